@@ -1,0 +1,1 @@
+"""Core: the types, errors, registry, images, masks and the run folder. Imports no other room."""

@@ -1,0 +1,70 @@
+"""One family of errors, drawn as a tree.
+
+EditGaugeError            anything a user can mend; printed as one message without a traceback
+├── UnknownName           a name that no registry knows
+├── BadInput              a file, folder or option that cannot be used; lists every problem found
+├── BadImage              an image that cannot be read (inside a run it becomes unscored: unreadable_image)
+├── BadRun                a run folder that cannot be read or written
+├── FetchFailed           weights or data that could not be fetched or verified
+├── CannotEdit            raised by a method that can make no outcome; recorded as an absence
+└── CannotTell            raised inside a rule when there is no honest answer; the runner turns it into `Unscored`
+
+Every message says what was given, what exists, and what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from editgauge.core.types import Reason
+
+
+class EditGaugeError(Exception):
+    """Something the user can mend."""
+
+
+class UnknownName(EditGaugeError):
+    """A name that no registry knows."""
+
+    def __init__(self, kind: str, given: str, known: Iterable[str], shown_by: str) -> None:
+        names = sorted(known)
+        close = difflib.get_close_matches(given, names, n=1)
+        guess = f" Did you mean '{close[0]}'?" if close else ""
+        super().__init__(f"There is no {kind} called '{given}'.{guess} `{shown_by}` shows all {len(names)}.")
+
+
+class BadInput(EditGaugeError):
+    """A file, folder or option that cannot be used."""
+
+    def __init__(self, what: str, problems: Sequence[str] = ()) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join([what, *(f"  - {problem}" for problem in problems)]))
+
+
+class BadImage(EditGaugeError):
+    """An image that cannot be read."""
+
+
+class BadRun(EditGaugeError):
+    """A run folder that cannot be read or written."""
+
+
+class FetchFailed(EditGaugeError):
+    """Weights or data that could not be fetched or verified."""
+
+
+class CannotEdit(EditGaugeError):
+    """A method can make no outcome for this edit; the message is recorded as the absence."""
+
+
+class CannotTell(EditGaugeError):
+    """No honest answer exists; the runner records `Unscored(reason, detail)`."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        self.reason: Reason = reason
+        self.detail = detail
+        super().__init__(f"{reason}: {detail}")

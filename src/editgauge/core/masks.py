@@ -1,0 +1,182 @@
+"""Regions of a picture: drawn as polygons, read from a file, or composed of others.
+
+A mask is a small value until it is rendered for a picture's size; coordinates are pixels of the source image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import BadImage
+
+BoolMask = NDArray[np.bool_]
+"""Height x width, true inside."""
+
+
+@runtime_checkable
+class Mask(Protocol):
+    """A region that can be rendered for a picture's size."""
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """True inside."""
+        ...
+
+    def describe(self) -> Any:
+        """A JSON value from which `benchmarks.folder` reads the same mask again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Polygons:
+    """One or more outlines, each (x0, y0, x1, y1, …)."""
+
+    rings: tuple[tuple[float, ...], ...]
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """Pixels whose centre lies inside an outline, and the outline itself."""
+        canvas = np.zeros((height, width), dtype=np.uint8)
+        points = [np.rint(np.asarray(ring, dtype=np.float64).reshape(-1, 2)).astype(np.int32) for ring in self.rings]
+        for ring in points:
+            cv2.fillPoly(canvas, [ring], 1)
+        return canvas.astype(np.bool_)
+
+    def describe(self) -> Any:
+        """The outlines."""
+        return [list(ring) for ring in self.rings]
+
+    def box(self) -> tuple[float, float, float, float]:
+        """(left, top, right, bottom) around all outlines."""
+        xs = [x for ring in self.rings for x in ring[0::2]]
+        ys = [y for ring in self.rings for y in ring[1::2]]
+        return min(xs), min(ys), max(xs), max(ys)
+
+    def fitted(self, left: float, top: float, right: float, bottom: float) -> Polygons:
+        """The same outlines stretched to another box: where an object lies after it was moved or resized.
+
+        >>> Polygons(((0, 0, 4, 0, 4, 2),)).fitted(10, 10, 12, 11)
+        Polygons(rings=((10.0, 10.0, 12.0, 10.0, 12.0, 11.0),))
+        """
+        old_left, old_top, old_right, old_bottom = self.box()
+        across = (right - left) / max(old_right - old_left, 1e-9)
+        down = (bottom - top) / max(old_bottom - old_top, 1e-9)
+        return Polygons(
+            tuple(
+                tuple(
+                    top + (value - old_top) * down if place % 2 else left + (value - old_left) * across
+                    for place, value in enumerate(ring)
+                )
+                for ring in self.rings
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MaskFile:
+    """An image whose bright pixels (128 and over) are inside."""
+
+    path: Path
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """Scaled to the asked size by nearest neighbour."""
+        from editgauge.core.images import read_image
+
+        gray = read_image(self.path).max(axis=2)
+        if gray.shape != (height, width):
+            gray = cv2.resize(gray, (width, height), interpolation=cv2.INTER_NEAREST)
+        return np.asarray(gray >= 128)
+
+    def describe(self) -> Any:
+        """The path."""
+        return str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Everything that is inside any part."""
+
+    parts: tuple[Mask, ...]
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """The parts laid over each other."""
+        whole = np.zeros((height, width), dtype=np.bool_)
+        for part in self.parts:
+            whole |= part.render(width, height)
+        return whole
+
+    def describe(self) -> Any:
+        """`{union: [...]}`."""
+        return {"union": [part.describe() for part in self.parts]}
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Everything that is not inside the part."""
+
+    part: Mask
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """The part turned inside out."""
+        return ~self.part.render(width, height)
+
+    def describe(self) -> Any:
+        """`{outside: ...}`."""
+        return {"outside": self.part.describe()}
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The part with a margin of some pixels around it."""
+
+    part: Mask
+    by: int
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """Dilated by a disc."""
+        return grown(self.part.render(width, height), self.by)
+
+    def describe(self) -> Any:
+        """`{grow: ..., by: pixels}`."""
+        return {"grow": self.part.describe(), "by": self.by}
+
+
+@dataclass(frozen=True, slots=True)
+class Rectangle:
+    """The box from (left, top) up to, not including, (right, bottom)."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """Clipped to the picture."""
+        canvas = np.zeros((height, width), dtype=np.bool_)
+        left, top = max(0, round(self.left)), max(0, round(self.top))
+        canvas[top : max(top, round(self.bottom)), left : max(left, round(self.right))] = True
+        return canvas
+
+    def describe(self) -> Any:
+        """`{box: [left, top, right, bottom]}`."""
+        return {"box": [self.left, self.top, self.right, self.bottom]}
+
+
+def grown(mask: BoolMask, by: int) -> BoolMask:
+    """The mask dilated by a disc of that radius."""
+    if by <= 0:
+        return mask
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * by + 1, 2 * by + 1))
+    return np.asarray(cv2.dilate(mask.astype(np.uint8), disc), dtype=np.bool_)
+
+
+def box_of(mask: BoolMask) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom) of what is inside, right and bottom excluded."""
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if rows.size == 0:
+        raise BadImage("An empty mask has no bounding box.")
+    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1

@@ -1,0 +1,122 @@
+"""The manifest: what was run, with what, and what each score means."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from editgauge.core.errors import BadRun
+from editgauge.core.files import write_json
+from editgauge.core.types import ScoreSpec
+
+SCHEMA = 1
+"""Raised whenever a run folder of before could be misread; an older reader then refuses with a clear message."""
+FILE = "manifest.json"
+RECORDED_PACKAGES = ("editgauge", "numpy", "opencv-python-headless", "pillow", "pyarrow", "scipy", "scikit-image")
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolEntry:
+    """What a protocol is and what its scores mean."""
+
+    about: str
+    paper: str
+    version: str
+    deviations: tuple[str, ...]
+    scores: tuple[ScoreSpec, ...]
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> ProtocolEntry:
+        """The inverse of `asdict`."""
+        specs = (ScoreSpec(**{**spec, "range": tuple(spec["range"])}) for spec in stored["scores"])
+        return cls(**{**stored, "deviations": tuple(stored["deviations"]), "scores": tuple(specs)})
+
+
+@dataclass(slots=True)
+class Manifest:
+    """Everything needed to read, repeat and check a run."""
+
+    benchmark: str
+    edits_sha256: str
+    edits: int
+    seed: int
+    models: dict[str, dict[str, str]]
+    methods: dict[str, str]
+    """Method to where its outcomes lie."""
+    protocols: dict[str, ProtocolEntry]
+    planned: dict[str, dict[str, int]]
+    """Method and protocol to how many outcomes are to be scored; fewer in the tables means the run is not finished."""
+    editgauge: str
+    environment: dict[str, str] = field(default_factory=dict)
+    started: str = ""
+    finished: str | None = None
+    segments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+    def save(self, folder: Path) -> None:
+        """Writes it into the run folder, whole or not at all."""
+        write_json(folder / FILE, asdict(self))
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        """Reads it; says clearly when the folder is no run or of another schema."""
+        path = folder / FILE
+        if not path.is_file():
+            raise BadRun(f"'{folder}' is not a run folder: it has no {FILE}. `editgauge run` makes one.")
+        try:
+            stored = json.loads(path.read_text("utf-8"))
+        except (ValueError, OSError) as error:
+            raise BadRun(f"'{path}' cannot be read: {error}.") from error
+        if not isinstance(stored, dict) or stored.get("schema") != SCHEMA:
+            found = stored.get("schema") if isinstance(stored, dict) else None
+            raise BadRun(f"'{path}' has schema {found}, this version of editgauge reads schema {SCHEMA}. Run it anew.")
+        try:
+            entries = {name: ProtocolEntry.from_json(entry) for name, entry in stored.pop("protocols").items()}
+            return cls(**stored, protocols=entries)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise BadRun(f"'{path}' is not complete: {error}.") from error
+
+    def differences(self, other: Manifest) -> list[str]:
+        """What in `other` makes its scores not comparable with ours, one sentence each.
+
+        More methods or protocols are no difference: they extend a run.
+        """
+        changed = [
+            f"{what} changed from {before!r} to {after!r}"
+            for what, before, after in (
+                ("the benchmark", self.benchmark, other.benchmark),
+                ("the seed", self.seed, other.seed),
+                ("the models", self.models, other.models),
+                ("the version of editgauge", self.editgauge, other.editgauge),
+            )
+            if before != after
+        ]
+        if self.benchmark == other.benchmark and self.edits_sha256 != other.edits_sha256:
+            changed.append(f"the edits of benchmark {self.benchmark!r} changed")
+        changed += [
+            f"the rules of protocol {name!r} changed"
+            for name, entry in other.protocols.items()
+            if name in self.protocols and self.protocols[name] != entry
+        ]
+        return changed
+
+
+def environment() -> dict[str, str]:
+    """The versions that can move a number."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in RECORDED_PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,105 @@
+"""Reading a run folder, finished or not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from editgauge.core import evidence as pieces
+from editgauge.core.errors import BadRun
+from editgauge.core.run import segments
+from editgauge.core.run.journal import read_journal
+from editgauge.core.run.manifest import Manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from editgauge.core.run.records import Key
+    from editgauge.core.types import ScoreSpec
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder opened for reading."""
+
+    folder: Path
+    manifest: Manifest
+
+    @classmethod
+    def open(cls, folder: Path) -> Run:
+        """Opens the folder; says clearly when it is not a run."""
+        return cls(folder, Manifest.load(folder))
+
+    @cached_property
+    def edits(self) -> dict[str, dict[str, Any]]:
+        """The edits by id, in the benchmark's order."""
+        path = self.folder / "edits.jsonl"
+        try:
+            lines = path.read_text("utf-8").splitlines()
+            return {edit["id"]: edit for edit in map(json.loads, lines)}
+        except (OSError, ValueError, KeyError) as error:
+            raise BadRun(f"'{path}' cannot be read: {error}.") from error
+
+    @cached_property
+    def scores(self) -> pa.Table:
+        """One row per score, by method, edit, seed, protocol and name, in the order the run was asked for."""
+        return _in_order(self._tables("scores", segments.SCORES), self.manifest)
+
+    def spec(self, protocol: str, name: str) -> ScoreSpec:
+        """What the protocol promised about the score."""
+        return next(spec for spec in self.manifest.protocols[protocol].scores if spec.name == name)
+
+    def evidence(self, key: Key) -> dict[str, list[pieces.Evidence]]:
+        """What can be shown for the scores of one record, by score."""
+        table = self._evidence
+        chosen = pc.field("edit") == key.edit
+        for column, value in (("method", key.method), ("seed", key.seed), ("protocol", key.protocol)):
+            chosen &= pc.field(column) == value
+        found: dict[str, list[pieces.Evidence]] = {}
+        for row in table.filter(chosen).to_pylist():
+            found.setdefault(row["name"], []).append(pieces.from_json(json.loads(row["evidence"])))
+        return found
+
+    @cached_property
+    def _evidence(self) -> pa.Table:
+        return self._tables("evidence", segments.EVIDENCE)
+
+    @property
+    def planned(self) -> int:
+        """How many records the finished run will hold."""
+        return sum(count for counts in self.manifest.planned.values() for count in counts.values())
+
+    def _tables(self, kind: str, schema: pa.Schema) -> pa.Table:
+        tables = [schema.empty_table()]
+        for number in self.manifest.segments:
+            path = self.folder / kind / f"{number}.parquet"
+            try:
+                tables.append(segments.read_table(path, schema))
+            except (OSError, pa.ArrowException) as error:
+                raise BadRun(f"'{path}' cannot be read: {error}. `editgauge verify` says what is damaged.") from error
+        make = segments.scores_table if kind == "scores" else segments.evidence_table
+        journals = sorted((self.folder / "scores").glob("*.jsonl"))
+        tables += [make(read_journal(journal)) for journal in journals if journal.stem not in self.manifest.segments]
+        return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def _in_order(table: pa.Table, manifest: Manifest) -> pa.Table:
+    names = [f"{protocol}\0{spec.name}" for protocol, entry in manifest.protocols.items() for spec in entry.scores]
+    method_rank = {method: rank for rank, method in enumerate(manifest.methods)}
+    name_rank = {name: rank for rank, name in enumerate(names)}
+    pairs = zip(table["protocol"].to_pylist(), table["name"].to_pylist(), strict=True)
+    order = np.lexsort(
+        (
+            [name_rank.get(f"{protocol}\0{name}", len(names)) for protocol, name in pairs],
+            table["seed"].to_numpy(),
+            table["place"].to_numpy(),
+            [method_rank.get(method, len(method_rank)) for method in table["method"].to_pylist()],
+        )
+    )
+    return table.take(order)

@@ -1,0 +1,99 @@
+"""One record: all scores of one protocol for one outcome, and the stamps of the two images they came from."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from editgauge.core.errors import BadRun
+
+
+class Key(NamedTuple):
+    """What a record is about; no two records of a run share it."""
+
+    edit: str
+    method: str
+    seed: int
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageStamp:
+    """An image file as it was when it was scored. `pixels` is the hash of the decoded image, None if unreadable."""
+
+    path: str
+    size: int = -1
+    changed_ns: int = -1
+    pixels: str | None = None
+
+    @classmethod
+    def of(cls, path: Path, pixels: str | None = None) -> ImageStamp:
+        """The stamp of a file now; a missing file has size -1."""
+        try:
+            found = path.stat()
+        except OSError:
+            return cls(str(path))
+        return cls(str(path), found.st_size, found.st_mtime_ns, pixels)
+
+    def same_file(self, other: ImageStamp) -> bool:
+        """Whether nothing touched the file between the two stamps."""
+        return (self.path, self.size, self.changed_ns) == (other.path, other.size, other.changed_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One score: a value, or a reason why there is none."""
+
+    name: str
+    value: float | None
+    reason: str | None = None
+    detail: str = ""
+    evidence: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """All scores of one protocol for one outcome."""
+
+    place: int
+    """The edit's place in the benchmark, so that tables come out in its order."""
+    edit: str
+    edit_type: str
+    source: str
+    """The name of the source image: scores of one source image are not independent."""
+    method: str
+    seed: int
+    protocol: str
+    source_image: ImageStamp
+    edited_image: ImageStamp | None
+    rows: tuple[Row, ...]
+
+    @property
+    def key(self) -> Key:
+        """What this record is about."""
+        return Key(self.edit, self.method, self.seed, self.protocol)
+
+    def to_line(self) -> bytes:
+        """One line of a journal: a checksum, a blank, JSON."""
+        content = json.dumps(asdict(self), ensure_ascii=True, separators=(",", ":")).encode()
+        return b"%08x %s\n" % (zlib.crc32(content), content)
+
+    @classmethod
+    def from_line(cls, line: bytes) -> Record:
+        """The inverse of `to_line`; a torn or altered line raises `BadRun`."""
+        checksum, _, content = line.rstrip(b"\n").partition(b" ")
+        if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(content):
+            raise BadRun("a line of the journal is torn or was altered")
+        stored = json.loads(content)
+        edited = stored.pop("edited_image")
+        return cls(
+            **{
+                **stored,
+                "source_image": ImageStamp(**stored["source_image"]),
+                "edited_image": ImageStamp(**edited) if edited else None,
+                "rows": tuple(Row(**{**row, "evidence": tuple(row["evidence"])}) for row in stored["rows"]),
+            }
+        )

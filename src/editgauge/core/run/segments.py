@@ -1,0 +1,125 @@
+"""Sealed journals as columns: one row per score in `scores/`, one row per piece of evidence in `evidence/`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from editgauge.core.files import write_bytes
+from editgauge.core.run.records import ImageStamp, Key, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_WORD = pa.dictionary(pa.int32(), pa.string())
+SCORES = pa.schema(
+    [
+        ("place", pa.int32()),
+        ("edit", _WORD),
+        ("edit_type", _WORD),
+        ("source", _WORD),
+        ("method", _WORD),
+        ("seed", pa.int32()),
+        ("protocol", _WORD),
+        ("name", _WORD),
+        ("value", pa.float64()),
+        ("reason", _WORD),
+        ("detail", _WORD),
+        ("source_path", _WORD),
+        ("source_size", pa.int64()),
+        ("source_changed_ns", pa.int64()),
+        ("source_pixels", _WORD),
+        ("edited_path", _WORD),
+        ("edited_size", pa.int64()),
+        ("edited_changed_ns", pa.int64()),
+        ("edited_pixels", _WORD),
+    ]
+)
+EVIDENCE = pa.schema(
+    [
+        ("edit", _WORD),
+        ("method", _WORD),
+        ("seed", pa.int32()),
+        ("protocol", _WORD),
+        ("name", _WORD),
+        ("evidence", pa.string()),
+    ]
+)
+
+
+def score_rows(record: Record) -> list[dict[str, Any]]:
+    """The record in long form."""
+    edited = record.edited_image
+    shared = {
+        "place": record.place,
+        "edit": record.edit,
+        "edit_type": record.edit_type,
+        "source": record.source,
+        "method": record.method,
+        "seed": record.seed,
+        "protocol": record.protocol,
+        "source_path": record.source_image.path,
+        "source_size": record.source_image.size,
+        "source_changed_ns": record.source_image.changed_ns,
+        "source_pixels": record.source_image.pixels,
+        "edited_path": edited.path if edited else None,
+        "edited_size": edited.size if edited else None,
+        "edited_changed_ns": edited.changed_ns if edited else None,
+        "edited_pixels": edited.pixels if edited else None,
+    }
+    return [
+        {**shared, "name": row.name, "value": row.value, "reason": row.reason, "detail": row.detail}
+        for row in record.rows
+    ]
+
+
+def evidence_rows(record: Record) -> list[dict[str, Any]]:
+    """The record's evidence in long form."""
+    key = record.key._asdict()
+    return [
+        {**key, "name": row.name, "evidence": json.dumps(piece, separators=(",", ":"))}
+        for row in record.rows
+        for piece in row.evidence
+    ]
+
+
+def scores_table(records: Iterable[Record]) -> pa.Table:
+    """Records as a table of scores."""
+    return pa.Table.from_pylist([row for record in records for row in score_rows(record)], schema=SCORES)
+
+
+def evidence_table(records: Iterable[Record]) -> pa.Table:
+    """Records as a table of evidence."""
+    return pa.Table.from_pylist([row for record in records for row in evidence_rows(record)], schema=EVIDENCE)
+
+
+def write_table(table: pa.Table, path: Path) -> str:
+    """Writes the table whole or not at all, and gives the SHA-256 of the file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    content = sink.getvalue().to_pybytes()
+    write_bytes(path, content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_table(path: Path, schema: pa.Schema) -> pa.Table:
+    """The table, in the project's schema."""
+    return pq.read_table(path).cast(schema)
+
+
+def keys(table: pa.Table) -> Iterator[Key]:
+    """The key of every row."""
+    return map(Key._make, zip(*(table[column].to_pylist() for column in Key._fields), strict=True))
+
+
+def stamps(table: pa.Table) -> Iterator[tuple[Key, ImageStamp, ImageStamp | None]]:
+    """The key of every row, and the files it was scored from."""
+    parts = ("path", "size", "changed_ns")
+    columns = [table[f"{side}_{part}"].to_pylist() for side in ("source", "edited") for part in parts]
+    for key, row in zip(keys(table), zip(*columns, strict=True), strict=True):
+        yield key, ImageStamp(*row[:3]), ImageStamp(*row[3:]) if row[3] is not None else None

@@ -1,0 +1,200 @@
+"""Writing a run: continue where it stopped, start anew when options changed, never lose or mix what was written."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Self
+
+from filelock import FileLock, Timeout
+
+from editgauge.core.errors import BadRun
+from editgauge.core.files import write_bytes
+from editgauge.core.run import segments
+from editgauge.core.run.journal import Journal, read_journal
+from editgauge.core.run.manifest import FILE, Manifest, now
+from editgauge.core.run.records import ImageStamp, Key, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+
+RECORDS_IN_A_JOURNAL = 20_000
+
+
+class RunWriter:
+    """The single writer of a run folder. Use it as a context manager; leaving it early keeps the run resumable."""
+
+    def __init__(self, folder: Path, manifest: Manifest, edits: bytes) -> None:
+        self.folder = folder
+        self.notes: list[str] = []
+        """What a user should be told about an earlier run into this folder."""
+        try:
+            (folder / "scores").mkdir(parents=True, exist_ok=True)
+            (folder / "evidence").mkdir(exist_ok=True)
+        except OSError as error:
+            raise BadRun(f"'{folder}' cannot be written: {error.strerror}. Choose another folder.") from error
+        self._lock = _locked(folder)
+        try:
+            self.manifest = self._continued_or_new(manifest, edits)
+            self._journal = Journal(self._recover())
+            self._known, self._fresh = self._index()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
+        self._lock.release()
+
+    def is_done(self, key: Key, source: ImageStamp, edited: ImageStamp | None) -> bool:
+        """Whether this was scored from these very files."""
+        return _fingerprint(key, source, edited) in self._fresh
+
+    def is_stale(self, key: Key, source: ImageStamp, edited: ImageStamp | None) -> bool:
+        """Whether this was scored, but from files that have changed since."""
+        return _fingerprint(key) in self._known and not self.is_done(key, source, edited)
+
+    def append(self, record: Record) -> None:
+        """Keeps a record; it survives a kill as soon as this returns."""
+        self._journal.append(record)
+        if self._journal.records >= RECORDS_IN_A_JOURNAL:
+            self._seal()
+
+    def retire(self, stale: set[Key]) -> None:
+        """Forgets records whose images have changed since, so that they are scored again."""
+        if not stale:
+            return
+        self._journal.close()
+        for number in list(self.manifest.segments):
+            self._rewrite_segment(number, stale)
+        kept = [record for record in read_journal(self._journal.path) if record.key not in stale]
+        write_bytes(self._journal.path, b"".join(record.to_line() for record in kept))
+        self._journal = Journal(self._journal.path)
+
+    def finish(self) -> None:
+        """Seals the last journal and marks the run as finished."""
+        if self._journal.records:
+            self._seal()
+        self.manifest.finished = now()
+        self.manifest.save(self.folder)
+
+    def _continued_or_new(self, wanted: Manifest, edits: bytes) -> Manifest:
+        if not (self.folder / FILE).exists():
+            self._begin(wanted, edits)
+            return wanted
+        earlier = Manifest.load(self.folder)
+        changes = earlier.differences(wanted)
+        if changes:
+            kept_in = self._set_aside()
+            self.notes += [f"Starting anew, because {change}." for change in changes]
+            self.notes.append(f"The earlier scores are kept in {kept_in}.")
+            self._begin(wanted, edits)
+            return wanted
+        earlier.methods |= wanted.methods
+        earlier.protocols |= wanted.protocols
+        for method, counts in wanted.planned.items():
+            earlier.planned[method] = {**earlier.planned.get(method, {}), **counts}
+        earlier.environment, earlier.finished = wanted.environment, None
+        earlier.save(self.folder)
+        return earlier
+
+    def _begin(self, manifest: Manifest, edits: bytes) -> None:
+        write_bytes(self.folder / "edits.jsonl", edits)
+        manifest.started = now()
+        manifest.save(self.folder)
+
+    def _set_aside(self) -> Path:
+        attic = self.folder / "superseded"
+        place = attic / f"{sum(1 for _ in attic.glob('*')) + 1:04d}" if attic.exists() else attic / "0001"
+        place.mkdir(parents=True)
+        for name in ("scores", "evidence", "edits.jsonl", FILE):  # the manifest last: without it the rest is not a run
+            if (self.folder / name).exists():
+                (self.folder / name).rename(place / name)
+        (self.folder / "scores").mkdir()
+        (self.folder / "evidence").mkdir()
+        return place
+
+    def _recover(self) -> Path:
+        """Clears what a kill left between two steps of sealing, and gives the journal to write to."""
+        for stray in self.folder.rglob(".writing-*"):
+            stray.unlink()
+        for kind in ("scores", "evidence"):
+            for sealed in (self.folder / kind).glob("*.parquet"):
+                if sealed.stem not in self.manifest.segments:
+                    sealed.unlink()
+        journals = sorted((self.folder / "scores").glob("*.jsonl"))
+        for journal in journals:
+            if journal.stem in self.manifest.segments:
+                journal.unlink()
+        left = [journal for journal in journals if journal.exists()]
+        return left[-1] if left else self._next_journal()
+
+    def _next_journal(self) -> Path:
+        last = max((int(number) for number in self.manifest.segments), default=0)
+        return self.folder / "scores" / f"{last + 1:06d}.jsonl"
+
+    def _seal(self) -> None:
+        """Turns the journal into columns. Every step can be repeated after a kill; the manifest decides what counts."""
+        self._journal.close()
+        records = list(read_journal(self._journal.path))
+        self._write_segment(self._journal.path.stem, segments.scores_table(records), segments.evidence_table(records))
+        self._journal.path.unlink()
+        self._journal = Journal(self._next_journal())
+
+    def _write_segment(self, number: str, scores: pa.Table, evidence: pa.Table) -> None:
+        self.manifest.segments[number] = {
+            "scores_sha256": segments.write_table(scores, self.folder / "scores" / f"{number}.parquet"),
+            "evidence_sha256": segments.write_table(evidence, self.folder / "evidence" / f"{number}.parquet"),
+        }
+        self.manifest.save(self.folder)
+
+    def _rewrite_segment(self, number: str, stale: set[Key]) -> None:
+        """Writes the rest under a new number; saving the manifest is the instant at which it takes effect."""
+        whole = [
+            segments.read_table(self.folder / kind / f"{number}.parquet", schema)
+            for kind, schema in (("scores", segments.SCORES), ("evidence", segments.EVIDENCE))
+        ]
+        kept = [table.filter([key not in stale for key in segments.keys(table)]) for table in whole]
+        if kept[0].num_rows == whole[0].num_rows:
+            return
+        taken = {int(self._journal.path.stem), *map(int, self.manifest.segments)}
+        del self.manifest.segments[number]
+        self._write_segment(f"{max(taken) + 1:06d}", kept[0], kept[1])
+        for kind in ("scores", "evidence"):
+            (self.folder / kind / f"{number}.parquet").unlink()
+
+    def _index(self) -> tuple[set[int], set[int]]:
+        known: set[int] = set()
+        fresh: set[int] = set()
+        for key, source, edited in self._stamps():
+            known.add(_fingerprint(key))
+            fresh.add(_fingerprint(key, source, edited))
+        return known, fresh
+
+    def _stamps(self) -> Iterator[tuple[Key, ImageStamp, ImageStamp | None]]:
+        for number in self.manifest.segments:
+            yield from segments.stamps(
+                segments.read_table(self.folder / "scores" / f"{number}.parquet", segments.SCORES)
+            )
+        for record in read_journal(self._journal.path) if self._journal.path.exists() else ():
+            yield record.key, record.source_image, record.edited_image
+
+
+def _locked(folder: Path) -> FileLock:
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise BadRun(f"Another process is writing to '{folder}'. Wait for it, or choose another folder.") from error
+    return lock
+
+
+def _fingerprint(key: Key, *images: ImageStamp | None) -> int:
+    """Eight bytes instead of the strings: a million records fit into some ten megabytes."""
+    text = "\0".join((*map(str, key), *(f"{i.path}\0{i.size}\0{i.changed_ns}" if i else "-" for i in images)))
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

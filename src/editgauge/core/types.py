@@ -1,0 +1,220 @@
+"""The words of the project as types: edits, outcomes, items, scores."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from editgauge.core.errors import BadInput, UnknownName
+
+if TYPE_CHECKING:
+    from editgauge.core.evidence import Evidence
+    from editgauge.core.images import Picture, Pixels
+    from editgauge.core.masks import BoolMask, Mask
+    from editgauge.core.recipes import Recipe
+
+EditType = Literal[
+    "object_addition",
+    "positional_addition",
+    "object_replacement",
+    "position_replacement",
+    "object_removal",
+    "single_instance_removal",
+    "size",
+    "alter_parts",
+    "color",
+    "texture",
+    "shape",
+    "style",
+    "background",
+    "action",
+    "viewpoint",
+]
+EDIT_TYPES: tuple[EditType, ...] = get_args(EditType)
+
+Reason = Literal[
+    "missing_outcome",  # the method gave no image for this edit
+    "unreadable_image",  # the source or the edited image cannot be decoded
+    "not_applicable",  # the score needs a part this edit does not have, such as a mask
+    "no_rule",  # the protocol has no automatic rule for this edit type
+    "unknown_word",  # a closed-vocabulary model does not know the word
+    "not_detected",  # an object the rule starts from was not seen
+    "no_model",  # no model plays a role the protocol needs
+    "refused",  # a judge or a filter refused
+    "unparsable",  # an answer that is not of the asked form
+    "budget",  # the budget was used up
+    "crashed",  # the protocol failed on this item; the detail says how
+]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
+Relation = Literal["left", "right", "above", "below", "on", "center"]
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+LONGEST_ID = 200  # bytes; with a suffix it still fits every common file system
+
+
+def read_edit_type(word: str) -> EditType:
+    """The edit type a word names; hyphens, blanks and capitals are accepted.
+
+    >>> read_edit_type("Object-Addition")
+    'object_addition'
+    """
+    spelled = word.strip().lower().replace("-", "_").replace(" ", "_")
+    for known in EDIT_TYPES:
+        if spelled == known:
+            return known
+    raise UnknownName("edit type", word, EDIT_TYPES, "editgauge list edit-types")
+
+
+def id_problem(name: str) -> str | None:
+    """Why a name cannot serve as an id and a file name, or None when it can.
+
+    >>> id_problem("猫-black") is None
+    True
+    >>> id_problem("../x")
+    "id '../x' holds a path separator"
+    """
+    shown = name if len(name) <= 60 else name[:57] + "..."
+    if not name.strip():
+        return "id is empty"
+    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_ID:
+        return f"id '{shown}' is longer than {LONGEST_ID} bytes"
+    if any(sign in name for sign in "/\\:"):
+        return f"id '{shown}' holds a path separator"
+    if name.startswith(".") or name != name.strip():
+        return f"id '{shown}' begins with a dot, or begins or ends with a blank"
+    if any(unicodedata.category(sign) in {"Cc", "Cs", "Cf"} for sign in name):
+        return f"id {shown!r} holds a control character"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where something should be: a relation, and the object it is relative to."""
+
+    relation: Relation
+    anchor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A request: this source image, changed like so."""
+
+    id: str
+    source: Picture
+    type: EditType
+    instruction: str
+    subject: str | None = None
+    from_: str | None = None
+    to: str | None = None
+    position: Position | None = None
+    source_caption: str | None = None
+    target_caption: str | None = None
+    mask: Mask | None = None
+    """The region the edit may change; everything outside should stay."""
+    objects: Mapping[str, Mask] = field(default_factory=dict)
+    """Objects of the source image whose outlines are known."""
+    reference: Picture | None = None
+    recipe: Recipe | None = None
+    """How a reference editor makes the right outcome."""
+    turn: int = 1
+    extras: Mapping[str, Any] = NOTHING
+
+    def __post_init__(self) -> None:
+        problem = id_problem(self.id)
+        if problem:
+            raise BadInput(problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A named set of edits with their source images."""
+
+    name: str
+    edits: tuple[Edit, ...]
+    about: str = ""
+    licence: str = ""
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        twice = [edit.id for edit in self.edits if edit.id in seen or seen.add(edit.id)]  # type: ignore[func-returns-value]
+        if twice:
+            raise BadInput(f"Benchmark '{self.name}' has the same id more than once.", twice)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a method made of an edit: an image, or why there is none."""
+
+    edit_id: str
+    method: str
+    seed: int = 0
+    image: Path | None = None
+    absence: str | None = None
+    prompt: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.image is None) == (self.absence is None):
+            raise BadInput(
+                f"The outcome of '{self.method}' for '{self.edit_id}' needs an image or an absence, not both."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """An edit with the decoded pictures of one outcome; what a protocol scores.
+
+    `edited` has the size of `source`: the runner resized it, and says so in `resized_from`.
+    """
+
+    edit: Edit
+    outcome: Outcome
+    source: Pixels
+    edited: Pixels
+    mask: BoolMask | None = None
+    resized_from: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSpec:
+    """What a protocol promises about one of its scores."""
+
+    name: str
+    higher_is_better: bool
+    range: tuple[float, float]
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A measured number, with what can be shown for it."""
+
+    value: float
+    evidence: tuple[Evidence, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ValueError(
+                f"a score must be a finite number, got {self.value}; return Unscored(reason, detail) instead"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Unscored:
+    """No number, and why."""
+
+    reason: Reason
+    detail: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.reason not in REASONS:
+            raise ValueError(f"unknown reason '{self.reason}'; the closed list is {', '.join(REASONS)}")
+
+
+Scores = Mapping[str, Score | Unscored]
