@@ -1,3 +1,123 @@
-"""EditGauge tells how good text-guided image edits are."""
+"""EditGauge tells how good text-guided image edits are: did the edit happen, did everything else stay, how sure are we.
+
+The verbs of the command line are functions here, with the same words:
+
+    import editgauge
+
+    editgauge.score("before.png", "after.png", "make the cat black", edit_type="color", subject="cat", to="black")
+    run = editgauge.run("sample", outcomes={"mine": "outcomes/"}, protocol=["preservation"], out="run")
+    editgauge.report("run", out="report")
+
+Everything is imported when it is first used, so that `import editgauge` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_FACE = {
+    # verbs
+    "compare": "editgauge.analysis.compare:compare",
+    "data": "editgauge.benchmarks.data",
+    "demo": "editgauge.cli.demo:demo",
+    "diff": "editgauge.analysis.diff:diff",
+    "edit": "editgauge.runner.make:edit",
+    "export": "editgauge.reports.export:export",
+    "list": "editgauge.runner.catalogue:list_names",
+    "report": "editgauge.reports.page:report",
+    "run": "editgauge.runner.execute:run",
+    "score": "editgauge.runner.one:score",
+    "verify": "editgauge.runner.verify:verify",
+    # words
+    "Benchmark": "editgauge.core.types:Benchmark",
+    "BadImage": "editgauge.core.errors:BadImage",
+    "BadInput": "editgauge.core.errors:BadInput",
+    "BadRun": "editgauge.core.errors:BadRun",
+    "CannotEdit": "editgauge.core.errors:CannotEdit",
+    "CannotTell": "editgauge.core.errors:CannotTell",
+    "Edit": "editgauge.core.types:Edit",
+    "EditGaugeError": "editgauge.core.errors:EditGaugeError",
+    "FetchFailed": "editgauge.core.errors:FetchFailed",
+    "Item": "editgauge.core.types:Item",
+    "Outcome": "editgauge.core.types:Outcome",
+    "Picture": "editgauge.core.images:Picture",
+    "Run": "editgauge.core.run:Run",
+    "Score": "editgauge.core.types:Score",
+    "ScoreSpec": "editgauge.core.types:ScoreSpec",
+    "UnknownName": "editgauge.core.errors:UnknownName",
+    "Unscored": "editgauge.core.types:Unscored",
+    "read_image": "editgauge.core.images:read_image",
+}
+
+__all__ = [
+    "BadImage",
+    "BadInput",
+    "BadRun",
+    "Benchmark",
+    "CannotEdit",
+    "CannotTell",
+    "Edit",
+    "EditGaugeError",
+    "FetchFailed",
+    "Item",
+    "Outcome",
+    "Picture",
+    "Run",
+    "Score",
+    "ScoreSpec",
+    "UnknownName",
+    "Unscored",
+    "compare",
+    "data",
+    "demo",
+    "diff",
+    "edit",
+    "export",
+    "list",
+    "read_image",
+    "report",
+    "run",
+    "score",
+    "verify",
+]
+
+if TYPE_CHECKING:
+    from editgauge.analysis.compare import compare
+    from editgauge.analysis.diff import diff
+    from editgauge.benchmarks import data
+    from editgauge.cli.demo import demo
+    from editgauge.core.errors import (
+        BadImage,
+        BadInput,
+        BadRun,
+        CannotEdit,
+        CannotTell,
+        EditGaugeError,
+        FetchFailed,
+        UnknownName,
+    )
+    from editgauge.core.images import Picture, read_image
+    from editgauge.core.run import Run
+    from editgauge.core.types import Benchmark, Edit, Item, Outcome, Score, ScoreSpec, Unscored
+    from editgauge.reports.export import export
+    from editgauge.reports.page import report
+    from editgauge.runner.catalogue import list_names as list
+    from editgauge.runner.execute import run
+    from editgauge.runner.make import edit
+    from editgauge.runner.one import score
+    from editgauge.runner.verify import verify
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FACE:
+        raise AttributeError(f"module 'editgauge' has no attribute '{name}'")
+    module, _, attribute = _FACE[name].partition(":")
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
+def __dir__() -> list[str]:  # type: ignore[valid-type]
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,61 @@
+# Everything a newcomer needs: `make demo` and `make test`. `make help` lists the rest.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+OUT    ?= demo
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all check format bench docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"editgauge needs Python 3.11 or newer, found {v[0]}.{v[1]}: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/made pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+setup: $(VENV)/installed-dev ## make .venv with all that the demo and the tests need
+
+demo: $(VENV)/installed ## evaluate four editors on real photographs and write an HTML report
+	$(BIN)/editgauge demo --out $(OUT)
+
+test: setup ## run the tests (a few minutes)
+	$(BIN)/editgauge data pull photos
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-all: setup ## run every test, the slow ones too
+	$(BIN)/editgauge data pull photos
+	$(BIN)/pytest -n 2
+
+check: setup ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup ## put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## measure speed, as ratios to the plain way in the same run
+	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/runner.py
+
+docs: $(VENV)/installed-docs ## generate the reference and build the site into site/
+	$(BIN)/python docs/generate.py
+	$(BIN)/mkdocs build --strict
+
+clean: ## remove what was made here; the cache outside stays
+	rm -rf $(VENV) site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,94 @@
+"""Does method A really beat method B? Paired differences on the same edits, clustered by source image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from editgauge.analysis.intervals import Mean, clustered_mean, holm, sign_flip_p
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.run import Run
+from editgauge.core.types import ScoreSpec
+
+SURE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One score of two methods on the edits that both have."""
+
+    protocol: str
+    spec: ScoreSpec
+    first: str
+    second: str
+    difference: Mean | None
+    """Mean of first minus second; None when no edit has both scores."""
+    first_mean: float | None
+    second_mean: float | None
+    p: float | None
+    """Two-sided, adjusted for the number of scores compared (Holm)."""
+    only_first: int
+    only_second: int
+    """Edits that have this score for one method only: they cannot be compared."""
+
+    @property
+    def verdict(self) -> Literal["first", "second", "neither"]:
+        """Who is better, if it can be said: the adjusted p-value is below 0.05."""
+        if self.difference is None or self.p is None or self.p >= SURE or self.difference.value == 0:
+            return "neither"
+        return "first" if (self.difference.value > 0) == self.spec.higher_is_better else "second"
+
+
+def compare(run: str | Path, methods: Sequence[str]) -> list[Comparison]:
+    """Compares two methods of a run on every score.
+
+    Args:
+        run: the run folder.
+        methods: two methods of the run.
+    """
+    opened = Run.open(Path(run))
+    if len(methods) != 2 or methods[0] == methods[1]:
+        raise BadInput(f"--methods takes two different methods, got {list(methods)}.")
+    for method in methods:
+        if method not in opened.manifest.methods:
+            raise UnknownName("method in this run", method, opened.manifest.methods, f"editgauge compare {run} --help")
+    first, second = (_scores(opened, method) for method in methods)
+    sources = {edit: told["source"] for edit, told in opened.edits.items()}
+    drafts = [
+        _paired(protocol, spec, (methods[0], methods[1]), first, second, sources)
+        for protocol, entry in opened.manifest.protocols.items()
+        for spec in entry.scores
+    ]
+    adjusted = holm([draft.p for draft in drafts])
+    return [replace(draft, p=p) for draft, p in zip(drafts, adjusted, strict=True)]
+
+
+_ByEdit = dict[tuple[str, str], dict[tuple[str, int], float]]
+
+
+def _scores(run: Run, method: str) -> _ByEdit:
+    """(protocol, name) to (edit, seed) to value, for what is scored."""
+    found: _ByEdit = {}
+    columns = ("method", "protocol", "name", "edit", "seed", "value")
+    for owner, protocol, name, edit, seed, value in zip(*(run.scores[c].to_pylist() for c in columns), strict=True):
+        if owner == method and value is not None:
+            found.setdefault((protocol, name), {})[edit, seed] = value
+    return found
+
+
+def _paired(
+    protocol: str, spec: ScoreSpec, methods: tuple[str, str], first: _ByEdit, second: _ByEdit, sources: dict[str, str]
+) -> Comparison:
+    mine, theirs = first.get((protocol, spec.name), {}), second.get((protocol, spec.name), {})
+    both = [key for key in mine if key in theirs]
+    lonely = len(mine) - len(both), len(theirs) - len(both)
+    if not both:
+        return Comparison(protocol, spec, *methods, None, None, None, None, *lonely)
+    a, b = np.array([mine[key] for key in both]), np.array([theirs[key] for key in both])
+    clusters = np.array([sources[edit] for edit, _ in both])
+    difference, p = clustered_mean(a - b, clusters), sign_flip_p(a - b, clusters)
+    return Comparison(protocol, spec, *methods, difference, float(a.mean()), float(b.mean()), p, *lonely)

@@ -1,0 +1,93 @@
+"""How sure a mean is, when scores of one source image are not independent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 2_000
+LEVEL = 0.95
+NUMBERS_AT_ONCE = 4_000_000
+"""Bounds the memory of resampling: thirty megabytes, whatever the number of clusters."""
+
+Numbers = NDArray[np.float64]
+Labels = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean with its interval; no interval when everything comes from one source image."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+
+
+def clustered_mean(values: Numbers, clusters: Labels, *, resamples: int = RESAMPLES, seed: int = 0) -> Mean:
+    """The mean with a 95 % percentile interval from a bootstrap that draws whole clusters (source images).
+
+    >>> clustered_mean(np.array([1.0, 1.0, 0.0, 0.0]), np.array(["a", "a", "b", "b"]))
+    Mean(value=0.5, low=0.0, high=1.0, n=4, clusters=2)
+    """
+    if values.size == 0:
+        raise ValueError("there is no mean of nothing; check for n = 0 first")
+    sums, counts = _by_cluster(values, clusters)
+    mean = float(values.mean())
+    if sums.size < 2:
+        return Mean(mean, None, None, values.size, sums.size)
+    draws = _resampled_means(sums, counts, resamples, np.random.default_rng(seed))
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Mean(mean, float(low), float(high), values.size, sums.size)
+
+
+def sign_flip_p(differences: Numbers, clusters: Labels, *, resamples: int = 9_999, seed: int = 0) -> float | None:
+    """The two-sided p-value that paired differences average to zero, flipping the sign of whole clusters.
+
+    None with fewer than two clusters. Never zero: the data itself counts as one of the permutations.
+    """
+    sums, _ = _by_cluster(differences, clusters)
+    if sums.size < 2:
+        return None
+    rng = np.random.default_rng(seed)
+    observed = abs(sums.sum())
+    as_extreme = 0
+    for size in _chunks(resamples, sums.size):
+        signs = rng.integers(0, 2, size=(size, sums.size), dtype=np.int8) * 2 - 1
+        as_extreme += int((np.abs(signs @ sums) >= observed - 1e-12 * max(observed, 1.0)).sum())
+    return (as_extreme + 1) / (resamples + 1)
+
+
+def holm(p_values: list[float | None]) -> list[float | None]:
+    """P-values adjusted for having looked at many, by Holm's step-down method; None stays None.
+
+    >>> holm([0.01, 0.04, None, 0.03])
+    [0.03, 0.06, None, 0.06]
+    """
+    order = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    floor = 0.0
+    for rank, (p, place) in enumerate(order):
+        floor = max(floor, min(1.0, p * (len(order) - rank)))
+        adjusted[place] = floor
+    return adjusted
+
+
+def _by_cluster(values: Numbers, clusters: Labels) -> tuple[Numbers, Numbers]:
+    _, index = np.unique(clusters, return_inverse=True)
+    return np.bincount(index, weights=values).astype(np.float64), np.bincount(index).astype(np.float64)
+
+
+def _resampled_means(sums: Numbers, counts: Numbers, resamples: int, rng: np.random.Generator) -> Numbers:
+    even = np.full(sums.size, 1 / sums.size)
+    draws = [rng.multinomial(sums.size, even, size=size) for size in _chunks(resamples, sums.size)]
+    return np.concatenate([(drawn @ sums) / (drawn @ counts) for drawn in draws])
+
+
+def _chunks(total: int, width: int) -> list[int]:
+    size = max(1, NUMBERS_AT_ONCE // width)
+    return [min(size, total - start) for start in range(0, total, size)]

@@ -1,0 +1,43 @@
+"""`editgauge demo`: the whole way once, on real photographs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from editgauge.core.progress import say
+
+METHODS = ("identity", "classical", "overdone", "careless")
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder for outcomes, run and report.")] = Path("demo"),
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
+) -> Path:
+    """Evaluate four editors on real photographs, print a table and write a report.
+
+    Fetches the photographs once (50 MB), lets the reference editors edit them, scores the outcomes.
+    Given again it continues.
+    """
+    from editgauge.benchmarks import data
+    from editgauge.cli.tables import show_summary
+    from editgauge.reports.page import report
+    from editgauge.runner.execute import run
+    from editgauge.runner.make import edit
+
+    data.pull("photos", lambda words: say(words, quiet=quiet))
+    for method in METHODS:
+        edit("sample", method, out / "outcomes" / method, quiet=quiet)
+    outcomes = {method: out / "outcomes" / method for method in METHODS}
+    finished = run("sample", outcomes, ["preservation"], out / "run", quiet=quiet)
+    show_summary(finished)
+    page = report(out / "run", out / "report", quiet=quiet)
+    typer.echo(f"The report lies in {page}\nOpen it in a browser: {page.absolute().as_uri()}")
+    return page
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(demo)

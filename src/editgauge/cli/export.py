@@ -1,0 +1,30 @@
+"""`editgauge export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="The run folder.")],
+    format: Annotated[str, typer.Option(help="csv, jsonl, parquet: every score; markdown, latex: the summary.")],  # noqa: A002
+    out: Annotated[Path | None, typer.Option(help="A file; without it, standard output.")] = None,
+) -> None:
+    """Hand the scores of a run to other programs, or its summary to a paper.
+
+    `editgauge export run --format csv > scores.csv`
+    """
+    from editgauge.reports.export import export as write
+
+    content = write(run, format, out)
+    if out is None:
+        sys.stdout.buffer.write(content)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(export)

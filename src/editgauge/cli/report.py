@@ -1,0 +1,28 @@
+"""`editgauge report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="The run folder.")],
+    out: Annotated[Path, typer.Option(help="The folder for the report.")],
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
+) -> None:
+    """Write a report of a run that opens in any browser, straight from disk.
+
+    `editgauge report run --out report`
+    """
+    from editgauge.reports.page import report as write
+
+    page = write(run, out, quiet)
+    typer.echo(f"The report lies in {page}")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(report)

@@ -1,0 +1,160 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from editgauge.analysis.summary import ALL, Cell, summarise
+
+if TYPE_CHECKING:
+    from editgauge.analysis.compare import Comparison
+    from editgauge.analysis.diff import Difference
+    from editgauge.core.run import Run
+    from editgauge.runner.one import Verdict
+
+
+def show_summary(run: Run) -> None:
+    """The means over all edits, a row per score and a column per method."""
+    cells = [cell for cell in summarise(run) if cell.edit_type == ALL]
+    methods = list(run.manifest.methods)
+    for protocol in run.manifest.protocols:
+        table = _table(f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean [95 % interval]")
+        table.add_column("score")
+        for method in methods:
+            table.add_column(method, justify="right")
+        mine = [cell for cell in cells if cell.protocol == protocol]
+        for name in dict.fromkeys(cell.spec.name for cell in mine):
+            row = {cell.method: cell for cell in mine if cell.spec.name == name}
+            first = next(iter(row.values()))
+            arrow = "↑" if first.spec.higher_is_better else "↓"
+            table.add_row(f"{name} {arrow}", *(_mean(row.get(method)) for method in methods))
+        _print(table)
+    _print(Text("↑ higher is better, ↓ lower is better. Unscored items are counted in each cell, never averaged."))
+
+
+def show_verdicts(verdicts: Sequence[Verdict]) -> None:
+    """The scores of one edited image."""
+    table = _table()
+    for column in ("protocol", "score", "value", "range", "better"):
+        table.add_column(column, justify="right" if column == "value" else "left")
+    for verdict in verdicts:
+        notes = [piece["note"] for piece in verdict.evidence if "note" in piece]
+        value = f"{verdict.value:.4f}" if verdict.value is not None else f"unscored: {verdict.reason}"
+        low, high = verdict.range
+        better = "higher" if verdict.higher_is_better else "lower"
+        table.add_row(verdict.protocol, verdict.name, value, f"{low:g} to {high:g}", better)
+        if verdict.value is not None:
+            for note in notes:
+                table.add_row("", Text(f"  {note}", style="dim"), "", "", "")
+    _print(table)
+    reasons = {(v.reason, next((p["note"] for p in v.evidence if "note" in p), "")) for v in verdicts if v.reason}
+    for reason, detail in sorted(reasons):
+        _print(Text(f"unscored ({reason}): {detail}"))
+
+
+def show_comparison(comparisons: Sequence[Comparison]) -> None:
+    """Two methods side by side, and who is better where it can be said."""
+    first, second = comparisons[0].first, comparisons[0].second
+    table = _table()
+    for column in ("score", first, second, "difference [95 %]", "n", "p", "better"):
+        table.add_column(column, justify="left" if column in {"score", "better"} else "right")
+    for each in comparisons:
+        arrow = "↑" if each.spec.higher_is_better else "↓"
+        if each.difference is None:
+            table.add_row(f"{each.spec.name} {arrow}", "-", "-", "no edit has both", "0", "-", "-")
+            continue
+        verdict = {"first": first, "second": second, "neither": "not shown"}[each.verdict]
+        interval = "" if each.difference.low is None else f" [{each.difference.low:+.3f}, {each.difference.high:+.3f}]"
+        table.add_row(
+            f"{each.spec.name} {arrow}",
+            f"{each.first_mean:.3f}",
+            f"{each.second_mean:.3f}",
+            f"{each.difference.value:+.3f}{interval}",
+            str(each.difference.n),
+            "-" if each.p is None else f"{each.p:.4f}",
+            Text(verdict, style="bold" if each.verdict != "neither" else "dim"),
+        )
+    _print(table)
+    lonely = max((each.only_first + each.only_second for each in comparisons), default=0)
+    _print(
+        Text("Paired on the same edits, clustered by source image; p by sign flips, adjusted for many scores (Holm).")
+    )
+    if lonely:
+        _print(Text(f"Up to {lonely} edits have a score for one method only and are left out of the pairs."))
+
+
+def show_difference(found: Difference) -> None:
+    """Settings, images and scores that differ between two runs."""
+    if found.settings:
+        table = _table("settings that differ")
+        for column in ("setting", "first", "second"):
+            table.add_column(column, overflow="fold")
+        for setting, (here, there) in found.settings.items():
+            table.add_row(setting, _short(here), _short(there))
+        _print(table)
+    if found.images_changed:
+        _print(Text(f"{found.images_changed} outcomes have other pixels (source or edited) in the two runs."))
+    moved = [shift for shift in found.shifts if not shift.same]
+    if not moved:
+        scores = sum(shift.common for shift in found.shifts)
+        _print(Text(f"All {scores} scores are the same."))
+        return
+    table = _table("scores that differ")
+    for column in ("score", "method", "in both", "changed", "only first", "only second", "mean first", "mean second"):
+        table.add_column(column, justify="left" if column in {"score", "method"} else "right")
+    for shift in moved:
+        counts = (shift.common, shift.changed, shift.only_first, shift.only_second)
+        means = ("-" if mean is None else f"{mean:.4f}" for mean in (shift.mean_first, shift.mean_second))
+        table.add_row(f"{shift.protocol}: {shift.name}", shift.method, *map(str, counts), *means)
+    _print(table)
+
+
+def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
+    """What there is of a kind."""
+    if not names:
+        _print(Text(f"There are no {kind} yet; plug-ins can bring some."))
+        return
+    table = _table()
+    columns = [column for column in names[0] if column not in {"scores", "formula"}]
+    for column in columns:
+        table.add_column(column.replace("_", " "), overflow="fold")
+    for each in names:
+        table.add_row(*(_short(each.get(column, "")) for column in columns))
+    _print(table)
+
+
+def _mean(cell: Cell | None) -> Text:
+    if cell is None:
+        return Text("-")
+    unscored = sum(cell.unscored.values())
+    if cell.mean is None:
+        return Text(f"{unscored} unscored", style="dim")
+    text = Text(f"{cell.mean.value:.3f}")
+    if cell.mean.low is not None:
+        text.append(f"\n[{cell.mean.low:.3f}, {cell.mean.high:.3f}]", style="dim")
+    if unscored:
+        text.append(f"\n{unscored} unscored", style="dim italic")
+    return text
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return " to ".join(f"{each:g}" if isinstance(each, float | int) else str(each) for each in value)
+    text = str(value)
+    return text if len(text) <= 100 else text[:97] + "…"
+
+
+def _table(title: str | None = None) -> Table:
+    return Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+
+
+def _print(*things: Any) -> None:
+    Console(highlight=False).print(*things)

@@ -1,0 +1,76 @@
+"""The verb `list`: what there is, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from editgauge.benchmarks import benchmarks
+from editgauge.benchmarks.data import datasets
+from editgauge.core.errors import EditGaugeError, UnknownName
+from editgauge.core.registry import Registry
+from editgauge.core.types import EDIT_TYPES
+from editgauge.methods import methods
+from editgauge.metrics import metrics
+from editgauge.perception import models
+from editgauge.protocols import protocols
+
+
+def _benchmark(load: Any) -> dict[str, Any]:
+    return {"about": (load.__doc__ or "").strip().partition("\n")[0]}
+
+
+def _about(thing: Any) -> dict[str, Any]:
+    return {"about": thing.about}
+
+
+def _metric(metric: Any) -> dict[str, Any]:
+    info = metric.info
+    return {
+        "about": info.about,
+        "higher_is_better": info.higher_is_better,
+        "range": list(info.range),
+        "formula": info.formula,
+    }
+
+
+def _protocol(protocol: Any) -> dict[str, Any]:
+    return {"about": protocol.about, "paper": protocol.paper, "scores": [spec.name for spec in protocol.scores]}
+
+
+def _model(load: Any) -> dict[str, Any]:
+    model = load()
+    return {"about": f"{model.id}, {model.licence}", "role": model.role}
+
+
+_KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {
+    "benchmarks": (benchmarks, _benchmark),
+    "methods": (methods, _about),
+    "protocols": (protocols, _protocol),
+    "metrics": (metrics, _metric),
+    "models": (models, _model),
+    "datasets": (datasets, _about),
+}
+KINDS = (*_KINDS, "edit-types")
+
+
+def list_names(kind: str) -> list[dict[str, Any]]:
+    """What there is of a kind, each with its name, where it comes from and what it does.
+
+    Args:
+        kind: benchmarks, methods, protocols, metrics, models, datasets or edit-types.
+    """
+    if kind == "edit-types":
+        return [{"name": name} for name in EDIT_TYPES]
+    if kind not in _KINDS:
+        raise UnknownName("kind of thing", kind, KINDS, "editgauge list --help")
+    registry, describe = _KINDS[kind]
+    return [{"name": name, "from": registry.origin(name), **_told(registry, name, describe)} for name in registry]
+
+
+def _told(registry: Registry[Any], name: str, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """One broken plug-in must not hide everything else."""
+    try:
+        return describe(registry.get(name))
+    except EditGaugeError as error:
+        return {"about": f"cannot be used: {error}"}

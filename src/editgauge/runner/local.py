@@ -1,0 +1,139 @@
+"""The local engine: worker processes on this machine, one writer, bounded memory."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count, islice
+from typing import IO, TYPE_CHECKING
+
+from editgauge.protocols import protocols
+from editgauge.runner.scoring import Task, crashed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from editgauge.core.run import Record
+    from editgauge.runner.worker import Setup
+
+TASKS_IN_HAND = 8
+"""Per process: enough to keep it busy, few enough that decoded pictures stay within some hundred megabytes."""
+TRIES = 2
+"""A task whose process died is tried once more, alone; if that process dies too, the task is to blame."""
+
+
+def execute(tasks: Iterable[Task], setup: Setup, processes: int) -> Iterator[list[Record]]:
+    """The records of every task as they come, in no fixed order."""
+    return _Pool(setup, processes).run(tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    task: Task
+    deaths: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Worker:
+    process: subprocess.Popen[bytes]
+    to: IO[bytes]
+    answers: IO[bytes]
+    in_hand: dict[int, _Try] = field(default_factory=dict)
+
+
+class _Pool:
+    """Worker processes fed a few tasks each. A process that dies is replaced and its tasks are tried again."""
+
+    def __init__(self, setup: Setup, processes: int) -> None:
+        self._setup = setup
+        self._answers: queue.SimpleQueue[tuple[_Worker, tuple[int, list[Record]] | None]] = queue.SimpleQueue()
+        self._suspects: deque[_Try] = deque()
+        self._numbers = count()
+        self._workers = [self._start() for _ in range(max(1, processes))]
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[list[Record]]:
+        waiting = map(_Try, tasks)
+        try:
+            for worker in self._workers:
+                self._feed(worker, waiting)
+            while any(worker.in_hand for worker in self._workers):
+                worker, answer = self._answers.get()
+                if answer is None:
+                    yield from self._bury(worker)
+                    worker = self._replace(worker)
+                else:
+                    number, records = answer
+                    del worker.in_hand[number]
+                    yield records
+                self._feed(worker, waiting)
+        finally:
+            self._stop()
+
+    def _feed(self, worker: _Worker, waiting: Iterator[_Try]) -> None:
+        """Suspects go alone, so that a second death names the culprit; otherwise a handful at a time."""
+        if self._suspects:
+            if not worker.in_hand:
+                self._send(worker, self._suspects.popleft())
+            return
+        for trial in islice(waiting, TASKS_IN_HAND - len(worker.in_hand)):
+            self._send(worker, trial)
+
+    def _send(self, worker: _Worker, trial: _Try) -> None:
+        number = next(self._numbers)
+        worker.in_hand[number] = trial
+        with suppress(BrokenPipeError):  # its death is announced by the thread that listens to it
+            pickle.dump((number, trial.task), worker.to)
+            worker.to.flush()
+
+    def _bury(self, worker: _Worker) -> Iterator[list[Record]]:
+        code = worker.process.wait()
+        for trial in worker.in_hand.values():
+            if trial.deaths + 1 >= TRIES:
+                why = f"the process that scored it died (exit code {code}); is memory short?"
+                yield crashed(trial.task, [protocols.get(name) for name in trial.task.protocols], why)
+            else:
+                self._suspects.append(_Try(trial.task, trial.deaths + 1))
+
+    def _replace(self, dead: _Worker) -> _Worker:
+        self._workers.remove(dead)
+        self._workers.append(self._start())
+        return self._workers[-1]
+
+    def _start(self) -> _Worker:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "editgauge.runner.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        assert process.stdin is not None  # noqa: S101 - both were asked for
+        assert process.stdout is not None  # noqa: S101
+        worker = _Worker(process, process.stdin, process.stdout)
+        pickle.dump(self._setup, worker.to)
+        threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
+        return worker
+
+    def _listen(self, worker: _Worker) -> None:
+        while True:
+            try:
+                answer = pickle.load(worker.answers)  # noqa: S301 - written by our own process
+            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+                answer = None
+            self._answers.put((worker, answer))
+            if answer is None:
+                return
+
+    def _stop(self) -> None:
+        for worker in self._workers:
+            if worker.in_hand:
+                worker.process.kill()
+            with suppress(BrokenPipeError):
+                worker.to.close()
+            worker.process.wait()

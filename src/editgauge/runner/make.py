@@ -1,0 +1,120 @@
+"""The verb `edit`: the outcomes of a method for every edit of a benchmark."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cv2
+
+import editgauge
+from editgauge.benchmarks import open_benchmark
+from editgauge.core.edits import to_lines
+from editgauge.core.errors import BadImage, BadInput, CannotEdit
+from editgauge.core.files import write_json, write_text
+from editgauge.core.images import read_image, write_png
+from editgauge.core.progress import progress, say
+from editgauge.methods import Method, methods
+from editgauge.methods.outcomes import LIST
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Benchmark, Edit
+
+SETTINGS = "method.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What `edit` left in the folder."""
+
+    folder: Path
+    made: int
+    kept: int
+    absences: dict[str, str]
+    """Edit id to why there is no outcome."""
+
+
+def edit(
+    benchmark: str | Path, method: str, out: str | Path, limit: int | None = None, seed: int = 0, quiet: bool = False
+) -> Made:
+    """Makes the outcomes of a method for a benchmark, as `<out>/<edit id>.png` and a list of them.
+
+    Given again it continues: outcomes that are there stay. An edit the method cannot do is recorded with the reason.
+
+    Args:
+        benchmark: a name (`editgauge list benchmarks`) or a folder of your own.
+        method: one of `editgauge list methods`.
+        out: the folder for the outcomes.
+        limit: only the first so many edits.
+        seed: the same seed gives the same pixels.
+        quiet: no progress, no remarks.
+    """
+    editor = methods.get(method)
+    opened = open_benchmark(benchmark)
+    edits = opened.edits[:limit]
+    folder = Path(out)
+    _claim(folder, _settings(opened, method, seed))
+    kept = [each for each in edits if _file(folder, each).is_file()]
+    left = [each for each in edits if not _file(folder, each).is_file()]
+    absences: dict[str, str] = {}
+    cv2.setNumThreads(1)  # the edits themselves run side by side
+    with ThreadPoolExecutor(os.cpu_count()) as pool, progress(f"{method}: editing", len(left), quiet=quiet) as advance:
+        for each, absence in zip(left, pool.map(lambda one: _make(editor, one, folder, seed), left), strict=True):
+            if absence is not None:
+                absences[each.id] = absence
+            advance()
+    write_text(folder / LIST, "".join(_line(each, absences, seed) for each in edits))
+    made = len(left) - len(absences)
+    say(f"{method}: {made} outcomes made, {len(kept)} kept, {len(absences)} absent, in {folder}", quiet=quiet)
+    return Made(folder, made, len(kept), absences)
+
+
+def _make(editor: Method, edit: Edit, folder: Path, seed: int) -> str | None:
+    """Writes the outcome; gives the reason when there is none."""
+    try:
+        pixels = editor.edit(edit, read_image(edit.source.path), seed)
+    except (CannotEdit, BadImage) as reason:
+        return str(reason)
+    write_png(pixels, _file(folder, edit))
+    return None
+
+
+def _file(folder: Path, edit: Edit) -> Path:
+    return folder / f"{edit.id}.png"
+
+
+def _line(edit: Edit, absences: dict[str, str], seed: int) -> str:
+    told: dict[str, Any] = {"id": edit.id, "seed": seed, "prompt": edit.instruction}
+    if edit.id in absences:
+        told["absence"] = absences[edit.id]
+    else:
+        told["image_path"] = f"{edit.id}.png"
+    return json.dumps(told, ensure_ascii=False) + "\n"
+
+
+def _settings(opened: Benchmark, method: str, seed: int) -> dict[str, Any]:
+    edits = hashlib.sha256(to_lines(opened.edits)).hexdigest()
+    version = editgauge.__version__
+    return {"method": method, "benchmark": opened.name, "edits_sha256": edits, "seed": seed, "editgauge": version}
+
+
+def _claim(folder: Path, settings: dict[str, Any]) -> None:
+    """Takes a new or empty folder, or one that was made with the same settings; never mixes two."""
+    path = folder / SETTINGS
+    if path.is_file():
+        earlier = json.loads(path.read_text("utf-8"))
+        changed = [
+            f"{key}: {earlier.get(key)} there, {new} asked for"
+            for key, new in settings.items()
+            if earlier.get(key) != new
+        ]
+        if changed:
+            raise BadInput(f"'{folder}' holds outcomes made with other settings; choose another folder.", changed)
+    elif folder.is_dir() and any(folder.iterdir()):
+        raise BadInput(f"'{folder}' is not empty and was not made by `editgauge edit`; choose another folder.")
+    write_json(path, settings)

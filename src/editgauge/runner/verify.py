@@ -1,0 +1,108 @@
+"""The verb `verify`: is a run folder still what was measured?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from editgauge.core.errors import BadImage, BadRun
+from editgauge.core.images import pixel_hash, read_image
+from editgauge.core.progress import progress
+from editgauge.core.run import Run
+from editgauge.core.run.journal import read_journal
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked, and every problem found."""
+
+    files: int
+    images: int
+    scores: int
+    problems: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was found."""
+        return not self.problems
+
+
+def verify(run: str | Path, quiet: bool = False) -> Verification:
+    """Checks a run folder against its manifest: every stored file, every score, every image it was measured on.
+
+    Args:
+        run: the run folder.
+        quiet: no progress.
+    """
+    opened = Run.open(Path(run))
+    damage = list(_damaged_files(opened))
+    if damage:
+        return Verification(_count_files(opened), 0, 0, tuple(damage))
+    stamps = _recorded_images(opened)
+    problems: list[str] = []
+    with progress("verifying images", len(stamps), quiet=quiet) as advance:
+        for path, recorded in stamps.items():
+            problems += _image_problems(path, recorded)
+            advance()
+    problems += _missing_records(opened)
+    return Verification(_count_files(opened), len(stamps), opened.scores.num_rows, tuple(problems))
+
+
+def _damaged_files(run: Run) -> Iterator[str]:
+    manifest, folder = run.manifest, run.folder
+    yield from _changed(folder / "edits.jsonl", manifest.edits_sha256)
+    for number, hashes in manifest.segments.items():
+        yield from _changed(folder / "scores" / f"{number}.parquet", hashes["scores_sha256"])
+        yield from _changed(folder / "evidence" / f"{number}.parquet", hashes["evidence_sha256"])
+    for journal in sorted((folder / "scores").glob("*.jsonl")):
+        try:
+            for _ in read_journal(journal):
+                pass
+        except BadRun as error:
+            yield f"changed score: {error}"
+
+
+def _changed(path: Path, expected: str) -> Iterator[str]:
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        yield f"missing file: {path}"
+        return
+    if found != expected:
+        what = "changed score" if path.parent.name == "scores" else "changed file"
+        yield f"{what}: {path} has SHA-256 {found[:12]}…, the manifest says {expected[:12]}…"
+
+
+def _recorded_images(run: Run) -> dict[str, str | None]:
+    """Path to the pixel hash it had, None for an image that was unreadable then."""
+    found: dict[str, str | None] = {}
+    for side in ("source", "edited"):
+        columns = (f"{side}_path", f"{side}_size", f"{side}_pixels")
+        rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
+        found |= {path: pixels for path, size, pixels in rows if path is not None and size >= 0}
+    return found
+
+
+def _image_problems(path: str, recorded: str | None) -> Iterator[str]:
+    if not Path(path).exists():
+        yield f"missing image: {path}"
+        return
+    try:
+        now = pixel_hash(read_image(Path(path)))
+    except BadImage:
+        now = None
+    if now != recorded:
+        yield f"changed image: {path} {'can no longer be read' if now is None else 'has other pixels than were scored'}"
+
+
+def _missing_records(run: Run) -> Iterator[str]:
+    columns = ("edit", "method", "seed", "protocol")
+    keys = set(zip(*(run.scores[column].to_pylist() for column in columns), strict=True))
+    if len(keys) < run.planned:
+        yield f"not finished: {len(keys)} of {run.planned} records; give the same `editgauge run` command to continue"
+
+
+def _count_files(run: Run) -> int:
+    return 2 + 2 * len(run.manifest.segments) + sum(1 for _ in (run.folder / "scores").glob("*.jsonl"))

@@ -1,0 +1,74 @@
+"""A worker process: receives tasks as pickles on standard input, answers with records on standard output.
+
+Started as `python -m editgauge.runner.worker`, so that a user's script needs no guard around its main part.
+It works at many tasks at once: while one waits for perception, the next is taken up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import cv2
+
+from editgauge.perception.service import Service
+from editgauge.protocols import protocols
+from editgauge.runner.scoring import Task, score_task
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a worker must know before the first task."""
+
+    protocols: tuple[str, ...]
+    models: dict[str, str]
+
+
+async def _serve(tasks_in: BinaryIO, answers_out: BinaryIO) -> None:
+    # Safe to unpickle: both ends of the pipe are this program, started by the same user.
+    setup: Setup = pickle.load(tasks_in)  # noqa: S301
+    chosen, see = {name: protocols.get(name) for name in setup.protocols}, Service(setup.models)
+    loop, waiting = asyncio.get_running_loop(), asyncio.Queue[tuple[int, Task] | None]()
+
+    def listen() -> None:
+        message: tuple[int, Task] | None
+        while True:
+            try:
+                message = pickle.load(tasks_in)  # noqa: S301
+            except (EOFError, OSError):
+                message = None
+            loop.call_soon_threadsafe(waiting.put_nowait, message)
+            if message is None:
+                return
+
+    async def answer(number: int, task: Task) -> None:
+        records = await score_task(task, [chosen[name] for name in task.protocols], see)
+        pickle.dump((number, records), answers_out)
+        answers_out.flush()
+
+    threading.Thread(target=listen, daemon=True).start()
+    async with asyncio.TaskGroup() as group:
+        while (message := await waiting.get()) is not None:
+            group.create_task(answer(*message))
+
+
+def main() -> None:
+    """Serves until standard input ends. Ctrl-C is the parent's business: it closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cv2.setNumThreads(1)  # processes share the cores; threads of one library inside each would only fight for them
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a plug-in prints must not land between the answers
+    try:
+        asyncio.run(_serve(sys.stdin.buffer, answers))
+    except* BrokenPipeError:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
