@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
-        "Tells how good text-guided image edits are: did the edit happen, did everything else stay, how sure are we.\n\n"
+        "Tells how good text-guided image edits are: did the edit happen, did the rest stay, how sure are we.\n\n"
         "New here? `editgauge demo` evaluates four editors on real photographs and writes a report.\n\n"
         'One picture: `editgauge score before.png after.png "make the cat black" --edit-type color`.'
     ),

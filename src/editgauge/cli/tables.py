@@ -39,23 +39,24 @@ def show_summary(run: Run) -> None:
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:
-    """The scores of one edited image."""
+    """The scores of one edited image, then what can be said about them."""
     table = _table()
     for column in ("protocol", "score", "value", "range", "better"):
-        table.add_column(column, justify="right" if column == "value" else "left")
+        table.add_column(column, justify="right" if column == "value" else "left", no_wrap=True)
     for verdict in verdicts:
-        notes = [piece["note"] for piece in verdict.evidence if "note" in piece]
-        value = f"{verdict.value:.4f}" if verdict.value is not None else f"unscored: {verdict.reason}"
         low, high = verdict.range
+        value = Text("unscored", style="dim") if verdict.value is None else Text(f"{verdict.value:.4f}")
         better = "higher" if verdict.higher_is_better else "lower"
         table.add_row(verdict.protocol, verdict.name, value, f"{low:g} to {high:g}", better)
-        if verdict.value is not None:
-            for note in notes:
-                table.add_row("", Text(f"  {note}", style="dim"), "", "", "")
     _print(table)
-    reasons = {(v.reason, next((p["note"] for p in v.evidence if "note" in p), "")) for v in verdicts if v.reason}
-    for reason, detail in sorted(reasons):
-        _print(Text(f"unscored ({reason}): {detail}"))
+    for sentence in dict.fromkeys(map(_sentence, verdicts)):
+        if sentence:
+            _print(Text(sentence))
+
+
+def _sentence(verdict: Verdict) -> str:
+    notes = " ".join(piece["note"] for piece in verdict.evidence if "note" in piece)
+    return f"unscored ({verdict.reason}): {notes}" if verdict.reason else notes
 
 
 def show_comparison(comparisons: Sequence[Comparison]) -> None:
@@ -121,7 +122,8 @@ def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
         _print(Text(f"There are no {kind} yet; plug-ins can bring some."))
         return
     table = _table()
-    columns = [column for column in names[0] if column not in {"scores", "formula"}]
+    told = [column for column in names[0] if column not in {"scores", "formula"}]
+    columns = [c for c in told if c != "from" or any(each["from"] != "editgauge" for each in names)]
     for column in columns:
         table.add_column(column.replace("_", " "), overflow="fold")
     for each in names:
