@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,26 +17,28 @@ if TYPE_CHECKING:
     from editgauge.analysis.compare import Comparison
     from editgauge.analysis.diff import Difference
     from editgauge.core.run import Run
+    from editgauge.core.types import ScoreSpec
     from editgauge.runner.one import Verdict
 
 
 def show_summary(run: Run) -> None:
     """The means over all edits, a row per score and a column per method."""
-    cells = [cell for cell in summarise(run) if cell.edit_type == ALL]
     methods = list(run.manifest.methods)
-    for protocol in run.manifest.protocols:
-        table = _table(f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean [95 % interval]")
-        table.add_column("score")
+    cells = {(c.protocol, c.spec.name, c.method): c for c in summarise(run) if c.edit_type == ALL}
+    for protocol, entry in run.manifest.protocols.items():
+        table = _table(f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95 % interval")
+        table.add_column("score", no_wrap=True)
         for method in methods:
             table.add_column(method, justify="right")
-        mine = [cell for cell in cells if cell.protocol == protocol]
-        for name in dict.fromkeys(cell.spec.name for cell in mine):
-            row = {cell.method: cell for cell in mine if cell.spec.name == name}
-            first = next(iter(row.values()))
-            arrow = "↑" if first.spec.higher_is_better else "↓"
-            table.add_row(f"{name} {arrow}", *(_mean(row.get(method)) for method in methods))
+        for spec in entry.scores:
+            row = [cells.get((protocol, spec.name, method)) for method in methods]
+            everywhere = len({_unscored(cell) for cell in row}) == 1
+            title = Text(_named(spec))
+            if everywhere and _unscored(row[0]):
+                title.append(f"\n{_unscored(row[0])} unscored each", style="dim italic")
+            table.add_row(title, *(_mean(cell, tell_unscored=not everywhere) for cell in row))
         _print(table)
-    _print(Text("↑ higher is better, ↓ lower is better. Unscored items are counted in each cell, never averaged."))
+    _print(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -63,20 +66,19 @@ def show_comparison(comparisons: Sequence[Comparison]) -> None:
     """Two methods side by side, and who is better where it can be said."""
     first, second = comparisons[0].first, comparisons[0].second
     table = _table()
-    for column in ("score", first, second, "difference [95 %]", "n", "p", "better"):
-        table.add_column(column, justify="left" if column in {"score", "better"} else "right")
+    for column in ("score", first, second, "difference", "95 % interval", "n", "p", "better"):
+        table.add_column(column, justify="left" if column in {"score", "better"} else "right", no_wrap=True)
     for each in comparisons:
-        arrow = "↑" if each.spec.higher_is_better else "↓"
         if each.difference is None:
-            table.add_row(f"{each.spec.name} {arrow}", "-", "-", "no edit has both", "0", "-", "-")
+            table.add_row(_named(each.spec), "-", "-", "-", "no edit has both", "0", "-", "-")
             continue
         verdict = {"first": first, "second": second, "neither": "not shown"}[each.verdict]
-        interval = "" if each.difference.low is None else f" [{each.difference.low:+.3f}, {each.difference.high:+.3f}]"
         table.add_row(
-            f"{each.spec.name} {arrow}",
-            f"{each.first_mean:.3f}",
-            f"{each.second_mean:.3f}",
-            f"{each.difference.value:+.3f}{interval}",
+            _named(each.spec),
+            _number(each.first_mean, each.spec),
+            _number(each.second_mean, each.spec),
+            _number(each.difference.value, each.spec, "+"),
+            f"{_number(each.difference.low, each.spec, '+')} … {_number(each.difference.high, each.spec, '+')}",
             str(each.difference.n),
             "-" if each.p is None else f"{each.p:.4f}",
             Text(verdict, style="bold" if each.verdict != "neither" else "dim"),
@@ -131,17 +133,28 @@ def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
     _print(table)
 
 
-def _mean(cell: Cell | None) -> Text:
-    if cell is None:
-        return Text("-")
-    unscored = sum(cell.unscored.values())
-    if cell.mean is None:
-        return Text(f"{unscored} unscored", style="dim")
-    text = Text(f"{cell.mean.value:.3f}")
+def _named(spec: ScoreSpec) -> str:
+    return f"{spec.name} {'↑' if spec.higher_is_better else '↓'}"
+
+
+def _number(value: float | None, spec: ScoreSpec, sign: str = "") -> str:
+    """Three decimals, one where the range is wide (decibels)."""
+    low, high = spec.range
+    return "-" if value is None else f"{value:{sign}.{1 if high - low > 10 else 3}f}"
+
+
+def _unscored(cell: Cell | None) -> int:
+    return sum(cell.unscored.values()) if cell else 0
+
+
+def _mean(cell: Cell | None, *, tell_unscored: bool) -> Text:
+    if cell is None or cell.mean is None:
+        return Text("-" if cell is None else f"{_unscored(cell)} unscored", style="dim")
+    text = Text(_number(cell.mean.value, cell.spec))
     if cell.mean.low is not None:
-        text.append(f"\n[{cell.mean.low:.3f}, {cell.mean.high:.3f}]", style="dim")
-    if unscored:
-        text.append(f"\n{unscored} unscored", style="dim italic")
+        text.append(f"\n{_number(cell.mean.low, cell.spec)} … {_number(cell.mean.high, cell.spec)}", style="dim")
+    if tell_unscored and _unscored(cell):
+        text.append(f"\n{_unscored(cell)} unscored", style="dim italic")
     return text
 
 
@@ -158,5 +171,6 @@ def _table(title: str | None = None) -> Table:
     return Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
 
 
-def _print(*things: Any) -> None:
-    Console(highlight=False).print(*things)
+def _print(thing: Any) -> None:
+    """In a file or a pipe, tables are a hundred columns wide."""
+    Console(highlight=False, width=None if sys.stdout.isatty() else 100).print(thing)

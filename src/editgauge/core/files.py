@@ -38,5 +38,5 @@ def write_text(path: Path, content: str) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """The same for JSON, readable and with sorted keys so that two equal contents are equal bytes."""
-    write_text(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    """The same for JSON, readable, in the order given: methods and protocols keep the order a user named them in."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
