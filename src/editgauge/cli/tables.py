@@ -67,7 +67,8 @@ def show_comparison(comparisons: Sequence[Comparison]) -> None:
     first, second = comparisons[0].first, comparisons[0].second
     table = _table()
     for column in ("score", first, second, "difference", "95 % interval", "n", "p", "better"):
-        table.add_column(column, justify="left" if column in {"score", "better"} else "right", no_wrap=True)
+        words = column in {"score", "better"}
+        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for each in comparisons:
         if each.difference is None:
             table.add_row(_named(each.spec), "-", "-", "-", "no edit has both", "0", "-", "-")
