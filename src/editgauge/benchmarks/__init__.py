@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from editgauge.core.errors import BadInput
 from editgauge.core.registry import Registry
 
 if TYPE_CHECKING:
@@ -14,18 +16,37 @@ if TYPE_CHECKING:
 BUILT_IN = {
     "sample": "editgauge.benchmarks.sample:load",
 }
+BY_PATH = {
+    "folder": "editgauge.benchmarks.folder:load",
+}
+"""Forms of benchmark that are opened by a path instead of a name; shown by `editgauge list benchmarks`."""
 
-benchmarks: Registry[Callable[[], Benchmark]] = Registry("benchmark", BUILT_IN)
+benchmarks: Registry[Callable[..., Benchmark]] = Registry("benchmark", BUILT_IN)
 
 
-def open_benchmark(benchmark: str | Path) -> Benchmark:
-    """The benchmark of that name, or the one in that folder."""
+def open_benchmark(
+    benchmark: str | Path, data: str | Path | None = None, images: str | Path | None = None
+) -> Benchmark:
+    """The benchmark of that name, or the one in that folder.
+
+    Args:
+        benchmark: a name, or a folder in the project's own format.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        images: where its source images lie, when they come from elsewhere (such as a COCO folder).
+    """
     name = str(benchmark)
     looks_like_path = isinstance(benchmark, Path) or "/" in name or "\\" in name or name in {".", ".."}
-    if name in benchmarks and not looks_like_path:
-        return benchmarks.get(name)()
-    if looks_like_path or Path(name).exists():
+    if name not in benchmarks and (looks_like_path or Path(name).exists()):
         from editgauge.benchmarks.folder import load
 
-        return load(Path(name))
-    return benchmarks.get(name)()
+        return _called(load, name, {"data": data, "images": images}, Path(name))
+    return _called(benchmarks.get(name), name, {"data": data, "images": images})
+
+
+def _called(load: Callable[..., Benchmark], name: str, given: dict[str, str | Path | None], *places: Path) -> Benchmark:
+    """Passes on what was given; a benchmark that has no use for it says so instead of ignoring it."""
+    options = {option: Path(value) for option, value in given.items() if value is not None}
+    useless = [f"--{option}" for option in options if option not in signature(load).parameters]
+    if useless:
+        raise BadInput(f"The benchmark '{name}' takes no {' and no '.join(useless)}.")
+    return load(*places, **options)

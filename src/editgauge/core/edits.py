@@ -28,6 +28,7 @@ def describe(edit: Edit) -> dict[str, Any]:
         "mask": edit.mask.describe() if edit.mask else None,
         "reference": edit.reference.name if edit.reference else None,
         "turn": edit.turn,
+        "follows": edit.follows,
         "extras": dict(edit.extras),
     }
     return {key: value for key, value in told.items() if value not in (None, {}, "")}

@@ -81,6 +81,8 @@ class MaskFile:
     """An image whose bright pixels (128 and over) are inside."""
 
     path: Path
+    name: str = ""
+    """What the benchmark calls it; the same on every machine."""
 
     def render(self, width: int, height: int) -> BoolMask:
         """Scaled to the asked size by nearest neighbour."""
@@ -92,8 +94,8 @@ class MaskFile:
         return np.asarray(gray >= 128)
 
     def describe(self) -> Any:
-        """The path."""
-        return str(self.path)
+        """Its name, or else its path."""
+        return self.name or str(self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from editgauge.core.errors import BadInput, UnknownName
@@ -34,6 +33,7 @@ EditType = Literal[
     "background",
     "action",
     "viewpoint",
+    "unspecified",  # the benchmark does not say, and no rule tells
 ]
 EDIT_TYPES: tuple[EditType, ...] = get_args(EditType)
 
@@ -54,7 +54,6 @@ REASONS: tuple[Reason, ...] = get_args(Reason)
 
 Relation = Literal["left", "right", "above", "below", "on", "center"]
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 LONGEST_ID = 200  # bytes; with a suffix it still fits every common file system
 
 
@@ -123,7 +122,9 @@ class Edit:
     recipe: Recipe | None = None
     """How a reference editor makes the right outcome."""
     turn: int = 1
-    extras: Mapping[str, Any] = NOTHING
+    follows: str | None = None
+    """The edit whose outcome is this one's source: in a multi-turn benchmark, the method's own last picture."""
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         problem = id_problem(self.id)

@@ -1,0 +1,85 @@
+"""Your own benchmark: a folder with images and a `benchmark.yaml` or an `edits.jsonl`."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from editgauge.benchmarks.fields import shown
+from editgauge.benchmarks.lines import Document, read_jsonl, read_yaml
+from editgauge.benchmarks.reader import read_benchmark
+from editgauge.core.errors import BadInput
+from editgauge.core.types import Benchmark
+
+READERS = {"benchmark.yaml": read_yaml, "benchmark.yml": read_yaml, "edits.jsonl": read_jsonl}
+
+EXAMPLE = """\
+A benchmark folder holds images and a benchmark.yaml (or an edits.jsonl with one edit on each line), for example:
+    sources:
+      cat: {image: cat.png}
+    edits:
+      - {id: cat-black, source: cat, type: color, instruction: Make the cat black., subject: cat, to: black}"""
+
+
+def load(folder: Path) -> Benchmark:
+    """A folder of your own, with images and a `benchmark.yaml` or an `edits.jsonl`.
+
+    Raises one `BadInput` with every problem, each with file and line. The images are looked for, not decoded.
+    """
+    file = _benchmark_file(folder)
+    document = _read(file)
+    return read_benchmark(document, ImagesOf(folder), name=folder.resolve().name or "benchmark", where=str(folder))
+
+
+def _benchmark_file(folder: Path) -> Path:
+    try:
+        inside = {path.name for path in folder.iterdir()}
+    except FileNotFoundError as error:
+        raise BadInput(f"There is no folder '{folder}'. {EXAMPLE}") from error
+    except NotADirectoryError as error:
+        raise BadInput(f"'{folder}' is a file; give the folder it lies in. {EXAMPLE}") from error
+    except (OSError, ValueError) as error:
+        raise BadInput(f"The folder {shown(str(folder))} cannot be read: {error}") from error
+    found = [name for name in READERS if name in inside]
+    if not found:
+        raise BadInput(f"'{folder}' {'is empty' if not inside else 'has no benchmark file'}. {EXAMPLE}")
+    if len(found) > 1:
+        raise BadInput(f"'{folder}' has both {' and '.join(found)}; keep one of them.")
+    return folder / found[0]
+
+
+def _read(file: Path) -> Document:
+    try:
+        content = file.read_bytes()
+        return READERS[file.name](content.decode("utf-8-sig"), file.name)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        return Document(
+            file.name, faults=[(line, f"not UTF-8 text (byte {content[error.start]:#04x}); save it as UTF-8")]
+        )
+    except OSError as error:
+        raise BadInput(f"'{file}' cannot be read: {error.strerror or error}") from error
+
+
+class ImagesOf:
+    """Finds the images of a benchmark folder, and refuses every path that leaves it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.inside = folder.resolve()
+
+    def __call__(self, word: str) -> Path:
+        """The file of a path relative to the folder; raises `BadInput` when it is missing or lies elsewhere."""
+        if "\\" in word or not word.isprintable():
+            raise BadInput(f"the path {shown(word)} holds a backslash or a control character; write folders with '/'")
+        if PurePosixPath(word).is_absolute() or PureWindowsPath(word).drive or ".." in PurePosixPath(word).parts:
+            raise BadInput(f"the path {shown(word)} leaves the benchmark folder; give one relative to it, without '..'")
+        path = self.folder / word
+        try:
+            if not path.resolve().is_relative_to(self.inside):
+                raise BadInput(f"the path {shown(word)} is a link that leaves the benchmark folder")
+            if path.is_file():
+                return path
+            problem = "is not a file" if path.exists() else "does not exist"
+        except (OSError, RuntimeError, ValueError) as error:
+            problem = f"cannot be looked at ({error})"
+        raise BadInput(f"the image {shown(word)} {problem}")

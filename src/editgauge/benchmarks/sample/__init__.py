@@ -1,0 +1,45 @@
+"""The embedded benchmark: outlines and instructions drawn by the project on photographs that it fetches."""
+
+from __future__ import annotations
+
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from editgauge.benchmarks import photos
+from editgauge.benchmarks.lines import read_yaml
+from editgauge.benchmarks.reader import read_benchmark
+from editgauge.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Benchmark
+
+FOLDERS = {"skimage": "data", "sklearn": "datasets/images"}
+"""Where libraries that are installed anyway keep their photographs."""
+
+
+def load() -> Benchmark:
+    """Edits of real photographs, each with a mask and a recipe for its right outcome."""
+    there = photos.PHOTOS.info()
+    if there.present < there.files:
+        raise BadInput(
+            f"The benchmark 'sample' needs {there.files} photographs, of which {there.present} are on this machine. "
+            f"Run `editgauge data pull photos` (fetches {there.bytes_to_fetch / 1e6:.0f} MB once)."
+        )
+    text = (resources.files(__name__) / "sample.yaml").read_text(encoding="utf-8")
+    return read_benchmark(read_yaml(text, "sample.yaml"), find, name="sample", where="editgauge.benchmarks.sample")
+
+
+def find(word: str) -> Path:
+    """The file of `photos/…`, `skimage/…` or `sklearn/…`; libraries are located without being imported."""
+    origin, _, name = word.partition("/")
+    if origin == "photos":
+        return photos.path(name)
+    spec = find_spec(origin) if origin in FOLDERS else None
+    if spec is None or not spec.submodule_search_locations:
+        raise BadInput(f"'{word}' is on no shelf of the sample's photographs (photos, {', '.join(FOLDERS)})")
+    path = Path(spec.submodule_search_locations[0]) / FOLDERS[origin] / name
+    if not path.is_file():
+        raise BadInput(f"the installed {origin} has no photograph '{name}'")
+    return path
