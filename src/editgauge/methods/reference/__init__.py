@@ -1,0 +1,1 @@
+"""Reference editors: outcomes made from the photograph itself, whose truth is known."""

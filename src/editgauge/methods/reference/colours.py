@@ -1,0 +1,64 @@
+"""What the colour words of recipes look like."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import CannotEdit
+from editgauge.methods.reference.pixels import as_pixels
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+
+Lab = NDArray[np.float32]
+"""Lightness in [0, 100], then the green-red and blue-yellow axes."""
+Rgb = tuple[int, int, int]
+
+COLOURS = MappingProxyType(
+    {
+        "red": (200, 25, 30),
+        "orange": (240, 130, 20),
+        "yellow": (245, 215, 30),
+        "green": (35, 140, 50),
+        "blue": (30, 75, 200),
+        "purple": (120, 45, 160),
+        "pink": (245, 130, 180),
+        "brown": (110, 65, 35),
+        "black": (32, 32, 35),
+        "white": (244, 244, 242),
+        "gray": (128, 128, 128),
+        "golden": (212, 170, 55),
+    }
+)
+
+
+def rgb_of(colour: str) -> Rgb:
+    """The colour a word names, as red, green and blue."""
+    if colour not in COLOURS:
+        raise CannotEdit(f"There is no colour called '{colour}'; the reference editors know {', '.join(COLOURS)}.")
+    return COLOURS[colour]
+
+
+def lab_of(colour: str) -> Lab:
+    """The colour a word names, in CIELAB.
+
+    >>> [round(float(value)) for value in lab_of("gray")]
+    [54, 0, 0]
+    """
+    return np.asarray(to_lab(np.array([[rgb_of(colour)]], dtype=np.uint8))[0, 0])
+
+
+def to_lab(pixels: Pixels) -> Lab:
+    """The picture in CIELAB."""
+    return np.asarray(cv2.cvtColor(pixels.astype(np.float32) / 255, cv2.COLOR_RGB2LAB))
+
+
+def from_lab(lab: Lab) -> Pixels:
+    """The picture in RGB; colours that RGB does not have become their nearest."""
+    rgb = cv2.cvtColor(lab.astype(np.float32), cv2.COLOR_LAB2RGB)
+    return as_pixels(rgb * 255)

@@ -1,0 +1,89 @@
+"""Four editors whose outcomes' truth is known: nothing done, the right thing, too much, the wrong thing."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import CannotEdit
+from editgauge.core.recipes import Recipe, Restyle
+from editgauge.methods.reference.blunders import blunder
+from editgauge.methods.reference.flaws import spoiled
+from editgauge.methods.reference.following import asked_for, followed, kept_inside
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.types import Edit
+
+EXCESS = {"colour_cast": 0.4, "blur": 0.25, "noise": 0.2}
+"""Flaws that `overdone` lays over all but what was asked for, and how severe they are."""
+EXCESS_OF_STYLE = {"drift": 1.0, "underexposure": 0.6, "noise": 0.2}
+"""Flaws over a restyled picture: no colour cast, for that would undo a gray or sepia style."""
+
+
+class Identity:
+    """Does nothing: the edit is missing, and everything else is kept."""
+
+    name = "identity"
+    about = "Returns the source image. The edit did not happen; everything else stayed."
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """The source."""
+        return source.copy()
+
+
+class Classical:
+    """Does what was asked, by classical means, and nothing else."""
+
+    name = "classical"
+    about = "Follows the edit's recipe with OpenCV. The edit happened; outside its footprint every pixel stayed."
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """The right outcome; nothing in it is random."""
+        return followed(_recipe(edit, source), source)
+
+
+class Overdone:
+    """Does what was asked, and disturbs the rest."""
+
+    name = "overdone"
+    about = "Follows the edit's recipe and spoils the rest: colour cast, blur and noise where everything should stay."
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """The right outcome with flaws around it."""
+        recipe, chance = _recipe(edit, source), _chance(edit, seed)
+        result = followed(recipe, source)
+        for flaw, severity in (EXCESS_OF_STYLE if isinstance(recipe, Restyle) else EXCESS).items():
+            result = spoiled(result, flaw, severity, int(chance.integers(2**32)), asked_for(recipe, source))
+        return result
+
+
+class Careless:
+    """Does something else than what was asked."""
+
+    name = "careless"
+    about = "Departs from the edit's recipe: the wrong object, side, colour or operation. The edit did not happen."
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """A wrong outcome, made as well as the right one."""
+        recipe = _recipe(edit, source)
+        return followed(blunder(edit, recipe, source, _chance(edit, seed)), source)
+
+
+identity, classical, overdone, careless = Identity(), Classical(), Overdone(), Careless()
+
+
+def _recipe(edit: Edit, source: Pixels) -> Recipe:
+    if edit.recipe is None:
+        raise CannotEdit(
+            f"The edit '{edit.id}' has no recipe, and reference editors follow recipes; "
+            "give it one in the benchmark, or use a method that reads instructions."
+        )
+    return kept_inside(edit.recipe, source)
+
+
+def _chance(edit: Edit, seed: int) -> np.random.Generator:
+    """Random numbers that differ between edits and seeds, and are the same on every machine."""
+    return np.random.default_rng([seed, zlib.crc32(edit.id.encode())])

@@ -1,0 +1,206 @@
+"""Filling a hole with patches of its surroundings, coarse to fine.
+
+After Wexler, Shechtman and Irani, "Space-Time Completion of Video" (PAMI 2007), with the propagation of Barnes et al.,
+"PatchMatch" (SIGGRAPH 2009): every patch that touches the hole looks for its likest known patch, and every pixel of the
+hole becomes what the patches over it agree on. Where the picture is small the search is exhaustive; where it is larger,
+neighbours only pass on what they found. Nothing is random.
+
+Pixels are counted row by row, so that a place is one number, and so is the step to a neighbour.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import CannotEdit
+from editgauge.core.masks import box_of
+from editgauge.methods.reference.pixels import as_pixels
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.masks import BoolMask
+
+Floats = NDArray[np.float32]
+Places = NDArray[np.intp]
+
+REACH = 3
+"""A patch reaches this far from its centre: 7 x 7 pixels."""
+SIDE = 2 * REACH + 1
+PAIRS = 3_000_000
+"""The picture is halved until unknown and known patches make no more pairs than this; then every pair is compared."""
+SEARCHES = 6
+REFINED = 40_000
+"""Holes with more pixels than this keep the matches of the half-sized picture: refining them would take seconds."""
+REFINEMENTS = 2
+NEARNESS = (1.25, 0.3)
+"""Gray levels by which a match may be worse when it lies one row, or one column, nearer: what fits is rarely far."""
+
+
+def filled(source: Pixels, hole: BoolMask) -> Pixels:
+    """The picture with the hole filled by what surrounds it."""
+    if not hole.any():
+        return source
+    if hole.all():
+        raise CannotEdit("The hole is the whole picture: nothing is left to fill it with.")
+    left, top, right, bottom = box_of(hole)
+    room = min(160, max(48, right - left, bottom - top))
+    window = slice(max(0, top - room), bottom + room), slice(max(0, left - room), right + room)
+    result = source.copy()
+    result[window] = _filled_window(source[window], hole[window])
+    return result
+
+
+def _filled_window(pixels: Pixels, hole: BoolMask) -> Pixels:
+    levels = [(pixels, hole)]
+    while _pairs(levels[-1][1]) > PAIRS:
+        levels.append(_halved(*levels[-1]))
+    small, small_hole = levels.pop()
+    guess = _drawn_across(small, small_hole)
+    if not _known(small_hole).any():
+        smooth = cv2.resize(guess, hole.shape[::-1], interpolation=cv2.INTER_CUBIC)
+        return np.where(hole[..., None], as_pixels(smooth), pixels)
+    # The first guess is smooth, so it is compared with smoothed surroundings: sharp ones would match only where flat.
+    matches = _searched(np.asarray(cv2.blur(guess, (15, 3)), dtype=np.float32), small_hole)
+    picture = _agreed(small.astype(np.float32), small_hole, matches)
+    for _ in range(SEARCHES):
+        matches = _searched(picture, small_hole)
+        picture = _agreed(picture, small_hole, matches)
+    for finer, finer_hole in reversed(levels):
+        matches = _doubled(matches, finer_hole)
+        picture = _agreed(finer.astype(np.float32), finer_hole, matches)
+        for _ in range(REFINEMENTS if finer_hole.sum() <= REFINED else 0):
+            matches = _refined(picture, finer_hole, matches)
+            picture = _agreed(picture, finer_hole, matches)
+    return as_pixels(picture)
+
+
+def _halved(pixels: Pixels, hole: BoolMask) -> tuple[Pixels, BoolMask]:
+    """Both at half the size; a pixel belongs to the hole when any part of it did."""
+    height, width = hole.shape
+    odd, size = ((0, height % 2), (0, width % 2)), ((width + 1) // 2, (height + 1) // 2)
+    even_pixels, even_hole = np.pad(pixels, (*odd, (0, 0)), mode="edge"), np.pad(hole, odd, mode="edge")
+    share = cv2.resize(even_hole.astype(np.float32), size, interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.resize(even_pixels, size, interpolation=cv2.INTER_AREA)), np.asarray(share > 0)
+
+
+def _drawn_across(pixels: Pixels, hole: BoolMask) -> Floats:
+    """A first guess: ground, horizon and sky of most photographs go on from side to side."""
+    smeared = cv2.inpaint(pixels, hole.astype(np.uint8), 3, cv2.INPAINT_TELEA)
+    guess, columns = np.asarray(smeared, dtype=np.float32), np.arange(hole.shape[1])
+    for row, unknown in zip(guess, hole, strict=True):
+        if unknown.any() and not unknown.all():
+            for channel in range(3):
+                row[unknown, channel] = np.interp(columns[unknown], columns[~unknown], row[~unknown, channel])
+    return guess
+
+
+def _touching(hole: BoolMask) -> BoolMask:
+    return np.asarray(cv2.dilate(hole.astype(np.uint8), np.ones((SIDE, SIDE), np.uint8)), dtype=np.bool_)
+
+
+def _whole_inside(centres: BoolMask) -> BoolMask:
+    inner = np.zeros_like(centres)
+    inner[REACH:-REACH, REACH:-REACH] = centres[REACH:-REACH, REACH:-REACH]
+    return inner
+
+
+def _unknown(hole: BoolMask) -> BoolMask:
+    """Centres of patches that touch the hole."""
+    return _whole_inside(_touching(hole))
+
+
+def _known(hole: BoolMask) -> BoolMask:
+    """Centres of patches that are wholly known."""
+    return _whole_inside(~_touching(hole))
+
+
+def _pairs(hole: BoolMask) -> int:
+    return int(_unknown(hole).sum()) * int(_known(hole).sum())
+
+
+def _steps(width: int) -> Places:
+    """From a patch's centre to each of its pixels."""
+    down, across = np.mgrid[-REACH : REACH + 1, -REACH : REACH + 1]
+    return np.asarray((down * width + across).ravel(), dtype=np.intp)
+
+
+def _votes() -> Floats:
+    """How much each pixel of a patch counts: its middle most."""
+    down, across = np.mgrid[-REACH : REACH + 1, -REACH : REACH + 1]
+    return np.asarray(np.exp(-(down**2 + across**2) / (2 * 1.5**2)).ravel(), dtype=np.float32)
+
+
+def _searched(picture: Floats, hole: BoolMask) -> Places:
+    """For every patch touching the hole the likest known patch of all; elsewhere each place itself."""
+    width = hole.shape[1]
+    unknown, known = np.flatnonzero(_unknown(hole)), np.flatnonzero(_known(hole))
+
+    def described(places: Places) -> Floats:
+        colours = picture.reshape(-1, 3)[places[:, None] + _steps(width)].reshape(len(places), -1)
+        position = np.stack(np.divmod(places, width), axis=1) * np.array(NEARNESS) * np.sqrt(3 * SIDE**2)
+        return np.hstack([colours, position.astype(np.float32)])
+
+    questions, answers = described(unknown), described(known)
+    half_lengths = (answers**2).sum(axis=1) / 2
+    batches = np.array_split(questions, len(questions) // 256 + 1)
+    likest = np.concatenate([np.argmin(half_lengths - batch @ answers.T, axis=1) for batch in batches])
+    matches = np.arange(hole.size)
+    matches[unknown] = known[likest]
+    return matches
+
+
+def _doubled(matches: Places, hole: BoolMask) -> Places:
+    """The matches of the half-sized picture, for this picture."""
+    height, width = hole.shape
+    half_height, half_width = (height + 1) // 2, (width + 1) // 2
+    unknown = np.flatnonzero(_unknown(hole))
+    row, column = np.divmod(unknown, width)
+    half_row = np.clip(row // 2, REACH, half_height - REACH - 1)
+    half_column = np.clip(column // 2, REACH, half_width - REACH - 1)
+    found_row, found_column = np.divmod(matches[half_row * half_width + half_column], half_width)
+    doubled = np.arange(hole.size)
+    doubled[unknown] = (row + 2 * (found_row - half_row)) * width + column + 2 * (found_column - half_column)
+    return doubled
+
+
+def _refined(picture: Floats, hole: BoolMask, matches: Places) -> Places:
+    """Matches at least as good: every patch tries what its neighbours found, compared on every other pixel."""
+    width = hole.shape[1]
+    unknown, known = np.flatnonzero(_unknown(hole)), _known(hole).ravel()
+    colours, steps = picture.reshape(-1, 3), _steps(width)[::2]
+    wanted = [colours[unknown + step] for step in steps]
+
+    def cost(places: Places) -> Floats:
+        total = np.zeros(len(places), np.float32)
+        for step, colour in zip(steps, wanted, strict=True):
+            difference = colours[places + step] - colour
+            total += np.einsum("ij,ij->i", difference, difference)
+        return total
+
+    matches = matches.copy()
+    lowest = cost(matches[unknown])
+    for step in (1, -1, width, -width, 2, -2, 2 * width, -2 * width):
+        passed_on = matches[unknown + step] - step
+        tried = np.where(known[passed_on], passed_on, matches[unknown])
+        costs = cost(tried)
+        better = costs < lowest
+        matches[unknown[better]], lowest[better] = tried[better], costs[better]
+    return matches
+
+
+def _agreed(picture: Floats, hole: BoolMask, matches: Places) -> Floats:
+    """The picture with every pixel of the hole as the matches of the patches over it say."""
+    colours, inside, voting = picture.reshape(-1, 3), np.flatnonzero(hole), _unknown(hole).ravel()
+    total, weights = np.zeros((inside.size, 3), np.float32), np.zeros((inside.size, 1), np.float32)
+    for step, vote in zip(_steps(hole.shape[1]), _votes(), strict=True):
+        centre = np.clip(inside - step, 0, hole.size - 1)
+        weight = (vote * voting[centre])[:, None]
+        total += weight * colours[np.where(voting[centre], matches[centre] + step, 0)]
+        weights += weight
+    result = picture.copy()
+    result[hole] = total / weights
+    return result

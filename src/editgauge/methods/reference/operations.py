@@ -1,0 +1,143 @@
+"""What the recipes ask for, done to pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.masks import BoolMask, box_of, grown
+from editgauge.core.recipes import MARGIN, MATERIALS
+from editgauge.methods.reference.colours import from_lab, lab_of, rgb_of, to_lab
+from editgauge.methods.reference.fill import filled
+from editgauge.methods.reference.materials import surface
+from editgauge.methods.reference.pixels import as_pixels
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+
+Alpha = NDArray[np.float32]
+"""Height x width: 1 where the upper picture is seen, 0 where the lower one is."""
+
+LEAST_CONTRAST = 0.4
+DARKEST, BRIGHTEST = 3.0, 98.0
+"""Lightnesses between which a recoloured object's shading is fitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """An object cut out of a picture."""
+
+    pixels: Pixels
+    alpha: Alpha
+
+
+def feathered(mask: BoolMask) -> Alpha:
+    """The mask with an edge a few pixels wide, half of it outside."""
+    return np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 1.2, borderType=cv2.BORDER_REPLICATE))
+
+
+def inset(mask: BoolMask) -> Alpha:
+    """The mask with a soft edge inside it: a cut-out object then brings no rim of its old background."""
+    soft = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 1.5, borderType=cv2.BORDER_REPLICATE)
+    return np.asarray(np.clip((soft - 0.35) / 0.5, 0, 1) * mask, dtype=np.float32)
+
+
+def blended(under: Pixels, over: Pixels, alpha: Alpha) -> Pixels:
+    """The upper picture laid over the lower one."""
+    return as_pixels(under + (over.astype(np.float32) - under) * alpha[..., None])
+
+
+def recoloured(source: Pixels, mask: BoolMask, colour: str) -> Pixels:
+    """The object in another colour: light and shade of the old one around the lightness of the new one."""
+    lab, target = to_lab(source), lab_of(colour)
+    light = lab[..., 0]
+    low, middle, high = np.percentile(light[mask], (5, 50, 95))
+    reflected = target[0] / max(middle, 1)
+    below = np.clip(min(reflected, (target[0] - DARKEST) / max(middle - low, 1)), LEAST_CONTRAST, 1)
+    above = np.clip(min(reflected, (BRIGHTEST - target[0]) / max(high - middle, 1)), LEAST_CONTRAST, 1)
+    painted = np.empty_like(lab)
+    painted[..., 0] = target[0] + np.where(light < middle, below, above) * (light - middle)
+    painted[..., 1:] = target[1:] + 0.15 * (lab[..., 1:] - lab[mask][:, 1:].mean(axis=0))
+    return blended(source, from_lab(painted), feathered(mask))
+
+
+def retextured(source: Pixels, mask: BoolMask, material: str) -> Pixels:
+    """The object made of another material, under the same light."""
+    left, top, right, bottom = box_of(mask)
+    covered = source.copy()
+    covered[top:bottom, left:right] = surface(material, right - left, bottom - top)
+    light = cv2.GaussianBlur(cv2.cvtColor(source, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1)
+    shade = np.clip((light + 8) / (np.median(light[mask]) + 8), 0.25, 1.6)
+    lit = as_pixels(covered * shade[..., None])
+    return blended(source, lit, feathered(mask) * mask)
+
+
+def removed(source: Pixels, mask: BoolMask) -> Pixels:
+    """The picture without the object; its close surroundings are filled too, for they hold its rim."""
+    hole = grown(mask, MARGIN - 2)
+    return blended(source, filled(source, hole), feathered(hole))
+
+
+def cut(source: Pixels, mask: BoolMask) -> Piece:
+    """The object alone."""
+    left, top, right, bottom = box_of(mask)
+    return Piece(source[top:bottom, left:right], inset(mask)[top:bottom, left:right])
+
+
+def scaled(piece: Piece, width: int, height: int) -> Piece:
+    """The piece at another size."""
+    if piece.alpha.shape == (height, width):
+        return piece
+    shrinks = height < piece.alpha.shape[0]
+    pixels = cv2.resize(piece.pixels, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LANCZOS4)
+    alpha = cv2.resize(piece.alpha, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
+    return Piece(np.asarray(pixels), np.asarray(alpha))
+
+
+def pasted(source: Pixels, piece: Piece, left: int, top: int) -> Pixels:
+    """The picture with the piece laid on it; what falls outside the picture is not seen."""
+    height, width = source.shape[:2]
+    rows, columns = piece.alpha.shape
+    first_row, first_column = max(0, -top), max(0, -left)
+    last_row, last_column = min(rows, height - top), min(columns, width - left)
+    if first_row >= last_row or first_column >= last_column:
+        return source
+    there = slice(top + first_row, top + last_row), slice(left + first_column, left + last_column)
+    seen = slice(first_row, last_row), slice(first_column, last_column)
+    result = source.copy()
+    result[there] = blended(source[there], piece.pixels[seen], piece.alpha[seen])
+    return result
+
+
+def with_background(source: Pixels, kept: BoolMask, scene: Pixels) -> Pixels:
+    """The kept objects before another scene."""
+    return blended(scene, source, inset(kept))
+
+
+def blurred_around(source: Pixels, kept: BoolMask) -> Pixels:
+    """The picture out of focus, without the kept objects' colours flowing into their surroundings."""
+    spread = max(source.shape[:2]) / 60
+    weight = (~grown(kept, 2)).astype(np.float32) + 1e-4
+    colours = cv2.GaussianBlur(source * weight[..., None], (0, 0), spread)
+    weights = cv2.GaussianBlur(weight, (0, 0), spread)
+    return as_pixels(colours / weights[..., None])
+
+
+def backdrop(scene: str, width: int, height: int) -> Pixels:
+    """A wall of one colour or of a material."""
+    if scene in MATERIALS:
+        return surface(scene, width, height)
+    return np.full((height, width, 3), rgb_of(scene), dtype=np.uint8)
+
+
+def covering(picture: Pixels, width: int, height: int) -> Pixels:
+    """The middle of a picture, scaled until it covers that size."""
+    scale = max(width / picture.shape[1], height / picture.shape[0])
+    size = max(width, round(picture.shape[1] * scale)), max(height, round(picture.shape[0] * scale))
+    large = cv2.resize(picture, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
+    left, top = (size[0] - width) // 2, (size[1] - height) // 2
+    return np.asarray(large[top : top + height, left : left + width])
