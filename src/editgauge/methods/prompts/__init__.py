@@ -1,0 +1,116 @@
+"""What a method is told: one edit as an instruction, a caption, two captions, or a caption with a learned token.
+
+An edit's own words are used as they are; where it has none, they are made from its parts by text templates, one per
+edit type (EditVal, table 3 and appendix I: one operation, worded for each family of methods).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.types import Edit, Relation
+from editgauge.methods.prompts.families import USUAL_TOKEN, Family, Form, families, family
+from editgauge.methods.prompts.files import GUIDE, check_choice, find
+from editgauge.methods.prompts.language import expand, fill, lacking
+from editgauge.methods.prompts.parts import caption_with, parts_of
+
+__all__ = ["FORMS", "Family", "Form", "Prompt", "families", "family", "fill", "render", "render_for"]
+
+FORMS: tuple[Form, ...] = get_args(Form)
+OWN_WORDS = {"instruction": "instruction", "caption": "target_caption", "source": "source_caption"}
+"""What an edit may bring itself in place of each kind of template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a method is told about an edit."""
+
+    text: str
+    source: str | None = None
+    """The caption of the source image, for methods that want both."""
+    templates: tuple[str, ...] = ()
+    """The template files that made it; none when the edit's own words are used."""
+
+
+def render(
+    edit: Edit, form: str, template: str = "plain", *, token: str = USUAL_TOKEN, folder: Path | str | None = None
+) -> Prompt:
+    """The prompt for an edit.
+
+    Args:
+        edit: What is asked for.
+        form: `instruction`, `caption`, `captions` (of source and target) or `token` (a caption with a learned token).
+        template: The built-in set of templates.
+        token: The learned token, for the form `token`.
+        folder: Templates of your own; those it lacks come from the built-in set.
+    """
+    if form not in FORMS:
+        raise UnknownName("form of prompt", form, FORMS, GUIDE)
+    folder = Path(folder) if folder else None
+    check_choice(template, folder)
+    writer = _Writer(edit, template, folder)
+    if form == "instruction":
+        return _prompt(_given(edit.instruction) or writer.write("instruction"))
+    if form == "token":
+        if not token.strip():
+            raise BadInput("The learned token is empty; give one, such as 'sks'.")
+        return _prompt(_given(caption_with(token.strip(), edit)) or writer.write("caption", token.strip()))
+    target = _given(edit.target_caption) or writer.write("caption")
+    if form == "caption":
+        return _prompt(target)
+    return _prompt(target, _given(edit.source_caption) or writer.write("source"))
+
+
+def render_for(
+    edit: Edit,
+    method: str,
+    *,
+    form: str | None = None,
+    template: str | None = None,
+    token: str | None = None,
+    folder: Path | str | None = None,
+) -> Prompt:
+    """The prompt for an edit as a well-known family of methods wants it; what is given here overrides the table."""
+    row = family(method)
+    token = token if token is not None else row.token or USUAL_TOKEN
+    return render(edit, form or row.form, template or row.template, token=token, folder=folder)
+
+
+Made = tuple[str, str | None]
+"""A text, and the template that made it, if one did."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    edit: Edit
+    template: str
+    folder: Path | None
+
+    def write(self, kind: str, token: str | None = None) -> Made:
+        edit, own = self.edit, OWN_WORDS[kind] + (" that names its class" if token else "")
+        found = find(self.template, kind, edit.type, self.folder)
+        if found is None:
+            raise BadInput(f"Edit '{edit.id}' is '{edit.type}', for which there is no template. It lacks:", [own])
+        parts = parts_of(edit, self._phrase, token)
+        missing = lacking(found.text, parts)
+        if missing:
+            named = ["position.anchor" if part == "position" and edit.position else part for part in missing]
+            raise BadInput(f"Edit '{edit.id}' lacks parts for '{found.name}'. Add them, or its own {own}.", named)
+        return expand(found.text, parts), found.name
+
+    def _phrase(self, relation: Relation, anchor: str) -> str:
+        found = find(self.template, "position", relation, self.folder)
+        parts = {"anchor": anchor} if anchor else {}
+        return expand(found.text, parts) if found and not lacking(found.text, parts) else ""
+
+
+def _given(words: str | None) -> Made | None:
+    return (words, None) if words and words.strip() else None
+
+
+def _prompt(target: Made, source: Made | None = None) -> Prompt:
+    made = (target, source) if source else (target,)
+    return Prompt(target[0], source[0] if source else None, tuple(template for _, template in made if template))

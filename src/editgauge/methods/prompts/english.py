@@ -1,0 +1,121 @@
+"""The little English a prompt needs: articles, nouns without them, and -ing."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from importlib import resources
+
+import yaml
+
+
+@cache
+def _lists() -> dict[str, list[str]]:
+    text = (resources.files(__package__) / "english.yaml").read_text(encoding="utf-8")
+    lists: dict[str, list[str]] = yaml.safe_load(text)
+    return lists
+
+
+def spoken(words: str) -> str:
+    """The words as one says them: underscores are blanks, and no blank is doubled. Hyphens stay.
+
+    >>> spoken("stop_sign"), spoken(" heart-shaped  ")
+    ('stop sign', 'heart-shaped')
+    """
+    return " ".join(words.replace("_", " ").split())
+
+
+def noun(phrase: str) -> str:
+    """The phrase without its article.
+
+    >>> noun("the cat"), noun("her jacket")
+    ('cat', 'her jacket')
+    """
+    first, _, rest = phrase.partition(" ")
+    return rest if rest and first.lower() in _lists()["articles"] else phrase
+
+
+def joined(phrases: list[str]) -> str:
+    """Several phrases as one, the last being its main word.
+
+    >>> joined(["brown", "the bench"]), joined(["brown", "her jacket"])
+    ('brown bench', 'her brown jacket')
+    """
+    *before, last = (noun(phrase) for phrase in phrases)
+    first, _, rest = last.partition(" ")
+    return " ".join([first, *before, rest] if rest and determined(last) else [*before, last])
+
+
+def with_a(phrase: str) -> str:
+    """The phrase with "a" or "an", unless it is plural, uncountable or determined already.
+
+    >>> with_a("apple"), with_a("the unicorn"), with_a("shoes"), with_a("pair of shoes"), with_a("her jacket")
+    ('an apple', 'a unicorn', 'shoes', 'a pair of shoes', 'her jacket')
+    """
+    bare = noun(phrase)
+    return bare if determined(bare) or not _countable(bare) else f"{article(bare)} {bare}"
+
+
+def with_the(phrase: str) -> str:
+    """The phrase with "the", unless it is determined already.
+
+    >>> with_the("a cat"), with_the("her jacket")
+    ('the cat', 'her jacket')
+    """
+    bare = noun(phrase)
+    return bare if determined(bare) else f"the {bare}"
+
+
+def determined(phrase: str) -> bool:
+    """Whether the phrase begins with a word that leaves no room for an article.
+
+    >>> determined("her jacket"), determined("2 cats"), determined("cat")
+    (True, True, False)
+    """
+    first = phrase.partition(" ")[0]
+    return first.lower() in _lists()["determiners"] or first.isdecimal()
+
+
+def article(phrase: str) -> str:
+    """Either "a" or "an", by how the phrase begins.
+
+    >>> [article(word) for word in ("umbrella", "uniform", "hourglass", "éclair", "<owl-toy>", "*")]
+    ['an', 'a', 'an', 'an', 'an', 'a']
+    """
+    start = re.sub(r"^[\W_]+", "", unicodedata.normalize("NFKD", phrase)).lower()
+    lists = _lists()
+    heads = {**dict.fromkeys(lists["a_before"], "a"), **dict.fromkeys(lists["an_before"], "an")}
+    longest = max((head for head in heads if start.startswith(head)), key=len, default="")
+    return heads.get(longest, "an" if start.startswith(tuple("aeiou")) else "a")
+
+
+def ing(phrase: str) -> str:
+    """The phrase with its first word, a verb, ending in -ing.
+
+    >>> [ing(verb) for verb in ("sit", "stand up", "ride", "lie", "see", "sing", "running")]
+    ['sitting', 'standing up', 'riding', 'lying', 'seeing', 'singing', 'running']
+    """
+    verb, blank, rest = phrase.partition(" ")
+    return f"{_ing(verb)}{blank}{rest}"
+
+
+def _ing(verb: str) -> str:
+    if re.search(r"[aeiouy].*ing$", verb, re.IGNORECASE):
+        return verb
+    if verb.endswith("ie"):
+        return f"{verb[:-2]}ying"
+    if re.search(r"[^aeoy]e$", verb) and len(verb) > 2:
+        return f"{verb[:-1]}ing"
+    if re.fullmatch(r"(qu|[^aeiou])*[aeiou][bdglmnprt]", verb, re.IGNORECASE):
+        return f"{verb}{verb[-1]}ing"
+    return f"{verb}ing"
+
+
+def _countable(phrase: str) -> bool:
+    lists, words = _lists(), phrase.lower().split()
+    ends = [place for place, word in enumerate(words) if place and word in lists["prepositions"]]
+    main = words[ends[0] - 1] if ends else words[-1]
+    if main in lists["with_a"] or main in lists["without_a"]:
+        return main in lists["with_a"]
+    return not main.endswith("s") or main.endswith(("ss", "us", "is"))

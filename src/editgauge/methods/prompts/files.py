@@ -1,0 +1,102 @@
+"""Finding template files: a user's folder first, then the built-in set; the newest version of a file counts.
+
+A published file is never changed, for prompts of old runs were made with it: a better wording is a new version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import get_args
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.types import EDIT_TYPES, Relation
+from editgauge.methods.prompts.language import find_problems
+
+GUIDE = "docs/how-to/prompts.md"
+VERSIONED = re.compile(r"(\w+)\.v([0-9]{1,6})\.txt", re.ASCII)
+NAMES: Mapping[str, Sequence[str]] = {
+    "instruction": EDIT_TYPES,
+    "caption": EDIT_TYPES,
+    "source": EDIT_TYPES,
+    "position": get_args(Relation),
+}
+"""The folders of a set, and what the files in each are called after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The text of a template file, and the name to remember it by."""
+
+    name: str
+    text: str
+
+
+def find(template: str, kind: str, name: str, folder: Path | None = None) -> Template | None:
+    """The template `<kind>/<name>.v<number>.txt` of the user's folder, else of the built-in set called `template`."""
+    own = _newest(folder / kind, name) if folder else None
+    if folder and own:
+        return _read(own, f"{folder.name}/{kind}/{own.name}")
+    return _built_in(template, kind, name)
+
+
+def check_choice(template: str, folder: Path | None) -> None:
+    """Refuses a set that does not exist, and a folder with templates that would never be found."""
+    known = _set_names()
+    if template not in known:
+        raise UnknownName("set of prompt templates", template, known, GUIDE)
+    if folder is None:
+        return
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder of templates at '{folder}'.")
+    astray = [file for file in sorted([*folder.glob("*.txt"), *folder.glob("*/*.txt")]) if not _fits(file, folder)]
+    if astray:
+        raise BadInput(
+            f"The folder of templates '{folder}' holds files that no edit would use. A template is called as in "
+            f"'instruction/color.v1.txt'; the folders are {', '.join(NAMES)}.",
+            [file.relative_to(folder).as_posix() for file in astray],
+        )
+
+
+def _fits(file: Path, folder: Path) -> bool:
+    name = VERSIONED.fullmatch(file.name)
+    return name is not None and file.parent.parent == folder and name[1] in NAMES.get(file.parent.name, ())
+
+
+@cache
+def _set_names() -> frozenset[str]:
+    return frozenset(entry.name for entry in _sets().iterdir() if entry.is_dir())
+
+
+def _sets() -> Traversable:
+    return resources.files(__package__) / "templates"
+
+
+@cache
+def _built_in(template: str, kind: str, name: str) -> Template | None:
+    file = _newest(_sets() / template / kind, name)
+    return _read(file, f"{template}/{kind}/{file.name}") if file else None
+
+
+def _newest(folder: Traversable, name: str) -> Traversable | None:
+    if not folder.is_dir():
+        return None
+    found = ((VERSIONED.fullmatch(file.name), file) for file in folder.iterdir())
+    versions = {int(match[2]): file for match, file in found if match and match[1] == name}
+    return versions[max(versions)] if versions else None
+
+
+def _read(file: Traversable, name: str) -> Template:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"The template '{name}' cannot be read: {error}.") from error
+    problems = find_problems(text)
+    if problems:
+        raise BadInput(f"The template '{name}' cannot be used.", problems)
+    return Template(name, text)

@@ -1,0 +1,136 @@
+"""The language of templates: slots, choices, and an article that agrees with what follows it.
+
+{to}                     the part as it is                {noun subject}   without its article
+{a to} {the subject}     with an article                  {ing to}         a verb ending in -ing
+{a to subject}           several parts as one phrase      a {to} texture   "an", where the part begins so
+[ with {a from}]         left out when a part is absent
+[{the from}|{the subject}]   the first choice whose parts are there; the last one must have them
+
+A template is data: it can name parts and nothing else. What stands inside a part is never read as a template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+
+from editgauge.core.errors import BadInput
+from editgauge.methods.prompts.english import article, ing, joined, noun, spoken, with_a, with_the
+
+PARTS = ("subject", "from", "to", "position", "anchor")
+MODES: Mapping[str, Callable[[str], str]] = {"a": with_a, "the": with_the, "noun": noun, "ing": ing}
+
+SLOT = re.compile(r"(?:\b([Aa])n?\s+)?\{([^{}]*)\}")
+GROUP = re.compile(r"\[([^\[\]]*)\]")
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def expand(template: str, parts: Mapping[str, str]) -> str:
+    """The template said with these parts; `lacking` tells beforehand whether they suffice.
+
+    >>> expand("make {the subject} {to}[ instead of {from}]", {"subject": "cat", "to": "black"})
+    'make the cat black'
+    """
+    chosen = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
+    return _tidy(SLOT.sub(lambda slot: _agreeing(slot[1], _say(slot[2], parts)), chosen))
+
+
+def lacking(template: str, parts: Mapping[str, str]) -> list[str]:
+    """The parts that the template cannot do without and that are not there.
+
+    >>> lacking("make {the subject} {to}[ instead of {from}]", {"subject": "cat"})
+    ['to']
+    """
+    chosen = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
+    return [name for name in dict.fromkeys(_names(chosen)) if name not in parts]
+
+
+@lru_cache(maxsize=1000)
+def find_problems(template: str) -> tuple[str, ...]:
+    """Everything that is wrong with a template of ours or of a user's folder."""
+    least = GROUP.sub(lambda group: _choices(group[1])[-1], template)
+    problems = [] if least.strip() else ["it says nothing, or may say nothing when parts are absent"]
+    for inside in (slot[2] for slot in SLOT.finditer(template)):
+        names = _names_in(inside)
+        problems += [f"there is no part '{name}'; there are {', '.join(PARTS)}" for name in names if name not in PARTS]
+        problems += [] if names else [f"'{{{inside}}}' names no part"]
+    for group in GROUP.finditer(template):
+        if not all(SLOT.search(choice) for choice in _choices(group[1])[:-1]):
+            problems.append(f"'{group[0]}' has a choice without a slot, so it leaves nothing to choose")
+    if set("{}[]") & set(SLOT.sub("", GROUP.sub(r"\1", template))):
+        problems.append("a brace or bracket has no partner, or lies inside another one")
+    return tuple(problems)
+
+
+def fill(template: str, slots: Mapping[str, str]) -> str:
+    """A caption template with named slots, or with the single unnamed slot `{}`, filled (UniBench, figure 1).
+
+    All given slots must be used and all used ones given. An article just before a slot agrees with what comes.
+
+    >>> fill("A {target} sitting {position} a {anchor}", {"target": "owl", "position": "next to", "anchor": "suitcase"})
+    'An owl sitting next to a suitcase'
+    >>> fill("A cat sitting on a {}", {"target": "teddy_bear"})
+    'A cat sitting on a teddy bear'
+    """
+    wanted = list(dict.fromkeys(slot[2] for slot in SLOT.finditer(template)))
+    given = {name: spoken(value) for name, value in slots.items()}
+    if template.count("{}") == 1 and wanted == [""] and len(given) == 1:
+        given = {"": next(iter(given.values()))}
+    problems = _slot_problems(template, wanted, given)
+    if problems:
+        raise BadInput(f"The template {template!r} cannot be filled.", problems)
+    return _tidy(SLOT.sub(lambda slot: _agreeing(slot[1], given[slot[2]]), template))
+
+
+def _slot_problems(template: str, wanted: list[str], given: Mapping[str, str]) -> list[str]:
+    odd = [f"'{{{name}}}' is not a slot; write a plain name" for name in wanted if name and not NAME.fullmatch(name)]
+    if set("{}") & set(SLOT.sub("", template)):
+        odd.append("a brace has no partner, or lies inside another one")
+    if "" in wanted and (len(wanted) > 1 or template.count("{}") > 1 or "" not in given):
+        odd.append(f"the unnamed slot must be the only one and takes one value, got {_listed(given)}")
+    if odd:
+        return odd
+    missing = [f"slot '{name}' is missing" for name in wanted if name not in given]
+    unknown = [f"slot '{name}' is unknown; the template has {_listed(wanted)}" for name in given if name not in wanted]
+    empty = [f"slot '{name}' is empty" for name in wanted if given.get(name) == ""]
+    return missing + unknown + empty
+
+
+def _choices(group: str) -> list[str]:
+    choices = group.split("|")
+    return choices if len(choices) > 1 else [*choices, ""]
+
+
+def _choose(choices: list[str], parts: Mapping[str, str]) -> str:
+    return next((choice for choice in choices if all(name in parts for name in _names(choice))), choices[-1])
+
+
+def _names(template: str) -> list[str]:
+    return [name for slot in SLOT.finditer(template) for name in _names_in(slot[2])]
+
+
+def _names_in(slot: str) -> list[str]:
+    words = slot.split()
+    return words[1:] if words and words[0] in MODES else words
+
+
+def _say(slot: str, parts: Mapping[str, str]) -> str:
+    names, mode = _names_in(slot), MODES.get(slot.split()[0])
+    words = joined([parts[name] for name in names]) if len(names) > 1 else parts[names[0]]
+    return mode(words) if mode else words
+
+
+def _agreeing(before: str | None, words: str) -> str:
+    if before is None:
+        return words
+    said = f"{article(noun(words))} {noun(words)}"
+    return said[0].upper() + said[1:] if before == "A" else said
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "none"
