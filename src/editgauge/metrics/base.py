@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from editgauge.core.images import Unit
 from editgauge.core.masks import BoolMask
+
+ROUNDING = 1e-5
+"""How far over [0, 1] a pixel may be: gray made of white by float32 weights is sometimes 1.0000001."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,13 @@ class MetricInfo:
     symmetric: bool
     formula: str
     about: str
+    reach: int = 0
+    """How many pixels beyond `where` the metric looks: 0 for a metric of single pixels, its radius for a window."""
+
+    @property
+    def best(self) -> float:
+        """What an image gets against itself."""
+        return self.range[1] if self.higher_is_better else self.range[0]
 
 
 class Metric(Protocol):
@@ -34,27 +45,72 @@ class Metric(Protocol):
         ...
 
 
+Comparison = Callable[[Unit, Unit, BoolMask | None], float]
+"""The plain function that `metric` makes a metric of."""
+
+
 def metric(
-    *, higher_is_better: bool, range: tuple[float, float], formula: str, symmetric: bool = True  # noqa: A002
-) -> Callable[[Callable[[Unit, Unit, BoolMask | None], float]], Metric]:
+    *,
+    higher_is_better: bool,
+    range: tuple[float, float],  # noqa: A002
+    formula: str,
+    symmetric: bool = True,
+    reach: int = 0,
+) -> Callable[[Comparison], Metric]:
     """Makes a function a metric: states its direction, range, formula, and whether the images may be swapped."""
 
-    def named(function: Callable[[Unit, Unit, BoolMask | None], float]) -> Metric:
-        first_line = (function.__doc__ or "").strip().partition("\n")[0]
+    def named(function: Comparison) -> Metric:
+        # The function itself is returned, not a wrapper: doctest collects only what was defined in its module.
+        about = (function.__doc__ or "").strip().partition("\n")[0]
         made = cast("Metric", function)
-        made.info = MetricInfo(function.__name__, higher_is_better, range, symmetric, formula, first_line)
+        made.info = MetricInfo(function.__name__, higher_is_better, range, symmetric, formula, about, reach)
         return made
 
     return named
 
 
-def check_pair(before: Unit, after: Unit, where: BoolMask | None) -> None:
-    """Refuses what would give a wrong number silently: other sizes, bytes instead of [0, 1], nothing to compare."""
+def check_pair(before: Unit, after: Unit, where: BoolMask | None = None) -> None:
+    """Refuses what would give a wrong number silently: other sizes, values not in [0, 1], nothing to compare.
+
+    Any float type is welcome; images are height x width x 3, or height x width when gray.
+
+    >>> check_pair(np.zeros((4, 6, 3)), np.full((4, 6, 3), 255.0))
+    Traceback (most recent call last):
+    ...
+    ValueError: metrics take images in [0, 1], got values from 255 to 255; divide bytes by 255 (as_unit) or clip first
+    """
     if before.dtype.kind != "f" or after.dtype.kind != "f":
         raise TypeError(f"metrics take images in [0, 1], got {before.dtype} and {after.dtype}; use as_unit first")
     if before.shape != after.shape:
         raise ValueError(f"the images differ in size: {before.shape} and {after.shape}; resize one of them first")
-    if where is not None and where.shape != before.shape[:2]:
-        raise ValueError(f"the mask is {where.shape}, the images are {before.shape[:2]}")
-    if before.size == 0 or (where is not None and not np.any(where)):
+    if before.ndim != 2 and not (before.ndim == 3 and before.shape[2] in {1, 3}):
+        raise ValueError(f"metrics take images of height x width x 3, or height x width, got the shape {before.shape}")
+    if where is not None:
+        _check_mask(where, before.shape[:2])
+    if before.size == 0 or (where is not None and not where.any()):
         raise ValueError("nothing to compare: the image or the mask is empty")
+    for image in (before, after):
+        _check_values(float(image.min()), float(image.max()))
+
+
+def counted_pixels(image: NDArray[Any], where: BoolMask | None) -> NDArray[Any]:
+    """The pixels that count, one row each, one column per channel."""
+    pixels = image.reshape(image.shape[0] * image.shape[1], -1)
+    return pixels if where is None else np.compress(where.reshape(-1), pixels, axis=0)
+
+
+def _check_mask(where: BoolMask, size: tuple[int, ...]) -> None:
+    if where.dtype != np.bool_:
+        # Numbers would be taken for pixel positions, and select others than the ones meant.
+        raise TypeError(f"the mask is {where.dtype}, not bool; use mask > 0 or mask >= 128")
+    if where.shape != size:
+        raise ValueError(f"the mask is {where.shape}, the images are {size}")
+
+
+def _check_values(lowest: float, highest: float) -> None:
+    # Written so that a NaN, which compares false with everything, is refused too.
+    if not (lowest >= -ROUNDING and highest <= 1 + ROUNDING):
+        raise ValueError(
+            f"metrics take images in [0, 1], got values from {lowest:g} to {highest:g}; "
+            "divide bytes by 255 (as_unit) or clip first"
+        )

@@ -1,0 +1,70 @@
+"""Metrics of colours, whatever their places: histograms."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.metrics.base import check_pair, counted_pixels, metric
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Unit
+    from editgauge.core.masks import BoolMask
+
+BINS = 32
+"""Of equal width over [0, 1] in each channel, as PixLens has them; the last one includes 1."""
+
+
+@metric(
+    higher_is_better=True,
+    range=(-1.0, 1.0),
+    formula="mean over channels of the Pearson correlation of the channel's two 32-bin histograms",
+)
+def histogram_correlation(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
+    """How alike the colours of the images are, wherever in the image they are.
+
+    Higher is better: 1 means the same colours equally often (in the same places or not), around 0 no colour in
+    common, and towards -1 frequent in one image what is rare in the other.
+    PixLens (supplement 10, Color Similarity): the mean of channel-wise histogram correlations.
+
+    A channel that has all 32 shades equally often has no correlation with anything, for its histogram does not vary:
+    it counts 1 against another such channel, and 0 against any other. A flat image is no such case: its histogram is
+    a single peak.
+
+    >>> red, blue = np.zeros((8, 8, 3)), np.zeros((8, 8, 3))
+    >>> red[..., 0], blue[..., 2] = 0.8, 0.8
+    >>> histogram_correlation(red, red)
+    1.0
+    >>> round(histogram_correlation(red, blue), 4)  # only green, absent in both, agrees
+    0.3118
+    """
+    check_pair(before, after, where)
+    first, second = counted_pixels(before, where), counted_pixels(after, where)
+    correlations = [
+        _correlation(_histogram(one), _histogram(other)) for one, other in zip(first.T, second.T, strict=True)
+    ]
+    return sum(correlations) / len(correlations)
+
+
+def _histogram(channel: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+    shades = (channel * BINS).astype(np.uint8)
+    counts = np.bincount(shades, minlength=BINS + 1)
+    counts[BINS - 1] += counts[BINS]  # 1.0 itself
+    return np.asarray(counts[:BINS], dtype=np.int64)
+
+
+def _correlation(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+    # Counts are whole numbers, and so are these sums: equal histograms give exactly 1.
+    covariance = _covariance(first, second)
+    spread = math.sqrt(_covariance(first, first) * _covariance(second, second))
+    if spread == 0:
+        return float(np.array_equal(first, second))
+    return max(-1.0, min(1.0, covariance / spread))  # rounding: a root of numbers beyond 2^53
+
+
+def _covariance(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
+    """In units of 1 / BINS^2."""
+    return BINS * int(first @ second) - int(first.sum()) * int(second.sum())
