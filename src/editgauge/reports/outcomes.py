@@ -1,0 +1,112 @@
+"""The outcomes of a run with all their scores, edit by edit: what the gallery and the unscored section show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from editgauge.core.run import Run
+
+COLUMNS = (
+    "edit",
+    "method",
+    "seed",
+    "protocol",
+    "name",
+    "value",
+    "reason",
+    "detail",
+    "source_path",
+    "source_pixels",
+    "edited_path",
+    "edited_pixels",
+)
+ROWS_AT_ONCE = 10_000
+EXAMPLES = 6
+
+Status = Literal["scored", "partly scored", "unscored"]
+
+
+class File(NamedTuple):
+    """An image file and the pixel hash it had when it was scored; None if it could not be decoded."""
+
+    path: str
+    pixels: str | None
+
+
+class Why(NamedTuple):
+    """Why there is no score."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(slots=True)
+class ScoredOutcome:
+    """What one method made of one edit, and all scores of it."""
+
+    edit: str
+    method: str
+    seed: int
+    source: File
+    edited: File | None
+    scores: dict[tuple[str, str], float | Why] = field(default_factory=dict)
+    """By protocol and name."""
+
+    @property
+    def status(self) -> Status:
+        """Whether it has all its scores, some or none."""
+        missing = sum(isinstance(score, Why) for score in self.scores.values())
+        if missing == 0:
+            return "scored"
+        return "unscored" if missing == len(self.scores) else "partly scored"
+
+    @property
+    def protocols(self) -> list[str]:
+        """The protocols that looked at it."""
+        return list(dict.fromkeys(protocol for protocol, _ in self.scores))
+
+
+@dataclass(slots=True)
+class Missing:
+    """One reason for having no score: how often, and where for example."""
+
+    reason: str
+    scores: int = 0
+    outcomes: int = 0
+    examples: list[tuple[ScoredOutcome, str]] = field(default_factory=list)
+    """Outcomes of different edits, each with the detail that was recorded for it."""
+
+
+def collect(run: Run) -> dict[str, list[ScoredOutcome]]:
+    """The outcomes by edit, edits in the benchmark's order, methods in the run's."""
+    found: dict[str, dict[tuple[str, int], ScoredOutcome]] = {edit: {} for edit in run.edits}
+    for batch in run.scores.select(list(COLUMNS)).to_batches(max_chunksize=ROWS_AT_ONCE):
+        for row in zip(*(batch[column].to_pylist() for column in COLUMNS), strict=True):
+            edit, method, seed, protocol, name, value, reason, detail, *files = row
+            of_edit = found.setdefault(edit, {})
+            if (method, seed) not in of_edit:
+                source_path, source_pixels, edited_path, edited_pixels = files
+                edited = None if edited_path is None else File(edited_path, edited_pixels)
+                source = File(source_path, source_pixels)
+                of_edit[method, seed] = ScoredOutcome(edit, method, seed, source, edited)
+            of_edit[method, seed].scores[protocol, name] = Why(reason, detail) if value is None else value
+    return {edit: list(outcomes.values()) for edit, outcomes in found.items()}
+
+
+def missing_scores(outcomes: Iterable[ScoredOutcome]) -> list[Missing]:
+    """Every reason for having no score, the most frequent first."""
+    found: dict[str, Missing] = {}
+    for outcome in outcomes:
+        whys = [score for score in outcome.scores.values() if isinstance(score, Why)]
+        for reason, count in Counter(why.reason for why in whys).items():
+            missing = found.setdefault(reason, Missing(reason))
+            missing.scores += count
+            missing.outcomes += 1
+            if len(missing.examples) < EXAMPLES and all(shown.edit != outcome.edit for shown, _ in missing.examples):
+                missing.examples.append((outcome, next(why.detail for why in whys if why.reason == reason)))
+    return sorted(found.values(), key=lambda missing: -missing.scores)

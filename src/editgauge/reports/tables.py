@@ -1,0 +1,122 @@
+"""The tables of the report: an overview of the headline scores, and every score by method and edit type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell
+from editgauge.reports import words
+from editgauge.reports.marks import Scale, axis, scale_for, whisker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from markupsafe import Markup
+
+    from editgauge.core.types import ScoreSpec
+
+PREFERRED = ("edit", "ssim_outside", "l1_outside", "psnr_outside", "ssim", "l1", "psnr")
+"""Scores that tell most at a glance, best first; a protocol without any of them shows its first ones."""
+HEADLINES_OF_A_PROTOCOL = 3
+MOST_HEADLINES = 4
+WIDE, NARROW = 220, 170
+"""Widths of the marks in the overview and in the tables by edit type."""
+SHADES = 5
+"""Steps of the colour scale: few enough to tell apart, with the number always beside the colour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One cell, ready to print."""
+
+    cell: Cell
+    decimals: int
+    shade: int
+    """0 for the worst values of the table to SHADES - 1 for the best."""
+    mark: Markup | None
+
+    @property
+    def few(self) -> bool:
+        """Whether too few source images stand behind the interval."""
+        return self.cell.mean is not None and self.cell.mean.clusters < FEW_SOURCES
+
+    @property
+    def unscored(self) -> str:
+        """What has no score and why."""
+        return words.unscored(self.cell.unscored)
+
+    def text(self, value: float) -> str:
+        """A number of this cell, with as many decimals as the rest of the table."""
+        return words.number(value, self.decimals)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """One score by edit type and method."""
+
+    protocol: str
+    spec: ScoreSpec
+    decimals: int
+    axis: Markup
+    rows: dict[str, list[Shown | None]]
+    """Edit type to a cell for every method; the first row is over all edits."""
+
+
+def overview(cells: Iterable[Cell], methods: Sequence[str]) -> list[ScoreTable]:
+    """The headline scores over all edits, each on a scale of its own."""
+    overall = [cell for cell in cells if cell.edit_type == ALL]
+    by_score = _by_score(overall)
+    return [_table(by_score[key], methods, [ALL], WIDE) for key in headlines(overall)]
+
+
+def score_tables(cells: Iterable[Cell], methods: Sequence[str], edit_types: Sequence[str]) -> list[ScoreTable]:
+    """A table for every score, headline scores first, then in the run's order."""
+    by_score = _by_score(cells)
+    first = headlines(cell for found in by_score.values() for cell in found)
+    order = dict.fromkeys((*first, *by_score))
+    return [_table(by_score[key], methods, [ALL, *edit_types], NARROW) for key in order]
+
+
+def _by_score(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.protocol, cell.spec.name), []).append(cell)
+    return found
+
+
+def headlines(cells: Iterable[Cell]) -> list[tuple[str, str]]:
+    """The (protocol, score) pairs for the overview: a few of every protocol, only such as were scored at all."""
+    names: dict[str, list[str]] = {}
+    for cell in cells:
+        of_protocol = names.setdefault(cell.protocol, [])
+        if cell.mean is not None and cell.spec.name not in of_protocol:
+            of_protocol.append(cell.spec.name)
+    few = HEADLINES_OF_A_PROTOCOL if len(names) == 1 else max(1, MOST_HEADLINES // max(len(names), 1))
+    return [(protocol, name) for protocol, known in names.items() for name in sorted(known, key=_preference)[:few]]
+
+
+def _preference(name: str) -> int:
+    return PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)
+
+
+def _table(cells: Sequence[Cell], methods: Sequence[str], edit_types: Sequence[str], width: int) -> ScoreTable:
+    first = cells[0]
+    means = [cell.mean for cell in cells if cell.mean is not None]
+    decimals = words.decimals_for(mean.value for mean in means)
+    scale = scale_for(means, first.spec.range)
+    shown = {(cell.edit_type, cell.method): _shown(cell, decimals, scale, width) for cell in cells}
+    rows = {kind: [shown.get((kind, method)) for method in methods] for kind in edit_types}
+    return ScoreTable(first.protocol, first.spec, decimals, axis(scale, width), rows)
+
+
+def _shown(cell: Cell, decimals: int, scale: Scale, width: int) -> Shown:
+    mean = cell.mean
+    if mean is None:
+        return Shown(cell, decimals, 0, None)
+    goodness = scale.share(mean.value) if cell.spec.higher_is_better else 1 - scale.share(mean.value)
+    spoken = f"{cell.method}: {words.number(mean.value, decimals)}"
+    if mean.low is not None and mean.high is not None:
+        spoken += f", 95 % interval {words.number(mean.low, decimals)} to {words.number(mean.high, decimals)}"
+    mark = whisker(mean, scale, width, unsure=mean.clusters < FEW_SOURCES, spoken=spoken)
+    return Shown(cell, decimals, min(int(goodness * SHADES), SHADES - 1), mark)

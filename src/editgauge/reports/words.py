@@ -1,0 +1,99 @@
+"""Numbers and phrases of the report: one way to write each of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from editgauge.core.types import Reason
+
+MEANINGS: dict[Reason, str] = {
+    "missing_outcome": "The method gave no image for this edit.",
+    "unreadable_image": "The source or the edited image cannot be decoded.",
+    "not_applicable": "The score needs a part this edit does not have, such as a mask.",
+    "no_rule": "The protocol has no automatic rule for this edit type.",
+    "unknown_word": "A model with a closed vocabulary does not know the word.",
+    "not_detected": "An object the rule starts from was not seen.",
+    "no_model": "No model plays a role the protocol needs.",
+    "refused": "A judge or a filter refused.",
+    "unparsable": "An answer was not of the asked form.",
+    "budget": "The budget was used up.",
+    "crashed": "The protocol failed on this item; the detail says how.",
+}
+"""What each reason for having no score means."""
+
+MOST_DECIMALS = 6
+
+
+def decimals_for(values: Iterable[float]) -> int:
+    """How many decimals give the typical value three digits, so that a column lines up.
+
+    >>> decimals_for([0.91, 1.0]), decimals_for([31.2, 100.0]), decimals_for([0.0012, 0.0])
+    (3, 1, 5)
+    """
+    sizes = sorted(abs(value) for value in values if value != 0)
+    if not sizes:
+        return 3
+    typical = sizes[len(sizes) // 2]
+    fewest = 3 if sizes[-1] <= 1 else 1
+    return min(max(2 - math.floor(math.log10(typical)), fewest), MOST_DECIMALS)
+
+
+def number(value: float, decimals: int) -> str:
+    """The value with so many decimals; one that would look like zero without being zero keeps a digit.
+
+    >>> number(0.1234, 3), number(-0.5, 1), number(0.00004, 3), number(0.0, 3)
+    ('0.123', '−0.5', '4e−05', '0.000')
+    """
+    written = f"{value:.{decimals}f}"
+    if value != 0 and float(written) == 0:
+        written = f"{value:.0e}"
+    return written.replace("-", "−")
+
+
+def plain(value: float) -> str:
+    """A round number as one says it; infinity as its sign.
+
+    >>> plain(100.0), plain(-0.5), plain(math.inf)
+    ('100', '−0.5', '∞')
+    """
+    return f"{value:g}".replace("inf", "∞").replace("-", "−")
+
+
+def counted(count: int, noun: str) -> str:
+    """The count with its noun.
+
+    >>> counted(1, "edit"), counted(1200, "source image")
+    ('1 edit', '1,200 source images')
+    """
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def unscored(reasons: Mapping[str, int]) -> str:
+    """What has no score and why, most frequent first; empty when everything has one.
+
+    >>> unscored({"unreadable_image": 1, "missing_outcome": 2})
+    '3 unscored: missing_outcome 2, unreadable_image 1'
+    """
+    if not reasons:
+        return ""
+    by_count = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+    listed = ", ".join(f"{reason} {count}" for reason, count in by_count)
+    return f"{sum(reasons.values())} unscored: {listed}"
+
+
+def meaning(reason: str) -> str:
+    """What the reason means; a reason of a newer version is shown without one."""
+    return next((told for known, told in MEANINGS.items() if known == reason), "")
+
+
+def spaced(name: str) -> str:
+    """A name for reading.
+
+    >>> spaced("object_addition")
+    'object addition'
+    """
+    return name.replace("_", " ")

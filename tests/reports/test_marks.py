@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import math
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from editgauge.analysis.intervals import Mean
+from editgauge.reports.marks import MARGIN, Scale, axis, outline, scale_for, whisker
+
+WIDTH = 200
+
+
+def mean(value: float, low: float | None = None, high: float | None = None) -> Mean:
+    return Mean(value, low, high, n=20, clusters=20)
+
+
+@pytest.mark.parametrize(
+    ("means", "limits", "expected"),
+    [
+        ([mean(0.5, 0.4, 0.6), mean(0.9, 0.85, 0.95)], (0, 1), Scale(0.4, 1.0)),
+        ([mean(31.2, 28.0, 35.5)], (0, 100), Scale(28, 36)),
+        ([mean(0.9, 0.81, 1.0)], (-1, 1), Scale(0.8, 1.0)),
+        ([mean(0.0)], (0, 1), Scale(0, 0.002)),
+        ([mean(100.0, 100.0, 100.0)], (0, 100), Scale(80, 100)),
+        ([], (0, 1), Scale(0, 1)),
+        ([], (0, math.inf), Scale(0, 1)),
+        ([mean(7.0, 3.0, 12.0)], (0, math.inf), Scale(0, 15)),
+    ],
+)
+def test_a_scale_has_round_ends_and_holds_everything(
+    means: list[Mean], limits: tuple[float, float], expected: Scale
+) -> None:
+    assert scale_for(means, limits) == expected
+
+
+@pytest.mark.parametrize("value", [1e-9, 0.1 + 0.2, 1 / 3, 12345.678, -4.2])
+def test_a_scale_is_never_empty(value: float) -> None:
+    scale = scale_for([mean(value)], (-math.inf, math.inf))
+    assert scale.low < scale.high
+    assert scale.low <= value <= scale.high
+
+
+def test_a_value_outside_lies_at_the_end() -> None:
+    assert Scale(0, 1).share(-3) == 0
+    assert Scale(0, 1).share(3) == 1
+
+
+def drawn(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def test_the_whisker_spans_the_interval_and_the_dot_is_the_mean() -> None:
+    svg = drawn(whisker(mean(0.5, 0.25, 1.0), Scale(0, 1), WIDTH, unsure=False, spoken="half"))
+    inside = WIDTH - 2 * MARGIN
+    line = next(each for each in svg if each.get("class") == "whisker")
+    dot = next(each for each in svg if each.get("class") == "dot")
+    assert float(line.get("x1", "")) == pytest.approx(MARGIN + 0.25 * inside, abs=0.1)
+    assert float(line.get("x2", "")) == pytest.approx(MARGIN + inside, abs=0.1)
+    assert float(dot.get("cx", "")) == pytest.approx(MARGIN + 0.5 * inside, abs=0.1)
+    assert svg.get("aria-label") == "half"
+    assert svg.get("class") == "mark"
+
+
+def test_without_an_interval_there_is_only_a_dot() -> None:
+    svg = drawn(whisker(mean(0.5), Scale(0, 1), WIDTH, unsure=True, spoken=""))
+    assert {each.get("class") for each in svg} == {"track", "dot"}
+    assert svg.get("class") == "mark unsure"
+
+
+def test_a_name_cannot_leave_its_attribute() -> None:
+    svg = whisker(mean(0.5), Scale(0, 1), WIDTH, unsure=False, spoken='"><script>')
+    assert drawn(svg).get("aria-label") == '"><script>'
+
+
+def test_the_axis_names_its_ends() -> None:
+    texts = [each.text for each in drawn(axis(Scale(-0.5, 20), WIDTH)) if each.tag == "text"]
+    assert texts == ["−0.5", "20"]
+
+
+def test_the_outline_of_a_box_is_its_four_corners() -> None:
+    mask = np.zeros((100, 120), dtype=np.bool_)
+    mask[20:41, 30:61] = True
+    corners = re.findall(r"(\d+) (\d+)", outline(mask))
+    assert {(int(x), int(y)) for x, y in corners} == {(30, 20), (60, 20), (60, 40), (30, 40)}
+
+
+def test_a_hole_is_a_ring_of_its_own() -> None:
+    mask = np.zeros((100, 100), dtype=np.bool_)
+    mask[10:90, 10:90] = True
+    mask[40:60, 40:60] = False
+    assert outline(mask).count("Z") == 2
+
+
+def test_an_empty_mask_has_no_outline() -> None:
+    assert outline(np.zeros((10, 10), dtype=np.bool_)) == ""

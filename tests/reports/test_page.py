@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editgauge.analysis.summary import summarise
+from editgauge.core.errors import BadInput, BadRun
+from editgauge.core.evidence import Box, Note, Region, to_json
+from editgauge.core.images import Pixels, pixel_hash, write_png
+from editgauge.core.run import ImageStamp, Record, Run
+from editgauge.reports.page import MARKER, report
+from editgauge.runner.execute import run as score_all
+
+NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&amp; \u202e"
+NASTY_METHOD = "<b onmouseover='alert(3)'>\"me"
+VOID = {"meta", "link", "img", "input", "br", "line", "circle", "path"}
+
+
+@dataclass
+class Element:
+    tag: str
+    attributes: dict[str, str | None] = field(default_factory=dict)
+    inside: list[Element | str] = field(default_factory=list)
+
+    @property
+    def elements(self) -> list[Element]:
+        return [each for each in self.inside if isinstance(each, Element)]
+
+    @property
+    def text(self) -> str:
+        return "".join(each for each in self.inside if isinstance(each, str))
+
+    def all(self, tag: str, name: str = "") -> list[Element]:
+        """Every element of that tag, and of that class if one is named, in the order of the page."""
+        mine = self.tag == tag and (not name or name in (self.attributes.get("class") or "").split())
+        return [*([self] if mine else []), *(found for each in self.elements for found in each.all(tag, name))]
+
+    def everything(self) -> list[Element]:
+        return [self, *(found for each in self.elements for found in each.everything())]
+
+    def said(self) -> str:
+        """The words, as one would read them aloud."""
+        return " ".join(" ".join(each if isinstance(each, str) else each.said() for each in self.inside).split())
+
+
+class Page(HTMLParser):
+    """A page as a tree, as far as these tests need it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.root = Element("page")
+        self.open = [self.root]
+        self.feed(path.read_text("utf-8"))
+        assert self.open == [self.root], "an element is never closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open[-1].inside.append(made := Element(tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(made)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop().tag == tag
+
+    def handle_data(self, data: str) -> None:
+        self.open[-1].inside.append(data)
+
+    def section(self, name: str) -> Element:
+        return next(each for each in self.root.all("section") if each.attributes["id"] == name)
+
+    @property
+    def gallery(self) -> dict[str, Any]:
+        (data,) = [each for each in self.root.all("script") if each.attributes.get("id") == "gallery-data"]
+        read: dict[str, Any] = json.loads(data.text)
+        return read
+
+
+@pytest.fixture
+def scored(
+    tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]
+) -> tuple[Path, Path]:
+    """A run of two methods on six edits, one outcome missing and one unreadable; and where the second method lies."""
+    texts = ["<i>Make it black.</i>", NASTY, "Remove it.", "نص عربي", "As a drawing.", "Again."]
+    benchmark = make_benchmark(tmp_path / "benchmark", edits=6, instruction=texts)
+    first, second = (make_outcomes(benchmark, tmp_path / f"outcomes-{number}", number) for number in (1, 4))
+    (second / "edit-001.png").unlink()
+    (second / "edit-003.png").write_bytes(b"not an image")
+    score_all(benchmark, {"soft": first, NASTY_METHOD: second}, out=tmp_path / "run", processes=1, quiet=True)
+    return tmp_path / "run", second
+
+
+@pytest.fixture
+def page(scored: tuple[Path, Path], tmp_path: Path) -> Page:
+    return Page(report(scored[0], tmp_path / "report", quiet=True))
+
+
+def test_the_numbers_are_those_of_the_summary(scored: tuple[Path, Path], page: Page) -> None:
+    tables = page.section("summary").all("details", "score")
+    shown = {
+        table.all("summary")[0].said(): [
+            [float(each.attributes["value"] or "") for each in cell.all("data")]
+            for row in table.all("tbody")[0].all("tr")
+            for cell in row.all("td")
+        ]
+        for table in tables
+    }
+    run = Run.open(scored[0])
+    cells = {(cell.spec.name, cell.edit_type, cell.method): cell.mean for cell in summarise(run)}
+    kinds = ["all", *dict.fromkeys(cell.edit_type for cell in summarise(run) if cell.edit_type != "all")]
+    assert len(shown) == 12
+    for name, numbers in shown.items():
+        score = name.removeprefix("preservation: ")
+        means = [cells[score, kind, method] for kind in kinds for method in run.manifest.methods]
+        expected = [[v for v in (m.value, m.low, m.high) if v is not None] if m else [] for m in means]
+        assert numbers == expected, score
+
+
+def test_the_overview_has_a_row_for_every_method_and_marks_with_numbers(scored: tuple[Path, Path], page: Page) -> None:
+    rows = page.section("overview").all("tbody")[0].all("tr")
+    cells = {(c.method, c.spec.name): c.mean for c in summarise(Run.open(scored[0])) if c.edit_type == "all"}
+    assert [row.all("bdi")[0].said() for row in rows] == ["soft", NASTY_METHOD]
+    for row, method in zip(rows, ("soft", NASTY_METHOD), strict=True):
+        assert len(row.all("svg", "mark")) == 3
+        for cell, name in zip(row.all("td"), ("ssim_outside", "l1_outside", "psnr_outside"), strict=True):
+            mean = cells[method, name]
+            assert mean
+            assert float(cell.all("data", "mean")[0].attributes["value"] or "") == mean.value
+    assert "↓ lower is better" in page.section("overview").said()
+
+
+def test_the_header_counts_outcomes(page: Page) -> None:
+    facts = {each.all("dt")[0].said(): each.all("dd")[0].said() for each in page.root.all("dl", "facts")[0].all("div")}
+    assert facts.pop("Finished")
+    assert facts == {"Outcomes": "12", "Fully scored": "4", "Partly scored": "6", "Unscored": "2"}
+    assert not page.root.all("p", "warning")[:-1], "only the note for readers without JavaScript"
+
+
+def test_what_is_unscored_is_shown_with_its_reasons(page: Page) -> None:
+    first_cells = page.section("summary").all("tbody")[0].all("tr")[0].all("td")
+    assert first_cells[1].all("span", "missing")[0].said() == (
+        "5 unscored: not_applicable 3, missing_outcome 1, unreadable_image 1"
+    )
+    said = page.section("unscored").said()
+    for words in ("missing_outcome", "The method gave no image for this edit.", "unreadable_image", "not_applicable"):
+        assert words in said
+    links = [each.attributes["href"] for each in page.section("unscored").all("a")]
+    assert "#edit-edit-001" in links
+
+
+def test_few_source_images_are_marked(page: Page) -> None:
+    assert page.section("summary").all("sup", "few")
+    assert "fewer than 10 source images" in page.section("summary").said()
+
+
+def test_only_the_first_table_is_open_without_javascript(page: Page) -> None:
+    tables = page.section("summary").all("details", "score")
+    assert ["open" in table.attributes for table in tables] == [True, *[False] * 11]
+    choices = [each.attributes["value"] for each in page.section("summary").all("option")]
+    assert sorted(choices, key=str) == sorted((table.attributes["id"] for table in tables), key=str)
+
+
+def test_the_gallery_shows_every_edit_with_every_outcome(page: Page, tmp_path: Path) -> None:
+    gallery = page.gallery
+    assert [edit["id"] for edit in gallery["edits"]] == [f"edit-00{number}" for number in range(6)]
+    assert all([each["method"] for each in edit["outcomes"]] == ["soft", NASTY_METHOD] for edit in gallery["edits"])
+    pictures = [
+        picture
+        for edit in gallery["edits"]
+        for each in edit["outcomes"]
+        for picture in (edit["source"], each["edited"], each.get("difference", {}))
+    ]
+    named = {picture[size] for picture in pictures for size in ("small", "large") if size in picture}
+    assert named == {path.name for path in (tmp_path / "report" / "pictures").iterdir()}
+    names = [score["name"] for score in gallery["scores"]]
+    assert gallery["edits"][0]["outcomes"][0]["values"][names.index("psnr")].replace(".", "").isdigit()
+
+
+def test_a_picture_that_is_missing_or_unreadable_has_a_placeholder(page: Page) -> None:
+    missing = page.gallery["edits"][1]["outcomes"][1]
+    damaged = page.gallery["edits"][3]["outcomes"][1]
+    assert missing["edited"] == {"problem": "The method gave no image."}
+    assert "is not an image" in damaged["edited"]["problem"]
+    assert "difference" not in missing
+    reasons = page.gallery["unscored"]
+    assert {reasons[value][0] for value in missing["values"]} == {"missing_outcome"}
+    assert {reasons[value][0] for value in damaged["values"]} == {"unreadable_image"}
+    assert missing["status"] == damaged["status"] == "unscored"
+
+
+def test_a_picture_that_changed_or_went_since_is_told(scored: tuple[Path, Path], tmp_path: Path, photo: Pixels) -> None:
+    run, second = scored
+    write_png(photo, second / "edit-000.png")
+    (second / "edit-002.png").unlink()
+    gallery = Page(report(run, tmp_path / "report", quiet=True)).gallery
+    assert gallery["edits"][0]["outcomes"][1]["edited"]["changed"] is True
+    assert "changed" not in gallery["edits"][0]["outcomes"][0]["edited"]
+    assert "There is no image" in gallery["edits"][2]["outcomes"][1]["edited"]["problem"]
+
+
+def test_texts_of_the_run_are_inert(page: Page) -> None:
+    assert page.gallery["edits"][1]["instruction"] == NASTY
+    assert len(page.root.all("script")) == 2
+    assert page.root.all("i") == []
+    for element in page.root.everything():
+        assert not [name for name in element.attributes if name.startswith("on") or name == "style"]
+    script = (Path(report.__code__.co_filename).parent / "templates" / "page.js").read_text("utf-8")
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
+
+
+def test_no_request_can_leave_the_page(page: Page, tmp_path: Path) -> None:
+    texts = [path for path in (tmp_path / "report").rglob("*") if path.suffix in {".html", ".json"}]
+    assert len(texts) == 2
+    for path in texts:
+        content = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert re.findall(r".{20}(?:https?:)?//.{20}", content) == []
+    (policy,) = [each.attributes["content"] or "" for each in page.root.all("meta") if "http-equiv" in each.attributes]
+    assert policy.startswith("default-src 'none'; ")
+    for each in (page.root.all("style")[0], page.root.all("script")[-1]):
+        pinned = base64.b64encode(hashlib.sha256(each.text.encode()).digest()).decode()
+        assert f"'sha256-{pinned}'" in policy
+    assert "unsafe" not in policy
+
+
+def test_evidence_goes_to_the_picture_it_is_about(
+    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, photo: Pixels
+) -> None:
+    write_png(photo, tmp_path / "cat.png")
+    stamp = ImageStamp.of(tmp_path / "cat.png", pixel_hash(photo))
+    mask = photo[..., 0] < 0
+    mask[10:50, 20:60] = True
+    pieces = (
+        Region("source", mask, "may change"),
+        Box("edited", 1, 2, 31, 42, "cat", 0.876),
+        Note("A <b>sentence</b>."),
+    )
+    evidence = tuple(to_json(piece) for piece in pieces)
+    record = make_record(source_image=stamp, edited_image=stamp, evidence=evidence)
+    (edit,) = Page(report(make_run(record), tmp_path / "report", quiet=True)).gallery["edits"]
+    assert edit["frame"] == [128, 128]
+    assert edit["marks"] == [{"on": "source", "outline": "M20 10L20 49L59 49L59 10Z", "label": "may change"}]
+    assert edit["outcomes"][0]["marks"] == [{"on": "edited", "box": [1, 2, 30, 40], "label": "cat 0.88"}]
+    assert edit["outcomes"][0]["notes"] == ["A <b>sentence</b>."]
+
+
+def test_an_unfinished_run_says_so(
+    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    run = make_run(make_record(), finish=False, planned={"mine": {"toy": 4}}, edits=4)
+    page = Page(report(run, tmp_path / "report", quiet=True))
+    assert "This run is not finished. 25 % of what was planned is done (1 of 4)" in page.root.all("header")[0].said()
+
+
+def test_a_run_without_any_score_makes_a_page(
+    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
+    page = Page(report(run, tmp_path / "report", quiet=True))
+    assert "Nothing has a score." in page.section("overview").said()
+    assert "no score 1 unscored: refused 1" in page.section("summary").said()
+    empty = Page(report(make_run(name="empty", finish=False), tmp_path / "empty-report", quiet=True))
+    assert "Every outcome got every score." in empty.section("unscored").said()
+
+
+def test_a_report_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) -> None:
+    first = report(scored[0], tmp_path / "report", quiet=True)
+    before = first.read_bytes()
+    stray = tmp_path / "report" / "pictures" / "00.jpg"
+    stray.write_bytes(b"old")
+    assert report(str(scored[0]), str(tmp_path / "report"), quiet=True) == first
+    assert first.read_bytes() == before
+    assert not stray.exists()
+    assert (tmp_path / "report" / MARKER).is_file()
+
+
+def test_other_peoples_folders_are_left_alone(scored: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "index.html").write_text("precious")
+    with pytest.raises(BadInput, match="not empty and not a report"):
+        report(scored[0], tmp_path / "thesis", quiet=True)
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["index.html"]
+    with pytest.raises(BadInput, match="is a file"):
+        report(scored[0], tmp_path / "thesis" / "index.html", quiet=True)
+    with pytest.raises(BadInput, match="not empty and not a report"):
+        report(scored[0], scored[0], quiet=True)
+
+
+def test_a_folder_that_is_no_run_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(BadRun, match="not a run folder"):
+        report(tmp_path, tmp_path / "report", quiet=True)
+    assert not (tmp_path / "report").exists()

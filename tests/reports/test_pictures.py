@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from editgauge.core.images import Pixels, pixel_hash, read_image, write_png
+from editgauge.reports.outcomes import File
+from editgauge.reports.pictures import LARGE, SMALL, Absent, Album, Decoded, decode, difference, fitted
+
+
+def test_nothing_changed_is_black(photo: Pixels) -> None:
+    heat = difference(photo, photo)
+    assert heat.shape == photo.shape
+    assert heat.max() <= 4  # the first colour of the scale is not quite zero
+
+
+def test_more_change_is_brighter(photo: Pixels) -> None:
+    gray = np.full_like(photo, 100)
+    brightness = [int(difference(gray, gray + np.uint8(step)).sum()) for step in (0, 20, 60, 100, 128)]
+    assert brightness == sorted(set(brightness))
+    assert (difference(gray, gray + np.uint8(128)) == difference(gray, gray + np.uint8(155))).all()
+
+
+def test_a_change_in_one_channel_counts_in_full() -> None:
+    black = np.zeros((4, 4, 3), dtype=np.uint8)
+    blue, gray = black.copy(), black + np.uint8(90)
+    blue[..., 2] = 90
+    assert (difference(black, blue) == difference(black, gray)).all()
+
+
+def test_an_edited_image_of_another_size_is_compared_at_the_size_of_the_source(photo: Pixels) -> None:
+    assert difference(photo, fitted(photo, 50)).shape == photo.shape
+
+
+def test_pictures_shrink_to_the_longest_side_and_never_grow(photo: Pixels) -> None:
+    wide = np.zeros((300, 900, 3), dtype=np.uint8)
+    assert fitted(wide, 360).shape == (120, 360, 3)
+    assert fitted(np.zeros((1, 5000, 3), dtype=np.uint8), 360).shape == (1, 360, 3)
+    assert fitted(photo, 360) is photo
+
+
+def test_a_large_picture_gets_two_copies_and_a_small_one_is_its_own(tmp_path: Path, photo: Pixels) -> None:
+    album = Album(tmp_path)
+    large = album.place(Decoded(np.zeros((1500, 3000, 3), dtype=np.uint8), changed=False))
+    small = album.place(Decoded(photo, changed=False))
+    assert read_image(tmp_path / large["large"]).shape == (LARGE // 2, LARGE, 3)
+    assert read_image(tmp_path / large["small"]).shape == (SMALL // 2, SMALL, 3)
+    assert (large["width"], large["height"]) == (SMALL, SMALL // 2)
+    assert small["small"] == small["large"]
+    assert all(re.fullmatch(r"[0-9a-f]{20}\.jpg", path.name) for path in tmp_path.iterdir())
+
+
+def test_a_copy_looks_like_the_picture(tmp_path: Path, photo: Pixels) -> None:
+    placed = Album(tmp_path).place(Decoded(photo, changed=False))
+    copy = read_image(tmp_path / placed["large"]).astype(int)
+    assert np.abs(copy - photo).mean() < 5
+
+
+def test_a_picture_is_told_from_the_one_that_was_scored(tmp_path: Path, photo: Pixels) -> None:
+    write_png(photo, tmp_path / "a.png")
+    same = decode(File(str(tmp_path / "a.png"), pixel_hash(photo)))
+    other = decode(File(str(tmp_path / "a.png"), "another"))
+    assert isinstance(same, Decoded)
+    assert isinstance(other, Decoded)
+    assert (same.changed, other.changed) == (False, True)
+
+
+def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+    (tmp_path / "bad.png").write_bytes(b"not an image")
+    gone, bad = decode(File(str(tmp_path / "gone.png"), "x")), decode(File(str(tmp_path / "bad.png"), None))
+    assert isinstance(gone, Absent)
+    assert "There is no image" in gone.problem
+    assert isinstance(bad, Absent)
+    assert "not an image" in bad.problem
+
+
+def test_only_what_is_used_stays(tmp_path: Path, photo: Pixels) -> None:
+    (tmp_path / "0123.jpg").write_bytes(b"of an earlier report")
+    (tmp_path / ".writing-0123.jpg").write_bytes(b"half")
+    album = Album(tmp_path)
+    placed = album.place(Decoded(photo, changed=False))
+    album.remove_unused()
+    assert [path.name for path in tmp_path.iterdir()] == [placed["small"]]
