@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check format bench docs clean
+.PHONY: help setup browser demo test test-all check format bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,11 +32,14 @@ setup: $(VENV)/installed-dev ## make .venv with all that the demo and the tests 
 demo: $(VENV)/installed ## evaluate four editors on real photographs and write an HTML report
 	$(BIN)/editgauge demo --out $(OUT)
 
-test: setup ## run the tests (a few minutes)
+browser:
+	@sh scripts/bring-chromium.sh
+
+test: setup browser ## run the tests (a few minutes)
 	$(BIN)/editgauge data pull photos
 	$(BIN)/pytest -n 2 -m "not slow"
 
-test-all: setup ## run every test, the slow ones too
+test-all: setup browser ## run every test, the slow ones too
 	$(BIN)/editgauge data pull photos
 	$(BIN)/pytest -n 2
 

@@ -48,7 +48,15 @@ def measure(folder: Path, processes: int) -> tuple[float, float]:
     """Seconds and peak memory (MB, all processes together) of one whole `editgauge run`."""
     out = folder / "run"
     shutil.rmtree(out, ignore_errors=True)
-    command = [sys.executable, "-m", "editgauge", "run", str(folder / "bench"), "--outcomes", f"m={folder / 'outcomes'}"]
+    command = [
+        sys.executable,
+        "-m",
+        "editgauge",
+        "run",
+        str(folder / "bench"),
+        "--outcomes",
+        f"m={folder / 'outcomes'}",
+    ]
     started = time.perf_counter()
     process = subprocess.Popen([*command, "--out", str(out), "--processes", str(processes), "--quiet"])
     peak = [0]
@@ -94,7 +102,9 @@ def main() -> None:
             folder = Path(temporary)
             make_benchmark(folder, items, 64)
             seconds, memory = measure(folder, 2)
-            print(f"  {items:6d} items: {seconds:6.1f} s  {1000 * seconds / items:6.2f} ms each  {memory:5.0f} MB at most")
+            print(
+                f"  {items:6d} items: {seconds:6.1f} s  {1000 * seconds / items:6.2f} ms each  {memory:5.0f} MB at most"
+            )
 
 
 if __name__ == "__main__":

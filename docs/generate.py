@@ -86,7 +86,12 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 def names_page() -> str:
     """Metrics, protocols, methods, benchmarks, edit types and reasons."""
-    lines = ["# Names\n", "## Metrics\n", "| name | what it answers | better | range | formula |", "|---|---|---|---|---|"]
+    lines = [
+        "# Names\n",
+        "## Metrics\n",
+        "| name | what it answers | better | range | formula |",
+        "|---|---|---|---|---|",
+    ]
     for name in metrics.built_in:
         info = metrics.get(name).info
         better = "higher" if info.higher_is_better else "lower"

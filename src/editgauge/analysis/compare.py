@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ SURE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One score of two methods on the edits that both have."""
+    """One score of two methods on the edits that both have; where an edit has several seeds, their mean counts."""
 
     protocol: str
     spec: ScoreSpec
@@ -55,9 +56,9 @@ def compare(run: str | Path, methods: Sequence[str]) -> list[Comparison]:
         raise BadInput(f"--methods takes two different methods, got {list(methods)}.")
     for method in methods:
         if method not in opened.manifest.methods:
-            raise UnknownName("method in this run", method, opened.manifest.methods, f"editgauge compare {run} --help")
+            raise UnknownName("method in this run", method, opened.manifest.methods, f"editgauge report {run}")
     first, second = (_scores(opened, method) for method in methods)
-    sources = {edit: told["source"] for edit, told in opened.edits.items()}
+    sources = dict(zip(opened.scores["edit"].to_pylist(), opened.scores["source"].to_pylist(), strict=True))
     drafts = [
         _paired(protocol, spec, (methods[0], methods[1]), first, second, sources)
         for protocol, entry in opened.manifest.protocols.items()
@@ -67,28 +68,31 @@ def compare(run: str | Path, methods: Sequence[str]) -> list[Comparison]:
     return [replace(draft, p=p) for draft, p in zip(drafts, adjusted, strict=True)]
 
 
-_ByEdit = dict[tuple[str, str], dict[tuple[str, int], float]]
+_ByEdit = dict[tuple[str, str], dict[str, float]]
 
 
 def _scores(run: Run, method: str) -> _ByEdit:
-    """(protocol, name) to (edit, seed) to value, for what is scored."""
-    found: _ByEdit = {}
-    columns = ("method", "protocol", "name", "edit", "seed", "value")
-    for owner, protocol, name, edit, seed, value in zip(*(run.scores[c].to_pylist() for c in columns), strict=True):
+    """(protocol, name) to edit to value, for what is scored: the mean over the method's seeds.
+
+    A seed of one method has nothing to do with the same seed of another, so seeds cannot be paired; edits can.
+    """
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    columns = ("method", "protocol", "name", "edit", "value")
+    for owner, protocol, name, edit, value in zip(*(run.scores[c].to_pylist() for c in columns), strict=True):
         if owner == method and value is not None:
-            found.setdefault((protocol, name), {})[edit, seed] = value
-    return found
+            found.setdefault((protocol, name), {}).setdefault(edit, []).append(value)
+    return {score: {edit: fmean(values) for edit, values in edits.items()} for score, edits in found.items()}
 
 
 def _paired(
     protocol: str, spec: ScoreSpec, methods: tuple[str, str], first: _ByEdit, second: _ByEdit, sources: dict[str, str]
 ) -> Comparison:
     mine, theirs = first.get((protocol, spec.name), {}), second.get((protocol, spec.name), {})
-    both = [key for key in mine if key in theirs]
+    both = [edit for edit in mine if edit in theirs]
     lonely = len(mine) - len(both), len(theirs) - len(both)
     if not both:
         return Comparison(protocol, spec, *methods, None, None, None, None, *lonely)
-    a, b = np.array([mine[key] for key in both]), np.array([theirs[key] for key in both])
-    clusters = np.array([sources[edit] for edit, _ in both])
+    a, b = np.array([mine[edit] for edit in both]), np.array([theirs[edit] for edit in both])
+    clusters = np.array([sources[edit] for edit in both])
     difference, p = clustered_mean(a - b, clusters), sign_flip_p(a - b, clusters)
     return Comparison(protocol, spec, *methods, difference, float(a.mean()), float(b.mean()), p, *lonely)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from editgauge.core.run import Run
-from editgauge.core.run.records import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +27,13 @@ class Shift:
     mean_first: float | None
     mean_second: float | None
     """Means over what is scored in both."""
+    other_reason: int
+    """Unscored in both, for another reason; or unscored in one and not there at all in the other."""
 
     @property
     def same(self) -> bool:
         """Whether nothing about this score differs."""
-        return not (self.changed or self.only_first or self.only_second)
+        return not (self.changed or self.only_first or self.only_second or self.other_reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,11 @@ def _flat(run: Run) -> dict[str, Any]:
         "seed": manifest.seed,
         "finished": manifest.finished is not None,
         "methods": sorted(manifest.methods),
+        "version of editgauge": manifest.editgauge,
     }
     flat |= {f"model {role}": model for role, model in manifest.models.items()}
     flat |= {f"protocol {name}": asdict(entry) for name, entry in manifest.protocols.items()}
-    return flat | {f"version of {name}": number for name, number in manifest.environment.items()}
+    return {f"version of {name}": number for name, number in manifest.environment.items()} | flat
 
 
 def _images_changed(a: Run, b: Run) -> int:
@@ -94,35 +96,40 @@ def _pixels(run: Run) -> dict[tuple[str, str, int], tuple[str | None, str | None
     return {(edit, method, seed): (source, edited) for edit, method, seed, source, edited in rows}
 
 
-_Values = dict[tuple[str, str, str], dict[Key, float]]
+_Rows = dict[tuple[str, int], float | str]
+"""(edit, seed) to the value, or the reason why there is none."""
 
 
-def _values(run: Run) -> _Values:
-    columns = ("edit", "method", "seed", "protocol", "name", "value")
-    found: _Values = {}
-    for edit, method, seed, protocol, name, value in zip(*(run.scores[c].to_pylist() for c in columns), strict=True):
-        these = found.setdefault((protocol, name, method), {})
-        if value is not None:
-            these[Key(edit, method, seed, protocol)] = value
+def _rows(run: Run) -> dict[tuple[str, str, str], _Rows]:
+    """By protocol, name and method."""
+    columns = ("protocol", "name", "method", "edit", "seed", "value", "reason")
+    found: dict[tuple[str, str, str], _Rows] = {}
+    for *score, edit, seed, value, reason in zip(*(run.scores[c].to_pylist() for c in columns), strict=True):
+        protocol, name, method = score
+        found.setdefault((protocol, name, method), {})[edit, seed] = reason if value is None else value
     return found
 
 
 def _shifts(a: Run, b: Run) -> list[Shift]:
-    here, there = _values(a), _values(b)
-    shifts = []
-    for where in [*here, *(key for key in there if key not in here)]:
-        mine, theirs = here.get(where, {}), there.get(where, {})
-        common = [key for key in mine if key in theirs]
-        before, after = np.array([mine[key] for key in common]), np.array([theirs[key] for key in common])
-        shifts.append(
-            Shift(
-                *where,
-                common=len(common),
-                changed=int((before != after).sum()),
-                only_first=len(mine) - len(common),
-                only_second=len(theirs) - len(common),
-                mean_first=float(before.mean()) if common else None,
-                mean_second=float(after.mean()) if common else None,
-            )
-        )
-    return shifts
+    here, there = _rows(a), _rows(b)
+    everywhere = dict.fromkeys([*here, *there])
+    return [_shift(*score, here.get(score, {}), there.get(score, {})) for score in everywhere]
+
+
+def _shift(protocol: str, name: str, method: str, here: _Rows, there: _Rows) -> Shift:
+    first, second = ({key: told for key, told in rows.items() if not isinstance(told, str)} for rows in (here, there))
+    common = [key for key in first if key in second]
+    neither = (here.keys() | there.keys()) - first.keys() - second.keys()
+    before, after = np.array([first[key] for key in common]), np.array([second[key] for key in common])
+    return Shift(
+        protocol,
+        name,
+        method,
+        common=len(common),
+        changed=int((before != after).sum()),
+        only_first=len(first) - len(common),
+        only_second=len(second) - len(common),
+        mean_first=float(before.mean()) if common else None,
+        mean_second=float(after.mean()) if common else None,
+        other_reason=sum(here.get(key) != there.get(key) for key in neither),
+    )

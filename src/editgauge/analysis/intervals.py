@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,7 +42,7 @@ def clustered_mean(values: Numbers, clusters: Labels, *, resamples: int = RESAMP
     mean = float(values.mean())
     if sums.size < 2:
         return Mean(mean, None, None, values.size, sums.size)
-    draws = _resampled_means(sums, counts, resamples, np.random.default_rng(seed))
+    draws = np.concatenate([(drawn @ sums) / (drawn @ counts) for drawn in _draws(sums.size, resamples, seed)])
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Mean(mean, float(low), float(high), values.size, sums.size)
 
@@ -55,10 +57,11 @@ def sign_flip_p(differences: Numbers, clusters: Labels, *, resamples: int = 9_99
         return None
     rng = np.random.default_rng(seed)
     observed = abs(sums.sum())
+    tied = observed - 1e-12 * np.abs(sums).sum()  # rounding must not decide whether a flip is as extreme
     as_extreme = 0
     for size in _chunks(resamples, sums.size):
         signs = rng.integers(0, 2, size=(size, sums.size), dtype=np.int8) * 2 - 1
-        as_extreme += int((np.abs(signs @ sums) >= observed - 1e-12 * max(observed, 1.0)).sum())
+        as_extreme += int((np.abs(signs @ sums) >= tied).sum())
     return (as_extreme + 1) / (resamples + 1)
 
 
@@ -82,10 +85,18 @@ def _by_cluster(values: Numbers, clusters: Labels) -> tuple[Numbers, Numbers]:
     return np.bincount(index, weights=values).astype(np.float64), np.bincount(index).astype(np.float64)
 
 
-def _resampled_means(sums: Numbers, counts: Numbers, resamples: int, rng: np.random.Generator) -> Numbers:
-    even = np.full(sums.size, 1 / sums.size)
-    draws = [rng.multinomial(sums.size, even, size=size) for size in _chunks(resamples, sums.size)]
-    return np.concatenate([(drawn @ sums) / (drawn @ counts) for drawn in draws])
+def _draws(clusters: int, resamples: int, seed: int) -> Iterable[NDArray[np.int64]]:
+    """How often each cluster is drawn in each resample, in portions."""
+    if clusters * resamples <= NUMBERS_AT_ONCE:
+        return (_one_portion(clusters, resamples, seed),)
+    rng, even = np.random.default_rng(seed), np.full(clusters, 1 / clusters)
+    return (rng.multinomial(clusters, even, size=size) for size in _chunks(resamples, clusters))
+
+
+@lru_cache(maxsize=1)
+def _one_portion(clusters: int, resamples: int, seed: int) -> NDArray[np.int64]:
+    """Drawing takes ten times as long as the rest, and the cells of a table mostly have as many clusters."""
+    return np.random.default_rng(seed).multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples)
 
 
 def _chunks(total: int, width: int) -> list[int]:

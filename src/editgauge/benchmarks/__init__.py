@@ -15,13 +15,25 @@ if TYPE_CHECKING:
 
 BUILT_IN = {
     "sample": "editgauge.benchmarks.sample:load",
+    "editval": "editgauge.benchmarks.editval:load",
+    "editval-pixlens": "editgauge.benchmarks.editval:load_pixlens",
+    "tedbench": "editgauge.benchmarks.tedbench:load",
+    "magicbrush": "editgauge.benchmarks.magicbrush:load",
+    "magicbrush-multiturn": "editgauge.benchmarks.magicbrush:load_multiturn",
+    "pie_bench": "editgauge.benchmarks.pie_bench:load",
+    "gedit": "editgauge.benchmarks.gedit:load",
+    "imagenhub": "editgauge.benchmarks.imagenhub:load",
+    "celeba": "editgauge.benchmarks.celeba:load",
+    "dreambooth": "editgauge.benchmarks.dreambooth:load",
 }
 BY_PATH = {
     "folder": "editgauge.benchmarks.folder:load",
+    "huggingface.yaml": "editgauge.benchmarks.huggingface:load",
 }
 """Forms of benchmark that are opened by a path instead of a name; shown by `editgauge list benchmarks`."""
 
 benchmarks: Registry[Callable[..., Benchmark]] = Registry("benchmark", BUILT_IN)
+_forms: Registry[Callable[..., Benchmark]] = Registry("form of benchmark", BY_PATH)
 
 
 def open_benchmark(
@@ -30,17 +42,23 @@ def open_benchmark(
     """The benchmark of that name, or the one in that folder.
 
     Args:
-        benchmark: a name, or a folder in the project's own format.
+        benchmark: a name; a folder in the project's own format; or a file that maps the columns of a data set
+            (any `.yaml`, or a folder that holds it as `huggingface.yaml`).
         data: where the benchmark's public files lie, for those that are not shipped.
         images: where its source images lie, when they come from elsewhere (such as a COCO folder).
     """
     name = str(benchmark)
     looks_like_path = isinstance(benchmark, Path) or "/" in name or "\\" in name or name in {".", ".."}
     if name not in benchmarks and (looks_like_path or Path(name).exists()):
-        from editgauge.benchmarks.folder import load
-
+        load = _forms.get(_form(Path(name)))
         return _called(load, name, {"data": data, "images": images}, Path(name))
     return _called(benchmarks.get(name), name, {"data": data, "images": images})
+
+
+def _form(path: Path) -> str:
+    """Which form of benchmark lies there; a file of the project's own format is left to its reader to explain."""
+    is_mapping = path.is_file() and path.suffix in {".yaml", ".yml"} and path.stem != "benchmark"
+    return "huggingface.yaml" if is_mapping or (path / "huggingface.yaml").is_file() else "folder"
 
 
 def _called(load: Callable[..., Benchmark], name: str, given: dict[str, str | Path | None], *places: Path) -> Benchmark:

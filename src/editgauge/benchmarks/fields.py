@@ -87,11 +87,13 @@ def _writable(extras: dict[str, Any]) -> dict[str, Any]:
 Text = Annotated[str, AfterValidator(_filled)]
 
 
-class _Fields(BaseModel):
+class Fields(BaseModel):
+    """Fields of which none may be misspelt and none is converted."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class BenchmarkFields(_Fields):
+class BenchmarkFields(Fields):
     """The top of a benchmark file."""
 
     name: Annotated[str, AfterValidator(_usable_name)] | None = None
@@ -101,7 +103,7 @@ class BenchmarkFields(_Fields):
     edits: Annotated[list[Any], Field(min_length=1)]
 
 
-class SourceFields(_Fields):
+class SourceFields(Fields):
     """One entry of `sources`."""
 
     image: Text
@@ -109,14 +111,14 @@ class SourceFields(_Fields):
     objects: dict[str, Any] = {}
 
 
-class PositionFields(_Fields):
+class PositionFields(Fields):
     """The `position` of an edit."""
 
     relation: Relation
     anchor: Text | None = None
 
 
-class EditFields(_Fields):
+class EditFields(Fields):
     """One entry of `edits`."""
 
     id: Annotated[str, AfterValidator(_usable_id)]
@@ -132,11 +134,12 @@ class EditFields(_Fields):
     mask: Any = None
     reference: Text | None = None
     turn: Annotated[int, Field(ge=1, le=1000)] = 1
+    follows: str | None = None
     recipe: Any = None
     extras: Annotated[dict[str, Any], AfterValidator(_writable)] = {}
 
 
-AnyFields = TypeVar("AnyFields", bound=_Fields)
+AnyFields = TypeVar("AnyFields", bound=Fields)
 
 
 def read_fields(model: type[AnyFields], value: object, spot: Spot) -> AnyFields | None:

@@ -61,11 +61,15 @@ def _read(file: Path) -> Document:
 
 
 class ImagesOf:
-    """Finds the images of a benchmark folder, and refuses every path that leaves it."""
+    """Finds the images of a benchmark folder, and refuses every path that leaves it.
 
-    def __init__(self, folder: Path) -> None:
+    So are links that leave it, unless `follows_links`: a download may be a folder of links, as in the hub's cache.
+    """
+
+    def __init__(self, folder: Path, follows_links: bool = False) -> None:
         self.folder = folder
         self.inside = folder.resolve()
+        self.follows_links = follows_links
 
     def __call__(self, word: str) -> Path:
         """The file of a path relative to the folder; raises `BadInput` when it is missing or lies elsewhere."""
@@ -75,7 +79,7 @@ class ImagesOf:
             raise BadInput(f"the path {shown(word)} leaves the benchmark folder; give one relative to it, without '..'")
         path = self.folder / word
         try:
-            if not path.resolve().is_relative_to(self.inside):
+            if not self.follows_links and not path.resolve().is_relative_to(self.inside):
                 raise BadInput(f"the path {shown(word)} is a link that leaves the benchmark folder")
             if path.is_file():
                 return path

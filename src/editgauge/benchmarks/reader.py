@@ -94,6 +94,7 @@ class _EditReader:
         fields = read_fields(EditFields, value, spot)
         if not isinstance(value, dict):
             return None
+        self._check_follows(value.get("follows"), spot.within("follows"))
         self._notice_id(value.get("id"), spot.within("id"))
         source = self._source(value.get("source"), spot.within("source"))
         reference = _picture(value.get("reference"), spot.within("reference"), self.find)
@@ -124,6 +125,7 @@ class _EditReader:
             reference=reference,
             recipe=recipe,
             turn=fields.turn,
+            follows=fields.follows,
             extras=fields.extras,
         )
 
@@ -131,11 +133,15 @@ class _EditReader:
         """Ids name files, and some file systems take 'Cat' and 'cat' for the same."""
         if not isinstance(name, str):
             return
-        key = unicodedata.normalize("NFC", name).casefold()
+        key = _same_file(name)
         if key in self.lines_of_ids:
             spot.report(f"the id is used twice, on lines {self.lines_of_ids[key]} and {spot.line}")
         else:
             self.lines_of_ids[key] = spot.line
+
+    def _check_follows(self, name: Any, spot: Spot) -> None:
+        if isinstance(name, str) and _same_file(name) not in self.lines_of_ids:
+            spot.report(f"'follows' must name an edit further up, got {shown(name)}")
 
     def _source(self, word: Any, spot: Spot) -> Source | None:
         if not isinstance(word, str) or not word.strip():
@@ -153,3 +159,7 @@ class _EditReader:
 def _owner(value: Any, place: int) -> str:
     name = value.get("id") if isinstance(value, dict) else None
     return f"edit {shown(name)}" if isinstance(name, str) and name.strip() else f"edit number {place + 1}"
+
+
+def _same_file(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()

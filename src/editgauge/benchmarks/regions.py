@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from editgauge.benchmarks.encoded import Erased, RunLengths, paired, runs_problem
 from editgauge.benchmarks.fields import shown, unknown
 from editgauge.benchmarks.lines import Spot
 from editgauge.core.errors import BadInput
@@ -19,8 +20,17 @@ Find = Callable[[str], Path]
 FARTHEST = 100_000
 """Pixels; no image that can be read has a side as long."""
 WIDEST_MARGIN = 500
+LONGEST_SIDE = 8_000
+"""Pixels of a picture given as run lengths; two such sides are as many pixels as are read from a file."""
 DEEPEST = 20
-FORMS = {"union": ("union",), "outside": ("outside",), "grow": ("grow", "by"), "box": ("box",)}
+FORMS = {
+    "union": ("union",),
+    "outside": ("outside",),
+    "grow": ("grow", "by"),
+    "box": ("box",),
+    "erased": ("erased",),
+    "runs": ("runs", "size", "frame"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +126,10 @@ def _composed(value: dict[str, Any], spot: Spot, names: Names, depth: int) -> Ma
         return _box(inside, at)
     if form == "union":
         return _union(inside, at, names, depth)
+    if form == "erased":
+        return _erased(inside, at, names)
+    if form == "runs":
+        return _runs(value, at)
     part = read_mask(inside, at, names, depth + 1)
     if form == "outside":
         return Outside(part) if part else None
@@ -135,6 +149,34 @@ def _box(value: Any, spot: Spot) -> Rectangle | None:
         spot.report(f"a box needs left < right and top < bottom, got {shown(value)}")
         return None
     return Rectangle(left, top, right, bottom)
+
+
+def _erased(word: Any, spot: Spot, names: Names) -> Erased | None:
+    if not isinstance(word, str) or not looks_like_path(word):
+        spot.report(f"'erased' is the path of an image, got {shown(word)}")
+        return None
+    path = find_image(word, names.find, spot)
+    return Erased(path, word) if path else None
+
+
+def _runs(value: dict[str, Any], spot: Spot) -> RunLengths | None:
+    size, frame, runs = value["size"], value["frame"], value["runs"]
+    if not isinstance(size, list) or len(size) != 2 or not all(_is_length(side) for side in size) or size.count(0):
+        spot.report(f"'size' is [width, height] in pixels, got {shown(size)}")
+        return None
+    if not _is_length(frame) or frame > min(size):
+        spot.report(f"'frame' is a whole number of pixels, got {shown(frame)}")
+        return None
+    problem = runs_problem(runs, *size)
+    if problem:
+        spot.report(problem)
+        return None
+    width, height = size
+    return RunLengths(paired(runs), width, height, frame)
+
+
+def _is_length(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LONGEST_SIDE
 
 
 def _union(value: Any, spot: Spot, names: Names, depth: int) -> Union | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
 from editgauge import __version__
 from editgauge.cli import compare, data, demo, diff, edit, export, list, report, run, score, verify
+from editgauge.cli.options import FLAG, defaults, take_file
 from editgauge.core.errors import EditGaugeError
 
-STOPPED = 130
 MISTAKE = 2
 
 app = typer.Typer(
@@ -43,17 +43,27 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    options: Annotated[
+        str | None,
+        typer.Option(FLAG, metavar="FILE", help="A YAML file with options by verb; the command line overrides."),
+    ] = None,
 ) -> None:
-    """Options before the verb."""
+    """Options before the verb; `main` has taken up the file already."""
 
 
 def main() -> None:
     """Runs the command line; an error a user can mend is one message, never a traceback."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without '↑' shows '?'
     try:
-        app()
+        words, file = take_file(sys.argv[1:])
+        app(words, default_map=defaults(file, app) if file else None)
     except EditGaugeError as error:
-        sys.stderr.write(f"editgauge: {error}\n")
-        sys.exit(MISTAKE)
-    except BrokenPipeError:  # `editgauge export … | head` closes the pipe early
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _give_up(str(error))
+    except OSError as error:  # a full disk, a folder without permission: nothing that a traceback would explain
+        _give_up(f"{error}. Is the disk full, or a file or folder not to be read or written?")
+
+
+def _give_up(message: str) -> None:
+    sys.stderr.write(f"editgauge: {message}\n")
+    sys.exit(MISTAKE)

@@ -20,6 +20,8 @@ def demo(
 
     Fetches the photographs once (50 MB), lets the reference editors edit them, scores the outcomes.
     Given again it continues.
+
+    `editgauge demo --out demo`
     """
     from editgauge.benchmarks import data
     from editgauge.cli.tables import show_summary

@@ -15,6 +15,8 @@ def diff(
     """Say what differs between two runs: settings, images and scores.
 
     Ends with exit code 1 when scores differ.
+
+    `editgauge diff run run-of-yesterday`
     """
     from editgauge.analysis.diff import diff as compare_runs
     from editgauge.cli.tables import show_difference

@@ -13,6 +13,8 @@ def edit(
     benchmark: Annotated[str, typer.Argument(help="A name from `editgauge list benchmarks`, or a folder of your own.")],
     method: Annotated[str, typer.Option(help="One of `editgauge list methods`.")],
     out: Annotated[Path, typer.Option(help="The folder for the outcomes.")],
+    data: Annotated[Path | None, typer.Option(help="Where the benchmark's public files lie, if not shipped.")] = None,
+    images: Annotated[Path | None, typer.Option(help="Where its source images lie, such as a COCO folder.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many edits.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same pixels.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
@@ -21,10 +23,10 @@ def edit(
 
     `editgauge edit sample --method classical --out outcomes/classical`
     """
-    from editgauge.runner.make import edit as make
-
     try:
-        make(benchmark, method, out, limit, seed, quiet)
+        from editgauge.runner.make import edit as make
+
+        make(benchmark, method, out, data, images, limit, seed, quiet)
     except KeyboardInterrupt:
         sys.stderr.write(f"\nStopped. What was made is in {out}; give the same command again to continue.\n")
         raise typer.Exit(130) from None

@@ -22,7 +22,8 @@ def export(
 
     content = write(run, format, out)
     if out is None:
-        sys.stdout.buffer.write(content)
+        with open(sys.stdout.fileno(), "wb", closefd=False) as whole:  # unbuffered, `sys.stdout` may write a part only
+            whole.write(content)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -10,11 +10,14 @@ import typer
 
 def list_names(
     kind: Annotated[
-        str, typer.Argument(help="benchmarks, methods, protocols, metrics, models, datasets or edit-types.")
+        str, typer.Argument(help="benchmarks, methods, protocols, metrics, models, datasets, layouts or edit-types.")
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Show what there is, by name."""
+    """Show what there is, by name.
+
+    `editgauge list metrics`
+    """
     from editgauge.cli.tables import show_names
     from editgauge.runner.catalogue import list_names as found
 

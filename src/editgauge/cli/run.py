@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -17,10 +18,14 @@ def run(
     ],
     protocol: Annotated[list[str], typer.Option(help="How to score; give it once per protocol.")] = ["preservation"],  # noqa: B006
     out: Annotated[Path, typer.Option(help="The run folder: manifest, scores, evidence.")] = Path("run"),
+    data: Annotated[Path | None, typer.Option(help="Where the benchmark's public files lie, if not shipped.")] = None,
+    images: Annotated[Path | None, typer.Option(help="Where its source images lie, such as a COCO folder.")] = None,
+    layout: Annotated[str | None, typer.Option(help="How outcomes are named; recognised when not given.")] = None,
     model: Annotated[list[str], typer.Option(help="The model for a role, as ROLE=NAME.")] = [],  # noqa: B006
     seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0,
     processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores and work.", min=0)] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved plan and do nothing.")] = False,
 ) -> None:
     """Score the outcomes of one or more methods on a benchmark.
 
@@ -29,17 +34,21 @@ def run(
 
     `editgauge run sample --outcomes mine=outcomes/ --protocol preservation --out run`
     """
-    from editgauge.cli.tables import show_summary
-    from editgauge.runner.execute import run as execute
-
     try:
-        finished = execute(benchmark, outcomes, protocol, out, model, seed, processes, quiet)
+        from editgauge.cli.tables import show_plan, show_summary
+        from editgauge.runner.execute import run as execute
+        from editgauge.runner.plan import prepare
+
+        if dry_run:
+            show_plan(prepare(benchmark, outcomes, protocol, data, images, layout, model, seed).told(out))
+            return
+        finished = execute(benchmark, outcomes, protocol, out, data, images, layout, model, seed, processes, quiet)
     except KeyboardInterrupt:
         sys.stderr.write(f"\nStopped. What was scored is in {out}; give the same command again to continue.\n")
         raise typer.Exit(130) from None
     if not quiet:
         show_summary(finished)
-        typer.echo(f"Next: editgauge report {out} --out {out}-report", err=True)
+        typer.echo(f"Next: editgauge report {quote(str(out))} --out {quote(f'{out}-report')}", err=True)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from editgauge.analysis.summary import ALL, Cell, summarise
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from editgauge.core.run import Run
     from editgauge.core.types import ScoreSpec
     from editgauge.runner.one import Verdict
+
+ENDLESS = 100_000
+"""Columns of a terminal as wide as any table needs."""
 
 
 def show_summary(run: Run) -> None:
@@ -119,13 +123,21 @@ def show_difference(found: Difference) -> None:
     _print(table)
 
 
+def show_plan(told: dict[str, Any]) -> None:
+    """A plan as YAML, so that it can be read and kept."""
+    import yaml
+
+    sys.stdout.write(yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=1000))
+
+
 def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
     """What there is of a kind."""
     if not names:
         _print(Text(f"There are no {kind} yet; plug-ins can bring some."))
         return
     table = _table()
-    told = [column for column in names[0] if column not in {"scores", "formula"}]
+    keys = dict.fromkeys(key for each in names for key in each)  # a plug-in that is broken tells less than the others
+    told = [column for column in keys if column not in {"scores", "formula"}]
     columns = [c for c in told if c != "from" or any(each["from"] != "editgauge" for each in names)]
     for column in columns:
         table.add_column(column.replace("_", " "), overflow="fold")
@@ -172,6 +184,20 @@ def _table(title: str | None = None) -> Table:
     return Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
 
 
-def _print(thing: Any) -> None:
-    """In a file or a pipe, tables are a hundred columns wide."""
-    Console(highlight=False, width=None if sys.stdout.isatty() else 100).print(thing)
+def _print(thing: Table | Text) -> None:
+    """A hundred columns in a file or pipe, and always as many as the words and numbers need: nothing is cut off."""
+    console = Console(highlight=False, markup=False, emoji=False)  # `imagic[eta=0.8]` is a name, not markup
+    width = console.width if sys.stdout.isatty() else 100
+    if isinstance(thing, Table):
+        for column in thing.columns:
+            column.min_width = _longest_word(column)
+        console.width = ENDLESS
+        width = max(width, console.measure(thing).minimum)
+    console.width = width
+    console.print(thing)
+
+
+def _longest_word(column: Column) -> int:
+    texts = [str(cell) for cell in (column.header, *column.cells)]
+    words = [word for text in texts for word in (text.splitlines() if column.no_wrap else text.split())]
+    return max(map(cell_len, words), default=1)

@@ -15,6 +15,8 @@ def verify(
     """Check that a run folder is still what was measured: its files, its scores, and the images they came from.
 
     Ends with exit code 1 when a problem is found.
+
+    `editgauge verify run`
     """
     from editgauge.runner.verify import verify as check
 

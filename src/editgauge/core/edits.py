@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from editgauge.core.masks import Mask, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +30,7 @@ def describe(edit: Edit) -> dict[str, Any]:
         "source_caption": edit.source_caption,
         "target_caption": edit.target_caption,
         "mask": edit.mask.describe() if edit.mask else None,
+        "mask_sha256": _content(edit.mask),
         "reference": edit.reference.name if edit.reference else None,
         "turn": edit.turn,
         "follows": edit.follows,
@@ -37,3 +42,15 @@ def describe(edit: Edit) -> dict[str, Any]:
 def to_lines(edits: Iterable[Edit]) -> bytes:
     """One JSON line per edit; the same edits always give the same bytes."""
     return b"".join(json.dumps(describe(edit), ensure_ascii=False, sort_keys=True).encode() + b"\n" for edit in edits)
+
+
+def _content(mask: Mask | None) -> list[str] | None:
+    """The hashes of the files a mask is read from, so that a mask drawn anew makes another edit."""
+    return [_sha256(path) for path in files_of(mask)] or None
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return "missing"

@@ -45,16 +45,20 @@ class Note:
 
 Evidence = Box | Region | Note
 
+_ONE_BIT = (cv2.IMWRITE_PNG_BILEVEL, 1, cv2.IMWRITE_PNG_COMPRESSION, 3)
+"""Level 3: a third of the size of OpenCV's own choice in the same time, where 9 takes up to forty times as long."""
+
 
 def to_json(evidence: Evidence) -> dict[str, Any]:
     """A JSON value; a mask travels as a one-bit PNG (a 512 x 512 mask takes about a kilobyte)."""
     match evidence:
         case Box():
-            numbers = [round(side, 2) for side in (evidence.left, evidence.top, evidence.right, evidence.bottom)]
-            confidence = {} if evidence.confidence is None else {"confidence": round(evidence.confidence, 4)}
+            sides = (evidence.left, evidence.top, evidence.right, evidence.bottom)
+            numbers = [round(float(side), 2) for side in sides]
+            confidence = {} if evidence.confidence is None else {"confidence": round(float(evidence.confidence), 4)}
             return {"box": numbers, "on": evidence.on, "label": evidence.label, **confidence}
         case Region():
-            bits = cv2.imencode(".png", evidence.mask.astype(np.uint8) * 255, [cv2.IMWRITE_PNG_BILEVEL, 1])[1]
+            bits = cv2.imencode(".png", evidence.mask.astype(np.uint8) * 255, _ONE_BIT)[1]
             return {"mask": base64.b64encode(bits.tobytes()).decode(), "on": evidence.on, "label": evidence.label}
         case Note():
             return {"note": evidence.text}

@@ -4,37 +4,46 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadInput
+
+DRAFT = ".writing-"
+"""How the name of a file begins that is being written; a kill leaves it behind, and anyone may clear it away."""
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Writes beside the target, flushes to disk, and renames over it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-", suffix=path.suffix)
+        draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}{path.suffix}")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with draft.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
+            draft.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            draft.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise BadInput(
-            f"'{path}' cannot be written: {error.strerror or error}. Is the disk full or read-only?"
+            f"'{path}' cannot be written: {error.strerror or error}. Choose another place, or make room there."
         ) from error
 
 
 def write_text(path: Path, content: str) -> None:
     """The same for text, as UTF-8."""
-    write_bytes(path, content.encode("utf-8"))
+    try:
+        encoded = content.encode("utf-8")
+    except UnicodeEncodeError as error:
+        odd = ascii(content[max(0, error.start - 40) : error.end])
+        raise BadInput(
+            f"'{path}' cannot be written: {odd} is not UTF-8; is it a file name in another encoding?"
+        ) from error
+    write_bytes(path, encoded)
 
 
 def write_json(path: Path, content: Any) -> None:

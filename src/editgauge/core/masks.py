@@ -5,7 +5,8 @@ A mask is a small value until it is rendered for a picture's size; coordinates a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -89,6 +90,11 @@ class MaskFile:
         from editgauge.core.images import read_image
 
         gray = read_image(self.path).max(axis=2)
+        if 0 < gray.max() < 128:
+            raise BadImage(
+                f"The mask '{self.path}' has nothing inside: its brightest pixel is {gray.max()}, and 128 is needed. "
+                "If it holds 0 and 1, multiply it by 255."
+            )
         if gray.shape != (height, width):
             gray = cv2.resize(gray, (width, height), interpolation=cv2.INTER_NEAREST)
         return np.asarray(gray >= 128)
@@ -166,6 +172,18 @@ class Rectangle:
     def describe(self) -> Any:
         """`{box: [left, top, right, bottom]}`."""
         return {"box": [self.left, self.top, self.right, self.bottom]}
+
+
+def files_of(part: object) -> Iterator[Path]:
+    """The files a mask is read from, however it is composed."""
+    if isinstance(part, Path):
+        yield part
+    elif isinstance(part, tuple):
+        for each in part:
+            yield from files_of(each)
+    elif is_dataclass(part):
+        for field in fields(part):
+            yield from files_of(getattr(part, field.name))
 
 
 def grown(mask: BoolMask, by: int) -> BoolMask:

@@ -7,9 +7,8 @@ Each room keeps one index of its own (`BUILT_IN`). Third parties add to it by en
 from __future__ import annotations
 
 from functools import cached_property
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from editgauge.core.errors import EditGaugeError, UnknownName
 
@@ -26,9 +25,13 @@ class Registry(Generic[Thing]):
         self.kind = kind
         self.built_in = built_in
 
+    @property
+    def _group(self) -> str:
+        return f"editgauge.{self.kind}s"
+
     @cached_property
     def _from_others(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=f"editgauge.{self.kind}s")}
+        return {point.name: point for point in entry_points(group=self._group)}
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted({*self.built_in, *self._from_others}))
@@ -46,19 +49,16 @@ class Registry(Generic[Thing]):
     def get(self, name: str) -> Thing:
         """The thing itself, imported now. A built-in name cannot be taken over by a plug-in."""
         if name in self.built_in:
-            return self._load(name, self.built_in[name])
-        if name in self._from_others:
-            return self._load(name, self._from_others[name].value)
-        raise UnknownName(self.kind, name, self, f"editgauge list {self.kind}s")
-
-    def _load(self, name: str, path: str) -> Thing:
-        module, _, attribute = path.partition(":")
+            point = EntryPoint(name, self.built_in[name], self._group)
+        elif name in self._from_others:
+            point = self._from_others[name]
+        else:
+            raise UnknownName(self.kind, name, self, f"editgauge list {self.kind}s")
         try:
-            thing: Any = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+            thing: Thing = point.load()
+        except Exception as error:  # importing runs a stranger's code, and that can fail in any way
             raise EditGaugeError(
-                f"The {self.kind} '{name}' from {self.origin(name)} could not be imported ({path}): {error}. "
+                f"The {self.kind} '{name}' from {self.origin(name)} could not be imported ({point.value}): {error}. "
                 "Install what it needs, or remove the package that brings it."
             ) from error
-        loaded: Thing = thing
-        return loaded
+        return thing

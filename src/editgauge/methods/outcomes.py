@@ -1,85 +1,125 @@
-"""Outcomes on disk: `<folder>/<edit id>.png`, or JSON lines that name the images.
+"""Outcomes on disk: a folder in one of the layouts in use, or JSON lines that name the images.
 
 A line is `{"id": edit id, "image_path": file}` or `{"id": edit id, "absence": why there is no image}`, and may hold
-`seed` and `prompt`. A folder that holds `outcomes.jsonl` is read by it.
+`seed` and `prompt`. A folder that holds `outcomes.jsonl` is read by it, unless a layout is asked for.
 """
 
 from __future__ import annotations
 
 import json
-import unicodedata
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput
-from editgauge.core.images import IMAGE_SUFFIXES
-from editgauge.core.types import Outcome, id_problem
+from editgauge.core.types import Edit, Outcome, id_problem
+from editgauge.methods.layouts.faults import Fault
+from editgauge.methods.layouts.match import absence, faults
+from editgauge.methods.layouts.names import same_letters, shown
+from editgauge.methods.layouts.recognise import recognise
+from editgauge.methods.layouts.tree import list_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 LIST = "outcomes.jsonl"
+OWN_FILES = {LIST, "method.json"}
+"""What `editgauge edit` writes beside the outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The outcomes of one method, one or more for every edit, and what matched no edit."""
+    """The outcomes of one method, one or more for every edit, and what is not as it should be."""
 
     outcomes: tuple[Outcome, ...]
     strangers: tuple[str, ...]
+    """Files, or ids in a list, that match no edit."""
+    layout: str = "jsonl"
+    """The name of the layout, or `jsonl` for a list."""
+    how: str = "JSONL list"
+    faults: tuple[Fault, ...] = ()
+    rivals: tuple[str, ...] = ()
+    """Names of layouts by which as many outcomes are found, in other files."""
 
     @property
     def present(self) -> int:
         """How many outcomes have an image."""
         return sum(outcome.image is not None for outcome in self.outcomes)
 
+    def sentence(self, method: str) -> str:
+        """What was found, to be said aloud: `mine: found 643 of 646 outcomes, EditVal layout, 3 missing`."""
+        kinds = Counter(fault.kind for fault in self.faults)
+        seeds = len({outcome.seed for outcome in self.outcomes if outcome.image})
+        absent = len(self.outcomes) - self.present
+        first = next((fault for fault in self.faults if fault.kind == "misspelt"), None)
+        parts = [
+            f"{method}: found {self.present} of {len(self.outcomes)} outcomes",
+            f"{seeds} seeds" if seeds > 1 else "",
+            self.how,
+            f"{absent} missing" if absent else "",
+            f"{n} without every seed" if (n := kinds["missing_seed"]) else "",
+            f"{n} in other capitals" if (n := kinds["capitals"]) else "",
+            f"{n} second files not used" if (n := kinds["duplicate"]) else "",
+            f"{n} that match no edit ({', '.join(self.strangers[:2])}{', …' * (n > 2)})"
+            if (n := len(self.strangers))
+            else "",
+            f"{n} links or folders not followed" if (n := kinds["link"] + kinds["unlisted"]) else "",
+        ]
+        guess = f"; '{first.where}' {first.detail}" if first else ""
+        rivals = "".join(f"; --layout {name} finds as many, in other files" for name in self.rivals)
+        return ", ".join(part for part in parts if part) + guess + rivals
 
-def find_outcomes(method: str, place: Path, edit_ids: Sequence[str]) -> Found:
-    """What a method left at that place for these edits; an edit without anything gets a recorded absence."""
+
+def find_outcomes(method: str, place: Path, edits: Sequence[Edit], layout: str | None = None) -> Found:
+    """What a method left at that place for these edits; an edit without anything gets a recorded absence.
+
+    Args:
+        method: its name, with the variant if there is one: `imagic[eta=0.8]`.
+        place: its folder, or a JSONL list.
+        edits: the benchmark's.
+        layout: how the folder is laid out (`editgauge list layouts`); recognised when not given. A list needs none.
+    """
     problem = id_problem(method)
     if problem:
         raise BadInput(f"The method's name cannot be used: {problem}.")
     if place.is_dir():
         listed = place / LIST
-        return _from_lines(method, listed, edit_ids) if listed.is_file() else _from_files(method, place, edit_ids)
+        if layout is None and listed.is_file():
+            return _from_lines(method, listed, [edit.id for edit in edits])
+        return _from_files(method, place, edits, layout)
     if place.is_file():
-        return _from_lines(method, place, edit_ids)
+        return _from_lines(method, place, [edit.id for edit in edits])
     raise BadInput(f"There are no outcomes of '{method}' at '{place}': no such folder or JSONL file.")
 
 
-def _from_files(method: str, folder: Path, edit_ids: Sequence[str]) -> Found:
-    files: dict[str, list[Path]] = {}
-    for path in sorted(folder.iterdir()):
-        if path.is_file() and path.suffix.lower() in IMAGE_SUFFIXES:
-            files.setdefault(_same_letters(path.stem), []).append(path)
-    if not files:
-        raise BadInput(f"'{folder}' holds no images of '{method}'; expected files such as '{edit_ids[0]}.png'.")
-    twice = [f"{paths[0].stem}: {', '.join(p.name for p in paths)}" for paths in files.values() if len(paths) > 1]
-    if twice:
-        raise BadInput(f"'{folder}' holds more than one image for an edit; keep one of each.", twice)
-    outcomes = []
-    for edit_id in edit_ids:
-        found = files.pop(_same_letters(edit_id), None)
-        if found:
-            outcomes.append(Outcome(edit_id=edit_id, method=method, image=found[0]))
+def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | None) -> Found:
+    tree = list_tree(folder)
+    best, rivals = recognise(method, edits, tree, layout)
+    files: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for (edit_id, seed), offer in sorted(best.used.items()):
+        files[edit_id].append((seed, offer.file))
+    outcomes: list[Outcome] = []
+    for edit in edits:
+        if edit.id in files:
+            outcomes += [
+                Outcome(edit_id=edit.id, method=method, seed=seed, image=folder / file) for seed, file in files[edit.id]
+            ]
         else:
-            outcomes.append(Outcome(edit_id=edit_id, method=method, absence=f"no file '{edit_id}.png' in the folder"))
-    return Found(tuple(outcomes), tuple(paths[0].name for paths in files.values()))
-
-
-def _same_letters(name: str) -> str:
-    """Some file systems store 'é' as two characters; both spellings name the same file."""
-    return unicodedata.normalize("NFC", name)
+            why = absence(best.layout, best.layout.asks(edit))
+            outcomes.append(Outcome(edit_id=edit.id, method=method, absence=why))
+    rows = [fault for fault in faults(best, edits, tree) if fault.where not in OWN_FILES]
+    strangers = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelt"})
+    how = f"{best.layout.title} layout"
+    return Found(tuple(outcomes), strangers, best.layout.name, how, tuple(rows), tuple(rivals))
 
 
 def _from_lines(method: str, listed: Path, edit_ids: Sequence[str]) -> Found:
-    wanted = set(edit_ids)
+    wanted = {same_letters(edit_id): edit_id for edit_id in edit_ids}
     by_edit: dict[str, list[Outcome]] = {}
     strangers, problems = [], []
     try:
-        lines = listed.read_text("utf-8").splitlines()
+        lines = listed.read_text("utf-8-sig").split("\n")  # splitlines() would also break at signs inside a prompt
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"'{listed}' cannot be read: {error}.") from error
     for number, line in enumerate(lines, start=1):
@@ -87,11 +127,11 @@ def _from_lines(method: str, listed: Path, edit_ids: Sequence[str]) -> Found:
             continue
         try:
             outcome = _read_line(method, line, listed.parent)
-        except (ValueError, BadInput) as error:
+        except (ValueError, RecursionError, BadInput) as error:
             problems.append(f"{listed.name}:{number}: {error}")
             continue
-        if outcome.edit_id in wanted:
-            by_edit.setdefault(outcome.edit_id, []).append(outcome)
+        if known := wanted.get(same_letters(outcome.edit_id)):
+            by_edit.setdefault(known, []).append(replace(outcome, edit_id=known))
         else:
             strangers.append(outcome.edit_id)
     problems += _repeated(outcome for outcomes in by_edit.values() for outcome in outcomes)
@@ -103,7 +143,11 @@ def _from_lines(method: str, listed: Path, edit_ids: Sequence[str]) -> Found:
         for edit_id in edit_ids
         for outcome in by_edit.get(edit_id, [Outcome(edit_id=edit_id, method=method, absence=missing)])
     ]
-    return Found(tuple(outcomes), tuple(strangers))
+    rows = [Fault("missing", outcome.edit_id, outcome.absence) for outcome in outcomes if outcome.absence]
+    rows += [
+        Fault("stranger", shown(edit_id), f"is in {listed.name}, and no edit of the benchmark") for edit_id in strangers
+    ]
+    return Found(tuple(outcomes), tuple(map(shown, strangers)), faults=tuple(rows))
 
 
 def _read_line(method: str, line: str, folder: Path) -> Outcome:
@@ -113,18 +157,30 @@ def _read_line(method: str, line: str, folder: Path) -> Outcome:
     unknown = set(told) - {"id", "image_path", "absence", "seed", "prompt"}
     if unknown:
         raise BadInput(f"unknown keys {sorted(unknown)}; known are id, image_path, absence, seed, prompt")
-    image = told.get("image_path")
-    seed = told.get("seed", 0)
-    if not isinstance(seed, int):
-        raise BadInput(f"seed must be a whole number, got {seed!r}")
+    for key, value in told.items():
+        if key != "seed" and value is not None:
+            _check_text(key, value)
+    image, seed = told.get("image_path"), told.get("seed", 0)
+    if not isinstance(seed, int) or isinstance(seed, bool) or not -(2**63) <= seed < 2**63:
+        raise BadInput(f"seed must be a whole number of at most 64 bits, got {shown(str(seed))}")
     return Outcome(
         edit_id=told["id"],
         method=method,
         seed=seed,
-        image=None if image is None else folder / str(image),
+        image=None if image is None else folder / image,
         absence=told.get("absence"),
         prompt=told.get("prompt"),
     )
+
+
+def _check_text(key: str, value: object) -> None:
+    """What is no text would stop the run much later, when the scores are written."""
+    if not isinstance(value, str) or (key == "image_path" and not value):
+        raise BadInput(
+            f"{key} must be {'a path' if key == 'image_path' else 'text'}, got {shown(str(value)) or 'none'}"
+        )
+    if any(0xD800 <= ord(sign) <= 0xDFFF for sign in value):
+        raise BadInput(f"{key} holds half a character: {value[:60]!a}")
 
 
 def _repeated(outcomes: Iterable[Outcome]) -> list[str]:

@@ -14,7 +14,11 @@ Vector = NDArray[np.floating[Any]]
 
 
 class Model(Protocol):
-    """What every model states about itself; the manifest of a run keeps it."""
+    """What every model states about itself; the manifest of a run keeps it.
+
+    Making one must be cheap, because `editgauge list models` makes them all: load weights when first asked. A model is
+    asked by one thread at a time.
+    """
 
     role: str
     id: str

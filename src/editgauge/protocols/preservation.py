@@ -28,7 +28,7 @@ class Preservation:
     about = "Did everything else stay? Pixel metrics on the whole picture and outside the edit's mask."
     paper = "Common practice; the metrics cite their papers."
     version = "1"
-    deviations = ("An edited image of another size is resized to the source's size by Lanczos first.",)
+    deviations: tuple[str, ...] = ("An edited image of another size is resized to the source's size by Lanczos first.",)
 
     def __init__(self) -> None:
         self._metrics = {name: metrics.get(name) for name in METRICS}

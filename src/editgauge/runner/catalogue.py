@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from editgauge.benchmarks import benchmarks
+from editgauge.benchmarks import BY_PATH, benchmarks
 from editgauge.benchmarks.data import datasets
-from editgauge.core.errors import EditGaugeError, UnknownName
+from editgauge.core.errors import UnknownName
 from editgauge.core.registry import Registry
 from editgauge.core.types import EDIT_TYPES
 from editgauge.methods import methods
+from editgauge.methods.layouts import layouts
 from editgauge.metrics import metrics
 from editgauge.perception import models
 from editgauge.protocols import protocols
@@ -50,6 +51,7 @@ _KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {
     "metrics": (metrics, _metric),
     "models": (models, _model),
     "datasets": (datasets, _about),
+    "layouts": (layouts, _about),
 }
 KINDS = (*_KINDS, "edit-types")
 
@@ -58,19 +60,23 @@ def list_names(kind: str) -> list[dict[str, Any]]:
     """What there is of a kind, each with its name, where it comes from and what it does.
 
     Args:
-        kind: benchmarks, methods, protocols, metrics, models, datasets or edit-types.
+        kind: benchmarks, methods, protocols, metrics, models, datasets, layouts or edit-types.
     """
     if kind == "edit-types":
         return [{"name": name} for name in EDIT_TYPES]
     if kind not in _KINDS:
         raise UnknownName("kind of thing", kind, KINDS, "editgauge list --help")
     registry, describe = _KINDS[kind]
-    return [{"name": name, "from": registry.origin(name), **_told(registry, name, describe)} for name in registry]
+    told = [{"name": name, "from": registry.origin(name), **_told(registry, name, describe)} for name in registry]
+    if kind == "benchmarks":
+        forms: Registry[Any] = Registry("form of benchmark", BY_PATH)
+        told += [{"name": f"path/to/{form}", "from": "editgauge", **_told(forms, form, describe)} for form in forms]
+    return told
 
 
 def _told(registry: Registry[Any], name: str, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """One broken plug-in must not hide everything else."""
     try:
         return describe(registry.get(name))
-    except EditGaugeError as error:
+    except Exception as error:
         return {"about": f"cannot be used: {error}"}

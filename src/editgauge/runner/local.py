@@ -14,23 +14,36 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import IO, TYPE_CHECKING
 
+from editgauge.core.errors import EditGaugeError
 from editgauge.protocols import protocols
 from editgauge.runner.scoring import Task, crashed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from editgauge.core.run import Record
-    from editgauge.runner.worker import Setup
 
 TASKS_IN_HAND = 8
 """Per process: enough to keep it busy, few enough that decoded pictures stay within some hundred megabytes."""
 TRIES = 2
 """A task whose process died is tried once more, alone; if that process dies too, the task is to blame."""
+FAILED_STARTS = 3
+"""So many processes in a row that end before they are ready: no task is to blame, and no other would fare better."""
+SECONDS_TO_LEAVE = 5
+READY = -1
+"""The number under which a process says that it has loaded everything."""
 
 
-def execute(tasks: Iterable[Task], setup: Setup, processes: int) -> Iterator[list[Record]]:
-    """The records of every task as they come, in no fixed order."""
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a worker must know before the first task."""
+
+    protocols: tuple[str, ...]
+    models: dict[str, str]
+
+
+def execute(tasks: Iterable[Task], setup: Setup, processes: int) -> Generator[list[Record], None, None]:
+    """The records of every task as they come, in no fixed order. Closing the generator ends the processes."""
     return _Pool(setup, processes).run(tasks)
 
 
@@ -45,6 +58,7 @@ class _Worker:
     process: subprocess.Popen[bytes]
     to: IO[bytes]
     answers: IO[bytes]
+    ready: bool = False
     in_hand: dict[int, _Try] = field(default_factory=dict)
 
 
@@ -53,26 +67,30 @@ class _Pool:
 
     def __init__(self, setup: Setup, processes: int) -> None:
         self._setup = setup
+        self._processes = max(1, processes)
         self._answers: queue.SimpleQueue[tuple[_Worker, tuple[int, list[Record]] | None]] = queue.SimpleQueue()
         self._suspects: deque[_Try] = deque()
         self._numbers = count()
-        self._workers = [self._start() for _ in range(max(1, processes))]
+        self._workers: list[_Worker] = []
+        self._failed_starts = 0
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[list[Record]]:
+    def run(self, tasks: Iterable[Task]) -> Generator[list[Record], None, None]:
         waiting = map(_Try, tasks)
         try:
-            for worker in self._workers:
-                self._feed(worker, waiting)
+            for _ in range(self._processes):
+                self._feed(self._start(), waiting)
             while any(worker.in_hand for worker in self._workers):
                 worker, answer = self._answers.get()
                 if answer is None:
                     yield from self._bury(worker)
-                    worker = self._replace(worker)
+                    self._feed(self._start(), waiting)
+                elif answer[0] == READY:
+                    worker.ready, self._failed_starts = True, 0
                 else:
                     number, records = answer
                     del worker.in_hand[number]
                     yield records
-                self._feed(worker, waiting)
+                    self._feed(worker, waiting)
         finally:
             self._stop()
 
@@ -93,42 +111,52 @@ class _Pool:
             worker.to.flush()
 
     def _bury(self, worker: _Worker) -> Iterator[list[Record]]:
+        self._workers.remove(worker)
         code = worker.process.wait()
+        with suppress(BrokenPipeError):
+            worker.to.close()
+        if not worker.ready:
+            self._failed_starts += 1
+            if self._failed_starts >= FAILED_STARTS:
+                raise EditGaugeError(
+                    f"{FAILED_STARTS} worker processes in a row ended while they started (exit code {code}), "
+                    "for the reason they gave above. What was scored is kept; mend it and give the same command again."
+                )
         for trial in worker.in_hand.values():
-            if trial.deaths + 1 >= TRIES:
+            deaths = trial.deaths + worker.ready
+            if deaths >= TRIES:
                 why = f"the process that scored it died (exit code {code}); is memory short?"
                 yield crashed(trial.task, [protocols.get(name) for name in trial.task.protocols], why)
             else:
-                self._suspects.append(_Try(trial.task, trial.deaths + 1))
-
-    def _replace(self, dead: _Worker) -> _Worker:
-        self._workers.remove(dead)
-        self._workers.append(self._start())
-        return self._workers[-1]
+                self._suspects.append(_Try(trial.task, deaths))
 
     def _start(self) -> _Worker:
         process = subprocess.Popen(
-            [sys.executable, "-m", "editgauge.runner.worker"],
+            # -P: a file in the user's folder that is called like a module of Python must not take its place.
+            [sys.executable, "-P", "-m", "editgauge.runner.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            process_group=0,  # Ctrl-C is for us; they end when the pipe does
         )
         assert process.stdin is not None  # noqa: S101 - both were asked for
         assert process.stdout is not None  # noqa: S101
         worker = _Worker(process, process.stdin, process.stdout)
+        self._workers.append(worker)
         pickle.dump(self._setup, worker.to)
         threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
         return worker
 
     def _listen(self, worker: _Worker) -> None:
-        while True:
-            try:
-                answer = pickle.load(worker.answers)  # noqa: S301 - written by our own process
-            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-                answer = None
-            self._answers.put((worker, answer))
-            if answer is None:
-                return
+        with worker.answers:
+            while True:
+                try:
+                    answer = pickle.load(worker.answers)  # noqa: S301 - written by our own process
+                except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+                    answer = None
+                self._answers.put((worker, answer))
+                if answer is None:
+                    return
 
     def _stop(self) -> None:
         for worker in self._workers:
@@ -136,4 +164,9 @@ class _Pool:
                 worker.process.kill()
             with suppress(BrokenPipeError):
                 worker.to.close()
-            worker.process.wait()
+        for worker in self._workers:
+            try:
+                worker.process.wait(SECONDS_TO_LEAVE)
+            except subprocess.TimeoutExpired:  # a plug-in's thread that does not end; all answers are here
+                worker.process.kill()
+                worker.process.wait()

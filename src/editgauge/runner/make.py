@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cv2
+import numpy as np
 
-import editgauge
+from editgauge import __version__
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.edits import to_lines
 from editgauge.core.errors import BadImage, BadInput, CannotEdit
@@ -40,7 +43,14 @@ class Made:
 
 
 def edit(
-    benchmark: str | Path, method: str, out: str | Path, limit: int | None = None, seed: int = 0, quiet: bool = False
+    benchmark: str | Path,
+    method: str,
+    out: str | Path,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    quiet: bool = False,
 ) -> Made:
     """Makes the outcomes of a method for a benchmark, as `<out>/<edit id>.png` and a list of them.
 
@@ -50,38 +60,69 @@ def edit(
         benchmark: a name (`editgauge list benchmarks`) or a folder of your own.
         method: one of `editgauge list methods`.
         out: the folder for the outcomes.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        images: where its source images lie, when they come from elsewhere (such as a COCO folder).
         limit: only the first so many edits.
         seed: the same seed gives the same pixels.
         quiet: no progress, no remarks.
     """
     editor = methods.get(method)
-    opened = open_benchmark(benchmark)
+    opened = open_benchmark(benchmark, data, images)
     edits = opened.edits[:limit]
     folder = Path(out)
     _claim(folder, _settings(opened, method, seed))
     kept = [each for each in edits if _file(folder, each).is_file()]
     left = [each for each in edits if not _file(folder, each).is_file()]
     absences: dict[str, str] = {}
-    cv2.setNumThreads(1)  # the edits themselves run side by side
-    with ThreadPoolExecutor(os.cpu_count()) as pool, progress(f"{method}: editing", len(left), quiet=quiet) as advance:
-        for each, absence in zip(left, pool.map(lambda one: _make(editor, one, folder, seed), left), strict=True):
-            if absence is not None:
-                absences[each.id] = absence
-            advance()
+    with (
+        _one_thread_each(),
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+        progress(f"{method}: editing", len(left), quiet=quiet) as advance,
+    ):
+        for turn in _turns(left):
+            for each, absence in zip(turn, pool.map(lambda one: _make(editor, one, folder, seed), turn), strict=True):
+                if absence is not None:
+                    absences[each.id] = absence
+                advance()
     write_text(folder / LIST, "".join(_line(each, absences, seed) for each in edits))
     made = len(left) - len(absences)
     say(f"{method}: {made} outcomes made, {len(kept)} kept, {len(absences)} absent, in {folder}", quiet=quiet)
     return Made(folder, made, len(kept), absences)
 
 
+def _turns(edits: Iterable[Edit]) -> list[list[Edit]]:
+    """The edits by turn: from the second on, the source is what the method itself made of the turn before."""
+    by_turn: dict[int, list[Edit]] = {}
+    for edit in edits:
+        by_turn.setdefault(edit.turn if edit.follows else 1, []).append(edit)
+    return [by_turn[turn] for turn in sorted(by_turn)]
+
+
 def _make(editor: Method, edit: Edit, folder: Path, seed: int) -> str | None:
-    """Writes the outcome; gives the reason when there is none."""
+    """Writes the outcome; gives the reason when there is none. One edit that fails must not cost the others."""
+    source = edit.source.path if edit.follows is None else folder / f"{edit.follows}.png"
     try:
-        pixels = editor.edit(edit, read_image(edit.source.path), seed)
+        pixels = editor.edit(edit, read_image(source), seed)
     except (CannotEdit, BadImage) as reason:
         return str(reason)
+    except Exception as error:
+        return f"crashed: {type(error).__name__}: {error}"
+    if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+        what = f"{pixels.dtype} {pixels.shape}" if isinstance(pixels, np.ndarray) else type(pixels).__name__
+        return f"crashed: the method gave {what} instead of uint8 (height, width, 3)"
     write_png(pixels, _file(folder, edit))
     return None
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """The edits themselves run side by side; afterwards the caller finds OpenCV as it was."""
+    before = cv2.getNumThreads()
+    cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        cv2.setNumThreads(before)
 
 
 def _file(folder: Path, edit: Edit) -> Path:
@@ -99,8 +140,7 @@ def _line(edit: Edit, absences: dict[str, str], seed: int) -> str:
 
 def _settings(opened: Benchmark, method: str, seed: int) -> dict[str, Any]:
     edits = hashlib.sha256(to_lines(opened.edits)).hexdigest()
-    version = editgauge.__version__
-    return {"method": method, "benchmark": opened.name, "edits_sha256": edits, "seed": seed, "editgauge": version}
+    return {"method": method, "benchmark": opened.name, "edits_sha256": edits, "seed": seed, "editgauge": __version__}
 
 
 def _claim(folder: Path, settings: dict[str, Any]) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from editgauge.core import evidence
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture, read_image
 from editgauge.core.masks import MaskFile
-from editgauge.core.types import Edit, Outcome, Position, Relation, Score, ScoreSpec, Unscored, read_edit_type
+from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec, read_edit_type
 from editgauge.perception.service import Service
-from editgauge.protocols import protocols
-from editgauge.runner.execute import pairs
-from editgauge.runner.scoring import item_scores, prepare
+from editgauge.protocols import Protocol
+from editgauge.runner.options import choose, pairs
+from editgauge.runner.scoring import item_rows, prepare
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ def score(
         protocol: the protocols to score with.
         model: the model for a role: `{"image_embedder": "name"}` or `["image_embedder=name"]`.
     """
+    chosen = choose(protocol)
     edit = Edit(
         id="edit",
         source=Picture("source", Path(before)),
@@ -77,12 +81,16 @@ def score(
     outcome = Outcome(edit_id=edit.id, method="given", image=Path(after))
     item = prepare(edit, outcome, read_image(Path(before)), read_image(Path(after)))
     see = Service(pairs(model, "model", "ROLE=NAME"))
-    verdicts = []
-    for name in dict.fromkeys(protocol):
-        chosen = protocols.get(name)
-        scores = asyncio.run(item_scores(chosen, item, see))
-        verdicts += [_verdict(name, spec, scores[spec.name]) for spec in chosen.scores]
-    return verdicts
+    with ThreadPoolExecutor(1) as thread:  # a notebook runs an event loop in this one
+        return thread.submit(asyncio.run, _verdicts(chosen, item, see)).result()
+
+
+async def _verdicts(chosen: Sequence[Protocol], item: Item, see: Service) -> list[Verdict]:
+    return [
+        _verdict(each.name, spec, row)
+        for each in chosen
+        for spec, row in zip(each.scores, await item_rows(each, item, see), strict=True)
+    ]
 
 
 def _position(relation: str | None, anchor: str | None) -> Position | None:
@@ -96,10 +104,9 @@ def _position(relation: str | None, anchor: str | None) -> Position | None:
     raise UnknownName("position", relation, get_args(Relation), "editgauge score --help")
 
 
-def _verdict(protocol: str, spec: ScoreSpec, given: Score | Unscored) -> Verdict:
-    shown = tuple(evidence.to_json(piece) for piece in given.evidence)
+def _verdict(protocol: str, spec: ScoreSpec, row: Row) -> Verdict:
     meaning = spec.higher_is_better, spec.range
-    if isinstance(given, Score):
-        return Verdict(protocol, spec.name, given.value, "scored", None, *meaning, shown)
-    why = ({"note": given.detail},) if given.detail else ()
-    return Verdict(protocol, spec.name, None, "unscored", given.reason, *meaning, (*why, *shown))
+    if row.value is not None:
+        return Verdict(protocol, spec.name, row.value, "scored", None, *meaning, row.evidence)
+    why = ({"note": row.detail},) if row.detail else ()
+    return Verdict(protocol, spec.name, None, "unscored", row.reason, *meaning, (*why, *row.evidence))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,13 +14,16 @@ from editgauge.core import evidence
 from editgauge.core.errors import BadImage, CannotTell
 from editgauge.core.images import Pixels, pixel_hash, read_image, resized
 from editgauge.core.run import ImageStamp, Record, Row
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, ScoreSpec, Unscored
+from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from editgauge.perception.interfaces import Perception
     from editgauge.protocols import Protocol
+
+ROUNDING = 1e-6
+"""How far a score may leave its range before it is called a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,49 +40,48 @@ async def score_task(task: Task, protocols: Sequence[Protocol], see: Perception)
     """One record per protocol. Nothing an image or a protocol does can raise: it becomes unscored with its reason."""
     source = _decoded(task.edit.source.path)
     edited = _decoded(task.outcome.image) if task.outcome.image else None
-    missing = _why_missing(task.outcome, source, edited)
+    stamps = source.stamp, edited.stamp if edited else None
+    item = _item(task, source, edited)
     records = []
     for protocol in protocols:
-        if missing is None:
-            assert edited is not None  # noqa: S101 - otherwise it would be missing
-            scores = await _scores(protocol, task, source, edited, see)
-        else:
-            scores = dict.fromkeys((spec.name for spec in protocol.scores), missing)
-        records.append(_record(task, protocol, source.stamp, edited.stamp if edited else None, scores))
+        rows = _nothing(protocol, item) if isinstance(item, Unscored) else await item_rows(protocol, item, see)
+        records.append(_record(task, protocol, *stamps, rows))
     return records
 
 
 def crashed(task: Task, protocols: Sequence[Protocol], why: str) -> list[Record]:
     """The records of an outcome whose scoring took the whole process down."""
-    source = ImageStamp.of(task.edit.source.path)
-    edited = ImageStamp.of(task.outcome.image) if task.outcome.image else None
-    nothing = Unscored("crashed", why)
-    return [
-        _record(task, protocol, source, edited, dict.fromkeys((spec.name for spec in protocol.scores), nothing))
-        for protocol in protocols
-    ]
+    stamps = stamp(task.edit.source.path), stamp(task.outcome.image) if task.outcome.image else None
+    return [_record(task, protocol, *stamps, _nothing(protocol, Unscored("crashed", why))) for protocol in protocols]
 
 
-async def item_scores(protocol: Protocol, item: Item, see: Perception) -> Scores:
-    """The protocol's scores, complete: what it cannot tell or forgets is unscored."""
+async def item_rows(protocol: Protocol, item: Item, see: Perception) -> tuple[Row, ...]:
+    """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored."""
     try:
         scores = await protocol.score(item, see)
+        if not isinstance(scores, Mapping):
+            raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
+        return tuple(_row(spec, scores.get(spec.name)) for spec in protocol.scores)
     except CannotTell as unable:
-        return dict.fromkeys((spec.name for spec in protocol.scores), Unscored(unable.reason, unable.detail))
+        return _nothing(protocol, Unscored(unable.reason, unable.detail))
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        why = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
-        return dict.fromkeys((spec.name for spec in protocol.scores), Unscored("crashed", why))
-    return {spec.name: _checked(spec, scores) for spec in protocol.scores}
+        return _nothing(protocol, _crash(error))
 
 
 def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Item:
-    """The item with both pictures in the source's size and the edit's mask drawn."""
+    """The item with both pictures in the source's size and the edit's mask drawn; all protocols share it, read-only."""
     height, width = source.shape[:2]
     was = None if edited.shape == source.shape else (edited.shape[1], edited.shape[0])
     mask = edit.mask.render(width, height) if edit.mask else None
     same_size = resized(edited, width, height)
+    for array in (source, same_size, *(() if mask is None else (mask,))):
+        array.setflags(write=False)
     return Item(edit=edit, outcome=outcome, source=source, edited=same_size, mask=mask, resized_from=was)
+
+
+def stamp(path: Path) -> ImageStamp:
+    """The file as it is now, by its absolute path: a run may be continued and verified from another folder."""
+    return ImageStamp.of(path.absolute())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,53 +92,72 @@ class _Decoded:
 
 
 @lru_cache(maxsize=4)
-def _decoded_as_stamped(path: Path, size: int, changed_ns: int) -> _Decoded:
+def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
     """Outcomes of one source image are scored one after another, so a few pictures are enough to remember."""
     try:
-        pixels = read_image(path)
+        pixels = read_image(Path(path))
     except BadImage as problem:
-        return _Decoded(ImageStamp(str(path), size, changed_ns), None, str(problem))
-    pixels.setflags(write=False)
-    return _Decoded(ImageStamp(str(path), size, changed_ns, pixel_hash(pixels)), pixels)
+        return _Decoded(ImageStamp(path, size, changed_ns), None, str(problem))
+    return _Decoded(ImageStamp(path, size, changed_ns, pixel_hash(pixels)), pixels)
 
 
 def _decoded(path: Path) -> _Decoded:
-    stamp = ImageStamp.of(path)
-    return _decoded_as_stamped(path, stamp.size, stamp.changed_ns)
+    now = stamp(path)
+    return _decoded_as_stamped(now.path, now.size, now.changed_ns)
 
 
-def _why_missing(outcome: Outcome, source: _Decoded, edited: _Decoded | None) -> Unscored | None:
+def _item(task: Task, source: _Decoded, edited: _Decoded | None) -> Item | Unscored:
+    """What the protocols are to score, or why there is nothing to score."""
     if edited is None:
-        return Unscored("missing_outcome", outcome.absence or "")
+        return Unscored("missing_outcome", task.outcome.absence or "")
     if edited.stamp.size < 0:
         return Unscored("missing_outcome", edited.problem)
     if source.pixels is None or edited.pixels is None:
         return Unscored("unreadable_image", source.problem or edited.problem)
-    return None
-
-
-async def _scores(protocol: Protocol, task: Task, source: _Decoded, edited: _Decoded, see: Perception) -> Scores:
-    assert source.pixels is not None  # noqa: S101 - otherwise it would be missing
-    assert edited.pixels is not None  # noqa: S101
     try:
-        item = prepare(task.edit, task.outcome, source.pixels, edited.pixels)
+        return prepare(task.edit, task.outcome, source.pixels, edited.pixels)
     except BadImage as problem:
-        return dict.fromkeys((spec.name for spec in protocol.scores), Unscored("unreadable_image", str(problem)))
-    return await item_scores(protocol, item, see)
+        return Unscored("unreadable_image", str(problem))
+    except Exception as error:
+        return _crash(error)
 
 
-def _checked(spec: ScoreSpec, scores: Scores) -> Score | Unscored:
-    """Holds a protocol to its promise: every declared score, inside its range."""
-    given = scores.get(spec.name)
-    if given is None:
-        return Unscored("crashed", f"the protocol gave no score named '{spec.name}'")
-    low, high = spec.range
-    if isinstance(given, Score) and not low - 1e-6 <= given.value <= high + 1e-6:
-        return Unscored("crashed", f"the protocol gave {given.value}, outside its own range {low} to {high}")
-    return given
+def _crash(error: Exception) -> Unscored:
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return Unscored("crashed", f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})")
 
 
-def _record(task: Task, protocol: Protocol, source: ImageStamp, edited: ImageStamp | None, scores: Scores) -> Record:
+def _nothing(protocol: Protocol, why: Unscored) -> tuple[Row, ...]:
+    return tuple(_row(spec, why) for spec in protocol.scores)
+
+
+def _row(spec: ScoreSpec, given: object) -> Row:
+    """Holds a protocol to its promise: a number inside the score's range, and evidence that can be stored."""
+    if isinstance(given, Unscored):
+        return Row(spec.name, None, given.reason, _as_text(given.detail), _stored(given.evidence))
+    if not isinstance(given, Score):
+        what = "no score" if given is None else f"{type(given).__name__} instead of a score"
+        return _row(spec, Unscored("crashed", f"the protocol gave {what} named '{spec.name}'"))
+    value, (low, high) = float(given.value), spec.range
+    if not low - ROUNDING <= value <= high + ROUNDING:
+        return _row(spec, Unscored("crashed", f"the protocol gave {value}, outside its own range {low} to {high}"))
+    return Row(spec.name, value, evidence=_stored(given.evidence))
+
+
+def _stored(pieces: Sequence[evidence.Evidence]) -> tuple[dict[str, object], ...]:
+    """Plain JSON values, whatever kind of numbers the protocol calculates with."""
+    text = json.dumps([evidence.to_json(piece) for piece in pieces], default=float, allow_nan=False)
+    return tuple(json.loads(text))
+
+
+def _as_text(detail: str) -> str:
+    """File names may hold bytes that are no text; the run folder holds text only."""
+    return detail.encode("utf-8", "backslashreplace").decode()
+
+
+def _record(
+    task: Task, protocol: Protocol, source: ImageStamp, edited: ImageStamp | None, rows: tuple[Row, ...]
+) -> Record:
     return Record(
         place=task.place,
         edit=task.edit.id,
@@ -145,12 +168,5 @@ def _record(task: Task, protocol: Protocol, source: ImageStamp, edited: ImageSta
         protocol=protocol.name,
         source_image=source,
         edited_image=edited,
-        rows=tuple(_row(spec.name, scores[spec.name]) for spec in protocol.scores),
+        rows=rows,
     )
-
-
-def _row(name: str, score: Score | Unscored) -> Row:
-    pieces = tuple(evidence.to_json(piece) for piece in score.evidence)
-    if isinstance(score, Score):
-        return Row(name, score.value, evidence=pieces)
-    return Row(name, None, score.reason, score.detail, pieces)

@@ -11,7 +11,7 @@ from editgauge.core.errors import BadImage, BadRun
 from editgauge.core.images import pixel_hash, read_image
 from editgauge.core.progress import progress
 from editgauge.core.run import Run
-from editgauge.core.run.journal import read_journal
+from editgauge.core.run.journal import journals, read_journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def verify(run: str | Path, quiet: bool = False) -> Verification:
     problems: list[str] = []
     with progress("verifying images", len(stamps), quiet=quiet) as advance:
         for path, recorded in stamps.items():
-            problems += _image_problems(path, recorded)
+            problems += _image_problems(Path(path), recorded)
             advance()
     problems += _missing_records(opened)
     return Verification(_count_files(opened), len(stamps), opened.scores.num_rows, tuple(problems))
@@ -56,7 +56,7 @@ def _damaged_files(run: Run) -> Iterator[str]:
     for number, hashes in manifest.segments.items():
         yield from _changed(folder / "scores" / f"{number}.parquet", hashes["scores_sha256"])
         yield from _changed(folder / "evidence" / f"{number}.parquet", hashes["evidence_sha256"])
-    for journal in sorted((folder / "scores").glob("*.jsonl")):
+    for journal in journals(folder / "scores"):
         try:
             for _ in read_journal(journal):
                 pass
@@ -75,25 +75,28 @@ def _changed(path: Path, expected: str) -> Iterator[str]:
         yield f"{what}: {path} has SHA-256 {found[:12]}…, the manifest says {expected[:12]}…"
 
 
-def _recorded_images(run: Run) -> dict[str, str | None]:
-    """Path to the pixel hash it had, None for an image that was unreadable then."""
-    found: dict[str, str | None] = {}
+def _recorded_images(run: Run) -> dict[str, set[str | None]]:
+    """Path to the pixel hash it had, None for an image that was unreadable; several if it changed during the run."""
+    found: dict[str, set[str | None]] = {}
     for side in ("source", "edited"):
-        columns = (f"{side}_path", f"{side}_size", f"{side}_pixels")
+        columns = (f"{side}_path", f"{side}_size", f"{side}_pixels", "reason")
         rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
-        found |= {path: pixels for path, size, pixels in rows if path is not None and size >= 0}
+        for path, size, pixels, reason in rows:
+            there = path is not None and size >= 0
+            if there and (pixels or reason != "crashed"):  # a process that died had no time to say what it saw
+                found.setdefault(path, set()).add(pixels)
     return found
 
 
-def _image_problems(path: str, recorded: str | None) -> Iterator[str]:
-    if not Path(path).exists():
+def _image_problems(path: Path, recorded: set[str | None]) -> Iterator[str]:
+    if not path.exists():
         yield f"missing image: {path}"
         return
     try:
-        now = pixel_hash(read_image(Path(path)))
+        now = pixel_hash(read_image(path))
     except BadImage:
         now = None
-    if now != recorded:
+    if recorded != {now}:
         yield f"changed image: {path} {'can no longer be read' if now is None else 'has other pixels than were scored'}"
 
 
@@ -105,4 +108,4 @@ def _missing_records(run: Run) -> Iterator[str]:
 
 
 def _count_files(run: Run) -> int:
-    return 2 + 2 * len(run.manifest.segments) + sum(1 for _ in (run.folder / "scores").glob("*.jsonl"))
+    return 2 + 2 * len(run.manifest.segments) + len(journals(run.folder / "scores"))

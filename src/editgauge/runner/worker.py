@@ -10,24 +10,15 @@ import asyncio
 import os
 import pickle
 import signal
-import sys
 import threading
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import cv2
 
 from editgauge.perception.service import Service
 from editgauge.protocols import protocols
+from editgauge.runner.local import READY, Setup
 from editgauge.runner.scoring import Task, score_task
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What a worker must know before the first task."""
-
-    protocols: tuple[str, ...]
-    models: dict[str, str]
 
 
 async def _serve(tasks_in: BinaryIO, answers_out: BinaryIO) -> None:
@@ -35,6 +26,7 @@ async def _serve(tasks_in: BinaryIO, answers_out: BinaryIO) -> None:
     setup: Setup = pickle.load(tasks_in)  # noqa: S301
     chosen, see = {name: protocols.get(name) for name in setup.protocols}, Service(setup.models)
     loop, waiting = asyncio.get_running_loop(), asyncio.Queue[tuple[int, Task] | None]()
+    in_hand: set[int] = set()
 
     def listen() -> None:
         message: tuple[int, Task] | None
@@ -43,15 +35,24 @@ async def _serve(tasks_in: BinaryIO, answers_out: BinaryIO) -> None:
                 message = pickle.load(tasks_in)  # noqa: S301
             except (EOFError, OSError):
                 message = None
+            if message is None and in_hand:
+                os._exit(1)  # the parent is gone: nobody waits for what is being scored
+            if message is not None:
+                in_hand.add(message[0])
             loop.call_soon_threadsafe(waiting.put_nowait, message)
             if message is None:
                 return
 
     async def answer(number: int, task: Task) -> None:
         records = await score_task(task, [chosen[name] for name in task.protocols], see)
-        pickle.dump((number, records), answers_out)
+        in_hand.remove(number)
+        send(number, records)
+
+    def send(number: int, content: object) -> None:
+        pickle.dump((number, content), answers_out)
         answers_out.flush()
 
+    send(READY, None)
     threading.Thread(target=listen, daemon=True).start()
     async with asyncio.TaskGroup() as group:
         while (message := await waiting.get()) is not None:
@@ -62,10 +63,12 @@ def main() -> None:
     """Serves until standard input ends. Ctrl-C is the parent's business: it closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(1)  # processes share the cores; threads of one library inside each would only fight for them
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a plug-in prints must not land between the answers
+    # What a plug-in prints must not land between the answers, nor a program it starts read the tasks away.
+    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
     try:
-        asyncio.run(_serve(sys.stdin.buffer, answers))
+        asyncio.run(_serve(tasks, answers))
     except* BrokenPipeError:
         os._exit(1)
 

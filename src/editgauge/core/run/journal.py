@@ -21,59 +21,73 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.records = _drop_torn_tail(path)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self.records, self._whole = _drop_torn_tail(path)
+        self._file = -1
         self._synced = time.monotonic()
 
     def append(self, record: Record) -> None:
-        """Hands the whole line to the operating system before it returns."""
+        """Hands the whole line to the operating system before it returns. The first one makes the file."""
         line = record.to_line()
-        start = os.lseek(self._file, 0, os.SEEK_END)
         try:
+            if self._file < 0:
+                self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
             written = 0
             while written < len(line):
                 written += os.write(self._file, line[written:])
+            if time.monotonic() - self._synced > SECONDS_BETWEEN_SYNCS:
+                os.fsync(self._file)
+                self._synced = time.monotonic()
         except OSError as error:
-            os.ftruncate(self._file, start)
-            raise BadRun(
-                f"'{self.path}' cannot be written: {error.strerror}. What was scored so far is kept; "
-                "make room and give the same command again to continue."
-            ) from error
+            if self._file >= 0:
+                os.ftruncate(self._file, self._whole)
+            raise self._failure(error) from error
         self.records += 1
-        if time.monotonic() - self._synced > SECONDS_BETWEEN_SYNCS:
-            os.fsync(self._file)
-            self._synced = time.monotonic()
+        self._whole += len(line)
 
     def close(self) -> None:
-        """Flushes to disk and closes; harmless when closed already."""
-        if self._file >= 0:
-            os.fsync(self._file)
-            os.close(self._file)
-            self._file = -1
+        """Flushes to disk and closes; harmless when closed already. Appending opens the file again."""
+        if self._file < 0:
+            return
+        file, self._file = self._file, -1
+        try:
+            os.fsync(file)
+        except OSError as error:
+            raise self._failure(error) from error
+        finally:
+            os.close(file)
+
+    def _failure(self, error: OSError) -> BadRun:
+        return BadRun(
+            f"'{self.path}' cannot be written: {error.strerror}. What was scored so far is kept; "
+            "make room and give the same command again to continue."
+        )
+
+
+def journals(scores: Path) -> list[Path]:
+    """The journals in a run's folder of scores; a half-written draft of one (`.writing-….jsonl`) is none."""
+    return sorted(scores.glob("[0-9]*.jsonl"))
 
 
 def read_journal(path: Path) -> Iterator[Record]:
     """The records of a journal; a torn last line (a kill in the middle of a write) is passed over."""
     with path.open("rb") as file:
-        number = 0
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return
             try:
                 yield Record.from_line(line)
             except (BadRun, ValueError, TypeError, KeyError) as error:
-                raise BadRun(f"{path.name}, line {number}: {error}.") from error
+                raise BadRun(f"'{path}', line {number}: {error}.") from error
 
 
-def _drop_torn_tail(path: Path) -> int:
-    """Cuts off a last line without an end, and counts the whole lines."""
-    if not path.exists():
-        return 0
-    with path.open("rb+") as file:
-        whole_lines = whole_bytes = 0
-        for line in file:
-            if line.endswith(b"\n"):
-                whole_lines += 1
-                whole_bytes += len(line)
-        file.truncate(whole_bytes)
-    return whole_lines
+def _drop_torn_tail(path: Path) -> tuple[int, int]:
+    """Cuts off a last line without an end; gives the number of whole lines, and of their bytes."""
+    lines = size = 0
+    if path.exists():
+        with path.open("rb+") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    lines += 1
+                    size += len(line)
+            file.truncate(size)
+    return lines, size

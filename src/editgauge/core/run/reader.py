@@ -14,14 +14,17 @@ import pyarrow.compute as pc
 from editgauge.core import evidence as pieces
 from editgauge.core.errors import BadRun
 from editgauge.core.run import segments
-from editgauge.core.run.journal import read_journal
+from editgauge.core.run.journal import journals, read_journal
 from editgauge.core.run.manifest import Manifest
+from editgauge.core.run.records import Key
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    from editgauge.core.run.records import Key
     from editgauge.core.types import ScoreSpec
+
+ROWS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,9 @@ class Run:
         """The edits by id, in the benchmark's order."""
         path = self.folder / "edits.jsonl"
         try:
-            lines = path.read_text("utf-8").splitlines()
-            return {edit["id"]: edit for edit in map(json.loads, lines)}
-        except (OSError, ValueError, KeyError) as error:
+            lines = path.read_text("utf-8").split("\n")  # splitlines() would also break at signs inside a text
+            return {edit["id"]: edit for edit in map(json.loads, filter(None, lines))}
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise BadRun(f"'{path}' cannot be read: {error}.") from error
 
     @cached_property
@@ -66,6 +69,16 @@ class Run:
             found.setdefault(row["name"], []).append(pieces.from_json(json.loads(row["evidence"])))
         return found
 
+    def all_evidence(self) -> Iterator[tuple[Key, str, str]]:
+        """Every piece of evidence in one pass: its record, its score, and its JSON as stored.
+
+        Many rows store the same text (one mask serves all scores of an edit): who remembers decodes it once.
+        """
+        columns = (*Key._fields, "name", "evidence")
+        for batch in self._evidence.select(columns).to_batches(max_chunksize=ROWS_AT_ONCE):
+            for *key, name, text in zip(*(batch[column].to_pylist() for column in columns), strict=True):
+                yield Key._make(key), name, text
+
     @cached_property
     def _evidence(self) -> pa.Table:
         return self._tables("evidence", segments.EVIDENCE)
@@ -76,17 +89,26 @@ class Run:
         return sum(count for counts in self.manifest.planned.values() for count in counts.values())
 
     def _tables(self, kind: str, schema: pa.Schema) -> pa.Table:
-        tables = [schema.empty_table()]
-        for number in self.manifest.segments:
-            path = self.folder / kind / f"{number}.parquet"
-            try:
-                tables.append(segments.read_table(path, schema))
-            except (OSError, pa.ArrowException) as error:
-                raise BadRun(f"'{path}' cannot be read: {error}. `editgauge verify` says what is damaged.") from error
-        make = segments.scores_table if kind == "scores" else segments.evidence_table
-        journals = sorted((self.folder / "scores").glob("*.jsonl"))
-        tables += [make(read_journal(journal)) for journal in journals if journal.stem not in self.manifest.segments]
+        """All rows, of the folder as it is now: a writer may have sealed its journal since the run was opened."""
+        sealed = Manifest.load(self.folder).segments
+        try:
+            tables = list(self._parts(kind, schema, sealed))
+        except (OSError, BadRun):
+            if Manifest.load(self.folder).segments == sealed:
+                raise
+            return self._tables(kind, schema)
+        if Manifest.load(self.folder).segments != sealed:  # sealed while we read: what we took for all is a part
+            return self._tables(kind, schema)
         return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+    def _parts(self, kind: str, schema: pa.Schema, sealed: Collection[str]) -> Iterator[pa.Table]:
+        yield schema.empty_table()
+        for number in sealed:
+            yield segments.read_table(self.folder / kind / f"{number}.parquet", schema)
+        make = segments.scores_table if kind == "scores" else segments.evidence_table
+        for journal in journals(self.folder / "scores"):
+            if journal.stem not in sealed:
+                yield make(read_journal(journal))
 
 
 def _in_order(table: pa.Table, manifest: Manifest) -> pa.Table:

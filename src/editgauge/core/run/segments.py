@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from editgauge.core.errors import BadRun
 from editgauge.core.files import write_bytes
 from editgauge.core.run.records import ImageStamp, Key, Record
 
@@ -24,7 +25,7 @@ SCORES = pa.schema(
         ("edit_type", _WORD),
         ("source", _WORD),
         ("method", _WORD),
-        ("seed", pa.int32()),
+        ("seed", pa.int64()),
         ("protocol", _WORD),
         ("name", _WORD),
         ("value", pa.float64()),
@@ -44,7 +45,7 @@ EVIDENCE = pa.schema(
     [
         ("edit", _WORD),
         ("method", _WORD),
-        ("seed", pa.int32()),
+        ("seed", pa.int64()),
         ("protocol", _WORD),
         ("name", _WORD),
         ("evidence", pa.string()),
@@ -73,9 +74,14 @@ def score_rows(record: Record) -> list[dict[str, Any]]:
         "edited_pixels": edited.pixels if edited else None,
     }
     return [
-        {**shared, "name": row.name, "value": row.value, "reason": row.reason, "detail": row.detail}
+        {**shared, "name": row.name, "value": row.value, "reason": row.reason, "detail": _as_text(row.detail)}
         for row in record.rows
     ]
+
+
+def _as_text(detail: str) -> str:
+    """A detail may quote a file name in another encoding, which no text may hold."""
+    return detail.encode("utf-8", "backslashreplace").decode()
 
 
 def evidence_rows(record: Record) -> list[dict[str, Any]]:
@@ -108,8 +114,12 @@ def write_table(table: pa.Table, path: Path) -> str:
 
 
 def read_table(path: Path, schema: pa.Schema) -> pa.Table:
-    """The table, in the project's schema."""
-    return pq.read_table(path).cast(schema)
+    """The table, in the project's schema; damage raises `BadRun`."""
+    try:
+        # No partitioning: a folder called `seed=7` would otherwise become a column.
+        return pq.read_table(path, partitioning=None).cast(schema)
+    except (OSError, pa.ArrowException) as error:
+        raise BadRun(f"'{path}' cannot be read: {error}. `editgauge verify` says what is damaged.") from error
 
 
 def keys(table: pa.Table) -> Iterator[Key]:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Self
 
+import pyarrow as pa
 from filelock import FileLock, Timeout
 
 from editgauge.core.errors import BadRun
-from editgauge.core.files import write_bytes
+from editgauge.core.files import DRAFT, write_bytes
 from editgauge.core.run import segments
-from editgauge.core.run.journal import Journal, read_journal
+from editgauge.core.run.journal import Journal, journals, read_journal
 from editgauge.core.run.manifest import FILE, Manifest, now
 from editgauge.core.run.records import ImageStamp, Key, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    import pyarrow as pa
 
 RECORDS_IN_A_JOURNAL = 20_000
 
@@ -31,25 +30,26 @@ class RunWriter:
         self.notes: list[str] = []
         """What a user should be told about an earlier run into this folder."""
         try:
-            (folder / "scores").mkdir(parents=True, exist_ok=True)
-            (folder / "evidence").mkdir(exist_ok=True)
+            self._make_folders()
+            self._lock = _locked(folder)
+            try:
+                self.manifest = self._continued_or_new(manifest, edits)
+                self._journal = Journal(self._recover())
+                self._known, self._fresh = self._index()
+            except BaseException:
+                self._lock.release()
+                raise
         except OSError as error:
             raise BadRun(f"'{folder}' cannot be written: {error.strerror}. Choose another folder.") from error
-        self._lock = _locked(folder)
-        try:
-            self.manifest = self._continued_or_new(manifest, edits)
-            self._journal = Journal(self._recover())
-            self._known, self._fresh = self._index()
-        except BaseException:
-            self._lock.release()
-            raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._journal.close()
-        self._lock.release()
+        try:
+            self._journal.close()
+        finally:
+            self._lock.release()
 
     def is_done(self, key: Key, source: ImageStamp, edited: ImageStamp | None) -> bool:
         """Whether this was scored from these very files."""
@@ -62,6 +62,8 @@ class RunWriter:
     def append(self, record: Record) -> None:
         """Keeps a record; it survives a kill as soon as this returns."""
         self._journal.append(record)
+        self._known.add(_fingerprint(record.key))
+        self._fresh.add(_fingerprint(record.key, record.source_image, record.edited_image))
         if self._journal.records >= RECORDS_IN_A_JOURNAL:
             self._seal()
 
@@ -72,9 +74,14 @@ class RunWriter:
         self._journal.close()
         for number in list(self.manifest.segments):
             self._rewrite_segment(number, stale)
-        kept = [record for record in read_journal(self._journal.path) if record.key not in stale]
-        write_bytes(self._journal.path, b"".join(record.to_line() for record in kept))
+        if self._journal.records:
+            kept = [record.to_line() for record in read_journal(self._journal.path) if record.key not in stale]
+            if kept:
+                write_bytes(self._journal.path, b"".join(kept))
+            else:
+                self._journal.path.unlink()
         self._journal = Journal(self._journal.path)
+        self._known, self._fresh = self._index()
 
     def finish(self) -> None:
         """Seals the last journal and marks the run as finished."""
@@ -84,17 +91,25 @@ class RunWriter:
         self.manifest.save(self.folder)
 
     def _continued_or_new(self, wanted: Manifest, edits: bytes) -> Manifest:
-        if not (self.folder / FILE).exists():
-            self._begin(wanted, edits)
-            return wanted
-        earlier = Manifest.load(self.folder)
-        changes = earlier.differences(wanted)
+        changes: list[str] = []
+        if self._moving.exists():
+            changes.append("the last command was interrupted while it started anew")
+        elif (self.folder / FILE).exists():
+            earlier = Manifest.load(self.folder)
+            changes += earlier.differences(wanted)
+            if not changes:
+                return self._extended(earlier, wanted)
+        elif any((self.folder / "scores").glob("[0-9]*")):
+            changes.append(f"the earlier scores have no {FILE}")
         if changes:
-            kept_in = self._set_aside()
             self.notes += [f"Starting anew, because {change}." for change in changes]
-            self.notes.append(f"The earlier scores are kept in {kept_in}.")
-            self._begin(wanted, edits)
-            return wanted
+            self.notes.append(f"The earlier scores are kept in {self._set_aside()}.")
+        write_bytes(self.folder / "edits.jsonl", edits)
+        wanted.started = now()
+        wanted.save(self.folder)
+        return wanted
+
+    def _extended(self, earlier: Manifest, wanted: Manifest) -> Manifest:
         earlier.methods |= wanted.methods
         earlier.protocols |= wanted.protocols
         for method, counts in wanted.planned.items():
@@ -103,36 +118,38 @@ class RunWriter:
         earlier.save(self.folder)
         return earlier
 
-    def _begin(self, manifest: Manifest, edits: bytes) -> None:
-        write_bytes(self.folder / "edits.jsonl", edits)
-        manifest.started = now()
-        manifest.save(self.folder)
+    @property
+    def _moving(self) -> Path:
+        return self.folder / "superseded" / ".moving"
 
     def _set_aside(self) -> Path:
-        attic = self.folder / "superseded"
-        place = attic / f"{sum(1 for _ in attic.glob('*')) + 1:04d}" if attic.exists() else attic / "0001"
-        place.mkdir(parents=True)
-        for name in ("scores", "evidence", "edits.jsonl", FILE):  # the manifest last: without it the rest is not a run
-            if (self.folder / name).exists():
-                (self.folder / name).rename(place / name)
-        (self.folder / "scores").mkdir()
-        (self.folder / "evidence").mkdir()
-        return place
+        """Moves the earlier run away, part by part, then gives it its number. A kill leaves `.moving` to go on with."""
+        self._moving.mkdir(parents=True, exist_ok=True)
+        for name in ("scores", "evidence", "edits.jsonl", FILE):
+            if (self.folder / name).exists() and not (self._moving / name).exists():
+                (self.folder / name).rename(self._moving / name)
+        self._make_folders()
+        taken = [int(place.name) for place in self._moving.parent.glob("[0-9]*") if place.name.isdigit()]
+        return self._moving.rename(self._moving.with_name(f"{max(taken, default=0) + 1:04d}"))
+
+    def _make_folders(self) -> None:
+        for kind in ("scores", "evidence"):
+            (self.folder / kind).mkdir(parents=True, exist_ok=True)
 
     def _recover(self) -> Path:
         """Clears what a kill left between two steps of sealing, and gives the journal to write to."""
-        for stray in self.folder.rglob(".writing-*"):
-            stray.unlink()
+        for place in (self.folder, self.folder / "scores", self.folder / "evidence"):
+            for draft in place.glob(f"{DRAFT}*"):
+                draft.unlink()
         for kind in ("scores", "evidence"):
             for sealed in (self.folder / kind).glob("*.parquet"):
                 if sealed.stem not in self.manifest.segments:
                     sealed.unlink()
-        journals = sorted((self.folder / "scores").glob("*.jsonl"))
-        for journal in journals:
-            if journal.stem in self.manifest.segments:
-                journal.unlink()
-        left = [journal for journal in journals if journal.exists()]
-        return left[-1] if left else self._next_journal()
+        for journal in journals(self.folder / "scores"):
+            if journal.stem not in self.manifest.segments:
+                return journal  # there is never more than one
+            journal.unlink()
+        return self._next_journal()
 
     def _next_journal(self) -> Path:
         last = max((int(number) for number in self.manifest.segments), default=0)
@@ -159,7 +176,9 @@ class RunWriter:
             segments.read_table(self.folder / kind / f"{number}.parquet", schema)
             for kind, schema in (("scores", segments.SCORES), ("evidence", segments.EVIDENCE))
         ]
-        kept = [table.filter([key not in stale for key in segments.keys(table)]) for table in whole]
+        kept = [
+            table.filter(pa.array([key not in stale for key in segments.keys(table)], pa.bool_())) for table in whole
+        ]
         if kept[0].num_rows == whole[0].num_rows:
             return
         taken = {int(self._journal.path.stem), *map(int, self.manifest.segments)}
@@ -181,7 +200,7 @@ class RunWriter:
             yield from segments.stamps(
                 segments.read_table(self.folder / "scores" / f"{number}.parquet", segments.SCORES)
             )
-        for record in read_journal(self._journal.path) if self._journal.path.exists() else ():
+        for record in read_journal(self._journal.path) if self._journal.records else ():
             yield record.key, record.source_image, record.edited_image
 
 

@@ -1,0 +1,126 @@
+"""Makes the pictures of README and docs, from photographs in the public domain only.
+
+    python docs/pictures.py
+
+Needs the photographs (`editgauge data pull photos`) and, for the screenshots, a Chromium.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+
+import editgauge
+from editgauge.benchmarks import open_benchmark
+from editgauge.core.images import Pixels, read_image
+from editgauge.core.types import Edit
+from editgauge.methods import methods
+
+OUT = Path(__file__).parent / "pictures"
+SHOWN = ("chelsea-black", "astronaut-pad", "motorcycle-blur", "rocket-right")
+METHODS = ("identity", "classical", "overdone", "careless")
+WIDTH, HEIGHT, LINE, GAP = 300, 200, 26, 8
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+]
+
+
+def editors() -> None:
+    """Source, classical, overdone and careless side by side."""
+    edits = {edit.id: edit for edit in open_benchmark("sample").edits}
+    columns = ("source", "classical", "overdone", "careless")
+    font = ImageFont.load_default(15)
+    sheet = Image.new("RGB", (len(columns) * (WIDTH + GAP) + GAP, LINE + len(SHOWN) * (HEIGHT + LINE + GAP)), "white")
+    draw = ImageDraw.Draw(sheet)
+    for column, name in enumerate(columns):
+        draw.text((GAP + column * (WIDTH + GAP), 4), name, fill="black", font=font)
+    for row, name in enumerate(SHOWN):
+        top = LINE + row * (HEIGHT + LINE + GAP)
+        draw.text((GAP, top + 4), f"“{edits[name].instruction}”", fill="#555555", font=font)
+        for column, method in enumerate(columns):
+            tile = _tile(_outcome(edits[name], method))
+            sheet.paste(tile, (GAP + column * (WIDTH + GAP), top + LINE))
+    sheet.save(OUT / "editors.jpg", quality=88)
+
+
+def _outcome(edit: Edit, method: str) -> Pixels:
+    source = read_image(edit.source.path)
+    return source if method == "source" else methods.get(method).edit(edit, source, 0)
+
+
+def _tile(pixels: Pixels) -> Image.Image:
+    """The middle of the picture, filling a tile."""
+    picture = Image.fromarray(pixels)
+    scale = max(WIDTH / picture.width, HEIGHT / picture.height)
+    picture = picture.resize((round(picture.width * scale), round(picture.height * scale)), Image.Resampling.LANCZOS)
+    left, top = (picture.width - WIDTH) // 2, (picture.height - HEIGHT) // 4
+    return picture.crop((left, top, left + WIDTH, top + HEIGHT))
+
+
+def screenshots() -> None:
+    """The overview of the whole sample, and the gallery of edits whose photographs may be shown."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        sys.exit("no Chromium here: the screenshots were not made")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        whole = _report("sample", folder / "whole")
+        _shoot(chromium, whole.as_uri(), OUT / "report.png", 1240, 900)
+        few = _report(str(_public_domain_benchmark(folder / "few-benchmark")), folder / "few")
+        _shoot(chromium, few.as_uri() + "#gallery", OUT / "gallery.png", 1240, 900)
+
+
+def _report(benchmark: str, folder: Path) -> Path:
+    for method in METHODS:
+        editgauge.edit(benchmark, method, folder / method, quiet=True)
+    places = {method: folder / method for method in METHODS}
+    editgauge.run(benchmark, places, ["preservation"], folder / "run", quiet=True)
+    return editgauge.report(folder / "run", folder / "report", quiet=True)
+
+
+def _public_domain_benchmark(folder: Path) -> Path:
+    """The shown edits of `sample` as a benchmark of their own; recipes stay with their pictures."""
+    import yaml
+
+    import editgauge.benchmarks.sample as sample
+
+    told = yaml.safe_load((Path(sample.__file__).parent / "sample.yaml").read_text("utf-8"))
+    chosen = [edit for edit in told["edits"] if edit["id"] in SHOWN]
+    names = {edit["source"] for edit in chosen} | {"rocket"}
+    paths = {edit.source.name: edit.source.path for edit in open_benchmark("sample").edits}
+    folder.mkdir(parents=True)
+    sources = {}
+    for name in sorted(names):
+        source = dict(told["sources"][name])
+        path = paths[source["image"]] if source["image"] in paths else paths[name]
+        shutil.copy(path, folder / path.name)
+        sources[name] = {**source, "image": path.name}
+    content = {"name": "public domain", "sources": sources, "edits": chosen}
+    (folder / "benchmark.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(content)), sort_keys=False), "utf-8")
+    return folder
+
+
+def _shoot(chromium: str, page: str, out: Path, width: int, height: int) -> None:
+    with tempfile.TemporaryDirectory() as profile:
+        command = [chromium, *FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"]
+        subprocess.run([*command, f"--screenshot={out}", page], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    OUT.mkdir(exist_ok=True)
+    editors()
+    screenshots()

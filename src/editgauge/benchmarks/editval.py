@@ -1,0 +1,178 @@
+"""EditVal: 13 types of edits of MS-COCO photographs (Basu et al. 2023), from the authors' `object.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from editgauge.benchmarks.fields import shown, unknown
+from editgauge.benchmarks.public import Faults, Ids, counted, file_in, read_json, told_size
+from editgauge.benchmarks.shelf import told_missing
+from editgauge.benchmarks.wording import instruction
+from editgauge.core.errors import UnknownName
+from editgauge.core.images import Picture
+from editgauge.core.types import EDIT_TYPES, Benchmark, Edit, EditType, Position, Relation, read_edit_type
+
+TYPES = tuple(kind for kind in EDIT_TYPES if not kind.endswith("removal") and kind != "unspecified")
+NEEDED = "EditVal's `object.json`, or the folder it lies in"
+PUBLISHED = 648, 92
+"""Edits and images, by the paper."""
+NAMES = ("{}.jpg", "{:0>12}.jpg", "COCO_train2014_{:0>12}.jpg")
+PLACES = ("", "train2017", "train2014", "images")
+"""Where an image may lie in the folder given, and under which names."""
+ENDINGS: dict[str, Relation] = {" to left": "left", " to right": "right", " on top": "on", " below": "below"}
+SIDES: dict[str, Relation] = {"left": "left", "right": "right", "center": "center"}
+SIZES = ("small", "large")
+ADVICE = "Give --images: a folder of MS-COCO train2017 images, such as '123456.jpg' or '000000123456.jpg'."
+LICENCE = "object.json states no licence; each photograph is under its own Creative Commons licence, named by MS-COCO"
+
+
+def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
+    """EditVal: edits of 13 types on MS-COCO photographs; --data object.json, --images a COCO folder.
+
+    An edit whose photograph is missing stays in the benchmark, so that it is counted as unscored.
+    """
+    edits = _read("editval", data, images)
+    about = f"{told_size(edits, PUBLISHED)}{told_missing('editval', edits, ADVICE)}"
+    return Benchmark("editval", edits, about, LICENCE)
+
+
+def load_pixlens(data: Path | None = None, images: Path | None = None) -> Benchmark:
+    """EditVal as PixLens uses it: also the removal of each object; options as for `editval`."""
+    edits = _read("editval-pixlens", data, images)
+    one_each = {(edit.extras["class"], edit.extras["image_id"]): edit for edit in edits}
+    removals = tuple(_removal(one_each[place]) for place in sorted(one_each))
+    added = f"and {counted(len(removals), 'object removal')} that PixLens adds, one per image"
+    about = f"{told_size(edits, PUBLISHED)}, {added}{told_missing('editval-pixlens', edits, ADVICE)}"
+    return Benchmark("editval-pixlens", (*edits, *removals), about, LICENCE)
+
+
+def _removal(edit: Edit) -> Edit:
+    told = instruction("object_removal", str(edit.subject), None, "")
+    return Edit(
+        id=f"{edit.id.partition(f'-{edit.type}-')[0]}-object_removal",
+        source=edit.source,
+        type="object_removal",
+        instruction=told,
+        subject=edit.subject,
+        extras={**edit.extras, "to": ""},
+    )
+
+
+def _read(name: str, data: Path | None, images: Path | None) -> tuple[Edit, ...]:
+    file = file_in(name, data, "object.json", NEEDED)
+    faults = Faults(name, file)
+    classes = read_json(file, faults, dict)
+    photographs = _Photographs(images or file.parent)
+    ids = Ids()
+    return faults.done(
+        edit
+        for kind, pictures in classes.items()
+        for number, operations in _mapping(pictures, kind, faults).items()
+        for edit in _of_image(str(kind), str(number), operations, photographs, ids, faults)
+    )
+
+
+def _mapping(value: Any, record: str, faults: Faults) -> Mapping[str, Any]:
+    if isinstance(value, dict) and value:
+        return value
+    faults.add(record, f"must be a mapping that is not empty, got {shown(value)}")
+    return {}
+
+
+def _of_image(
+    kind: str, number: str, operations: Any, photographs: _Photographs, ids: Ids, faults: Faults
+) -> Iterator[Edit]:
+    record = f"{kind}/{number}"
+    if not (number.isascii() and number.isdigit()):
+        faults.add(record, "the key of an image must be its MS-COCO number")
+        return
+    source = photographs.picture(number)
+    for word, values in _mapping(operations, record, faults).items():
+        edit_type = _type(word)
+        if edit_type is None:
+            faults.add(record, unknown("edit type", word, TYPES))
+            continue
+        at = f"{record}/{word}"
+        told = _mapping(values, at, faults)
+        if not told:
+            continue
+        befores = _texts(told.get("from", [""]), f"{at}/from", faults)
+        for place, raw in enumerate(wishes := _texts(told.get("to"), f"{at}/to", faults)):
+            if raw in wishes[:place]:
+                faults.add(at, f"{shown(raw)} is given twice")
+                continue
+            parts = _parts(edit_type, raw, kind.replace("_", " "), at, faults)
+            if parts is None:
+                continue
+            to, position = parts
+            before = (befores[0].strip() or None) if befores else None
+            yield Edit(
+                id=ids.give(kind, number, edit_type, raw),
+                source=source,
+                type=edit_type,
+                instruction=instruction(edit_type, kind.replace("_", " "), before, to, position),
+                subject=kind.replace("_", " "),
+                from_=before,
+                to=to,
+                position=position,
+                extras={"image_id": number, "class": kind, "to": raw},
+            )
+
+
+def _type(word: str) -> EditType | None:
+    try:
+        known = read_edit_type(word)
+    except UnknownName:
+        return None
+    return known if known in TYPES else None
+
+
+def _texts(value: Any, record: str, faults: Faults) -> list[str]:
+    values = [value] if isinstance(value, str) else value
+    if isinstance(values, list) and values and all(isinstance(one, str) for one in values):
+        return values
+    faults.add(record, f"must be a list of texts, got {shown(value)}")
+    return []
+
+
+def _parts(kind: EditType, raw: str, subject: str, record: str, faults: Faults) -> tuple[str, Position | None] | None:
+    """What the object becomes, and where; None after noting why the text cannot be read."""
+    words = " ".join(raw.split())
+    if not words:
+        faults.add(record, "'to' holds an empty text")
+        return None
+    if kind == "positional_addition":
+        for ending, relation in ENDINGS.items():
+            if words.lower().endswith(ending) and len(words) > len(ending):
+                return words[: -len(ending)], Position(relation, subject)
+        faults.add(record, f"{shown(raw)} ends with none of {', '.join(repr(ending.strip()) for ending in ENDINGS)}")
+        return None
+    if kind == "alter_parts":
+        return (words[4:] if words.lower().startswith("add ") else words), None
+    if kind == "position_replacement" and words.lower() in SIDES:
+        return words.lower(), Position(SIDES[words.lower()])
+    if kind == "size" and words.lower() in SIZES:
+        return words.lower(), None
+    if kind in {"position_replacement", "size"}:
+        faults.add(record, unknown("wish", raw, SIDES if kind == "position_replacement" else SIZES))
+        return None
+    return words, None
+
+
+class _Photographs:
+    """Finds photographs by their number."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.known: dict[str, Picture] = {}
+
+    def picture(self, number: str) -> Picture:
+        """The photograph where it lies, or where it was expected."""
+        if number not in self.known:
+            named = [name.format(number.lstrip("0") or "0") for name in NAMES]
+            places = [self.folder / place / name for place in PLACES for name in named]
+            path = next((place for place in places if place.is_file()), self.folder / named[1])
+            self.known[number] = Picture(named[1], path)
+        return self.known[number]

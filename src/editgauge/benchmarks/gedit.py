@@ -1,0 +1,109 @@
+"""GEdit-Bench: what people really asked for, in English and Chinese, eleven tasks (Liu et al. 2025, "Step1X-Edit")."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from editgauge.benchmarks.fields import shown, unknown
+from editgauge.benchmarks.public import Faults, Ids, counted, wanted
+from editgauge.benchmarks.records import Row, read_rows, table_files
+from editgauge.benchmarks.shelf import Shelf, store_image
+from editgauge.core.images import Picture
+from editgauge.core.types import Benchmark, Edit, EditType
+
+NEEDED = "the snapshot of the hub dataset stepfun-ai/GEdit-Bench, or a folder with its records as JSON lines and images"
+TASKS: dict[str, tuple[EditType, int]] = {
+    "background_change": ("background", 40),
+    "color_alter": ("color", 40),
+    "material_alter": ("texture", 40),
+    "motion_change": ("action", 40),
+    "ps_human": ("unspecified", 70),  # retouching of faces and bodies
+    "style_change": ("style", 60),
+    "subject-add": ("object_addition", 60),
+    "subject-remove": ("object_removal", 57),
+    "subject-replace": ("object_replacement", 60),
+    "text_change": ("unspecified", 99),  # lettering in the picture
+    "tone_transfer": ("style", 40),  # season, light and mood of the whole picture
+}
+"""The set's tasks: our edit type, and how many there are in each language."""
+IMAGES = ("input_image_raw", "input_image", "image_path", "image")
+"""Columns in which the source image is looked for, in this order."""
+COLUMNS = ("key", "task_type", "instruction", "instruction_language", "Intersection_exist", *IMAGES)
+
+
+def load(data: Path | None = None) -> Benchmark:
+    """GEdit-Bench: requests of real users in English and Chinese; --data the hub snapshot's folder.
+
+    Images inside Arrow or Parquet files are written once to the cache, under the hash of their content.
+    """
+    place = wanted("gedit", data, NEEDED)
+    files = table_files(place)
+    faults = Faults("gedit", files[0])
+    reader = _Reader(faults, files[0].parent)
+    read = [reader.edit(row) for row in read_rows(files, COLUMNS, faults)]
+    edits = faults.done(edit for edit in read if edit)
+    return Benchmark("gedit", edits, _about(edits), "MIT, as stated on the hub")
+
+
+def _about(edits: tuple[Edit, ...]) -> str:
+    counts = Counter((edit.extras["language"], edit.extras["task"]) for edit in edits)
+    languages = Counter(edit.extras["language"] for edit in edits)
+    told = ", ".join(f"{count} in '{language}'" for language, count in languages.items())
+    other = [
+        f"{counts[language, task]} {task} in '{language}' (published: {published})"
+        for language in languages
+        for task, (_, published) in TASKS.items()
+        if counts[language, task] != published
+    ]
+    size = f"{counted(len(edits), 'edit')} ({told})"
+    return f"{size}: {', '.join(other)}" if other else f"{size}, as many of each task as published"
+
+
+class _Reader:
+    """Reads records, and notices one that was there before."""
+
+    def __init__(self, faults: Faults, folder: Path) -> None:
+        self.faults = faults
+        self.shelf = Shelf(folder, faults)
+        self.ids = Ids()
+        self.seen: set[tuple[str, str, str]] = set()
+
+    def edit(self, row: Row) -> Edit | None:
+        """The edit of a record; None after noting everything that is wrong with it."""
+        values, record = row.values, row.values.get("key") or f"{row.file.name}, row {row.number}"
+        keys = ("key", "task_type", "instruction", "instruction_language")
+        key, task, told, language = (self.faults.text(record, values, name) for name in keys)
+        if task and task not in TASKS:
+            self.faults.add(record, unknown("task", task, TASKS))
+        if not (key and task and told and language):
+            return None
+        if (key, task, language) in self.seen:
+            self.faults.add(record, f"the key is used twice for the task '{task}' in '{language}'")
+        self.seen.add((key, task, language))
+        source = self._source(values, record, f"fullset/{task}/{language}/{key}_SRCIMG.png")
+        if source is None or task not in TASKS:
+            return None
+        extras: dict[str, Any] = {"key": key, "task": task, "language": language}
+        if isinstance(values.get("Intersection_exist"), bool):
+            extras["intersection"] = values["Intersection_exist"]
+        return Edit(
+            id=self.ids.give(task, language, key),
+            source=source,
+            type=TASKS[task][0],
+            instruction=told,
+            extras=extras,
+        )
+
+    def _source(self, values: dict[str, Any], record: object, exported: str) -> Picture | None:
+        """The source image: bytes in the record, a path in it, or where the authors' script exports it."""
+        value = next((values[name] for name in IMAGES if values.get(name) is not None), exported)
+        if isinstance(value, dict):
+            value = value.get("bytes") or value.get("path")
+        if isinstance(value, bytes):
+            return store_image(value, "gedit")
+        if isinstance(value, str):
+            return self.shelf.picture(value, record)
+        self.faults.add(record, f"the image is neither bytes nor a path, got {shown(value)}")
+        return None

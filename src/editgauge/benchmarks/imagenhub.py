@@ -1,0 +1,57 @@
+"""ImagenHub's text-guided image editing: 179 instructions chosen from MagicBrush (Ku et al. 2024)."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from editgauge.benchmarks.fields import shown
+from editgauge.benchmarks.public import Faults, Ids, file_in, read_json, told_size
+from editgauge.benchmarks.shelf import Shelf
+from editgauge.benchmarks.wording import guess_type
+from editgauge.core.images import Picture
+from editgauge.core.types import Benchmark, Edit
+
+NEEDED = "the folder `ImagenHub_Text-Guided_IE`, with dataset_lookup.json and input/"
+PUBLISHED = 179, 179
+"""Edits and images, by the paper."""
+LICENCE = "ImagenHub is MIT; pictures and texts come from MagicBrush (CC-BY-4.0)"
+
+
+def load(data: Path | None = None) -> Benchmark:
+    """ImagenHub's 179 text-guided edits; --data the folder with dataset_lookup.json and input/.
+
+    The set gives no edit types: an instruction that names one beyond doubt has it, others are `unspecified`.
+    """
+    file = file_in("imagenhub", data, "dataset_lookup.json", NEEDED)
+    faults = Faults("imagenhub", file)
+    lookup = read_json(file, faults, dict)
+    shelf = Shelf(file.parent / "input", faults)
+    ids = Ids()
+    read = [_edit(uid, values, shelf, ids, faults) for uid, values in lookup.items()]
+    edits = faults.done(edit for edit in read if edit)
+    guessed = sum(edit.type != "unspecified" for edit in edits)
+    about = f"{told_size(edits, PUBLISHED)}; edit types guessed from the instruction for {guessed}"
+    return Benchmark("imagenhub", edits, about, LICENCE)
+
+
+def _edit(uid: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit | None:
+    if not isinstance(values, dict):
+        faults.add(uid, f"must be a mapping, got {shown(values)}")
+        return None
+    keys = ("instruction", "source_global_caption", "target_global_caption")
+    told, before, after = (faults.text(uid, values, key) for key in keys)
+    source = shelf.picture(uid, uid)
+    if told is None or source is None:
+        return None
+    accepted = shelf.folder.with_name("GroundTruth") / uid
+    return Edit(
+        id=ids.give(PurePosixPath(uid).stem),
+        source=source,
+        type=guess_type(told),
+        instruction=told,
+        source_caption=before,
+        target_caption=after,
+        reference=Picture(f"GroundTruth/{uid}", accepted) if accepted.is_file() else None,
+        extras={"uid": uid},
+    )

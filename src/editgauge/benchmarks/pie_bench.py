@@ -1,0 +1,111 @@
+"""PIE-Bench: 700 pictures with prompts, instructions and masks in ten types (Ju et al. 2024, "PnP Inversion")."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from editgauge.benchmarks.encoded import RunLengths, paired, runs_problem
+from editgauge.benchmarks.fields import shown
+from editgauge.benchmarks.public import Faults, Ids, counted, file_in, read_json
+from editgauge.benchmarks.shelf import Shelf
+from editgauge.core.types import Benchmark, Edit, EditType
+
+NEEDED = "the folder `data` of PIE-Bench, with mapping_file.json and annotation_images/"
+SIDE = 512
+"""Pixels of the square in which the masks were drawn."""
+TYPES: dict[str, tuple[str, EditType, int]] = {
+    "0": ("random", "unspecified", 140),
+    "1": ("change object", "object_replacement", 80),
+    "2": ("add object", "object_addition", 80),
+    "3": ("delete object", "object_removal", 80),
+    "4": ("change content", "unspecified", 40),  # such as a facial expression: none of our types
+    "5": ("change pose", "action", 40),
+    "6": ("change color", "color", 40),
+    "7": ("change material", "texture", 40),
+    "8": ("change background", "background", 80),
+    "9": ("change style", "style", 80),
+}
+"""The set's types by id: its name, ours, and how many the authors count."""
+LICENCE = "none stated by the authors, who hand the set out through a form"
+
+
+def load(data: Path | None = None) -> Benchmark:
+    """PIE-Bench: prompts, instructions and masks in ten types; --data the folder with mapping_file.json."""
+    file = file_in("pie_bench", data, "mapping_file.json", NEEDED)
+    faults = Faults("pie_bench", file)
+    mapping = read_json(file, faults, dict)
+    shelf = Shelf(file.parent / "annotation_images", faults)
+    ids = Ids()
+    read = [_edit(key, values, shelf, ids, faults) for key, values in mapping.items()]
+    edits = faults.done(edit for edit in read if edit)
+    return Benchmark("pie_bench", edits, _about(edits), LICENCE)
+
+
+def _about(edits: tuple[Edit, ...]) -> str:
+    counts = Counter(str(edit.extras["editing_type_id"]) for edit in edits)
+    other = [
+        f"{counts[key]} of type {key} '{name}' (the paper says {published})"
+        for key, (name, _, published) in TYPES.items()
+        if counts[key] != published
+    ]
+    without = sum(edit.instruction == edit.target_caption for edit in edits)
+    told = counted(len(edits), "edit")
+    told += f": {', '.join(other)}" if other else " in ten types, as many of each as the paper says"
+    return f"{told}; {without} have no instruction, their target prompt stands in" if without else told
+
+
+def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit | None:
+    if not isinstance(values, dict):
+        faults.add(key, f"must be a mapping, got {shown(values)}")
+        return None
+    place, before, after = (
+        faults.text(key, values, word) for word in ("image_path", "original_prompt", "editing_prompt")
+    )
+    type_id = str(values.get("editing_type_id"))
+    if type_id not in TYPES:
+        faults.add(key, f"'editing_type_id' is one of 0 to 9, got {shown(values.get('editing_type_id'))}")
+    source = shelf.picture(place, key) if place else None
+    mask = _mask(key, values.get("mask"), faults)
+    told = values.get("editing_instruction") or ""
+    if not isinstance(told, str):
+        faults.add(key, f"'editing_instruction' must be a text, got {shown(told)}")
+    if source is None or mask is None or before is None or after is None or type_id not in TYPES:
+        return None
+    return Edit(
+        id=ids.give(key),
+        source=source,
+        type=TYPES[type_id][1],
+        instruction=" ".join(str(told).split()) or _plain(after),
+        source_caption=_plain(before),
+        target_caption=_plain(after),
+        mask=mask,
+        extras={
+            "key": key,
+            "image_path": values["image_path"],
+            "editing_type_id": type_id,
+            "original_prompt": values["original_prompt"],
+            "editing_prompt": values["editing_prompt"],
+            "blended_word": values.get("blended_word") or "",
+        },
+    )
+
+
+def _plain(prompt: str) -> str:
+    """The prompt without the brackets around what changes.
+
+    >>> _plain("a slanted [rusty] bicycle[]")
+    'a slanted rusty bicycle'
+    """
+    return " ".join(prompt.replace("[", "").replace("]", "").split())
+
+
+def _mask(key: str, value: Any, faults: Faults) -> RunLengths | None:
+    """The region, with the border of one pixel that the authors add because annotations end before it."""
+    runs = [int(word) for word in value.split() if word.isdecimal()] if isinstance(value, str) else value
+    problem = runs_problem(runs, SIDE, SIDE)
+    if problem or (isinstance(value, str) and len(runs) != len(value.split())):
+        faults.add(key, f"'mask': {problem or 'run lengths are whole numbers'}")
+        return None
+    return RunLengths(paired(runs), SIDE, SIDE, frame=1)

@@ -1,0 +1,72 @@
+"""TEdBench: 100 target captions for 40 photographs (Kawar et al. 2023, "Imagic")."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import resources
+from pathlib import Path, PurePosixPath
+
+from editgauge.benchmarks.fields import shown
+from editgauge.benchmarks.lines import read_yaml
+from editgauge.benchmarks.public import Faults, Ids, file_in, read_json, told_size
+from editgauge.benchmarks.shelf import told_missing
+from editgauge.core.images import Picture
+from editgauge.core.types import Benchmark, Edit, EditType, read_edit_type
+
+NEEDED = "the folder `tedbench`, with input_list.json and originals/"
+PUBLISHED = 100, 40
+"""Edits and images, by the paper."""
+
+
+def load(data: Path | None = None) -> Benchmark:
+    """TEdBench: 100 target captions for 40 photographs; --data the folder with input_list.json.
+
+    The set gives no edit types; ours were read off the captions and pictures (tedbench.yaml). An edit whose photograph
+    is missing stays in the benchmark, so that it is counted as unscored.
+    """
+    file = file_in("tedbench", data, "input_list.json", NEEDED)
+    faults = Faults("tedbench", file)
+    types = _types()
+    originals = file.parent / "originals"
+    ids, edits, seen = Ids(), [], set()
+    for number, entry in enumerate(read_json(file, faults, list), start=1):
+        if not isinstance(entry, dict):
+            faults.add(f"number {number}", f"must be a mapping, got {shown(entry)}")
+            continue
+        image, text = (faults.text(f"number {number}", entry, key) for key in ("img_name", "target_text"))
+        if image is None or text is None:
+            continue
+        record = f"{image}: {text}"
+        if PurePosixPath(image).name != image or "\\" in image:
+            faults.add(record, "'img_name' must be a file name without a folder")
+        elif record in seen:
+            faults.add(record, "is given twice")
+        elif (key := fingerprint(image, text)) not in types:
+            faults.add(record, "has no edit type: it is not one of the 100 edits published in 2023")
+        else:
+            edits.append(
+                Edit(
+                    id=ids.give(PurePosixPath(image).stem, text),
+                    source=Picture(image, originals / image),
+                    type=types[key],
+                    instruction=text,
+                    target_caption=text,
+                    extras={"image": image, "target_text": entry["target_text"]},
+                )
+            )
+        seen.add(record)
+    whole = faults.done(edits)
+    missing = told_missing("tedbench", whole, f"Give --data: {NEEDED}.")
+    about = f"{told_size(whole, PUBLISHED)}; edit types by EditGauge{missing}"
+    return Benchmark("tedbench", whole, about, "none stated by the authors")
+
+
+def fingerprint(image: str, text: str) -> str:
+    """The key of an edit in our table of types: a hash, because the texts carry no licence to be shipped."""
+    plain = " ".join(text.lower().rstrip(". ").split())
+    return hashlib.sha256(f"{image}\n{plain}".encode()).hexdigest()[:10]
+
+
+def _types() -> dict[str, EditType]:
+    table = read_yaml((resources.files("editgauge.benchmarks") / "tedbench.yaml").read_text("utf-8"), "tedbench.yaml")
+    return {key: read_edit_type(word) for word, keys in table.value.items() for key in keys.split()}

@@ -1,0 +1,56 @@
+"""Layouts: where a method's outcomes lie below its folder, by the conventions in public use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from re import Pattern
+from typing import TYPE_CHECKING
+
+from editgauge.core.registry import Registry
+from editgauge.methods.layouts.names import same_letters
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Edit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """One convention, as a value."""
+
+    name: str
+    title: str
+    about: str
+    paths: Callable[[Edit], Iterable[str]]
+    """Where the outcome of an edit may lie: paths below the method's folder, without suffix, the usual one first."""
+    needs: tuple[str, ...] = ()
+    """The extras an edit must have for `paths`."""
+    beside: Pattern[str] | None = None
+    """Names, without suffix, of pictures that lie beside the outcomes and are none, such as copies of the source."""
+    chained: bool = False
+    """Each outcome was made from the method's own outcome of the turn before."""
+
+    def lacks(self, edit: Edit) -> list[str]:
+        """The extras this layout needs and the edit has not."""
+        return [key for key in self.needs if edit.extras.get(key) is None or not str(edit.extras[key]).strip()]
+
+    def asks(self, edit: Edit) -> tuple[str, ...]:
+        """The paths to look at, each once; none when the edit lacks what they are made of."""
+        return () if self.lacks(edit) else tuple(dict.fromkeys(map(same_letters, self.paths(edit))))
+
+
+LAYOUTS = {
+    "plain": "editgauge.methods.layouts.shapes:plain",
+    "gedit": "editgauge.methods.layouts.shapes:gedit",
+    "pie_bench": "editgauge.methods.layouts.shapes:pie_bench",
+    "editval": "editgauge.methods.layouts.shapes:editval",
+    "magicbrush-inde": "editgauge.methods.layouts.magicbrush:independent",
+    "magicbrush-iter": "editgauge.methods.layouts.magicbrush:iterative",
+    "magicbrush-output": "editgauge.methods.layouts.magicbrush:output",
+    "tedbench": "editgauge.methods.layouts.shapes:tedbench",
+    "imagenhub": "editgauge.methods.layouts.shapes:imagenhub",
+    "imgedit": "editgauge.methods.layouts.shapes:imgedit",
+}
+"""In the order that decides when two find equally many outcomes: plain, then the more specific."""
+
+layouts: Registry[Layout] = Registry("layout", LAYOUTS)

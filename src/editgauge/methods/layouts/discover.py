@@ -1,0 +1,60 @@
+"""A folder with one sub-folder for each method: `--outcomes "results/*"`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from editgauge.core.errors import BadInput
+from editgauge.core.types import id_problem
+from editgauge.methods.layouts.names import shown
+
+EVERY = "/*"
+NOT_A_METHOD = {"input"}
+"""ImagenHub keeps the sources there, beside the methods."""
+_METHOD = re.compile(r"[^\[\]=]+(\[[^\[\]]+\])?")
+
+
+def expand(given: Iterable[str]) -> list[str]:
+    """The values of `--outcomes` with `FOLDER/*` written out as one `NAME=FOLDER` for each method in it."""
+    written: list[str] = []
+    for text in [given] if isinstance(given, str) else given:
+        folder = Path(text.removesuffix(EVERY) or os.sep).expanduser()
+        if not text.endswith(EVERY):
+            written.append(text)
+        elif "=" in text and not folder.is_dir():
+            stars = text.partition("=")[2]
+            raise BadInput(f"'{stars}' stands for several methods and takes no name: --outcomes \"{stars}\".")
+        else:
+            written += [f"{name}={place}" for name, place in discover(folder).items()]
+    return written
+
+
+def discover(folder: Path) -> dict[str, Path]:
+    """The methods of a folder with one sub-folder for each, by name; hidden folders and ImagenHub's `input` are none.
+
+    A sub-folder that is a link, or whose name cannot name a method, is an error rather than a method that is missing.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    except OSError as error:
+        raise BadInput(f"'{folder}' cannot be listed: {error.strerror or error}.") from error
+    methods = [entry for entry in found if entry.is_dir() and entry.name not in NOT_A_METHOD]
+    problems = [f"{shown(entry.name)}: {why}" for entry in methods if (why := _problem(entry))]
+    if problems:
+        problems.append("give such a folder by name: --outcomes NAME=FOLDER")
+        raise BadInput(f"'{folder}' holds folders that cannot be taken as methods.", problems)
+    if not methods:
+        raise BadInput(f"'{folder}' holds no sub-folders; 'FOLDER/*' takes one for each method.")
+    return {entry.name: folder / entry.name for entry in methods}
+
+
+def _problem(entry: os.DirEntry[str]) -> str | None:
+    if entry.is_symlink():
+        return "a link, which is not followed"
+    if not _METHOD.fullmatch(entry.name):
+        return "a method is called NAME or NAME[VARIANT]"
+    return id_problem(entry.name)

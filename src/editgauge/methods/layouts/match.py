@@ -1,0 +1,138 @@
+"""Which file is the outcome of which edit, by one layout."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+
+from editgauge.methods.layouts.faults import Fault, misspelt
+from editgauge.methods.layouts.names import folded, same_letters, shown
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Edit
+    from editgauge.methods.layouts import Layout
+    from editgauge.methods.layouts.tree import Image, Tree
+
+
+class Claim(NamedTuple):
+    """An edit can have a file; the least is the strongest.
+
+    A path spelled exactly goes before one in other capitals, a name as it stands before one with a seed taken off (an
+    id may itself end in `_seed1`), and the first path an edit asks for before its later ones.
+    """
+
+    capitals: bool
+    seeded: bool
+    rank: int
+    edit_id: str
+    path: str
+    seed: int
+
+
+class Offer(NamedTuple):
+    """A file that can be an outcome; the least is the best."""
+
+    capitals: bool
+    rank: int
+    file: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a layout makes of a folder."""
+
+    layout: Layout
+    used: Mapping[tuple[str, int], Offer]
+    """Edit id and seed to the file."""
+    spare: tuple[tuple[Offer, Offer], ...]
+    """Files that could have been used, each with the better one that was."""
+    left: tuple[Image, ...]
+    """Images that match no edit."""
+    problems: tuple[str, ...]
+    """Why the folder cannot be used as it is."""
+
+
+def match(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Match:
+    """Gives each file to the one edit that expects it; what two edits or two files claim alike is a problem."""
+    claims: dict[str, list[Claim]] = defaultdict(list)
+    for edit in edits:
+        for rank, path in enumerate(layout.asks(edit)):
+            for read, seed, seeded, file in tree.readings.get(folded(path), ()):
+                claims[file].append(Claim(read != path, seeded, rank, edit.id, path, seed))
+    offers: dict[tuple[str, int], list[Offer]] = defaultdict(list)
+    problems, left = [], []
+    for image in tree.images:
+        strongest = _strongest(claims[image.name]) if image.name in claims else []
+        if len(strongest) == 1:
+            claim = strongest[0]
+            offers[claim.edit_id, claim.seed].append(Offer(claim.capitals, claim.rank, image.name, claim.path))
+        elif strongest and not strongest[0].capitals:
+            who = ", ".join(f"'{claim.edit_id}'" for claim in strongest[:5])
+            problems.append(f"{shown(image.name)} is expected by {len(strongest)} edits: {who}")
+        elif not (layout.beside and layout.beside.fullmatch(image.bare.rpartition("/")[2])):
+            left.append(image)
+    used, spare = {}, []
+    for key, several in offers.items():
+        best, *others = sorted(several)
+        used[key] = best
+        equal = [best, *(offer for offer in others if offer[:2] == best[:2])]
+        if len(equal) > 1:
+            problems.append(f"{best.path}: {', '.join(shown(offer.file) for offer in equal)}")
+        spare += [(other, best) for other in others]
+    return Match(layout, used, tuple(spare), tuple(left), tuple(problems))
+
+
+def _strongest(claims: Sequence[Claim]) -> list[Claim]:
+    best = min(claims)
+    return [claim for claim in claims if claim[:3] == best[:3]]
+
+
+def faults(found: Match, edits: Sequence[Edit], tree: Tree) -> list[Fault]:
+    """Everything about the folder that is not as it should be, row by row."""
+    seeds: dict[str, set[int]] = defaultdict(set)
+    for edit_id, seed in found.used:
+        seeds[edit_id].add(seed)
+    missing = {edit.id: found.layout.asks(edit) for edit in edits if edit.id not in seeds}
+    expected = {path: edit_id for edit_id, paths in missing.items() for path in paths[:1]}
+    rows = [Fault("missing", edit_id, absence(found.layout, paths)) for edit_id, paths in missing.items()]
+    every = {seed for _, seed in found.used}
+    for edit_id, have in seeds.items():
+        if lacking := sorted(every - have):
+            rows.append(Fault("missing_seed", edit_id, f"no outcome for seed {', '.join(map(str, lacking[:5]))}"))
+    rows += [
+        Fault("capitals", shown(offer.file), f"differs in capitals from '{usual(offer.path)}'; it is used")
+        for offer in found.used.values()
+        if offer.capitals
+    ]
+    rows += [
+        Fault("duplicate", shown(other.file), f"is not used; '{shown(best.file)}' is") for other, best in found.spare
+    ]
+    close = misspelt({file.name: file.bare for file in found.left}, expected)
+    for file in found.left:
+        if file.name in close:
+            meant = close[file.name]
+            detail = f"matches no edit; did you mean '{usual(meant)}' for the edit '{expected[meant]}'?"
+            rows.append(Fault("misspelt", shown(file.name), detail))
+        else:
+            rows.append(Fault("stranger", shown(file.name), "matches no edit"))
+    for name in tree.others:
+        stem = same_letters(str(PurePosixPath(name).with_suffix("")))
+        detail = f"is the outcome of '{expected[stem]}', but not an image" if stem in expected else "is not an image"
+        rows.append(Fault("stranger", shown(name), detail))
+    return rows + list(tree.faults)
+
+
+def absence(layout: Layout, paths: Sequence[str]) -> str:
+    """Why there is no outcome for an edit."""
+    if not paths:
+        return f"the edit has no {' and '.join(layout.needs)}, which the {layout.title} layout needs"
+    return f"no file '{usual(paths[0])}' in the folder"
+
+
+def usual(path: str) -> str:
+    """The file as it would usually be called."""
+    return shown(f"{path}.png")

@@ -1,0 +1,58 @@
+"""File names: their letters, their suffixes, and the seed they may carry."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from editgauge.core.images import IMAGE_SUFFIXES
+
+_SEED_IN_NAME = re.compile(r"(.+?)__?seed([0-9]{1,18})")
+_SEED_FOLDER = re.compile(r"seed([0-9]{1,18})")
+
+
+def same_letters(name: str) -> str:
+    """Some file systems store 'é' as two characters; both spellings name the same file."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+def folded(name: str) -> str:
+    """The name whatever its capitals."""
+    return same_letters(name.casefold())
+
+
+def is_image(name: str) -> bool:
+    """Whether the suffix, in any capitals, is one of an image that can be read."""
+    stem, dot, suffix = name.rpartition("/")[2].rpartition(".")
+    return bool(stem) and (dot + suffix).lower() in IMAGE_SUFFIXES
+
+
+def without_suffix(name: str) -> str:
+    """The name without the suffix of an image; other dots stay.
+
+    >>> without_suffix("sample_1.jpg"), without_suffix("eta_0.8")
+    ('sample_1', 'eta_0.8')
+    """
+    return name[: name.rindex(".")] if is_image(name) else name
+
+
+def read_seed(path: str) -> tuple[str, int] | None:
+    """The path without its one mark of a seed, and the seed; None when it has no mark, or several.
+
+    >>> read_seed("seed3/color/cat"), read_seed("cat__seed3"), read_seed("cat")
+    (('color/cat', 3), ('cat', 3), None)
+    """
+    if "seed" not in path:
+        return None
+    *folders, name = path.split("/")
+    marks = [mark for folder in folders if (mark := _SEED_FOLDER.fullmatch(folder))]
+    named = _SEED_IN_NAME.fullmatch(name)
+    if len(marks) + bool(named) != 1:
+        return None
+    kept = [folder for folder in folders if not _SEED_FOLDER.fullmatch(folder)]
+    return ("/".join([*kept, named[1]]), int(named[2])) if named else ("/".join([*kept, name]), int(marks[0][1]))
+
+
+def shown(name: str) -> str:
+    """The name as it may be printed: control characters and broken encodings, which a file name can hold, escaped."""
+    return name if name.isprintable() else repr(name)[1:-1]

@@ -1,0 +1,76 @@
+"""Which layout a folder has: the one by which most outcomes are found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from editgauge.core.errors import BadInput
+from editgauge.methods.layouts import LAYOUTS, Layout, layouts
+from editgauge.methods.layouts.match import Match, match, usual
+from editgauge.methods.layouts.names import shown
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Edit
+    from editgauge.methods.layouts.tree import Tree
+
+FEW = 5
+
+
+def recognise(method: str, edits: Sequence[Edit], tree: Tree, name: str | None = None) -> tuple[Match, list[str]]:
+    """The match by the layout of that name, or by the one that finds most; and what else finds as many, other files.
+
+    Equal numbers: plain first, then the layout whose turns are made as the edits say, then the order of `LAYOUTS`.
+    """
+    chosen = layouts.get(name) if name is not None else None
+    if chosen and edits and not any(chosen.asks(edit) for edit in edits):
+        lacking = ", ".join(f"'{key}'" for key in chosen.lacks(edits[0]))
+        raise BadInput(
+            f"The {chosen.title} layout needs {lacking} of every edit, which this benchmark does not give; "
+            "`editgauge list layouts` shows the others."
+        )
+    matches = [match(layout, edits, tree) for layout in ([chosen] if chosen else _fitting(edits))]
+    follows = any(edit.follows for edit in edits)
+    best = min(matches, key=lambda one: (-len(one.used), one.layout.name != "plain", one.layout.chained != follows))
+    if best.problems:
+        raise BadInput(
+            f"'{tree.folder}' holds more than one image for an edit, or one for several ({best.layout.title} layout); "
+            "keep one of each.",
+            best.problems,
+        )
+    if edits and not best.used:
+        what = f"'{tree.folder}' holds no images of '{method}' that belong to an edit."
+        raise BadInput(what, _looked(matches, edits, tree))
+    return best, [
+        one.layout.name
+        for one in matches
+        if one is not best and len(one.used) == len(best.used) and _files(one) != _files(best)
+    ]
+
+
+def _fitting(edits: Sequence[Edit]) -> list[Layout]:
+    """The layouts that the edits' extras allow; plain always does."""
+    extras = set().union(*(edit.extras for edit in edits))
+    every = [layouts.get(name) for name in [*LAYOUTS, *(other for other in layouts if other not in LAYOUTS)]]
+    return [layout for layout in every if extras.issuperset(layout.needs)]
+
+
+def _files(found: Match) -> dict[tuple[str, int], str]:
+    return {key: offer.file for key, offer in found.used.items()}
+
+
+def _looked(matches: Sequence[Match], edits: Sequence[Edit], tree: Tree) -> list[str]:
+    """What each layout expected, and what is there."""
+    told = []
+    for layout in (one.layout for one in matches):
+        example = next((paths[0] for edit in edits if (paths := layout.asks(edit))), None)
+        if example:
+            told.append(f"{layout.title} layout: expected files such as '{usual(example)}'")
+    there = [file.name for file in tree.images] + list(tree.others)
+    more = f", … ({len(there)} files)" if len(there) > FEW else ""
+    names = ", ".join(f"'{shown(file)}'" for file in there[:FEW])
+    told.append(f"there are: {names}{more}" if there else "there are no files, other than hidden ones")
+    told += [f"{fault.where} {fault.detail}" for fault in tree.faults[:FEW]]
+    others = [match(layout, edits, tree) for layout in _fitting(edits)] if len(matches) == 1 else []
+    told += [f"--layout {other.layout.name} would find {len(other.used)}" for other in others if other.used]
+    return [*told, "`--layout NAME` chooses a layout; `editgauge list layouts` shows them"]

@@ -1,0 +1,114 @@
+"""The layouts of one picture per edit. Each was read off the public code or files named beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import TYPE_CHECKING
+
+from editgauge.methods.layouts import Layout
+from editgauge.methods.layouts.names import without_suffix
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Edit
+
+_COPY_OF_SOURCE = re.compile(r".*_SRCIMG")
+
+
+def _said(edit: Edit, key: str) -> str:
+    return str(edit.extras[key]).strip()
+
+
+def _plain(edit: Edit) -> Iterator[str]:
+    yield edit.id
+
+
+def _imgedit(edit: Edit) -> Iterator[str]:
+    yield without_suffix(_said(edit, "key"))
+
+
+def _imagenhub(edit: Edit) -> Iterator[str]:
+    """A uid is a file name, such as `sample_100081_1.jpg`."""
+    yield without_suffix(_said(edit, "uid"))
+    yield _said(edit, "uid")
+
+
+def _gedit(edit: Edit) -> Iterator[str]:
+    path = "/".join(_said(edit, key) for key in ("task", "language", "key"))
+    yield f"fullset/{path}"
+    yield path
+
+
+def _pie_bench(edit: Edit) -> Iterator[str]:
+    path = without_suffix(_said(edit, "image_path").replace("\\", "/").removeprefix("./"))
+    yield path
+    yield f"annotation_images/{path.removeprefix('annotation_images/')}"
+
+
+def _editval(edit: Edit) -> Iterator[str]:
+    """The README asks for `<to>.png`; the human study's own folders have `<id>_<type>_<to>.png` in the same place."""
+    to, number = _said(edit, "to"), _said(edit, "image_id")
+    types = dict.fromkeys((edit.type, edit.type.replace("_", "-")))
+    numbers = dict.fromkeys((number, number.zfill(12), number.lstrip("0")))
+    spellings = dict.fromkeys((to, to.replace(" ", "_"), to.replace("_", " ")))
+    ways = list(product(types, numbers, spellings))
+    yield from (f"{kind}/{image}/{spelled}" for kind, image, spelled in ways)
+    yield from (f"{kind}/{image}/{image}_{kind}_{spelled}" for kind, image, spelled in ways)
+
+
+def _tedbench(edit: Edit) -> Iterator[str]:
+    """The source keeps its suffix and the text loses its last full stop: `cat.jpeg-A_photo_of_a_hat.png`."""
+    image, text = _said(edit, "image"), _said(edit, "target_text")
+    for source, prompt in product((image, without_suffix(image)), (text.rstrip("."), text)):
+        yield f"{source}-{prompt.replace(' ', '_')}"
+        yield f"{source}-{prompt}"
+
+
+plain = Layout(name="plain", title="plain", about="<edit id>.png", paths=_plain)
+
+gedit = Layout(  # stepfun-ai/Step1X-Edit, GEdit-Bench/generate_image_example.py
+    name="gedit",
+    title="GEdit",
+    about="fullset/<task>/<language>/<key>.png, with or without fullset/",
+    paths=_gedit,
+    needs=("key", "task", "language"),
+    beside=_COPY_OF_SOURCE,
+)
+
+pie_bench = Layout(  # cure-lab/PnPInversion, evaluation/evaluate.py
+    name="pie_bench",
+    title="PIE-Bench",
+    about="<image_path>, with or without annotation_images/",
+    paths=_pie_bench,
+    needs=("image_path",),
+)
+
+editval = Layout(  # deep-ml-research/editval_code, README.md and Human Evaluation/Readme.md
+    name="editval",
+    title="EditVal",
+    about="<edit_type>/<image id>/<to>.png",
+    paths=_editval,
+    needs=("image_id", "to"),
+    beside=re.compile(r".*_unedited"),
+)
+
+tedbench = Layout(  # imagic-editing/imagic-editing.github.io, tedbench/imagic
+    name="tedbench",
+    title="TEdBench",
+    about="<source>-<Prompt_with_underscores>.png",
+    paths=_tedbench,
+    needs=("image", "target_text"),
+)
+
+imagenhub = Layout(  # TIGER-AI-Lab/ImagenHub, src/imagen_hub/benchmark/text_guided_ie.py
+    name="imagenhub",
+    title="ImagenHub",
+    about="<uid>, which is a file name such as sample_100081_1.jpg",
+    paths=_imagenhub,
+    needs=("uid",),
+)
+
+imgedit = Layout(  # PKU-YuanGroup/ImgEdit, Benchmark/Basic/basic_bench.py
+    name="imgedit", title="ImgEdit", about="<key>.png", paths=_imgedit, needs=("key",), beside=_COPY_OF_SOURCE
+)

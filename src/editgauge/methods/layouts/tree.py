@@ -1,0 +1,115 @@
+"""A folder of outcomes, listed once."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from editgauge.core.errors import BadInput
+from editgauge.methods.layouts.faults import Fault
+from editgauge.methods.layouts.names import folded, is_image, read_seed, same_letters, shown, without_suffix
+
+DEPTH = 5
+"""Folders below folders; the deepest public layout has four, and a folder per seed makes five."""
+
+
+class Image(NamedTuple):
+    """An image below the folder."""
+
+    name: str
+    """Relative to the folder, with `/`."""
+    bare: str
+    """The same without suffix and mark of a seed."""
+
+
+class Reading(NamedTuple):
+    """One way to read a file's name: as it stands, or with its mark of a seed taken off."""
+
+    path: str
+    seed: int
+    seeded: bool
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What lies in a folder, in the order of names."""
+
+    folder: Path
+    images: tuple[Image, ...]
+    readings: Mapping[str, Sequence[Reading]]
+    """By path, whatever its capitals."""
+    others: tuple[str, ...]
+    """Files that are no images."""
+    faults: tuple[Fault, ...]
+
+
+def list_tree(folder: Path) -> Tree:
+    """Lists files down to five folders deep; hidden ones are left out, links to elsewhere are not followed.
+
+    Links to files are followed as long as they stay in the folder: outcomes that somebody else packed must not reach
+    other files of this machine.
+    """
+    listing = _Listing(Path(os.path.realpath(folder)))
+    listing.look(str(folder), "", DEPTH)
+    images, others = [], []
+    readings: dict[str, list[Reading]] = defaultdict(list)
+    for name in sorted(listing.files):
+        if not is_image(name):
+            others.append(name)
+            continue
+        path = same_letters(without_suffix(name))
+        readings[folded(path)].append(Reading(path, 0, False, name))
+        seeded = read_seed(path)
+        if seeded:
+            readings[folded(seeded[0])].append(Reading(*seeded, True, name))
+        images.append(Image(name, seeded[0] if seeded else path))
+    ordered = sorted(listing.faults, key=lambda fault: fault.where)
+    return Tree(folder, tuple(images), readings, tuple(others), tuple(ordered))
+
+
+@dataclass(slots=True)
+class _Listing:
+    root: Path
+    files: list[str] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+    def look(self, place: str, below: str, depth: int) -> None:
+        try:
+            with os.scandir(place) as entries:
+                found = [entry for entry in entries if not entry.name.startswith(".")]
+        except OSError as error:
+            if not below:
+                raise BadInput(f"'{place}' cannot be listed: {error.strerror or error}.") from error
+            self.faults.append(Fault("unlisted", shown(below), f"cannot be listed: {error.strerror or error}"))
+            return
+        for entry in found:
+            name = below + entry.name
+            if entry.is_symlink():
+                self._follow(entry, name)
+            elif entry.is_file():
+                self.files.append(name)
+            elif entry.is_dir():
+                if depth:
+                    self.look(entry.path, f"{name}/", depth - 1)
+                else:
+                    self.faults.append(Fault("unlisted", shown(name), f"lies deeper than {DEPTH} folders"))
+
+    def _follow(self, entry: os.DirEntry[str], name: str) -> None:
+        target = Path(os.path.realpath(entry.path))
+        if not target.exists():
+            why = "is a link that leads nowhere"
+        elif target.is_dir():
+            why = "is a link to a folder, which is not followed"
+        elif not target.is_relative_to(self.root):
+            why = "is a link out of the folder, which is not followed; copy the file, or name it in a JSONL list"
+        elif target.is_file():
+            self.files.append(name)
+            return
+        else:
+            return
+        self.faults.append(Fault("link", shown(name), why))

@@ -1,0 +1,174 @@
+"""What a run is going to do: the benchmark, the outcomes that were found, and what is left to score."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from editgauge import __version__
+from editgauge.benchmarks import open_benchmark
+from editgauge.core.edits import to_lines
+from editgauge.core.errors import BadInput
+from editgauge.core.images import Picture
+from editgauge.core.run import Key, Run, RunWriter
+from editgauge.core.run.manifest import FILE, Manifest, ProtocolEntry, environment
+from editgauge.core.types import Benchmark, Edit, Outcome
+from editgauge.methods.layouts.discover import expand
+from editgauge.methods.outcomes import Found, find_outcomes
+from editgauge.perception import service
+from editgauge.protocols import Protocol
+from editgauge.runner.options import choose, pairs
+from editgauge.runner.scoring import Task, stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything a run needs to know before its folder is touched."""
+
+    benchmark: Benchmark
+    protocols: list[Protocol]
+    models: dict[str, str]
+    found: dict[str, Found]
+    manifest: Manifest
+
+    def told(self, out: Path) -> dict[str, Any]:
+        """The plan in words, for `--dry-run`."""
+        return {
+            "benchmark": self.benchmark.name,
+            "about": self.benchmark.about,
+            "edits": len(self.benchmark.edits),
+            "source_images": len({edit.source.name for edit in self.benchmark.edits}),
+            "outcomes": {name: these.sentence(name) for name, these in self.found.items()},
+            "protocols": {each.name: [spec.name for spec in each.scores] for each in self.protocols},
+            "models": self.manifest.models,
+            "seed": self.manifest.seed,
+            "out": str(out),
+            "then": self._then(out),
+        }
+
+    def _then(self, out: Path) -> str:
+        count = sum(len(these.outcomes) for these in self.found.values())
+        if not (out / FILE).exists():
+            return f"score {count} outcomes into a new run"
+        changes = Manifest.load(out).differences(self.manifest)
+        return "start anew, because " + "; ".join(changes) if changes else f"continue the run towards {count} outcomes"
+
+
+def prepare(
+    benchmark: str | Path,
+    outcomes: Mapping[str, str | Path] | Sequence[str],
+    protocol: Sequence[str],
+    data: str | Path | None,
+    images: str | Path | None,
+    layout: str | None,
+    model: Mapping[str, str] | Sequence[str],
+    seed: int,
+) -> Plan:
+    """Opens the benchmark and finds the outcomes; writes nothing."""
+    chosen = choose(protocol)
+    models = pairs(model, "model", "ROLE=NAME")
+    given = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
+    places = {name: _place(text) for name, text in pairs(given, "outcomes", "NAME=FOLDER").items()}
+    if not places:
+        raise BadInput("--outcomes is needed at least once, as NAME=FOLDER.")
+    opened = open_benchmark(benchmark, data, images)
+    found = {name: find_outcomes(name, place, opened.edits, layout) for name, place in places.items()}
+    return Plan(opened, chosen, models, found, _manifest(opened, chosen, places, found, models, seed))
+
+
+def tasks_left(plan: Plan, writer: RunWriter) -> tuple[list[Task], int]:
+    """What is left to do, outcomes of one source image together, and how many outcomes are done."""
+    place_of = {edit.id: place for place, edit in enumerate(plan.benchmark.edits)}
+    names = [each.name for each in plan.protocols]
+    known, crashed = _earlier(writer.folder, plan.found, names)
+    tasks: list[Task] = []
+    stale = set(crashed)
+    done = 0
+    for these in plan.found.values():
+        earlier_turns = {(outcome.edit_id, outcome.seed): outcome for outcome in these.outcomes}
+        for given in these.outcomes:
+            _refuse_odd_bytes(given.image or Path())
+            place = place_of[given.edit_id]
+            edit, outcome = _in_its_turn(plan.benchmark.edits[place], given, earlier_turns)
+            stamps = stamp(edit.source.path), stamp(outcome.image) if outcome.image else None
+            keys = [Key(outcome.edit_id, outcome.method, outcome.seed, name) for name in names]
+            known -= set(keys)
+            stale |= {key for key in keys if writer.is_stale(key, *stamps)}
+            left = tuple(key.protocol for key in keys if key in crashed or not writer.is_done(key, *stamps))
+            if left:
+                tasks.append(Task(place, edit, outcome, left))
+            else:
+                done += 1
+    writer.retire(stale | known)  # what is known still was not asked for this time: outcomes that were taken away
+    tasks.sort(key=lambda task: (str(task.edit.source.path), task.place))
+    return tasks, done
+
+
+def _in_its_turn(
+    edit: Edit, outcome: Outcome, earlier_turns: Mapping[tuple[str, int], Outcome]
+) -> tuple[Edit, Outcome]:
+    """From the second turn on, the source is what the method itself made of the turn before."""
+    if edit.follows is None:
+        return edit, outcome
+    before = earlier_turns.get((edit.follows, outcome.seed))
+    if before is None or before.image is None:
+        absence = f"the outcome of the turn before, '{edit.follows}', is missing"
+        return edit, replace(outcome, image=None, absence=absence)
+    return replace(edit, source=Picture(edit.source.name, before.image)), outcome
+
+
+def _place(text: str) -> Path:
+    place = Path(text).expanduser().absolute()
+    _refuse_odd_bytes(place)
+    return place
+
+
+def _refuse_odd_bytes(path: Path) -> None:
+    """Linux allows names that are no text in any encoding; no manifest could hold them."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"The path {str(path)!a} holds bytes that are not UTF-8; rename the file or folder.") from error
+
+
+def _manifest(
+    opened: Benchmark,
+    chosen: Sequence[Protocol],
+    places: Mapping[str, Path],
+    found: Mapping[str, Found],
+    models: Mapping[str, str],
+    seed: int,
+) -> Manifest:
+    return Manifest(
+        benchmark=opened.name,
+        edits_sha256=hashlib.sha256(to_lines(opened.edits)).hexdigest(),
+        edits=len(opened.edits),
+        seed=seed,
+        models=service.describe(models),
+        methods={name: str(place) for name, place in places.items()},
+        protocols={
+            each.name: ProtocolEntry(each.about, each.paper, each.version, tuple(each.deviations), tuple(each.scores))
+            for each in chosen
+        },
+        planned={name: {each.name: len(these.outcomes) for each in chosen} for name, these in found.items()},
+        editgauge=__version__,
+        environment=environment(),
+    )
+
+
+def _earlier(folder: Path, methods: Collection[str], protocols: Collection[str]) -> tuple[set[Key], set[Key]]:
+    """What the run holds of these methods and protocols, and what of it crashed and deserves another try."""
+    fields = list(Key._fields)
+    scores = Run.open(folder).scores.select([*fields, "reason"])
+
+    def keys(table: pa.Table) -> set[Key]:
+        rows = table.group_by(fields).aggregate([]).select(fields).to_pylist()
+        return {Key(**row) for row in rows if row["method"] in methods and row["protocol"] in protocols}
+
+    return keys(scores), keys(scores.filter(pc.field("reason") == "crashed"))

@@ -1,0 +1,49 @@
+"""Shared by the tests of the loaders.
+
+- `draw(path, ...)`: writes a small picture there, with its folders.
+- `told(call, ...)`: the problems of the `BadInput` that the call raises.
+- `shared`: the folder of public files given by EDITGAUGE_SHARED_DATA; the test is skipped without it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from editgauge.core.errors import BadInput
+
+
+def _draw(path: Path, size: tuple[int, int] = (8, 6), colour: Any = (90, 120, 150), mode: str = "RGB") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new(mode, size, colour).save(path)
+    return path
+
+
+@pytest.fixture
+def draw() -> Callable[..., Path]:
+    return _draw
+
+
+def _told(call: Callable[..., Any], *arguments: Any) -> tuple[str, ...]:
+    with pytest.raises(BadInput) as caught:
+        call(*arguments)
+    assert all(problem.isprintable() for problem in caught.value.problems)
+    return caught.value.problems
+
+
+@pytest.fixture
+def told() -> Callable[..., tuple[str, ...]]:
+    return _told
+
+
+@pytest.fixture
+def shared() -> Path:
+    folder = os.environ.get("EDITGAUGE_SHARED_DATA", "")
+    if not folder:
+        pytest.skip("EDITGAUGE_SHARED_DATA is not set: the real public files are NOT tested")
+    return Path(folder)

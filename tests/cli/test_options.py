@@ -1,0 +1,88 @@
+"""Options from a file, the dry run, and layouts on the command line."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def told(tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]) -> dict[str, Any]:
+    benchmark = make_benchmark(tmp_path / "bench", edits=4)
+    make_outcomes(benchmark, tmp_path / "results" / "one")
+    make_outcomes(benchmark, tmp_path / "results" / "two", 2)
+    return {
+        "benchmark": str(benchmark),
+        "outcomes": {"one": str(tmp_path / "results" / "one")},
+        "out": str(tmp_path / "run"),
+    }
+
+
+def write(tmp_path: Path, content: object) -> Path:
+    file = tmp_path / "options.yaml"
+    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    return file
+
+
+def plan(ended: subprocess.CompletedProcess[str]) -> Any:
+    return yaml.safe_load(ended.stdout)
+
+
+def test_a_file_gives_every_option_and_the_command_line_overrides(
+    tmp_path: Path, told: dict[str, Any], editgauge: Command
+) -> None:
+    file = write(tmp_path, {"run": {**told, "seed": 7}})
+    assert plan(editgauge("run", "--options", file, "--dry-run"))["seed"] == 7
+    changed = plan(
+        editgauge("run", "--options", file, "--seed", 8, f"--outcomes=two={tmp_path}/results/two", "--dry-run")
+    )
+    assert changed["seed"] == 8
+    assert list(changed["outcomes"]) == ["two"], "the command line replaces the file's methods"
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, told: dict[str, Any], editgauge: Command) -> None:
+    found = plan(editgauge("run", "--options", write(tmp_path, {"run": told}), "--dry-run"))
+    assert found["then"] == "score 4 outcomes into a new run"
+    assert not Path(told["out"]).exists()
+
+
+def test_a_dry_run_says_what_an_earlier_run_means(tmp_path: Path, told: dict[str, Any], editgauge: Command) -> None:
+    file = write(tmp_path, {"run": told})
+    editgauge("run", "--options", file, "--quiet")
+    assert "continue" in plan(editgauge("run", "--options", file, "--dry-run"))["then"]
+    assert "seed" in plan(editgauge("run", "--options", file, "--dry-run", "--seed", 1))["then"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"run": {"outcome": {}}}, "did you mean 'outcomes'"),
+        ({"rum": {}}, "'rum' is no verb"),
+        ({"run": ["sample"]}, "must hold options by name"),
+        (["run"], "options by verb"),
+    ],
+)
+def test_a_faulty_file_is_told_with_what_to_do(tmp_path: Path, content: object, said: str, editgauge: Command) -> None:
+    assert said in editgauge("run", "--options", write(tmp_path, content), code=2).stderr
+
+
+def test_a_missing_file_is_told(tmp_path: Path, editgauge: Command) -> None:
+    assert "cannot be read" in editgauge("run", "--options", tmp_path / "none.yaml", code=2).stderr
+
+
+def test_all_methods_of_a_folder_at_once(tmp_path: Path, told: dict[str, Any], editgauge: Command) -> None:
+    words = ("run", told["benchmark"], "--outcomes", f"{tmp_path}/results/*", "--dry-run")
+    assert list(plan(editgauge(*words))["outcomes"]) == ["one", "two"]
+
+
+def test_a_layout_is_said_and_can_be_forced(tmp_path: Path, told: dict[str, Any], editgauge: Command) -> None:
+    words = ("run", told["benchmark"], "--outcomes", f"one={tmp_path}/results/one", "--dry-run")
+    assert "found 4 of 4 outcomes, plain layout" in plan(editgauge(*words))["outcomes"]["one"]
+    assert "editval" in editgauge(*words, "--layout", "editvall", code=2).stderr

@@ -1,0 +1,247 @@
+"""`editgauge run` and what reads a run folder: `compare`, `export`, `verify`, `diff`; as users type them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from editgauge.core.images import Pixels, write_png
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+Make = Callable[..., Path]
+RUN = ["run", "photos", "--outcomes", "soft=soft", "--outcomes", "blurred[sigma=2]=blurred", "--out", "scored"]
+ROWS = 2 * 6 * 12  # methods, edits, scores
+FORMATS = ("csv", "jsonl", "parquet", "markdown", "latex")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, make_benchmark: Make, make_outcomes: Make) -> Path:
+    """A folder with the benchmark `photos` and the outcomes of two methods; one outcome is missing."""
+    home = tmp_path_factory.mktemp("made")
+    benchmark = make_benchmark(home / "photos", edits=6, size=64)
+    make_outcomes(benchmark, home / "soft", 1)
+    make_outcomes(benchmark, home / "blurred", 6)
+    (home / "blurred" / "edit-003.png").unlink()
+    return home
+
+
+@pytest.fixture(scope="module")
+def scored(made: Path, editgauge: Command) -> Path:
+    """The same with a finished run in `scored`, and what the command said."""
+    ended = editgauge(*RUN, cwd=made)
+    (made / "stdout").write_text(ended.stdout)
+    (made / "stderr").write_text(ended.stderr)
+    return made
+
+
+@pytest.fixture
+def home(scored: Path, tmp_path: Path) -> Path:
+    """A copy in which a test may change things; the copied run knows the images at their first place."""
+    shutil.copytree(scored, tmp_path / "home")
+    return tmp_path / "home"
+
+
+def export(editgauge: Command, home: Path, format: str = "jsonl", run: str = "scored") -> str:  # noqa: A002
+    return editgauge("export", run, "--format", format, cwd=home).stdout
+
+
+def test_a_run_shows_means_and_what_is_missing_and_what_to_do_next(scored: Path) -> None:
+    table, remarks = (scored / "stdout").read_text(), (scored / "stderr").read_text()
+    assert "psnr ↑" in table
+    assert "blurred[sigma=2]" in table, "brackets are part of the name, not markup"
+    assert "1 unscored" in table
+    soft, blurred = remarks.splitlines()[:2]
+    assert soft.startswith("soft: ")
+    assert "6 of 6 outcomes" in soft
+    assert blurred.startswith("blurred[sigma=2]: ")
+    assert "5 of 6 outcomes" in blurred
+    assert "1 missing" in blurred
+    assert "Next: editgauge report scored --out scored-report" in remarks
+
+
+def test_given_again_it_continues_and_changes_nothing(editgauge: Command, home: Path) -> None:
+    before = export(editgauge, home)
+    shutil.rmtree(home / "scored")
+    editgauge(*RUN, "--quiet", cwd=home)
+    again = editgauge(*RUN, cwd=home)
+    assert "12 of 12 outcomes were scored before; continuing." in again.stderr
+    assert export(editgauge, home) == before
+
+
+def test_it_continues_from_another_folder_and_is_verified_there(editgauge: Command, scored: Path) -> None:
+    words = [word.replace("=", f"={scored.name}/") if word.endswith(("soft", "blurred")) else word for word in RUN]
+    words = [f"{scored.name}/{word}" if word in {"photos", "scored"} else word for word in words]
+    words = [word.replace(f"sigma={scored.name}/2", "sigma=2").replace("]=b", f"]={scored.name}/b") for word in words]
+    again = editgauge(*words, cwd=scored.parent)
+    assert "12 of 12 outcomes were scored before" in again.stderr
+    assert "is sound" in editgauge("verify", scored / "scored", cwd=scored.parent).stdout
+
+
+def test_quiet_says_nothing(editgauge: Command, home: Path) -> None:
+    told = editgauge(*RUN, "-q", cwd=home)
+    assert (told.stdout, told.stderr) == ("", "")
+
+
+def test_another_seed_starts_anew_says_why_and_keeps_the_earlier_scores(editgauge: Command, home: Path) -> None:
+    told = editgauge(*RUN, "--seed", 1, cwd=home).stderr
+    assert "Starting anew, because the seed changed from 0 to 1." in told
+    assert "The earlier scores are kept in scored/superseded/0001." in told
+    assert "were scored before" not in told
+    assert export(editgauge, home) == export(editgauge, home, run="scored/superseded/0001")
+
+
+def test_a_further_method_is_added(editgauge: Command, home: Path, make_outcomes: Make) -> None:
+    make_outcomes(home / "photos", home / "more", 3)
+    before = set(export(editgauge, home).splitlines())
+    editgauge("run", "photos", "--outcomes", "more=more", "--out", "scored", "--quiet", cwd=home)
+    after = set(export(editgauge, home).splitlines())
+    assert before < after
+    assert len(after) == ROWS + 6 * 12
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--outcomes", "soft"], "--outcomes takes NAME=FOLDER, got 'soft'."),
+        (["--outcomes", "=soft"], "--outcomes takes NAME=FOLDER, got '=soft'."),
+        (["--outcomes", "a=soft", "--outcomes", "a=blurred"], "--outcomes names 'a' twice: 'soft' and 'blurred'."),
+        (["--outcomes", "a=gone"], "There are no outcomes of 'a' at '{home}/gone': no such folder or JSONL file."),
+        (["--outcomes", "a=empty"], "'{home}/empty' holds no images of 'a'"),
+        (["--outcomes", "a=soft", "--protocol", "psnr"], "There is no protocol called 'psnr'."),
+        (["--outcomes", "a=soft", "--out", "photos/edits.jsonl"], "'photos/edits.jsonl' cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_message(editgauge: Command, made: Path, words: list[str], told: str) -> None:
+    (made / "empty").mkdir(exist_ok=True)
+    ended = editgauge("run", "photos", *words, cwd=made, code=2)
+    assert told.format(home=made) in ended.stderr
+    assert ended.stdout == ""
+    assert not (made / "run").exists()
+
+
+def test_an_unknown_benchmark_is_named(editgauge: Command, made: Path) -> None:
+    told = editgauge("run", "sampel", "--outcomes", "a=soft", cwd=made, code=2).stderr
+    assert "There is no benchmark called 'sampel'. Did you mean 'sample'?" in told
+
+
+def test_a_folder_that_is_no_run_is_named(editgauge: Command, made: Path) -> None:
+    for words in (["export", "--format", "csv"], ["verify"], ["compare", "--methods", "a", "b"]):
+        told = editgauge(*words, "soft", cwd=made, code=2).stderr
+        assert "'soft' is not a run folder: it has no manifest.json." in told
+
+
+def test_compare_says_who_is_better(editgauge: Command, scored: Path) -> None:
+    told = editgauge("compare", "scored", "--methods", "soft", "blurred[sigma=2]", cwd=scored).stdout
+    psnr = next(line for line in told.splitlines() if line.split()[:1] == ["psnr"])
+    assert psnr.split()[2] > psnr.split()[3]
+    assert "clustered by source image" in told
+    assert "1 edits have a score for one method only" in told
+
+
+@pytest.mark.parametrize("methods", [("soft", "sof"), ("soft", "soft")])
+def test_compare_refuses_what_cannot_be_compared(editgauge: Command, scored: Path, methods: tuple[str, str]) -> None:
+    told = editgauge("compare", "scored", "--methods", *methods, cwd=scored, code=2).stderr
+    assert "Did you mean 'soft'?" in told or "two different methods" in told
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_goes_to_standard_output_or_to_a_file(editgauge: Command, home: Path, format: str) -> None:  # noqa: A002
+    words = ["export", "scored", "--format", format]
+    editgauge(*words, "--out", "new/file", cwd=home)
+    script = Path(sys.executable).with_name("editgauge")
+    printed = subprocess.run([str(script), *words], capture_output=True, check=True, cwd=home).stdout
+    assert (home / "new" / "file").read_bytes() == printed
+    if format == "parquet":
+        assert pq.read_table(io.BytesIO(printed)).num_rows == ROWS
+    elif format in {"csv", "jsonl"}:
+        assert len(printed.splitlines()) == ROWS + (format == "csv")
+    else:
+        assert b"blurred" in printed
+
+
+def test_tables_hold_the_same_numbers(editgauge: Command, scored: Path) -> None:
+    lines = [json.loads(line) for line in export(editgauge, scored).splitlines()]
+    rows = list(csv.DictReader(io.StringIO(export(editgauge, scored, "csv"))))
+    assert [{key: "" if value is None else str(value) for key, value in line.items()} for line in lines] == rows
+    missing = [line for line in lines if line["edit"] == "edit-003" and line["method"] == "blurred[sigma=2]"]
+    assert {(line["value"], line["status"], line["reason"]) for line in missing} == {
+        (None, "unscored", "missing_outcome")
+    }
+
+
+def test_an_unknown_format_is_named(editgauge: Command, scored: Path) -> None:
+    told = editgauge("export", "scored", "--format", "json", cwd=scored, code=2).stderr
+    assert "There is no format called 'json'. Did you mean 'jsonl'?" in told
+
+
+def test_an_export_cut_short_by_the_reader_leaves_no_traceback(scored: Path) -> None:
+    script = Path(sys.executable).with_name("editgauge")
+    command = f"'{script}' export scored --format jsonl | head -1"
+    for unbuffered in ("", "1"):
+        environment = {"PYTHONUNBUFFERED": unbuffered} if unbuffered else {}
+        ended = subprocess.run(command, shell=True, capture_output=True, cwd=scored, check=True, env=environment)
+        assert ended.stderr == b""
+        assert json.loads(ended.stdout)["edit"] == "edit-000"
+
+
+def test_a_sound_run_is_verified(editgauge: Command, scored: Path) -> None:
+    told = editgauge("verify", "scored", cwd=scored).stdout
+    assert told.startswith("scored is sound: ")
+    assert f"{ROWS} scores and 14 images as recorded." in told
+
+
+def test_verify_ends_with_1_when_an_image_or_a_score_changed(editgauge: Command, home: Path, photo: Pixels) -> None:
+    shutil.rmtree(home / "scored")
+    editgauge(*RUN, "--quiet", cwd=home)
+    write_png(photo, home / "soft" / "edit-001.png")
+    (home / "photos" / "2.png").unlink()
+    told = editgauge("verify", "scored", cwd=home, code=1).stdout
+    assert f"changed image: {home}/soft/edit-001.png has other pixels than were scored" in told
+    assert f"missing image: {home}/photos/2.png" in told
+    assert "2 problems in scored" in told
+    table = home / "scored" / "scores" / "000001.parquet"
+    table.write_bytes(table.read_bytes()[:-1] + b"?")
+    assert "changed score: " in editgauge("verify", "scored", cwd=home, code=1).stdout
+
+
+def test_the_same_run_twice_does_not_differ(editgauge: Command, scored: Path) -> None:
+    assert f"All {ROWS - 7 * 6 - 6} scores are the same." in editgauge("diff", "scored", "scored", cwd=scored).stdout
+
+
+def test_diff_ends_with_1_and_says_what_moved(editgauge: Command, home: Path, photo: Pixels) -> None:
+    write_png(photo, home / "soft" / "edit-001.png")
+    editgauge(*RUN[:-1], "other", "--quiet", "--seed", 5, cwd=home)
+    told = editgauge("diff", "scored", "other", cwd=home, code=1).stdout
+    assert "seed" in told
+    assert "1 outcomes have other pixels" in told
+    assert "edge_distance_outside" in told, "nothing is cut off"
+    assert "blurred" not in told.partition("scores that differ")[2]
+
+
+def test_ids_may_be_long_and_in_any_writing(
+    editgauge: Command, tmp_path: Path, make_benchmark: Make, make_outcomes: Make
+) -> None:
+    ids = ["猫を黒く", "sürprise ñ", "x" * 200, "ä[b]%20'\"$(x)&;", "-q", "🐈"]
+    make_benchmark(tmp_path / "bénch [1]", edits=6, size=64, id=ids)
+    make_outcomes(tmp_path / "bénch [1]", tmp_path / "öut cómes")
+    decomposed = unicodedata.normalize("NFD", ids[1])
+    (tmp_path / "öut cómes" / f"{ids[1]}.png").rename(tmp_path / "öut cómes" / f"{decomposed}.png")
+    words = ["run", "./bénch [1]", "--outcomes", "mëthod[η=1]=öut cómes", "--out", "ein lauf"]
+    told = editgauge(*words, cwd=tmp_path)
+    assert "mëthod[η=1]" in told.stdout
+    assert "Next: editgauge report 'ein lauf' --out 'ein lauf-report'" in told.stderr
+    lines = [json.loads(line) for line in export(editgauge, tmp_path, run="ein lauf").splitlines()]
+    assert list(dict.fromkeys(line["edit"] for line in lines)) == ids
+    assert {line["reason"] for line in lines} == {None, "not_applicable"}
+    assert "is sound" in editgauge("verify", "ein lauf", cwd=tmp_path).stdout
+    assert "猫を黒く" in export(editgauge, tmp_path, "csv", "ein lauf")

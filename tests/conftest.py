@@ -1,0 +1,248 @@
+"""Shared by the tests of several rooms.
+
+- `photo`: a real photograph as pixels, 128 x 128.
+- `make_record(edit, scores, ...)`: a record of the protocol `toy` (scores `gain`, higher is better, and `loss`, lower).
+  A string among the scores is a reason for having none.
+- `make_run(*records, ...)`: the folder of a run that holds these records; further keywords change its manifest.
+- `make_benchmark(folder, edits, size, **fields)`: a benchmark folder, its images cut from photographs.
+- `make_outcomes(benchmark, folder, number)`: the outcomes of a method for it; another number, another method.
+- `editgauge(*words, code=0, ...)`: the installed command, as users type it.
+- `small_disk(size)`: a disk of its own that is soon full; skips loudly where mounting is not allowed.
+- `plugin`: a folder in which the package of `plugin_package/` is installed; `plugged_in`: also for this very process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+import skimage.data
+
+from editgauge.benchmarks import benchmarks
+from editgauge.core.images import Pixels, read_image, write_png
+from editgauge.core.registry import Registry
+from editgauge.core.run import ImageStamp, Record, Row, RunWriter
+from editgauge.core.run.manifest import Manifest, ProtocolEntry
+from editgauge.core.types import ScoreSpec
+from editgauge.methods import methods
+from editgauge.metrics import metrics
+from editgauge.perception import models
+from editgauge.protocols import protocols
+
+collect_ignore = ["plugin_package"]  # a package of its own, with modules that are broken on purpose
+
+TOY = ProtocolEntry(
+    about="A protocol for tests.",
+    paper="none",
+    version="1",
+    deviations=(),
+    scores=(ScoreSpec("gain", True, (0.0, 1.0)), ScoreSpec("loss", False, (0.0, 1.0))),
+)
+
+
+@pytest.fixture(scope="session")
+def photo() -> Pixels:
+    astronaut: Callable[[], Pixels] = skimage.data.astronaut
+    small = np.asarray(cv2.resize(astronaut(), (128, 128), interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    small.setflags(write=False)
+    return small
+
+
+def _record(
+    edit: str = "cat-black",
+    scores: Mapping[str, float | str] | None = None,
+    *,
+    method: str = "mine",
+    seed: int = 0,
+    protocol: str = "toy",
+    place: int = 0,
+    edit_type: str = "color",
+    source: str = "cat.png",
+    source_image: ImageStamp = ImageStamp("/nowhere/cat.png"),  # noqa: B008 - frozen
+    edited_image: ImageStamp | None = None,
+    detail: str = "",
+    evidence: tuple[dict[str, Any], ...] = (),
+) -> Record:
+    given: Mapping[str, float | str] = {"gain": 0.5, "loss": "not_applicable"} if scores is None else scores
+    rows = (
+        Row(name, None, score, detail, evidence) if isinstance(score, str) else Row(name, score, evidence=evidence)
+        for name, score in given.items()
+    )
+    return Record(
+        place, edit, edit_type, source, method, seed, protocol, source_image, edited_image, tuple(rows)
+    )  # fmt: skip
+
+
+@pytest.fixture
+def make_record() -> Callable[..., Record]:
+    return _record
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> Callable[..., Path]:
+    def make(*records: Record, name: str = "run", finish: bool = True, **changes: Any) -> Path:
+        planned: dict[str, dict[str, int]] = {}
+        for record in records:
+            counts = planned.setdefault(record.method, {})
+            counts[record.protocol] = counts.get(record.protocol, 0) + 1
+        edits = {record.edit: {"id": record.edit, "source": record.source} for record in records}
+        lines = "".join(json.dumps(edit) + "\n" for edit in edits.values()).encode()
+        manifest = Manifest(
+            benchmark="toys",
+            edits_sha256=hashlib.sha256(lines).hexdigest(),
+            edits=len(edits),
+            seed=0,
+            models={},
+            methods={method: f"/nowhere/{method}" for method in planned},
+            protocols={"toy": TOY},
+            planned=planned,
+            editgauge="0.1.0",
+            environment={"numpy": "2.0.0"},
+        )
+        with RunWriter(tmp_path / name, dataclasses.replace(manifest, **changes), lines) as writer:
+            for record in records:
+                writer.append(record)
+            if finish:
+                writer.finish()
+        return tmp_path / name
+
+    return make
+
+
+SHELF = Path(skimage.__file__).parent / "data"
+PHOTOS = [read_image(SHELF / f"{name}.png") for name in ("astronaut", "chelsea", "coffee")]
+INSTRUCTIONS = (("color", "Make it black."), ("object_removal", "Remove it."), ("style", "As a charcoal drawing."))
+
+
+@cache
+def _piece(number: int, size: int) -> Pixels:
+    """A piece of a photograph, another one for every number."""
+    whole = PHOTOS[number % 3]
+    rows, columns = (side - size for side in whole.shape[:2])
+    top, left = 37 * number % max(rows, 1), 53 * number % max(columns, 1)
+    return np.ascontiguousarray(whole[top : top + size, left : left + size])
+
+
+@pytest.fixture(scope="session")
+def make_benchmark() -> Callable[..., Path]:
+    """Two edits share a source; every second edit has a mask; `fields`: a key to one value per edit."""
+
+    def make(folder: Path, edits: int = 4, size: int = 96, **fields: list[Any]) -> Path:
+        folder.mkdir(parents=True)
+        lines = []
+        for number in range(edits):
+            source = f"{number // 2}.png"
+            if not (folder / source).exists():
+                write_png(_piece(number // 2, size), folder / source)
+            kind, instruction = INSTRUCTIONS[number % 3]
+            told: dict[str, Any] = {"id": f"edit-{number:03d}", "source": source, "type": kind}
+            told |= {"instruction": instruction}
+            told |= {"mask": {"box": [size // 4, size // 4, size // 2, size // 2]}} if number % 2 else {}
+            told |= {key: values[number] for key, values in fields.items() if values[number] is not None}
+            lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+        (folder / "edits.jsonl").write_text("".join(lines), encoding="utf-8")
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_outcomes() -> Callable[..., Path]:
+    """A darker patch, and around it more blur the higher the method's number."""
+
+    def make(benchmark: Path, folder: Path, number: int = 1) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        for line in (benchmark / "edits.jsonl").read_text("utf-8").splitlines():
+            edit = json.loads(line)
+            source = read_image(benchmark / edit["source"])
+            after = np.asarray(cv2.GaussianBlur(source, (0, 0), 0.3 + 0.3 * number), dtype=np.uint8)
+            patch = slice(source.shape[0] // 4, source.shape[0] // 2)
+            after[patch, patch] //= 2
+            write_png(after, folder / f"{edit['id']}.png")
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def editgauge() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`code` is the exit code it must end with; whatever happens, nobody is shown a traceback."""
+    script = Path(sys.executable).with_name("editgauge")
+
+    def run(*words: object, code: int = 0, plugin: Path | None = None, **options: Any) -> Any:
+        environment = {**os.environ, **({"PYTHONPATH": str(plugin)} if plugin else {}), **options.pop("env", {})}
+        command = [str(script), *map(str, words)]
+        ended = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, check=False, **options)
+        assert "Traceback" not in ended.stderr, ended.stderr
+        assert ended.returncode == code, (ended.returncode, ended.stdout, ended.stderr)
+        return ended
+
+    return run
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Callable[[str], Path]]:
+    """Mounted outside pytest's own folders: a killed test must not leave something there that cannot be removed."""
+    mounted: list[Path] = []
+
+    def mount(size: str) -> Path:
+        place = Path(tempfile.mkdtemp(prefix="small-disk-"))
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+        try:
+            subprocess.run(command, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            place.rmdir()
+            pytest.skip(f"NOT TESTED, a small disk cannot be mounted here (are you root?): {error}")
+        mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+        place.rmdir()
+
+
+@pytest.fixture(scope="session")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Installed by hand: no network, no build, nothing in the project's environment."""
+    package = Path(__file__).parent / "plugin_package"
+    told = tomllib.loads((package / "pyproject.toml").read_text("utf-8"))["project"]
+    site = tmp_path_factory.mktemp("site")
+    shutil.copytree(package / "src", site, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    about = site / f"{told['name'].replace('-', '_')}-{told['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {told['name']}\nVersion: {told['version']}\n")
+    groups = (
+        f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in points.items())
+        for group, points in told["entry-points"].items()
+    )
+    (about / "entry_points.txt").write_text("\n".join(groups))
+    return site
+
+
+@pytest.fixture
+def plugged_in(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.syspath_prepend(plugin)
+    _forget_plugins()
+    yield plugin
+    _forget_plugins()
+
+
+def _forget_plugins() -> None:
+    registries: tuple[Registry[Any], ...] = (benchmarks, methods, metrics, models, protocols)
+    for registry in registries:
+        vars(registry).pop("_from_others", None)

@@ -1,0 +1,465 @@
+"""Outcomes in the layouts in use: every public shape is recognised, and what is wrong with a folder is said in rows."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import time
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.images import Picture, read_image
+from editgauge.core.types import Edit, EditType
+from editgauge.methods.layouts import LAYOUTS, layouts
+from editgauge.methods.layouts.discover import discover, expand
+from editgauge.methods.outcomes import Found, find_outcomes
+
+
+def _png() -> bytes:
+    stream = io.BytesIO()
+    Image.new("RGB", (2, 2), "teal").save(stream, "PNG")
+    return stream.getvalue()
+
+
+PNG = _png()
+
+
+def make_edit(name: str, kind: EditType = "color", follows: str | None = None, **extras: Any) -> Edit:
+    source = Picture("source.png", Path("/nowhere/source.png"))
+    return Edit(id=name, source=source, type=kind, instruction="Make it so.", follows=follows, extras=extras)
+
+
+def write(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(PNG)
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def files(found: Found, folder: Path) -> dict[str, str]:
+    return {one.edit_id: one.image.relative_to(folder).as_posix() for one in found.outcomes if one.image}
+
+
+def rows(found: Found) -> list[tuple[str, str]]:
+    return [(fault.kind, fault.where) for fault in found.faults]
+
+
+@dataclass(frozen=True)
+class Case:
+    layout: str
+    told: str
+    public: Mapping[str, tuple[Edit, str]]
+
+    @property
+    def edits(self) -> list[Edit]:
+        return [edit for edit, _ in self.public.values()]
+
+    @property
+    def paths(self) -> dict[str, str]:
+        return {name: path for name, (_, path) in self.public.items()}
+
+
+def case(layout: str, told: str, *public: tuple[Edit, str]) -> Case:
+    return Case(layout, told, {edit.id: (edit, path) for edit, path in public})
+
+
+def ted(name: str, image: str, text: str, path: str) -> tuple[Edit, str]:
+    return make_edit(name, image=image, target_text=text), path
+
+
+HASH = "0f385bcff859231789a9c978cafecc2a"
+ANIMAL = "1_change_object_80/1_artificial/1_animal/111000000000.jpg"
+CASES = [
+    case(
+        "plain",
+        "plain",
+        *((make_edit(name), f"{name}.png") for name in ("cat-black", "bowl-left", "schwarze Kätzchen")),
+    ),
+    case(
+        "editval",
+        "EditVal",
+        (make_edit("a", image_id=122105, to="blue"), "color/122105/blue.png"),
+        (make_edit("b", "object_addition", image_id="153243", to="cup"), "object_addition/153243/cup.png"),
+        (
+            make_edit("c", "positional_addition", image_id=100166, to="bag on top"),
+            "positional_addition/100166/bag on top.png",
+        ),
+    ),
+    case(
+        "pie_bench",
+        "PIE-Bench",
+        (
+            make_edit("a", key="000000000000", image_path="0_random_140/000000000000.jpg"),
+            "0_random_140/000000000000.jpg",
+        ),
+        (make_edit("b", key="111000000000", image_path=ANIMAL), ANIMAL),
+        (make_edit("c", key="2", image_path="2_add/2.jpg"), "2_add/2.jpg"),
+    ),
+    case(
+        "magicbrush-inde",
+        "MagicBrush single-turn (_inde_)",
+        (make_edit("a", img_id="30", turn=1), "30/30_1.png"),
+        (make_edit("b", img_id=139, turn=1), "139/139_1.png"),
+        (make_edit("c", img_id=139, turn="2"), "139/139_inde_2.png"),
+    ),
+    case(
+        "magicbrush-iter",
+        "MagicBrush multi-turn (_iter_)",
+        (make_edit("a", img_id="139", turn=1), "139/139_1.png"),
+        (make_edit("b", img_id="139", turn=2, follows="a"), "139/139_iter_2.png"),
+        (make_edit("c", img_id="139", turn=3, follows="b"), "139/139_iter_3.png"),
+    ),
+    case(
+        "magicbrush-output",
+        "MagicBrush -output",
+        (make_edit("a", img_id="139306", turn=1), "139306/139306-output1.png"),
+        (make_edit("b", img_id="139306", turn=2), "139306/139306-output2.png"),
+        (make_edit("c", img_id="30", turn=1), "30/30-output1.png"),
+    ),
+    case(  # three of the hundred files in the authors' repository
+        "tedbench",
+        "TEdBench",
+        ted("a", "cat.jpeg", "A photo of a cat wearing a hat.", "cat.jpeg-A_photo_of_a_cat_wearing_a_hat.png"),
+        ted("b", "pizza1.png", "Pizza with pepperoni", "pizza1.png-Pizza_with_pepperoni.png"),
+        ted(
+            "c",
+            "tree_1.jpeg",
+            "A photo of a tree. Taken in autumn.",
+            "tree_1.jpeg-A_photo_of_a_tree._Taken_in_autumn.png",
+        ),
+    ),
+    case(
+        "gedit",
+        "GEdit",
+        (make_edit("a", key=HASH, task="subject-add", language="en"), f"fullset/subject-add/en/{HASH}.png"),
+        (make_edit("b", key=HASH, task="subject-add", language="cn"), f"fullset/subject-add/cn/{HASH}.png"),
+        (make_edit("c", key="ff00", task="ps_human", language="en"), "fullset/ps_human/en/ff00.png"),
+    ),
+    case("imgedit", "ImgEdit", *((make_edit(f"e{n}", key=f"{n}"), f"{n}.png") for n in (1082, 1083, 7))),
+    case(
+        "imagenhub",
+        "ImagenHub",
+        *((make_edit(f"e{n}", uid=f"sample_{n}_1.jpg"), f"sample_{n}_1.jpg") for n in (100081, 102724, 7)),
+    ),
+]
+EVERY_EXTRA = {key: f"no-{key}" for one in CASES for edit in one.edits for key in edit.extras}
+each_case = pytest.mark.parametrize("one", CASES, ids=lambda one: one.layout)
+
+
+def test_every_layout_has_a_case() -> None:
+    assert {one.layout for one in CASES} == set(LAYOUTS)
+    assert [name for name in LAYOUTS if layouts.get(name).name != name or not layouts.get(name).about] == []
+
+
+@each_case
+def test_the_public_shape_is_recognised(one: Case, tmp_path: Path) -> None:
+    found = find_outcomes("mine", write(tmp_path, *one.paths.values()), one.edits)
+    assert (found.layout, files(found, tmp_path), found.faults) == (one.layout, one.paths, ())
+    assert found.sentence("mine") == f"mine: found 3 of 3 outcomes, {one.told} layout"
+    assert all(outcome.image and read_image(outcome.image).shape == (2, 2, 3) for outcome in found.outcomes)
+
+
+@each_case
+def test_it_is_recognised_among_all(one: Case, tmp_path: Path) -> None:
+    edits = [replace(edit, extras={**EVERY_EXTRA, **edit.extras}) for edit in one.edits]
+    found = find_outcomes("mine", write(tmp_path, *one.paths.values()), edits)
+    assert (found.layout, files(found, tmp_path)) == (one.layout, one.paths)
+
+
+@each_case
+def test_a_missing_outcome_is_an_absence_and_a_row(one: Case, tmp_path: Path) -> None:
+    name, path = next(reversed(one.paths.items()))
+    write(tmp_path, *one.paths.values())
+    (tmp_path / path).unlink()
+    found = find_outcomes("mine", tmp_path, one.edits)
+    assert rows(found) == [("missing", name)]
+    assert found.sentence("mine") == f"mine: found 2 of 3 outcomes, {one.told} layout, 1 missing"
+    assert [outcome.absence for outcome in found.outcomes if not outcome.image] == [found.faults[0].detail]
+    assert PurePosixPath(path).stem in found.faults[0].detail
+
+
+@each_case
+def test_two_files_for_one_edit_are_refused(one: Case, tmp_path: Path) -> None:
+    path = PurePosixPath(next(iter(one.paths.values())))
+    write(tmp_path, *one.paths.values(), str(path.with_suffix(".webp")))
+    with pytest.raises(BadInput, match="keep one of each") as refused:
+        find_outcomes("mine", tmp_path, one.edits)
+    assert str(path) in str(refused.value)
+    assert str(path.with_suffix(".webp")) in str(refused.value)
+
+
+@each_case
+def test_a_misspelt_file_is_told_and_never_used(one: Case, tmp_path: Path) -> None:
+    name, path = next(reversed(one.paths.items()))
+    wrong = str(PurePosixPath(path).with_name(f"{PurePosixPath(path).stem}x.png"))
+    write(tmp_path, *[other for other in one.paths.values() if other != path], wrong)
+    found = find_outcomes("mine", tmp_path, one.edits)
+    assert name not in files(found, tmp_path)
+    assert found.strangers == (wrong,)
+    if len(str(PurePosixPath(path).with_suffix(""))) > 1:  # one letter resembles nothing
+        assert rows(found) == [("missing", name), ("misspelt", wrong)]
+        assert "did you mean" in found.sentence("mine")
+    else:
+        assert rows(found) == [("missing", name), ("stranger", wrong)]
+
+
+@each_case
+def test_other_capitals_are_used_and_told(one: Case, tmp_path: Path) -> None:
+    loud = {name: str(PurePosixPath(path).with_suffix("")).upper() + ".PNG" for name, path in one.paths.items()}
+    found = find_outcomes("mine", write(tmp_path, *loud.values()), one.edits)
+    changed = [("capitals", path) for name, path in loud.items() if path[:-4] != one.paths[name].rpartition(".")[0]]
+    assert (found.layout, files(found, tmp_path)) == (one.layout, loud)
+    assert sorted(rows(found)) == sorted(changed)
+
+
+@each_case
+@pytest.mark.parametrize("suffix", [".jpg", ".webp", ".JPEG", ".PNG"])
+def test_other_suffixes_of_images_are_accepted_silently(one: Case, suffix: str, tmp_path: Path) -> None:
+    other = {name: str(PurePosixPath(path).with_suffix(suffix)) for name, path in one.paths.items()}
+    found = find_outcomes("mine", write(tmp_path, *other.values()), one.edits)
+    assert (files(found, tmp_path), found.faults) == (other, ())
+
+
+@each_case
+def test_what_is_no_image_is_a_stranger(one: Case, tmp_path: Path) -> None:
+    name, path = next(reversed(one.paths.items()))
+    array = str(PurePosixPath(path).with_suffix(".npy"))
+    write(tmp_path, *[other for other in one.paths.values() if other != path], array)
+    found = find_outcomes("mine", tmp_path, one.edits)
+    assert (rows(found), found.strangers) == ([("missing", name), ("stranger", array)], (array,))
+    assert f"outcome of '{name}', but not an image" in found.faults[1].detail
+
+
+@each_case
+@pytest.mark.parametrize(
+    "mark", ["{folder}{stem}__seed{seed}.png", "{folder}{stem}_seed{seed}.png", "seed{seed}/{path}"]
+)
+def test_every_layout_has_seeds(one: Case, mark: str, tmp_path: Path) -> None:
+    for path in one.paths.values():
+        stem, folder = PurePosixPath(path).stem, path[: -len(PurePosixPath(path).name)]
+        write(tmp_path, *(mark.format(folder=folder, stem=stem, seed=seed, path=path) for seed in (3, 12)))
+    found = find_outcomes("mine", tmp_path, one.edits)
+    assert [(outcome.edit_id, outcome.seed) for outcome in found.outcomes] == [
+        (n, s) for n in one.paths for s in (3, 12)
+    ]
+    assert (found.layout, found.faults) == (one.layout, ())
+    assert found.sentence("mine") == f"mine: found 6 of 6 outcomes, 2 seeds, {one.told} layout"
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_there_is_found_exactly(data: st.DataObject) -> None:
+    one = data.draw(st.sampled_from(CASES))
+    wanted = {(name, seed) for name in one.paths for seed in (0, 1, 2)}
+    there = data.draw(st.lists(st.sampled_from(sorted(wanted)), min_size=1, unique=True))
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for name, seed in there:
+            write(folder, f"seed{seed}/{one.paths[name]}" if seed else one.paths[name])
+        edits = data.draw(st.permutations(one.edits))
+        found = find_outcomes("mine", folder, edits, one.layout)
+        assert {(outcome.edit_id, outcome.seed) for outcome in found.outcomes if outcome.image} == set(there)
+        absent = {edit.id for edit in edits} - {name for name, _ in there}
+        assert {outcome.edit_id for outcome in found.outcomes if outcome.absence} == absent
+        assert list(dict.fromkeys(outcome.edit_id for outcome in found.outcomes)) == [edit.id for edit in edits]
+        assert {fault.kind for fault in found.faults} <= {"missing", "missing_seed"}
+
+
+@pytest.mark.parametrize(
+    ("layout", "edit", "path"),
+    [
+        ("editval", make_edit("e", "object_addition", image_id=9, to="wine glass"), "object-addition/9/wine_glass.png"),
+        ("editval", make_edit("e", image_id=9, to="wine_glass"), "color/000000000009/wine glass.png"),
+        ("editval", make_edit("e", image_id="000000000009", to="red"), "color/9/red.png"),
+        ("editval", make_edit("e", "action", image_id=11635, to="stand"), "action/11635/11635_action_stand.png"),
+        ("pie_bench", make_edit("e", image_path=ANIMAL), f"annotation_images/{ANIMAL}"),
+        ("pie_bench", make_edit("e", image_path=f"./annotation_images/{ANIMAL}"), f"annotation_images/{ANIMAL}"),
+        ("magicbrush-inde", make_edit("e", img_id=9, turn=2), "9_inde_2.png"),
+        ("magicbrush-inde", make_edit("e", img_id=9, turn=1), "9/9_inde_1.png"),
+        ("magicbrush-iter", make_edit("e", img_id=9, turn=2), "9_iter_2.png"),
+        ("magicbrush-output", make_edit("e", img_id=9, turn=2), "9-output2.png"),
+        ("tedbench", make_edit("e", image="cat.jpeg", target_text="A hat."), "cat-A_hat.png"),
+        ("tedbench", make_edit("e", image="cat.jpeg", target_text="A hat."), "cat.jpeg-A hat..png"),
+        ("gedit", make_edit("e", key="k", task="ps_human", language="cn"), "ps_human/cn/k.png"),
+        ("imagenhub", make_edit("e", uid="sample_1_1.jpg"), "sample_1_1.jpg.png"),
+    ],
+)
+def test_other_spellings_of_a_layout(layout: str, edit: Edit, path: str, tmp_path: Path) -> None:
+    found = find_outcomes("mine", write(tmp_path, path), [edit])
+    assert (found.layout, files(found, tmp_path), found.faults) == (layout, {"e": path}, ())
+
+
+def test_of_two_spellings_the_usual_one_is_used_and_the_other_told(tmp_path: Path) -> None:
+    write(tmp_path, "color/9/light blue.png", "color/9/light_blue.png")
+    found = find_outcomes("mine", tmp_path, [make_edit("e", image_id=9, to="light blue")])
+    assert files(found, tmp_path) == {"e": "color/9/light blue.png"}
+    assert rows(found) == [("duplicate", "color/9/light_blue.png")]
+
+
+def test_copies_of_the_source_are_no_strangers(tmp_path: Path) -> None:
+    write(tmp_path, "fullset/t/en/k.png", "fullset/t/en/k_SRCIMG.png")
+    assert not find_outcomes("mine", tmp_path, [make_edit("e", key="k", task="t", language="en")]).faults
+    write(tmp_path / "editval", "color/9/red.png", "color/9/9_unedited.png")
+    assert not find_outcomes("mine", tmp_path / "editval", [make_edit("e", image_id=9, to="red")]).faults
+
+
+@pytest.mark.parametrize(("follows", "taken", "rival"), [(None, "inde", "iter"), ("a", "iter", "inde")])
+def test_a_tie_goes_to_the_setting_the_edits_ask_for(
+    follows: str | None, taken: str, rival: str, tmp_path: Path
+) -> None:
+    edits = [make_edit("a", img_id=9, turn=1), make_edit("b", img_id=9, turn=2, follows=follows)]
+    found = find_outcomes("mine", write(tmp_path, "9/9_1.png", "9/9_inde_2.png", "9/9_iter_2.png"), edits)
+    assert (found.layout, found.faults) == (f"magicbrush-{taken}", ())
+    assert f"--layout magicbrush-{rival} finds as many, in other files" in found.sentence("mine")
+
+
+def test_plain_wins_a_tie_and_keeps_quiet_when_nothing_differs(tmp_path: Path) -> None:
+    edits = [make_edit("k", key="k"), make_edit("m", key="n")]
+    assert find_outcomes("mine", write(tmp_path, "k.png"), edits[:1]).rivals == ()
+    both = find_outcomes("mine", write(tmp_path, "m.png", "n.png"), edits)
+    assert (both.layout, both.rivals, files(both, tmp_path)["m"]) == ("plain", ("imgedit",), "m.png")
+
+
+def test_a_layout_can_be_asked_for(tmp_path: Path) -> None:
+    edit = make_edit("e", image_id=9, to="red")
+    write(tmp_path, "e.png", "color/9/red.png")
+    (tmp_path / "outcomes.jsonl").write_text('{"id": "e", "absence": "refused"}\n')
+    for name, path in (("plain", "e.png"), ("editval", "color/9/red.png")):
+        assert files(find_outcomes("mine", tmp_path, [edit], name), tmp_path) == {"e": path}
+    listed = find_outcomes("mine", tmp_path, [edit])
+    assert (listed.layout, listed.sentence("mine")) == ("jsonl", "mine: found 0 of 1 outcomes, JSONL list, 1 missing")
+    assert find_outcomes("mine", tmp_path / "outcomes.jsonl", [edit], "editval") == listed
+    with pytest.raises(UnknownName, match="Did you mean 'editval'"):
+        find_outcomes("mine", tmp_path, [edit], "editvall")
+    with pytest.raises(BadInput, match="The GEdit layout needs 'key', 'task', 'language'"):
+        find_outcomes("mine", tmp_path, [edit], "gedit")
+
+
+def test_nothing_found_shows_what_was_expected_and_what_is_there(tmp_path: Path) -> None:
+    edits = [make_edit("e", image_id=9, to="red")]
+    with pytest.raises(BadInput, match="no files, other than hidden"):
+        find_outcomes("mine", write(tmp_path), edits)
+    write(tmp_path, *(f"run/{n}.png" for n in range(9)), ".hidden.png")
+    with pytest.raises(BadInput) as told:
+        find_outcomes("mine", tmp_path, edits)
+    for part in ("'e.png'", "'color/9/red.png'", "'run/0.png', 'run/1.png'", "(9 files)", "--layout"):
+        assert part in str(told.value)
+    with pytest.raises(BadInput, match="--layout plain would find 1"):
+        find_outcomes("mine", write(tmp_path, "e.png"), edits, "editval")
+
+
+def test_seeds_that_are_missing_or_double(tmp_path: Path) -> None:
+    edits = [make_edit("a"), make_edit("b")]
+    found = find_outcomes("mine", write(tmp_path, "a.png", "a_seed1.png", "b.png"), edits)
+    assert rows(found) == [("missing_seed", "b")]
+    assert found.sentence("mine") == "mine: found 3 of 3 outcomes, 2 seeds, plain layout, 1 without every seed"
+    with pytest.raises(BadInput, match=r"a_seed0\.png"):
+        find_outcomes("mine", write(tmp_path, "a_seed0.png"), edits)
+
+
+def test_names_that_only_look_like_marks(tmp_path: Path) -> None:
+    edits = [make_edit("plant"), make_edit("plant_seed2"), make_edit("v1.5"), make_edit("Cat"), make_edit("cat")]
+    write(
+        tmp_path, "plant.png", "plant_seed2.png", "plant_seed2_seed7.png", "v1.5.png", "Cat.png", "seed1/v1.5_seed2.png"
+    )
+    found = find_outcomes("mine", tmp_path, edits)
+    assert [(one.edit_id, one.seed) for one in found.outcomes if one.image] == [
+        ("plant", 0), ("plant_seed2", 0), ("plant_seed2", 7), ("v1.5", 0), ("Cat", 0),
+    ]  # fmt: skip
+    assert found.strangers == ("seed1/v1.5_seed2.png",)
+
+
+def test_a_file_never_serves_two_edits(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"k\.png is expected by 2 edits: 'a', 'b'"):
+        find_outcomes("mine", write(tmp_path, "k.png"), [make_edit("a", key="k"), make_edit("b", key="k")], "imgedit")
+    ambiguous = find_outcomes("mine", write(tmp_path, "Ab.png"), [make_edit("AB"), make_edit("ab"), make_edit("k")])
+    assert (files(ambiguous, tmp_path), ambiguous.strangers) == ({"k": "k.png"}, ("Ab.png",))
+
+
+def test_hostile_names_stay_in_the_folder_and_off_the_terminal(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", "e.png", "red\x1b[2J.png", ".git/e.png", "._e.png", "1/2/3/4/5/6/deep.png")
+    write(tmp_path, "secret.png", "elsewhere/e.png")
+    (folder / "out.png").symlink_to(tmp_path / "secret.png")
+    (folder / "broken.png").symlink_to(folder / "gone.png")
+    (folder / "loop").symlink_to(folder, target_is_directory=True)
+    (folder / "in.png").symlink_to("e.png")
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xff.png")).write_bytes(PNG)
+    names = ("e", "in", "out", "broken", "deep")
+    edits = [make_edit(name, key=f"../{name}", image_path=f"{tmp_path}/secret.png") for name in names]
+    found = find_outcomes("mine", folder, edits)
+    assert files(found, folder) == {"e": "e.png", "in": "in.png"}
+    assert {fault.where for fault in found.faults if fault.kind == "link"} == {"out.png", "broken.png", "loop"}
+    assert ("unlisted", "1/2/3/4/5/6") in rows(found)
+    assert "red\\x1b[2J.png" in found.strangers
+    assert found.sentence("mine").encode("utf-8").isascii()
+    for layout in ("imgedit", "pie_bench"):
+        with pytest.raises(BadInput, match="holds no images"):
+            find_outcomes("mine", folder, edits, layout)
+
+
+@pytest.mark.parametrize("asked", [unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")])
+@pytest.mark.parametrize("stored", [unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")])
+def test_letters_in_one_or_two_characters(asked: str, stored: str, tmp_path: Path) -> None:
+    edit = make_edit("e", key=f"{asked}-key", task=asked, language="en")
+    found = find_outcomes("mine", write(tmp_path, f"fullset/{stored}/en/{stored}-key.png"), [edit])
+    assert (found.present, found.faults) == (1, ())
+
+
+def test_edits_that_lack_what_a_layout_needs_are_told(tmp_path: Path) -> None:
+    edits = [make_edit("a", image_id=9, to="red"), make_edit("b", image_id=9, to="blue"), make_edit("c")]
+    found = find_outcomes("mine", write(tmp_path, "color/9/red.png", "color/9/blue.png"), edits)
+    assert [outcome.absence for outcome in found.outcomes if outcome.absence] == [
+        "the edit has no image_id and to, which the EditVal layout needs"
+    ]
+    assert find_outcomes("mine", write(tmp_path), []).outcomes == ()
+
+
+def test_a_folder_of_methods(tmp_path: Path) -> None:
+    write(tmp_path, "imagic[eta=0.8]/e.png", "sdedit/e.png", ".cache/e.png", "input/e.png", "notes.txt")
+    places = {name: tmp_path / name for name in ("imagic[eta=0.8]", "sdedit")}
+    assert discover(tmp_path) == places
+    written = expand([f"{tmp_path}/*", "mine[a=1]=x=y"])
+    assert written == [*(f"{name}={place}" for name, place in places.items()), "mine[a=1]=x=y"]
+    assert expand("mine=x") == ["mine=x"]
+    assert all(find_outcomes(name, place, [make_edit("e")]).present for name, place in places.items())
+
+
+def test_stars_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="takes no name"):
+        expand([f"mine={tmp_path}/*"])
+    with pytest.raises(BadInput, match="cannot be listed"):
+        expand([f"{tmp_path}/nowhere/*"])
+    write(tmp_path, "a=b/sdedit/e.png")
+    assert expand([f"{tmp_path}/a=b/*"]) == [f"sdedit={tmp_path}/a=b/sdedit"]
+
+
+def test_folders_that_cannot_be_methods(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="holds no sub-folders"):
+        discover(write(tmp_path, ".hidden/e.png", "e.png"))
+    write(tmp_path, "fine/e.png", "ends with blank /e.png", "eta=0.8/e.png", "imagic[0.8/e.png")
+    (tmp_path / "linked").symlink_to(tmp_path / "fine", target_is_directory=True)
+    with pytest.raises(BadInput) as told:
+        discover(tmp_path)
+    assert "linked: a link" in str(told.value)
+    assert "ends with a blank" in str(told.value)
+    assert str(told.value).count("is called NAME or NAME[VARIANT]") == 2
+
+
+def test_many_files_take_seconds(tmp_path: Path) -> None:
+    edits = [make_edit(f"e{n}", image_id=n, to="light blue", key=f"k{n}") for n in range(5_000)]
+    write(tmp_path, *(f"color/{n}/light_blue.png" for n in range(4_000)))
+    begun = time.process_time()
+    found = find_outcomes("mine", tmp_path, edits)
+    assert (found.present, len(found.faults)) == (4_000, 1_000)
+    assert time.process_time() - begun < 5  # 100,000 files: 5 seconds when this was written

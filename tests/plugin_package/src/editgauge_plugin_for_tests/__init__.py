@@ -1,0 +1,1 @@
+"""A plug-in for tests: one of each kind, and faulty ones."""

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from asyncio import gather
+
+from editgauge.core.evidence import Note
+from editgauge.core.images import as_unit
+from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge.perception.interfaces import Perception
+
+from .metric import mean_colour_distance
+
+
+class Likeness:
+    name = "plugin-protocol"
+    about = "How alike the two images look to an image embedder."
+    paper = "None; for tests only."
+    version = "1"
+    deviations: tuple[str, ...] = ()
+    scores = (
+        ScoreSpec("likeness", True, (-1.0, 1.0), "Cosine of the two embeddings."),
+        ScoreSpec("colour", False, (0.0, 1.0), "Distance of the mean colours."),
+    )
+
+    async def score(self, item: Item, see: Perception) -> Scores:
+        before, after = await gather(see.embed_image(item.source), see.embed_image(item.edited))
+        cosine = min(1.0, max(-1.0, float(before @ after)))
+        distance = mean_colour_distance(as_unit(item.source), as_unit(item.edited))
+        return {"likeness": Score(cosine, (Note("Both images were embedded."),)), "colour": Score(distance)}
+
+
+protocol = Likeness()

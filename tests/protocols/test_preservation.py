@@ -1,0 +1,207 @@
+"""The protocol `preservation`: did everything else stay?"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from editgauge.core.evidence import Box, Note, Region
+from editgauge.core.images import Picture, Pixels
+from editgauge.core.masks import BoolMask
+from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge.metrics import metrics
+from editgauge.perception.interfaces import Perception
+from editgauge.protocols import protocols
+from editgauge.protocols.preservation import METRICS, preservation
+
+EDIT = Edit(id="a", source=Picture("a", Path("/a")), type="color", instruction="Make it black.")
+OUTCOME = Outcome(edit_id="a", method="mine", image=Path("/b"))
+BLIND = cast("Perception", None)
+"""Nothing is asked of perception, so nothing is there."""
+
+
+def score(
+    source: Pixels, edited: Pixels, mask: BoolMask | None = None, resized_from: tuple[int, int] | None = None
+) -> Scores:
+    item = Item(edit=EDIT, outcome=OUTCOME, source=source, edited=edited, mask=mask, resized_from=resized_from)
+    return asyncio.run(preservation.score(item, BLIND))
+
+
+def value(scores: Scores, name: str) -> float:
+    given = scores[name]
+    assert isinstance(given, Score), given
+    return given.value
+
+
+def rectangle(left: int, top: int, right: int, bottom: int) -> BoolMask:
+    mask = np.zeros((128, 128), dtype=np.bool_)
+    mask[top:bottom, left:right] = True
+    return mask
+
+
+MIDDLE = rectangle(40, 30, 80, 90)
+
+
+def test_it_is_in_the_registry_and_names_every_score_once() -> None:
+    names = [spec.name for spec in preservation.scores]
+
+    assert protocols.get("preservation") is preservation
+    assert names == [*METRICS, *(f"{name}_outside" for name in METRICS)]
+
+
+def test_every_declared_score_is_given_and_no_other(photo: Pixels) -> None:
+    for mask in (None, MIDDLE, np.ones((128, 128), dtype=np.bool_)):
+        assert set(score(photo, photo, mask)) == {spec.name for spec in preservation.scores}
+
+
+def test_a_score_means_what_its_metric_means() -> None:
+    for spec in preservation.scores:
+        info = metrics.get(spec.name.removesuffix("_outside")).info
+        assert (spec.higher_is_better, spec.range) == (info.higher_is_better, info.range)
+        assert ("mask" in spec.about) == spec.name.endswith("_outside")
+
+
+def test_doing_nothing_preserves_everything(photo: Pixels) -> None:
+    scores = score(photo, photo, MIDDLE)
+
+    for name in METRICS:
+        best = metrics.get(name).info.best
+        assert value(scores, name) == best
+        assert value(scores, f"{name}_outside") == best
+
+
+def test_without_a_mask_there_is_no_outside(photo: Pixels) -> None:
+    scores = score(photo, photo[::-1])
+
+    for name in METRICS:
+        assert isinstance(scores[name], Score)
+        assert scores[f"{name}_outside"] == Unscored("not_applicable", "the edit has no mask")
+
+
+def test_a_mask_over_everything_leaves_no_outside(photo: Pixels) -> None:
+    scores = score(photo, photo[::-1], np.ones((128, 128), dtype=np.bool_))
+
+    for name in METRICS:
+        assert isinstance(scores[name], Score)
+        assert scores[f"{name}_outside"] == Unscored("not_applicable", "the edit's mask covers the whole picture")
+
+
+def test_an_empty_mask_makes_the_outside_the_whole(photo: Pixels) -> None:
+    scores = score(photo, photo[::-1], np.zeros((128, 128), dtype=np.bool_))
+
+    for name in METRICS:
+        assert value(scores, f"{name}_outside") == pytest.approx(value(scores, name))
+
+
+@pytest.mark.parametrize("name", ["l1", "l2", "psnr", "histogram_correlation"])
+def test_what_changes_inside_the_mask_does_not_count_outside(name: str, photo: Pixels) -> None:
+    edited = photo.copy()
+    edited[MIDDLE] = (255, 0, 255)
+    scores = score(photo, edited, MIDDLE)
+
+    best = metrics.get(name).info.best
+    assert value(scores, f"{name}_outside") == best
+    assert value(scores, name) != best
+
+
+@pytest.mark.parametrize("name", ["ssim", "edge_distance"])
+def test_a_metric_of_windows_sees_the_mask_s_edge_and_no_farther(name: str, photo: Pixels) -> None:
+    """Well inside the mask, out of its reach, nothing counts."""
+    edited = photo.copy()
+    reach = metrics.get(name).info.reach
+    edited[30 + reach : 90 - reach, 40 + reach : 80 - reach] = (255, 0, 255)
+    scores = score(photo, edited, MIDDLE)
+
+    assert value(scores, f"{name}_outside") == metrics.get(name).info.best
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_what_changes_outside_the_mask_counts_more_there_than_in_the_whole(name: str, photo: Pixels) -> None:
+    edited = photo.copy()
+    edited[100:120, 10:30] = (255, 0, 255)
+    scores = score(photo, edited, MIDDLE)
+
+    info = metrics.get(name).info
+    whole, outside = value(scores, name), value(scores, f"{name}_outside")
+    assert outside != info.best
+    assert outside < whole if info.higher_is_better else outside > whole
+
+
+# --- evidence ----------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_that_was_resized_is_told(photo: Pixels) -> None:
+    scores = score(photo, photo, resized_from=(512, 256))
+    given = scores["l1"]
+
+    assert given.evidence == (Note("The edited image was 512 x 256 and was resized to the source's 128 x 128."),)
+    assert all(not each.evidence for name, each in scores.items() if name != "l1")
+
+
+def test_the_mask_and_the_share_of_changed_pixels_are_told(photo: Pixels) -> None:
+    edited = photo.copy()
+    edited[:32, :32] = 255 - edited[:32, :32]
+    edited[:32, :32][photo[:32, :32] > 120] = 0  # so that every pixel changed visibly
+    outside = ~MIDDLE
+    region, note, _ = score(photo, edited, MIDDLE)["l1_outside"].evidence
+
+    assert isinstance(region, Region)
+    assert region.on == "source"
+    assert np.array_equal(region.mask, MIDDLE)
+    change = np.abs(photo.astype(int) - edited.astype(int)).max(axis=2) > 8
+    assert note == Note(
+        f"{(change & outside).sum() / outside.sum():.1%} of the pixels outside the mask changed visibly."
+    )
+
+
+def test_a_change_too_faint_to_be_seen_gets_no_box(photo: Pixels) -> None:
+    edited = np.clip(photo.astype(np.int16) + 4, 0, 255).astype(np.uint8)
+    evidence = score(photo, edited, MIDDLE)["l1_outside"].evidence
+
+    assert Note("0.0% of the pixels outside the mask changed visibly.") in evidence
+    assert not any(isinstance(piece, Box) for piece in evidence)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(x=st.integers(0, 120), y=st.integers(0, 120), width=st.integers(6, 30), height=st.integers(6, 30))
+def test_the_box_lies_on_the_changed_spot(x: int, y: int, width: int, height: int, photo: Pixels) -> None:
+    """Wherever it is, at the picture's edge too; and it lies within the picture."""
+    mask = np.zeros((128, 128), dtype=np.bool_)
+    mask[0, 0] = True
+    edited = photo.copy()
+    edited[y : y + height, x : x + width] = 255 - photo[y : y + height, x : x + width] // 2
+    changed = np.abs(photo.astype(int) - edited.astype(int)).max(axis=2) * ~mask
+    boxes = [piece for piece in score(photo, edited, mask)["l1_outside"].evidence if isinstance(piece, Box)]
+    if changed.max() <= 8:
+        assert not boxes
+        return
+
+    (box,) = boxes
+    assert box.on == "edited"
+    assert 0 <= box.left < box.right <= 128
+    assert 0 <= box.top < box.bottom <= 128
+    inside = changed[int(box.top) : int(box.bottom), int(box.left) : int(box.right)]
+    sums = np.lib.stride_tricks.sliding_window_view(changed, inside.shape).sum(axis=(2, 3))
+    assert inside.sum() >= 0.999 * sums.max()
+
+
+def test_a_change_inside_the_mask_draws_no_box(photo: Pixels) -> None:
+    edited = photo.copy()
+    edited[MIDDLE] = 0
+
+    assert not any(isinstance(piece, Box) for piece in score(photo, edited, MIDDLE)["l1_outside"].evidence)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 7), (5, 200)])
+def test_small_pictures_are_scored(size: tuple[int, int]) -> None:
+    black, white = np.zeros((*size, 3), dtype=np.uint8), np.full((*size, 3), 255, dtype=np.uint8)
+    scores = score(black, white, np.zeros(size, dtype=np.bool_))
+
+    assert value(scores, "l1") == 1
+    assert all(isinstance(each, Score) for each in scores.values())

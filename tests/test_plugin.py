@@ -1,0 +1,62 @@
+"""A package of a third party adds to every room, without a line changed here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+DISTRIBUTION = "editgauge-plugin-for-tests"
+ADDED = {
+    "metrics": "mean_colour_distance",
+    "benchmarks": "plugin-benchmark",
+    "models": "mean-colour",
+    "protocols": "plugin-protocol",
+    "methods": "negative",
+}
+
+
+@pytest.mark.parametrize("kind", ADDED)
+def test_what_it_adds_is_listed_with_its_name(editgauge: Command, plugin: Path, kind: str) -> None:
+    found = {each["name"]: each for each in json.loads(editgauge("list", kind, "--json", plugin=plugin).stdout)}
+    mine = found[ADDED[kind]]
+    assert mine["from"] == DISTRIBUTION
+    assert mine["about"]
+    assert not mine["about"].startswith("cannot be used")
+
+
+def test_without_it_nothing_of_it_is_there(editgauge: Command) -> None:
+    assert DISTRIBUTION not in editgauge("list", "protocols", "--json").stdout
+
+
+def test_a_broken_one_is_named_and_hides_no_other(editgauge: Command, plugin: Path) -> None:
+    listed = editgauge("list", "protocols", "--json", plugin=plugin).stdout
+    found = {each["name"]: each for each in json.loads(listed)}
+    for name in ("broken-on-import", "not-there"):
+        assert found[name]["about"].startswith("cannot be used: ")
+    assert found["preservation"]["from"] == "editgauge"
+    table = editgauge("list", "protocols", plugin=plugin).stdout
+    assert " paper " in table, "the first of the list is broken and has no paper; the others have"
+
+
+def test_from_its_benchmark_to_scores(editgauge: Command, plugin: Path, tmp_path: Path) -> None:
+    edit = ["edit", "plugin-benchmark", "--method", "negative", "--out", "negatives", "--quiet"]
+    editgauge(*edit, plugin=plugin, cwd=tmp_path)
+    run = ["run", "plugin-benchmark", "--outcomes", "negative=negatives", "--protocol", "plugin-protocol"]
+    told = editgauge(*run, "--model", "image_embedder=mean-colour", plugin=plugin, cwd=tmp_path)
+    assert "likeness ↑" in told.stdout
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
+    assert manifest["models"] == {
+        "image_embedder": {"name": "mean-colour", "id": "mean-colour", "revision": "1", "licence": "for tests only"}
+    }
+    assert manifest["protocols"]["plugin-protocol"]["paper"] == "None; for tests only."
+    lines = editgauge("export", "run", "--format", "jsonl", cwd=tmp_path).stdout.splitlines()
+    scores = [json.loads(line) for line in lines]
+    assert [score["edit"] for score in scores[::2]] == ["cat-black", "no-cup", "at-sea"]
+    assert {score["status"] for score in scores} == {"scored"}
+    assert all(score["value"] < 1 for score in scores)
+    assert "is sound" in editgauge("verify", "run", cwd=tmp_path).stdout, "reading a run needs no plug-in"
