@@ -37,11 +37,11 @@ browser:
 
 test: setup browser ## run the tests (a few minutes)
 	$(BIN)/editgauge data pull photos
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: setup browser ## run every test, the slow ones too
 	$(BIN)/editgauge data pull photos
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: setup ## lint, format and types
 	$(BIN)/ruff check .

@@ -114,10 +114,11 @@ def show_difference(found: Difference) -> None:
         _print(Text(f"All {scores} scores are the same."))
         return
     table = _table("scores that differ")
-    for column in ("score", "method", "in both", "changed", "only first", "only second", "mean first", "mean second"):
+    columns = ("changed", "only first", "only second", "other reason", "mean first", "mean second")
+    for column in ("score", "method", "in both", *columns):
         table.add_column(column, justify="left" if column in {"score", "method"} else "right")
     for shift in moved:
-        counts = (shift.common, shift.changed, shift.only_first, shift.only_second)
+        counts = (shift.common, shift.changed, shift.only_first, shift.only_second, shift.other_reason)
         means = ("-" if mean is None else f"{mean:.4f}" for mean in (shift.mean_first, shift.mean_second))
         table.add_row(f"{shift.protocol}: {shift.name}", shift.method, *map(str, counts), *means)
     _print(table)

@@ -139,7 +139,8 @@ def _line(edit: Edit, absences: dict[str, str], seed: int) -> str:
 
 
 def _settings(opened: Benchmark, method: str, seed: int) -> dict[str, Any]:
-    edits = hashlib.sha256(to_lines(opened.edits)).hexdigest()
+    recipes = repr([edit.recipe for edit in opened.edits]).encode()
+    edits = hashlib.sha256(to_lines(opened.edits) + recipes).hexdigest()
     return {"method": method, "benchmark": opened.name, "edits_sha256": edits, "seed": seed, "editgauge": __version__}
 
 
