@@ -55,6 +55,7 @@ format: setup ## put the code into shape
 bench: setup ## measure speed, as ratios to the plain way in the same run
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/runner.py
+	$(BIN)/python benchmarks/report.py
 
 docs: $(VENV)/installed-docs ## generate the reference and build the site into site/
 	$(BIN)/python docs/generate.py

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
+from playwright.sync_api import sync_playwright
 
 import editgauge
 from editgauge.benchmarks import open_benchmark
@@ -26,17 +26,6 @@ OUT = Path(__file__).parent / "pictures"
 SHOWN = ("chelsea-black", "astronaut-pad", "motorcycle-blur", "rocket-right")
 METHODS = ("identity", "classical", "overdone", "careless")
 WIDTH, HEIGHT, LINE, GAP = 300, 200, 26, 8
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-]
 
 
 def editors() -> None:
@@ -76,12 +65,20 @@ def screenshots() -> None:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         sys.exit("no Chromium here: the screenshots were not made")
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = Path(temporary)
         whole = _report("sample", folder / "whole")
-        _shoot(chromium, whole.as_uri(), OUT / "report.png", 1240, 900)
         few = _report(str(_public_domain_benchmark(folder / "few-benchmark")), folder / "few")
-        _shoot(chromium, few.as_uri() + "#gallery", OUT / "gallery.png", 1240, 900)
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1240, "height": 900})
+        page.goto(whole.as_uri())
+        page.screenshot(path=OUT / "report.png", clip={"x": 0, "y": 0, "width": 1240, "height": 1330}, full_page=True)
+        page.goto(few.as_uri())
+        page.locator("#gallery").scroll_into_view_if_needed()
+        page.locator("#gallery").evaluate("section => section.scrollIntoView()")
+        page.wait_for_timeout(1000)  # thumbnails are loaded as they come into view
+        page.screenshot(path=OUT / "gallery.jpg", quality=88, type="jpeg")
+        browser.close()
 
 
 def _report(benchmark: str, folder: Path) -> Path:
@@ -112,12 +109,6 @@ def _public_domain_benchmark(folder: Path) -> Path:
     content = {"name": "public domain", "sources": sources, "edits": chosen}
     (folder / "benchmark.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(content)), sort_keys=False), "utf-8")
     return folder
-
-
-def _shoot(chromium: str, page: str, out: Path, width: int, height: int) -> None:
-    with tempfile.TemporaryDirectory() as profile:
-        command = [chromium, *FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"]
-        subprocess.run([*command, f"--screenshot={out}", page], check=True, capture_output=True)
 
 
 if __name__ == "__main__":

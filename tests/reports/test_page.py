@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,89 +16,12 @@ from editgauge.core.evidence import Box, Note, Region, to_json
 from editgauge.core.images import Pixels, pixel_hash, write_png
 from editgauge.core.run import ImageStamp, Record, Run
 from editgauge.reports.page import MARKER, report
-from editgauge.runner.execute import run as score_all
+
+if TYPE_CHECKING:
+    from tests.reports.conftest import Page
 
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&amp; \u202e"
 NASTY_METHOD = "<b onmouseover='alert(3)'>\"me"
-VOID = {"meta", "link", "img", "input", "br", "line", "circle", "path"}
-
-
-@dataclass
-class Element:
-    tag: str
-    attributes: dict[str, str | None] = field(default_factory=dict)
-    inside: list[Element | str] = field(default_factory=list)
-
-    @property
-    def elements(self) -> list[Element]:
-        return [each for each in self.inside if isinstance(each, Element)]
-
-    @property
-    def text(self) -> str:
-        return "".join(each for each in self.inside if isinstance(each, str))
-
-    def all(self, tag: str, name: str = "") -> list[Element]:
-        """Every element of that tag, and of that class if one is named, in the order of the page."""
-        mine = self.tag == tag and (not name or name in (self.attributes.get("class") or "").split())
-        return [*([self] if mine else []), *(found for each in self.elements for found in each.all(tag, name))]
-
-    def everything(self) -> list[Element]:
-        return [self, *(found for each in self.elements for found in each.everything())]
-
-    def said(self) -> str:
-        """The words, as one would read them aloud."""
-        return " ".join(" ".join(each if isinstance(each, str) else each.said() for each in self.inside).split())
-
-
-class Page(HTMLParser):
-    """A page as a tree, as far as these tests need it."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.root = Element("page")
-        self.open = [self.root]
-        self.feed(path.read_text("utf-8"))
-        assert self.open == [self.root], "an element is never closed"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.open[-1].inside.append(made := Element(tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(made)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open.pop().tag == tag
-
-    def handle_data(self, data: str) -> None:
-        self.open[-1].inside.append(data)
-
-    def section(self, name: str) -> Element:
-        return next(each for each in self.root.all("section") if each.attributes["id"] == name)
-
-    @property
-    def gallery(self) -> dict[str, Any]:
-        (data,) = [each for each in self.root.all("script") if each.attributes.get("id") == "gallery-data"]
-        read: dict[str, Any] = json.loads(data.text)
-        return read
-
-
-@pytest.fixture
-def scored(
-    tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]
-) -> tuple[Path, Path]:
-    """A run of two methods on six edits, one outcome missing and one unreadable; and where the second method lies."""
-    texts = ["<i>Make it black.</i>", NASTY, "Remove it.", "نص عربي", "As a drawing.", "Again."]
-    benchmark = make_benchmark(tmp_path / "benchmark", edits=6, instruction=texts)
-    first, second = (make_outcomes(benchmark, tmp_path / f"outcomes-{number}", number) for number in (1, 4))
-    (second / "edit-001.png").unlink()
-    (second / "edit-003.png").write_bytes(b"not an image")
-    score_all(benchmark, {"soft": first, NASTY_METHOD: second}, out=tmp_path / "run", processes=1, quiet=True)
-    return tmp_path / "run", second
-
-
-@pytest.fixture
-def page(scored: tuple[Path, Path], tmp_path: Path) -> Page:
-    return Page(report(scored[0], tmp_path / "report", quiet=True))
 
 
 def test_the_numbers_are_those_of_the_summary(scored: tuple[Path, Path], page: Page) -> None:
@@ -164,74 +85,90 @@ def test_few_source_images_are_marked(page: Page) -> None:
 def test_only_the_first_table_is_open_without_javascript(page: Page) -> None:
     tables = page.section("summary").all("details", "score")
     assert ["open" in table.attributes for table in tables] == [True, *[False] * 11]
-    choices = [each.attributes["value"] for each in page.section("summary").all("option")]
-    assert sorted(choices, key=str) == sorted((table.attributes["id"] for table in tables), key=str)
+    choices = [each.attributes["value"] for each in page.root.all("nav", "bar")[0].all("option")]
+    assert sorted(choices, key=str) == sorted((table.attributes["data-score"] for table in tables), key=str)
+    for name in ("heat_map", "methods", "edit_types"):
+        shown = [each for each in page.section(name).all("div", "of-score") if "hidden" not in each.attributes]
+        assert {each.attributes["data-score"] for each in shown} == {tables[0].attributes["data-score"]}
 
 
 def test_the_gallery_shows_every_edit_with_every_outcome(page: Page, tmp_path: Path) -> None:
     gallery = page.gallery
     assert [edit["id"] for edit in gallery["edits"]] == [f"edit-00{number}" for number in range(6)]
     assert all([each["method"] for each in edit["outcomes"]] == ["soft", NASTY_METHOD] for edit in gallery["edits"])
-    pictures = [
-        picture
+    used = [
+        number
         for edit in gallery["edits"]
         for each in edit["outcomes"]
-        for picture in (edit["source"], each["edited"], each.get("difference", {}))
+        for number in (edit["source"], each["edited"], each.get("difference", edit["source"]))
     ]
-    named = {picture[size] for picture in pictures for size in ("small", "large") if size in picture}
-    assert named == {path.name for path in (tmp_path / "report" / "pictures").iterdir()}
+    assert set(used) == set(range(len(gallery["pictures"])))
+    named = {picture[size] for picture in gallery["pictures"] for size in ("small", "large") if size in picture}
+    assert named == {path.name for path in (tmp_path / "report" / "pictures").glob("*.jpg")}
     names = [score["name"] for score in gallery["scores"]]
-    assert gallery["edits"][0]["outcomes"][0]["values"][names.index("psnr")].replace(".", "").isdigit()
+    assert 10 < gallery["edits"][0]["outcomes"][0]["values"][names.index("psnr")] < 100
 
 
 def test_a_picture_that_is_missing_or_unreadable_has_a_placeholder(page: Page) -> None:
-    missing = page.gallery["edits"][1]["outcomes"][1]
-    damaged = page.gallery["edits"][3]["outcomes"][1]
-    assert missing["edited"] == {"problem": "The method gave no image."}
-    assert "is not an image" in damaged["edited"]["problem"]
+    gallery = page.gallery
+    missing = gallery["edits"][1]["outcomes"][1]
+    damaged = gallery["edits"][3]["outcomes"][1]
+    assert gallery["pictures"][missing["edited"]] == {"problem": "The method gave no image."}
+    assert "is not an image" in gallery["pictures"][damaged["edited"]]["problem"]
     assert "difference" not in missing
-    reasons = page.gallery["unscored"]
-    assert {reasons[value][0] for value in missing["values"]} == {"missing_outcome"}
-    assert {reasons[value][0] for value in damaged["values"]} == {"unreadable_image"}
+    reasons = gallery["unscored"]
+    assert {reasons[place][0] for (place,) in missing["values"]} == {"missing_outcome"}
+    assert {reasons[place][0] for (place,) in damaged["values"]} == {"unreadable_image"}
     assert missing["status"] == damaged["status"] == "unscored"
 
 
-def test_a_picture_that_changed_or_went_since_is_told(scored: tuple[Path, Path], tmp_path: Path, photo: Pixels) -> None:
+def test_a_picture_that_changed_or_went_since_is_told(
+    scored: tuple[Path, Path], tmp_path: Path, photo: Pixels, as_page: Callable[[Path], Page]
+) -> None:
     run, second = scored
     write_png(photo, second / "edit-000.png")
     (second / "edit-002.png").unlink()
-    gallery = Page(report(run, tmp_path / "report", quiet=True)).gallery
-    assert gallery["edits"][0]["outcomes"][1]["edited"]["changed"] is True
-    assert "changed" not in gallery["edits"][0]["outcomes"][0]["edited"]
-    assert "There is no image" in gallery["edits"][2]["outcomes"][1]["edited"]["problem"]
+    gallery = as_page(report(run, tmp_path / "report", quiet=True)).gallery
+    shown = [[gallery["pictures"][each["edited"]] for each in edit["outcomes"]] for edit in gallery["edits"]]
+    assert shown[0][1]["changed"] is True
+    assert "changed" not in shown[0][0]
+    assert "There is no image" in shown[2][1]["problem"]
 
 
 def test_texts_of_the_run_are_inert(page: Page) -> None:
     assert page.gallery["edits"][1]["instruction"] == NASTY
-    assert len(page.root.all("script")) == 2
+    assert len(page.root.all("script")) == 3
     assert page.root.all("i") == []
     for element in page.root.everything():
         assert not [name for name in element.attributes if name.startswith("on") or name == "style"]
-    script = (Path(report.__code__.co_filename).parent / "templates" / "page.js").read_text("utf-8")
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
+    scripts = list((resources.files("editgauge.reports") / "templates" / "script").iterdir())
+    assert len(scripts) == 9
+    for script in scripts:
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script.read_text("utf-8")
+        )
 
 
 def test_no_request_can_leave_the_page(page: Page, tmp_path: Path) -> None:
     texts = [path for path in (tmp_path / "report").rglob("*") if path.suffix in {".html", ".json"}]
-    assert len(texts) == 2
+    assert len(texts) == 3
     for path in texts:
         content = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
         assert re.findall(r".{20}(?:https?:)?//.{20}", content) == []
     (policy,) = [each.attributes["content"] or "" for each in page.root.all("meta") if "http-equiv" in each.attributes]
     assert policy.startswith("default-src 'none'; ")
-    for each in (page.root.all("style")[0], page.root.all("script")[-1]):
+    for each in (page.root.all("style")[0], page.root.all("script")[0], page.root.all("script")[-1]):
         pinned = base64.b64encode(hashlib.sha256(each.text.encode()).digest()).decode()
         assert f"'sha256-{pinned}'" in policy
     assert "unsafe" not in policy
 
 
 def test_evidence_goes_to_the_picture_it_is_about(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, photo: Pixels
+    make_record: Callable[..., Record],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    photo: Pixels,
+    as_page: Callable[[Path], Page],
 ) -> None:
     write_png(photo, tmp_path / "cat.png")
     stamp = ImageStamp.of(tmp_path / "cat.png", pixel_hash(photo))
@@ -244,29 +181,30 @@ def test_evidence_goes_to_the_picture_it_is_about(
     )
     evidence = tuple(to_json(piece) for piece in pieces)
     record = make_record(source_image=stamp, edited_image=stamp, evidence=evidence)
-    (edit,) = Page(report(make_run(record), tmp_path / "report", quiet=True)).gallery["edits"]
-    assert edit["frame"] == [128, 128]
+    gallery = as_page(report(make_run(record), tmp_path / "report", quiet=True)).gallery
+    (edit,) = gallery["edits"]
+    assert gallery["pictures"][edit["source"]]["frame"] == [128, 128]
     assert edit["marks"] == [{"on": "source", "outline": "M20 10L20 49L59 49L59 10Z", "label": "may change"}]
     assert edit["outcomes"][0]["marks"] == [{"on": "edited", "box": [1, 2, 30, 40], "label": "cat 0.88"}]
     assert edit["outcomes"][0]["notes"] == ["A <b>sentence</b>."]
 
 
 def test_an_unfinished_run_says_so(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
 ) -> None:
     run = make_run(make_record(), finish=False, planned={"mine": {"toy": 4}}, edits=4)
-    page = Page(report(run, tmp_path / "report", quiet=True))
+    page = as_page(report(run, tmp_path / "report", quiet=True))
     assert "This run is not finished. 25 % of what was planned is done (1 of 4)" in page.root.all("header")[0].said()
 
 
 def test_a_run_without_any_score_makes_a_page(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
 ) -> None:
     run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
-    page = Page(report(run, tmp_path / "report", quiet=True))
+    page = as_page(report(run, tmp_path / "report", quiet=True))
     assert "Nothing has a score." in page.section("overview").said()
     assert "no score 1 unscored: refused 1" in page.section("summary").said()
-    empty = Page(report(make_run(name="empty", finish=False), tmp_path / "empty-report", quiet=True))
+    empty = as_page(report(make_run(name="empty", finish=False), tmp_path / "empty-report", quiet=True))
     assert "Every outcome got every score." in empty.section("unscored").said()
 
 

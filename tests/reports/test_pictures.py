@@ -4,10 +4,23 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from editgauge.core.images import Pixels, pixel_hash, read_image, write_png
 from editgauge.reports.outcomes import File
-from editgauge.reports.pictures import LARGE, SMALL, Absent, Album, Decoded, decode, difference, fitted
+from editgauge.reports.pictures import (
+    EMBEDDED,
+    KNOWN,
+    LARGE,
+    SMALL,
+    Absent,
+    Album,
+    Decoded,
+    EmbeddedAlbum,
+    decode,
+    difference,
+    fitted,
+)
 
 
 def test_nothing_changed_is_black(photo: Pixels) -> None:
@@ -41,20 +54,25 @@ def test_pictures_shrink_to_the_longest_side_and_never_grow(photo: Pixels) -> No
     assert fitted(photo, 360) is photo
 
 
+def kept(pixels: Pixels, path: Path) -> File:
+    write_png(pixels, path)
+    return File(str(path), pixel_hash(pixels))
+
+
 def test_a_large_picture_gets_two_copies_and_a_small_one_is_its_own(tmp_path: Path, photo: Pixels) -> None:
-    album = Album(tmp_path)
-    large = album.place(Decoded(np.zeros((1500, 3000, 3), dtype=np.uint8), changed=False))
-    small = album.place(Decoded(photo, changed=False))
-    assert read_image(tmp_path / large["large"]).shape == (LARGE // 2, LARGE, 3)
-    assert read_image(tmp_path / large["small"]).shape == (SMALL // 2, SMALL, 3)
-    assert (large["width"], large["height"]) == (SMALL, SMALL // 2)
+    album = Album(tmp_path / "album")
+    large = album.source(kept(np.zeros((1500, 3000, 3), dtype=np.uint8), tmp_path / "large.png"))
+    small = album.source(kept(photo, tmp_path / "small.png"))
+    assert read_image(album.folder / large["large"]).shape == (LARGE // 2, LARGE, 3)
+    assert read_image(album.folder / large["small"]).shape == (SMALL // 2, SMALL, 3)
+    assert (large["width"], large["height"], large["frame"]) == (SMALL, SMALL // 2, [3000, 1500])
     assert small["small"] == small["large"]
-    assert all(re.fullmatch(r"[0-9a-f]{20}\.jpg", path.name) for path in tmp_path.iterdir())
+    assert all(re.fullmatch(r"[0-9a-f]{20}\.jpg", path.name) for path in album.folder.iterdir())
 
 
 def test_a_copy_looks_like_the_picture(tmp_path: Path, photo: Pixels) -> None:
-    placed = Album(tmp_path).place(Decoded(photo, changed=False))
-    copy = read_image(tmp_path / placed["large"]).astype(int)
+    placed = Album(tmp_path / "album").source(kept(photo, tmp_path / "a.png"))
+    copy = read_image(tmp_path / "album" / placed["large"]).astype(int)
     assert np.abs(copy - photo).mean() < 5
 
 
@@ -77,9 +95,54 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
 
 
 def test_only_what_is_used_stays(tmp_path: Path, photo: Pixels) -> None:
-    (tmp_path / "0123.jpg").write_bytes(b"of an earlier report")
-    (tmp_path / ".writing-0123.jpg").write_bytes(b"half")
-    album = Album(tmp_path)
-    placed = album.place(Decoded(photo, changed=False))
-    album.remove_unused()
-    assert [path.name for path in tmp_path.iterdir()] == [placed["small"]]
+    folder = tmp_path / "album"
+    folder.mkdir()
+    (folder / "0123.jpg").write_bytes(b"of an earlier report")
+    (folder / ".writing-0123.jpg").write_bytes(b"half")
+    album = Album(folder)
+    placed = album.source(kept(photo, tmp_path / "a.png"))
+    album.finish()
+    assert {path.name for path in folder.iterdir()} == {placed["small"], KNOWN}
+
+
+def test_a_second_album_makes_nothing_again(tmp_path: Path, photo: Pixels, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = kept(photo, tmp_path / "a.png"), kept(photo[::-1].copy(), tmp_path / "b.png")
+    first = Album(tmp_path / "album")
+    told = first.source(files[0]), *first.edited(*files)
+    first.finish()
+    monkeypatch.setattr("editgauge.reports.pictures.read_image", lambda _: pytest.fail("decoded again"))
+    second = Album(tmp_path / "album")
+    assert (second.source(files[0]), *second.edited(*files)) == told
+    second.finish()
+    assert len(list((tmp_path / "album").glob("*.jpg"))) == 3
+
+
+def test_a_changed_image_or_a_lost_copy_is_made_again(tmp_path: Path, photo: Pixels) -> None:
+    file, other = kept(photo, tmp_path / "a.png"), photo[::-1].copy()
+    first = Album(tmp_path / "album")
+    before = first.source(file)
+    first.finish()
+    (tmp_path / "album" / before["small"]).unlink()
+    assert Album(tmp_path / "album").source(file) == before
+    assert (tmp_path / "album" / before["small"]).is_file()
+    write_png(other, tmp_path / "a.png")
+    after = Album(tmp_path / "album").source(file)
+    assert after["small"] != before["small"]
+    assert after["changed"] is True
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"a": 1}', '{"a": {"small": "x.jpg"}}'])
+def test_a_damaged_list_of_copies_only_costs_time(tmp_path: Path, photo: Pixels, content: str) -> None:
+    (tmp_path / "album").mkdir()
+    (tmp_path / "album" / KNOWN).write_text(content)
+    assert "small" in Album(tmp_path / "album").source(kept(photo, tmp_path / "a.png"))
+
+
+def test_an_embedded_picture_is_in_the_page_itself(tmp_path: Path, photo: Pixels) -> None:
+    album = EmbeddedAlbum()
+    large = np.ascontiguousarray(np.tile(photo, (4, 4, 1)))
+    placed = album.source(kept(large, tmp_path / "a.png"))
+    assert placed["small"] == placed["large"]
+    assert max(placed["width"], placed["height"]) == EMBEDDED
+    assert album.embedded[placed["small"]].startswith("data:image/jpeg;base64,/9j/")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]

@@ -10,8 +10,11 @@ import typer
 
 def report(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
-    out: Annotated[Path, typer.Option(help="The folder for the report.")],
+    out: Annotated[Path, typer.Option(help="The folder for the report; with --single-file the .html file.")],
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
+    single_file: Annotated[
+        bool, typer.Option("--single-file", help="One .html with small pictures inside, to send around.")
+    ] = False,
 ) -> None:
     """Write a report of a run that opens in any browser, straight from disk.
 
@@ -19,7 +22,7 @@ def report(
     """
     from editgauge.reports.page import report as write
 
-    page = write(run, out, quiet)
+    page = write(run, out, quiet, single_file)
     typer.echo(f"The report lies in {page}")
 
 

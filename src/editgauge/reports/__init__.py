@@ -1,1 +1,50 @@
-"""Reports: tables and pictures of a run, for people."""
+"""Reports: tables and pictures of a run, for people. A report is made of sections, and anybody may add one."""
+
+from __future__ import annotations
+
+import typing
+from typing import TYPE_CHECKING
+
+from editgauge.core.registry import Registry
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from editgauge.reports.context import Context
+
+
+class Section(typing.Protocol):
+    """A part of the report with a heading and an entry in the navigation."""
+
+    @property
+    def name(self) -> str:
+        """The anchor in the page: `#name`."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The heading."""
+        ...
+
+    @property
+    def order(self) -> float:
+        """Sections come in this order; the built-in ones have 10, 20, 30 …"""
+        ...
+
+    def render(self, context: Context) -> Markup | None:
+        """What stands under the heading; None when there is nothing to show, and the section is left out."""
+        ...
+
+
+BUILT_IN = {
+    "overview": "editgauge.reports.sections:overview",
+    "heat_map": "editgauge.reports.sections:heat_map",
+    "methods": "editgauge.reports.sections:methods",
+    "edit_types": "editgauge.reports.sections:edit_types",
+    "summary": "editgauge.reports.sections:summary",
+    "unscored": "editgauge.reports.sections:unscored",
+    "gallery": "editgauge.reports.sections:gallery",
+    "measured": "editgauge.reports.sections:measured",
+}
+
+report_sections: Registry[Section] = Registry("report_section", BUILT_IN)

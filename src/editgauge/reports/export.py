@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from editgauge.core.files import write_bytes
 from editgauge.core.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
 """Paths and times stay in the run folder: the same scores give the same bytes on every machine."""
@@ -49,11 +49,19 @@ def _rows(run: Run) -> Iterable[dict[str, Any]]:
 
 
 def _csv(run: Run) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    lines = _Lines()
+    writer = csv.DictWriter(lines, COLUMNS, lineterminator="\r\n")
     writer.writeheader()
     writer.writerows(_rows(run))
-    return text.getvalue().encode()
+    return "".join(lines).encode()
+
+
+class _Lines(list[str]):
+    """Ends lines with a line feed only. Were the writer told so, it would not put a field with a carriage return in
+    quotes (before Python 3.13), and readers take that for the end of a line."""
+
+    def write(self, line: str) -> None:
+        self.append(line.removesuffix("\r\n") + "\n")
 
 
 def _jsonl(run: Run) -> bytes:
@@ -76,20 +84,20 @@ def _parquet(run: Run) -> bytes:
 
 def _markdown(run: Run) -> bytes:
     lines = []
-    for title, header, body in _tables(run):
-        lines += [f"### {title}", "", f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
-        lines += [f"| {' | '.join(_markdown_safe(text) for text in row)} |" for row in body]
+    for title, header, body in _tables(run, _markdown_safe):
+        lines += [f"### {title}", "", _markdown_row(header), f"|{'---|' * len(header)}"]
+        lines += map(_markdown_row, body)
         lines.append("")
     return "\n".join(lines).encode()
 
 
 def _latex(run: Run) -> bytes:
     lines = ["% needs \\usepackage{booktabs}"]
-    for title, header, body in _tables(run):
-        rows = [" & ".join(_latex_safe(text) for text in row) + r" \\" for row in (header, *body)]
+    for title, header, body in _tables(run, _latex_safe):
+        rows = [" & ".join(row) + r" \\" for row in (header, *body)]
         lines += [
             r"\begin{table}",
-            r"\caption{" + _latex_safe(title) + "}",
+            r"\caption{" + title + "}",
             r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}",
             r"\toprule",
             rows[0],
@@ -103,19 +111,20 @@ def _latex(run: Run) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _tables(run: Run) -> Iterable[tuple[str, list[str], list[list[str]]]]:
-    """One table per score: a row per edit type, a column per method."""
+def _tables(run: Run, safe: Callable[[str], str]) -> Iterable[tuple[str, list[str], list[list[str]]]]:
+    """One table per score: a row per edit type, a column per method. `safe` is for names, which may hold any sign."""
     cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarise(run)}
     methods = list(run.manifest.methods)
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
             better = "higher" if spec.higher_is_better else "lower"
-            title = f"{protocol}: {spec.name} ({better} is better; mean [95 % interval] n scored + unscored)"
+            columns = f"mean [{safe('95 % interval')}] n scored + unscored"
+            title = f"{safe(protocol)}: {safe(spec.name)} ({better} is better; {columns})"
             body = [
-                [edit_type, *(_cell(cells.get((protocol, spec.name, method, edit_type))) for method in methods)]
+                [safe(edit_type), *(_cell(cells.get((protocol, spec.name, method, edit_type))) for method in methods)]
                 for edit_type in (*edit_types(run), ALL)
             ]
-            yield title, ["edit type", *methods], body
+            yield title, ["edit type", *map(safe, methods)], body
 
 
 def _cell(cell: Cell | None) -> str:
@@ -128,8 +137,13 @@ def _cell(cell: Cell | None) -> str:
     return f"{cell.mean.value:.3f}{interval} n={cell.mean.n}" + (f"+{unscored}" if unscored else "")
 
 
-def _markdown_safe(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+def _markdown_row(texts: Sequence[str]) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+def _markdown_safe(name: str) -> str:
+    """Escapes what would be taken for markup; an underscore inside a word is none."""
+    return re.sub(r"[\\|*`<>\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", name)
 
 
 def _latex_safe(text: str) -> str:

@@ -1,122 +1,159 @@
-"""The verb `report`: a run as one folder of web pages that opens from disk."""
+"""The verb `report`: a run as one folder of web pages that opens from disk, or as a single file."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+import math
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from editgauge.analysis.intervals import LEVEL, RESAMPLES
-from editgauge.analysis.summary import ALL, FEW_SOURCES, edit_types, summarise
-from editgauge.core.errors import BadInput
+from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.files import write_bytes, write_json
+from editgauge.core.progress import say
 from editgauge.core.run import Run
-from editgauge.reports import words
-from editgauge.reports.gallery import Gallery
-from editgauge.reports.outcomes import ScoredOutcome, collect, missing_scores
-from editgauge.reports.pictures import Album
-from editgauge.reports.tables import SHADES, headlines, overview, score_tables
+from editgauge.reports import report_sections, words
+from editgauge.reports.context import Context
+from editgauge.reports.gallery import MOST_EMBEDDED, Gallery, worst_edits
+from editgauge.reports.pictures import Album, EmbeddedAlbum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MARKER = "editgauge-report.json"
 """Tells a folder of ours, which may be refreshed, from anybody else's, which may not be touched."""
+GENERATOR = Markup('<meta name="generator" content="EditGauge report">')
+"""The same for a single file."""
+OURS = "editgauge"
 PAGE = "index.html"
 PICTURES = "pictures"
+STYLES = ("base", "tables", "plots", "gallery", "dialog", "media")
+SCRIPTS = ("elements", "address", "scores", "pictures", "cards", "filters", "dialog", "start")
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many outcomes have all scores, some, or none, and how many records are still to come."""
+class Part(NamedTuple):
+    """A section that has something to show."""
 
-    scored: int
-    partly: int
-    unscored: int
-    records: int
-    planned: int
-
-    @property
-    def outcomes(self) -> int:
-        """All outcomes of the run so far."""
-        return self.scored + self.partly + self.unscored
-
-    @classmethod
-    def of(cls, outcomes: Sequence[ScoredOutcome], planned: int) -> Counts:
-        """Counts them."""
-        found = [outcome.status for outcome in outcomes]
-        each = (found.count("scored"), found.count("partly scored"), found.count("unscored"))
-        return cls(*each, sum(len(outcome.protocols) for outcome in outcomes), planned)
+    order: float
+    name: str
+    title: str
+    content: Markup
 
 
-def report(run: str | Path, out: str | Path, quiet: bool = False) -> Path:
+def report(run: str | Path, out: str | Path, quiet: bool = False, single_file: bool = False) -> Path:
     """Writes a run as a folder of web pages that opens from disk, and gives the path of its first page.
 
-    Given again for the same folder it refreshes it. Nothing in the page asks anything of the network.
+    Given again for the same folder it refreshes it; pictures that did not change are not made again. Nothing in the
+    page asks anything of the network.
 
     Args:
         run: the run folder, finished or not.
-        out: the folder to write; new, empty, or an earlier report.
-        quiet: no progress.
+        out: the folder to write; new, empty, or an earlier report. With `single_file` the .html file.
+        quiet: no progress, no remarks.
+        single_file: one .html file with small pictures inside, to be sent around. It holds the pictures of at most
+            1,500 outcomes, those of the worst edits; all numbers are there in any case.
     """
-    opened, folder = Run.open(Path(run)), Path(out)
-    _claim(folder)
-    content = _content(opened, album := Album(folder / PICTURES), quiet)
-    write_bytes(folder / PAGE, _render(content).encode("utf-8", "replace"))  # last: what it shows is there by now
-    album.remove_unused()
+    opened = Run.open(Path(run))
+    return _single_file(opened, Path(out), quiet) if single_file else _folder(opened, Path(out), quiet)
+
+
+def _folder(run: Run, folder: Path, quiet: bool) -> Path:
+    _claim_folder(folder)
+    context, album = Context(run), Album(folder / PICTURES)
+    page = _page(context, Gallery(context, album), quiet, "img-src 'self' file: data:")
+    write_bytes(folder / PAGE, page)  # last: what it shows is there by now
+    album.finish()
     return folder / PAGE
 
 
-def _claim(folder: Path) -> None:
+def _single_file(run: Run, file: Path, quiet: bool) -> Path:
+    _claim_file(file)
+    context = Context(run)
+    note, chosen = "This single file holds small pictures only.", None
+    if len(context.outcomes) > MOST_EMBEDDED:
+        chosen = frozenset(worst_edits(context, MOST_EMBEDDED))
+        by = f"the worst by {context.headlines[0][1]}" if context.headlines else "the first"
+        note += f" It has those of {len(chosen):,} of {len(context.by_edit):,} edits, {by}; the rest has numbers only."
+        say(f"{note} A report folder shows all: leave --single-file away.", quiet=quiet)
+    context = Context(run, note)
+    write_bytes(file, _page(context, Gallery(context, EmbeddedAlbum(), with_pictures=chosen), quiet, "img-src data:"))
+    return file
+
+
+def _claim_folder(folder: Path) -> None:
     """Refuses a folder that holds something else."""
     if folder.exists() and not folder.is_dir():
-        raise BadInput(f"'{folder}' is a file; give a folder for the report.")
+        raise BadInput(f"'{folder}' is a file; give a folder for the report, or --single-file.")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise BadInput(f"'{folder}' is not empty and not a report; choose a new folder, it would be overwritten.")
     write_json(folder / MARKER, {"made_by": "editgauge report", "schema": 1})
 
 
-def _content(run: Run, album: Album, quiet: bool) -> dict[str, Any]:
-    """Everything the template shows."""
-    methods, types, cells = list(run.manifest.methods), edit_types(run), summarise(run)
-    tables, by_edit = score_tables(cells, methods, types), collect(run)
-    outcomes = [outcome for group in by_edit.values() for outcome in group]
-    return {
-        "manifest": run.manifest,
-        "methods": methods,
-        "edit_types": types,
-        "counts": Counts.of(outcomes, run.planned),
-        "overview": overview(cells, methods),
-        "of_method": {
-            method: Counts.of([outcome for outcome in outcomes if outcome.method == method], 0) for method in methods
-        },
-        "tables": tables,
-        "missing": missing_scores(outcomes),
-        "gallery": Gallery(run, by_edit, tables).data(album, headlines(cells), quiet),
-    }
+def _claim_file(file: Path) -> None:
+    """Refuses a file that is something else."""
+    if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
+        raise BadInput(f"--single-file writes one .html file, and '{file}' is not one; try '{file / 'report.html'}'.")
+    if file.exists():
+        with file.open("rb") as opened:
+            ours = GENERATOR.encode() in opened.read(2_000)
+        if not ours:
+            raise BadInput(f"'{file}' is not a report; choose a new file, it would be overwritten.")
 
 
-def _render(content: dict[str, Any]) -> str:
-    """The page. Every text of the run is escaped by the template engine; style and script are ours, and pinned."""
-    environment = Environment(
-        loader=PackageLoader(__package__ or ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes:
+    style, early, script = _joined("style", STYLES, "css"), _asset("script/early.js"), _joined("script", SCRIPTS, "js")
+    policy = (
+        f"default-src 'none'; {images}; style-src {_pinned(style)}; "
+        f"script-src {_pinned(early)} {_pinned(script)}; base-uri 'none'; form-action 'none'"
     )
-    environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
-    style, script = _asset("style.css"), _asset("page.js")
-    constants = {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "RESAMPLES": RESAMPLES, "SHADES": SHADES}
-    return environment.get_template("index.html.j2").render(
-        **content, **constants, counted=words.counted, policy=_policy(style, script), style=style, script=script
+    page = context.render(
+        "index.html.j2",
+        parts=_parts(context),
+        damage=gallery.marks.problem,
+        data=gallery.data(quiet),
+        policy=policy,
+        generator=GENERATOR,
+        style=style,
+        early=early,
+        script=script,
     )
+    return page.encode("utf-8", "replace")
+
+
+def _parts(context: Context) -> list[Part]:
+    """All sections that have something to show. One of a plug-in that fails says so in its place."""
+    found: dict[str, Part] = {}
+    for name in sorted(report_sections, key=lambda name: report_sections.origin(name) != OURS):
+        try:
+            part = _part(name, context)
+            if part and part.name in found:
+                raise ValueError(f"there is a section '{part.name}' already")
+        except Exception as error:
+            if report_sections.origin(name) == OURS:
+                raise
+            part = Part(math.inf, f"failed-{name}", words.spaced(name), _failure(name, error))
+        if part:
+            found[part.name] = part
+    return sorted(found.values(), key=lambda part: part.order)
+
+
+def _part(name: str, context: Context) -> Part | None:
+    section = report_sections.get(name)
+    content = section.render(context)
+    return None if content is None else Part(section.order, section.name, section.title, Markup.escape(content))
+
+
+def _failure(name: str, error: Exception) -> Markup:
+    told = error if isinstance(error, EditGaugeError) else f"{type(error).__name__}: {error}"
+    form = Markup('<p class="warning">This section, from {}, could not be made. {}</p>')
+    return form.format(report_sections.origin(name), told)
+
+
+def _joined(folder: str, names: Sequence[str], ending: str) -> Markup:
+    return Markup("\n").join(_asset(f"{folder}/{name}.{ending}") for name in names)
 
 
 def _asset(name: str) -> Markup:
@@ -124,10 +161,6 @@ def _asset(name: str) -> Markup:
     return Markup(text)  # noqa: S704 - a file of this package
 
 
-def _policy(style: str, script: str) -> str:
-    """Only this very style and script, and pictures of this folder; no request can leave the page."""
-    pinned = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    return (
-        f"default-src 'none'; img-src 'self' file: data:; style-src 'sha256-{pinned[0]}'; "
-        f"script-src 'sha256-{pinned[1]}'; base-uri 'none'; form-action 'none'"
-    )
+def _pinned(text: str) -> str:
+    """Only this very text may run; no request can leave the page."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -62,6 +62,11 @@ class ScoreTable:
     rows: dict[str, list[Shown | None]]
     """Edit type to a cell for every method; the first row is over all edits."""
 
+    @property
+    def key(self) -> str:
+        """The name by which the page and its address know the score."""
+        return f"{self.protocol}/{self.spec.name}"
+
 
 def overview(cells: Iterable[Cell], methods: Sequence[str]) -> list[ScoreTable]:
     """The headline scores over all edits, each on a scale of its own."""

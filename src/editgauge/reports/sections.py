@@ -1,0 +1,80 @@
+"""The sections every report has, in the same form as those that others add."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from editgauge.reports.heat_map import STEPS
+from editgauge.reports.heat_map import heat_map as map_of
+from editgauge.reports.outcomes import missing_scores
+from editgauge.reports.profiles import of_edit_type, of_method
+from editgauge.reports.sentences import sentences
+from editgauge.reports.tables import SHADES
+from editgauge.reports.tables import overview as overview_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from markupsafe import Markup
+
+    from editgauge.reports.context import Context
+
+Content = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSection:
+    """A section drawn by one of the report's own templates from what `content` gives; nothing for None."""
+
+    name: str
+    title: str
+    order: float
+    content: Callable[[Context], Content | None]
+
+    def render(self, context: Context) -> Markup | None:
+        """What stands under the heading."""
+        content = self.content(context)
+        return None if content is None else context.render(f"{self.name}.html.j2", **content)
+
+
+def _overview(context: Context) -> Content:
+    counts = {method: context.counts_of(method) for method in context.methods}
+    told = sentences(context)
+    return {"sentences": told, "overview": overview_tables(context.cells, context.methods), "of_method": counts}
+
+
+def _heat_map(context: Context) -> Content | None:
+    maps = [map_of(table, context.methods) for table in context.tables]
+    return {"maps": maps, "columns": list(context.tables[0].rows), "STEPS": STEPS} if maps else None
+
+
+def _methods(context: Context) -> Content | None:
+    if not context.tables:
+        return None
+    plots = {m: [of_method(table, context.methods, m) for table in context.tables] for m in context.methods}
+    return {"plots": plots, "of_method": {method: context.counts_of(method) for method in context.methods}}
+
+
+def _edit_types(context: Context) -> Content | None:
+    if not context.tables or not context.edit_types:
+        return None
+    kinds = context.edit_types
+    edits = {kind: sum(edit.get("type") == kind for edit in context.run.edits.values()) for kind in kinds}
+    plots = {kind: [of_edit_type(table, context.methods, kind) for table in context.tables] for kind in kinds}
+    return {"plots": plots, "edits": edits}
+
+
+def _gallery(context: Context) -> Content:
+    reasons = [missing.reason for missing in missing_scores(context.outcomes)]
+    return {"edit_types": context.edit_types, "reasons": reasons, "note": context.gallery_note}
+
+
+overview = TemplateSection("overview", "Overview", 10, _overview)
+heat_map = TemplateSection("heat_map", "Heat map", 20, _heat_map)
+methods = TemplateSection("methods", "Methods", 30, _methods)
+edit_types = TemplateSection("edit_types", "Edit types", 40, _edit_types)
+summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHADES})
+unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"missing": missing_scores(context.outcomes)})
+gallery = TemplateSection("gallery", "Gallery", 70, _gallery)
+measured = TemplateSection("measured", "How it was measured", 80, lambda _: {})

@@ -1,0 +1,70 @@
+/* The address holds the view: `#anchor?method=…&sort=…`, so that a link shows the same. */
+
+const IN_THE_ADDRESS = ["text", "method", "type", "status", "reason", "sort", "by"];
+
+function readAddress() {
+  const [anchor, query] = location.hash.slice(1).split("?");
+  return { anchor: decoded(anchor), query: query === undefined ? null : new URLSearchParams(query) };
+}
+
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
+
+function writeAddress(anchor) {
+  const query = new URLSearchParams();
+  for (const name of IN_THE_ADDRESS) {
+    const value = filters.elements[name]?.value;
+    if (value && !(name === "by" && !filters.elements.sort.value)) query.set(name, value);
+  }
+  for (const name of ["slider", "evidence"]) {
+    const box = filters.elements[name];
+    if (box.checked !== box.defaultChecked) query.set(name, box.checked ? "on" : "off");
+  }
+  if (view.page > 0) query.set("page", view.page + 1);
+  const score = chosenScore();
+  if (score) query.set("score", score);
+  const told = query.toString();
+  const hash = (anchor ? encodeURIComponent(anchor) : "") + (told ? `?${told}` : "");
+  if (location.hash.slice(1) !== hash) history.replaceState(null, "", `#${hash}`);
+}
+
+function takeOver(query) {
+  filters.reset();
+  for (const name of IN_THE_ADDRESS) {
+    const field = filters.elements[name];
+    if (field && query.has(name)) field.value = query.get(name);
+    if (field && field.value === "" && field.options) field.selectedIndex = 0;
+  }
+  for (const name of ["slider", "evidence"]) {
+    if (query.has(name)) filters.elements[name].checked = query.get(name) === "on";
+  }
+  if (query.has("score")) chooseScore(query.get("score"));
+  if (!query.has("by")) filters.elements.by.value = chosenScore();
+  view.page = Math.max(0, (Number.parseInt(query.get("page"), 10) || 1) - 1);
+}
+
+/* Goes to what the address names; without a query the filters stay, unless they hide the edit that is asked for. */
+function followAddress() {
+  const { anchor, query } = readAddress();
+  if (query) takeOver(query);
+  filter(view.page);
+  if (anchor.startsWith("edit-")) showEdit(anchor.slice("edit-".length));
+  document.querySelector(".target")?.classList.remove("target");
+  const target = anchor && document.getElementById(anchor);
+  if (target) {
+    target.classList.add("target");
+    target.scrollIntoView();
+  }
+  writeAddress(anchor);
+}
+
+function showEdit(id) {
+  const known = gallery.edits.some((edit) => edit.id === id);
+  if (!known) return;
+  if (!view.found.some(([edit]) => edit.id === id)) {
+    filters.reset();
+    filter();
+  }
+  drawPage(Math.floor(view.found.findIndex(([edit]) => edit.id === id) / EDITS_ON_A_PAGE));
+}

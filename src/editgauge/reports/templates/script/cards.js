@@ -1,0 +1,108 @@
+/* One card for every edit: the source, then a column for every outcome. */
+
+function labels(parent, marks, notes, damaged = []) {
+  for (const problem of damaged) add(parent, "p", { class: "warning" }, problem);
+  const said = [...marks.filter((mark) => mark.label).map((mark) => [mark.box ? "box" : "outline", mark.label]),
+    ...notes.map((note) => ["note", note])];
+  if (said.length === 0) return;
+  const list = add(parent, "ul", { class: "labels" });
+  for (const [kind, text] of said) {
+    const item = add(list, "li");
+    if (kind !== "note") add(item, "span", { class: `sample ${kind}` });
+    add(item, "bdi", {}, text);
+  }
+}
+
+function scoreLine(list, score, value) {
+  const line = add(list, "div");
+  add(line, "dt", {}, score.name);
+  const why = whyOf(value);
+  if (why) add(line, "dd", { class: "missing", title: why[1] }, why[0]);
+  else add(line, "dd", {}, isScore(value) ? written(value, score.decimals) : "not yet");
+}
+
+function scores(parent, values, all = false) {
+  const pairs = gallery.scores.map((score, index) => [score, values[index]]);
+  const few = pairs.filter(([score]) => all || score.headline || score.key === sortKey());
+  const rest = pairs.filter((pair) => !few.includes(pair));
+  const list = add(parent, "dl", { class: "values" });
+  for (const [score, value] of few) scoreLine(list, score, value);
+  if (rest.length === 0) return;
+  const details = add(parent, "details", { class: "rest" });
+  add(details, "summary", {}, `${rest.length} more scores`);
+  const more = add(details, "dl", { class: "values" });
+  for (const [score, value] of rest) scoreLine(more, score, value);
+}
+
+function verdict(parent, outcome, all = false) {
+  if (outcome.status !== "unscored") {
+    scores(parent, outcome.values, all);
+    return;
+  }
+  const [reason, detail] = whyOf(outcome.values.find(Array.isArray));
+  const told = add(parent, "p", { class: "why" });
+  add(told, "b", {}, reason);
+  if (detail && detail !== pictureOf(outcome.edited).problem) add(told, "bdi", {}, ` ${detail}`);
+}
+
+function facts(parent, edit) {
+  if (edit.facts.length === 0) return;
+  const list = add(parent, "dl", { class: "told" });
+  for (const [name, value] of edit.facts) {
+    const fact = add(list, "div");
+    add(fact, "dt", {}, name);
+    add(fact, "dd", { dir: "auto" }, value);
+  }
+}
+
+/* A picture that opens larger. `role` is source, edited or difference. */
+function opener(parent, edit, outcome, role, marks) {
+  const shown = pictureOf(role === "source" ? edit.source : outcome[role]);
+  const name = { source: "source", edited: `edited by ${outcome?.method}`, difference: `difference of ${outcome?.method}` }[role];
+  const figure = add(parent, "figure");
+  if (shown.problem !== undefined) {
+    absent(figure, name, shown.problem);
+    return;
+  }
+  const source = pictureOf(edit.source);
+  const slides = role === "edited" && filters.elements.slider.checked && source.frame;
+  const stage = slides ? add(figure, "div", { class: "stage sliding" })
+    : button(figure, "", { class: `stage ${role}`, "aria-label": `${name}, larger` }, () => openLarger(edit, outcome, role, stage));
+  image(stage, shown, "small", slides ? name : "");
+  if (role === "edited") under(stage, source, "small");
+  overlay(source.frame, marks, stage);
+  if (slides) slider(stage, `the picture ${name}`);
+  else if (role === "edited") holdToFlip(stage, stage);
+  if (shown.changed) add(figure, "p", { class: "warning" }, "Picture changed since it was scored.");
+}
+
+function drawOutcome(parent, edit, outcome) {
+  const column = add(parent, "div", { class: "outcome" });
+  const marks = outcome.marks ?? [];
+  const title = add(column, "h4");
+  add(title, "bdi", {}, outcome.method);
+  if (outcome.seed) add(title, "span", { class: "n" }, ` seed ${outcome.seed}`);
+  if (outcome.status !== "scored") add(title, "span", { class: "status" }, outcome.status);
+  opener(column, edit, outcome, "edited", marks);
+  if (outcome.difference !== undefined) opener(column, edit, outcome, "difference", [...edit.marks, ...marks]);
+  verdict(column, outcome);
+  labels(column, marks, outcome.notes ?? [], outcome.damaged);
+}
+
+function drawEdit([edit, outcomes]) {
+  const card = add(place, "article", { class: "card", id: `edit-${edit.id}` });
+  const head = add(card, "header");
+  add(head, "h3", { dir: "auto" }, edit.instruction || edit.id);
+  const line = add(head, "p", { class: "n" });
+  if (edit.type) add(line, "a", { class: "type", href: `#type-${encodeURIComponent(edit.type)}` }, spaced(edit.type));
+  const link = add(line, "a", { class: "anchor", href: `#edit-${encodeURIComponent(edit.id)}` });
+  add(link, "bdi", {}, edit.id);
+  const row = add(card, "div", { class: "outcomes" });
+  row.style.setProperty("--columns", Math.min(outcomes.length + 1, MOST_COLUMNS));
+  const source = add(row, "div", { class: "outcome source" });
+  add(source, "h4", {}, "source");
+  opener(source, edit, null, "source", edit.marks);
+  facts(source, edit);
+  labels(source, edit.marks, []);
+  for (const outcome of outcomes) drawOutcome(row, edit, outcome);
+}

@@ -1,0 +1,119 @@
+/* A picture larger, inside the page: switch between its forms, go to its neighbours, Esc closes. */
+
+const larger = document.getElementById("larger");
+const FORMS = ["edited", "source", "difference", "slider"];
+const current = { edit: null, outcome: null, form: "edited", opener: null };
+
+function neighbours() {
+  const start = view.page * EDITS_ON_A_PAGE;
+  return view.found.slice(start, start + EDITS_ON_A_PAGE)
+    .flatMap(([edit, outcomes]) => outcomes.map((outcome) => [edit, outcome]));
+}
+
+function openLarger(edit, outcome, form, opener) {
+  const first = outcome ?? view.found.find(([each]) => each === edit)[1][0] ?? null;
+  Object.assign(current, { edit, outcome: first, form, opener });
+  drawLarger();
+  if (!larger.open) larger.showModal();
+  (larger.querySelector(".stage") ?? larger).focus();
+}
+
+/* The focus stays on the arrow one has pressed, else goes to the picture: keys must work on. */
+function redraw() {
+  const pressed = document.activeElement?.getAttribute("aria-label");
+  drawLarger();
+  const same = [...larger.querySelectorAll("footer > button:enabled")].find((each) => each.getAttribute("aria-label") === pressed);
+  (same ?? larger.querySelector(".stage:not(.sliding), .slide") ?? larger).focus();
+}
+
+function step(by) {
+  const all = neighbours();
+  const at = all.findIndex(([, outcome]) => outcome === current.outcome);
+  const next = all[at + by];
+  if (!next) return;
+  [current.edit, current.outcome] = next;
+  redraw();
+}
+
+function possibleForms() {
+  const { edit, outcome } = current;
+  const both = outcome?.difference !== undefined;
+  return FORMS.filter((form) => (form === "source" ? pictureOf(edit.source).frame : form === "edited" ? outcome : both));
+}
+
+function drawLarger() {
+  const { edit, outcome } = current;
+  larger.replaceChildren();
+  const head = add(larger, "header");
+  const title = add(head, "div", { class: "title" });
+  add(title, "h2", { dir: "auto" }, edit.instruction || edit.id);
+  const line = add(title, "p", { class: "n" });
+  add(line, "bdi", {}, edit.id);
+  if (outcome) add(line, "b", {}, outcome.method);
+  if (outcome?.seed) add(line, "span", {}, `seed ${outcome.seed}`);
+  button(head, "×", { class: "close", "aria-label": "Close" }, () => larger.close());
+  const body = add(larger, "div", { class: "body" });
+  drawStage(add(body, "div", { class: "show" }));
+  const side = add(body, "div", { class: "side" });
+  if (outcome) verdict(side, outcome, true);
+  facts(side, edit);
+  labels(side, [...edit.marks, ...(outcome?.marks ?? [])], outcome?.notes ?? [], outcome?.damaged);
+  drawControls();
+}
+
+function drawStage(parent) {
+  const { edit, outcome } = current;
+  const forms = possibleForms();
+  const form = forms.includes(current.form) ? current.form : forms[0] ?? "edited";
+  const source = pictureOf(edit.source);
+  const shown = form === "source" ? source : pictureOf(form === "difference" ? outcome.difference : outcome?.edited) ?? source;
+  const name = form === "source" ? "source" : form === "difference" ? "difference" : `edited by ${outcome?.method}`;
+  if (shown.problem !== undefined) {
+    absent(parent, name, shown.problem);
+    return;
+  }
+  const stage = add(parent, "div", { class: "stage", tabindex: form === "slider" ? -1 : 0, role: "group", "aria-label": name });
+  const [width, height] = (source.frame ?? shown.frame);
+  stage.style.setProperty("--ratio", width / height);
+  stage.style.setProperty("--natural", `${width}px`);
+  image(stage, shown, "large", name, { loading: "eager", width, height });
+  if (form === "edited" || form === "slider") under(stage, source, "large");
+  const marks = outcome?.marks ?? [];
+  if (filters.elements.evidence.checked) overlay(source.frame, { source: edit.marks, difference: [...edit.marks, ...marks] }[form] ?? marks, stage);
+  if (form === "slider") {
+    stage.classList.add("sliding");
+    slider(stage, "the edited picture");
+  } else if (form === "edited") {
+    holdToFlip(stage, stage);
+  }
+}
+
+function drawControls() {
+  const controls = add(larger, "footer");
+  const all = neighbours();
+  const at = all.findIndex(([, outcome]) => outcome === current.outcome);
+  button(controls, "←", { "aria-label": "Previous outcome" }, () => step(-1)).disabled = at <= 0;
+  const forms = add(controls, "div", { class: "forms", role: "group", "aria-label": "What to show" });
+  const possible = possibleForms();
+  const shown = possible.includes(current.form) ? current.form : possible[0];
+  for (const form of possible) {
+    button(forms, form, { "aria-pressed": form === shown }, () => {
+      current.form = form;
+      drawLarger();
+      (larger.querySelector(".slide") ?? larger.querySelector(`.forms [aria-pressed=true]`)).focus();
+    });
+  }
+  button(controls, "→", { "aria-label": "Next outcome" }, () => step(1)).disabled = at < 0 || at >= all.length - 1;
+}
+
+function startDialog() {
+  larger.addEventListener("keydown", (event) => {
+    if (event.target.matches(".slide") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "ArrowLeft") step(-1);
+    else if (event.key === "ArrowRight") step(1);
+    else return;
+    event.preventDefault();
+  });
+  larger.addEventListener("click", (event) => { if (event.target === larger) larger.close(); });
+  larger.addEventListener("close", () => current.opener?.isConnected && current.opener.focus());
+}

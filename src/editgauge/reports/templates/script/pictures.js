@@ -1,0 +1,98 @@
+/* A picture with its evidence; the source in its place while one holds; a slider between the two. */
+
+const HOLD_MILLISECONDS = 180;
+const addressOf = (name) => (gallery.embedded ? gallery.embedded[name] : `pictures/${name}`);
+const pictureOf = (number) => (number === undefined ? undefined : gallery.pictures[number]);
+let hovered = null;
+
+function overlay(frame, marks, parent) {
+  if (!frame || marks.length === 0) return;
+  const [width, height] = frame;
+  const svg = draw(parent, "svg", {
+    class: "evidence", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true",
+  });
+  for (const layer of ["halo", "stroke"]) {
+    for (const mark of marks) {
+      if (mark.box) {
+        const [x, y, w, h] = mark.box;
+        draw(svg, "rect", { class: `box ${layer}`, x, y, width: w, height: h });
+      } else if (mark.outline) {
+        draw(svg, "path", { class: `outline ${layer}`, d: mark.outline });
+      }
+    }
+  }
+}
+
+function image(parent, shown, size, name, attributes = {}) {
+  return add(parent, "img", {
+    src: addressOf(shown[size]), width: shown.width, height: shown.height, loading: "lazy", decoding: "async", alt: name,
+    ...attributes,
+  });
+}
+
+function absent(parent, name, problem) {
+  add(parent, "div", { class: "absent", role: "img", "aria-label": `${name}: ${problem}` }, problem);
+}
+
+/* The source over the edited picture: wholly while one holds, or as far as the slider says. */
+function under(stage, source, size) {
+  if (!source || source.problem !== undefined) return;
+  image(stage, source, size, "", { class: "before", "aria-hidden": "true" });
+  stage.classList.add("pair");
+}
+
+function flip(stage, on) {
+  stage.classList.toggle("flipped", on);
+}
+
+function holdToFlip(handle, stage) {
+  let timer = 0;
+  let held = false;
+  const end = () => {
+    clearTimeout(timer);
+    flip(stage, false);
+  };
+  handle.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    held = false;
+    timer = setTimeout(() => {
+      held = true;
+      flip(stage, true);
+    }, HOLD_MILLISECONDS);
+  });
+  for (const name of ["pointerup", "pointerleave", "pointercancel"]) handle.addEventListener(name, end);
+  handle.addEventListener("contextmenu", (event) => { if (held) event.preventDefault(); });
+  handle.addEventListener("dragstart", (event) => event.preventDefault());
+  const swallow = (event) => {
+    if (held) event.stopImmediatePropagation();
+    held = false;
+  };
+  handle.addEventListener("click", swallow, { capture: true }); /* before the picture opens larger */
+}
+
+function slider(stage, name) {
+  const range = add(stage, "input", { type: "range", min: 0, max: 100, value: 50, class: "slide", "aria-label": `how much of the source covers ${name}, in percent` });
+  add(stage, "span", { class: "divide", "aria-hidden": "true" });
+  const follow = () => stage.style.setProperty("--covered", `${range.value}%`);
+  range.addEventListener("input", follow);
+  follow();
+  return range;
+}
+
+function startFlipKey() {
+  const stageInHand = () => {
+    const open = document.querySelector("dialog[open] .stage");
+    return open ?? document.activeElement?.closest(".stage") ?? hovered;
+  };
+  const writing = () => document.activeElement?.matches("input[type=search], select");
+  document.addEventListener("pointerover", (event) => { hovered = event.target.closest?.(".stage") ?? null; });
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "f" || event.ctrlKey || event.metaKey || event.altKey || writing()) return;
+    const stage = stageInHand();
+    if (stage) flip(stage, true);
+  });
+  document.addEventListener("keyup", (event) => {
+    if (event.key.toLowerCase() !== "f") return;
+    for (const stage of document.querySelectorAll(".flipped")) flip(stage, false);
+  });
+}

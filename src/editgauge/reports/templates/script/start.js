@@ -1,0 +1,11 @@
+startTheme();
+startScores();
+startFilters();
+startFlipKey();
+startDialog();
+window.addEventListener("hashchange", followAddress);
+window.addEventListener("beforeprint", () => {
+  for (const image of document.images) image.loading = "eager";
+});
+filters.elements.by.value = chosenScore();
+followAddress();

@@ -1,0 +1,141 @@
+"""The page opens from disk, asks nothing of the network, and is fit for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from editgauge.reports.page import report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+OpenPage = Callable[..., "Page"]
+SIZES = {"laptop": (1366, 900), "phone": (390, 844)}
+
+
+def violations(page: Page) -> list[str]:
+    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
+    page.evaluate(axe)
+    found: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
+    return [f"{each['id']}: {node['html'][:120]}" for each in found for node in each["nodes"][:3]]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_page: OpenPage, small_report: Path, scheme: str, size: str) -> None:
+    page = open_page(small_report, size=SIZES[size], color_scheme=scheme)
+    assert page.title() == "synthetic: EditGauge report"
+    assert violations(page) == []
+
+
+def test_axe_finds_nothing_in_the_slider_and_the_larger_picture(open_page: OpenPage, small_report: Path) -> None:
+    page = open_page(small_report, "#gallery?slider=on&text=number+1")
+    assert page.locator(".slide").count() > 10
+    assert violations(page) == []
+    page.locator(".stage.difference").first.click()
+    assert page.locator("#larger").is_visible()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_wider_than_the_window(open_page: OpenPage, small_report: Path, size: str) -> None:
+    page = open_page(small_report, size=SIZES[size])
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_every_picture_on_the_page_loads(open_page: OpenPage, small_report: Path) -> None:
+    page = open_page(small_report, "#gallery")
+    page.evaluate("for (const image of document.images) image.loading = 'eager'")
+    page.wait_for_function("[...document.images].every((image) => image.complete)")
+    assert page.evaluate("[...document.images].filter((image) => image.naturalWidth === 0).length") == 0
+    assert page.locator("#edits img").count() > 20
+
+
+def test_the_theme_can_be_switched_and_is_kept(open_page: OpenPage, small_report: Path) -> None:
+    page = open_page(small_report, color_scheme="light")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    switch = page.get_by_role("button", name="Colours")
+    switch.click()
+    switch.click()
+    assert switch.get_attribute("aria-label") == "Colours: dark"
+    assert page.evaluate(background) == "rgb(20, 24, 28)"
+    page.reload()
+    assert page.evaluate(background) == "rgb(20, 24, 28)"
+    switch.click()
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+
+
+def test_one_score_at_a_time_and_the_address_keeps_it(open_page: OpenPage, small_report: Path) -> None:
+    page = open_page(small_report)
+    maps = page.locator("#heat_map .of-score:visible")
+    assert maps.count() == 1
+    assert "kept" in maps.inner_text()
+    page.get_by_label("Score", exact=True).select_option("toy/damage")
+    assert maps.count() == 1
+    for section in ("heat_map", "methods", "edit_types", "summary"):
+        assert "damage" in page.locator(f"#{section} .of-score:visible").first.inner_text()
+    again = open_page(small_report, f"#{page.url.partition('#')[2]}")
+    assert "damage" in again.locator("#heat_map .of-score:visible").inner_text()
+
+
+def test_paper_shows_tables_and_pictures_but_no_controls(open_page: OpenPage, small_report: Path) -> None:
+    page = open_page(small_report, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert not page.locator(".bar").is_visible()
+    assert not page.locator(".filters").is_visible()
+    assert page.locator(".heat:visible").count() == 1
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_without_javascript_there_are_tables_and_plots(open_page: OpenPage, small_report: Path) -> None:
+    page = open_page(small_report, java_script_enabled=False)
+    assert page.locator("#overview tbody tr").count() == 2
+    assert page.locator(".heat:visible").count() == 1
+    assert page.locator("#methods .profile:visible").count() == 2
+    assert page.locator("details.score").count() == 2
+    assert page.locator("#summary table:visible").count() == 1
+    page.locator("#summary summary").nth(1).click()
+    assert page.locator("#summary table:visible").count() == 2
+    assert page.get_by_text("The gallery needs JavaScript").is_visible()
+    assert not page.locator(".filters").is_visible()
+
+
+def test_a_single_file_opens_alone(open_page: OpenPage, small_run: Path, tmp_path: Path) -> None:
+    file = report(small_run, tmp_path / "alone.html", quiet=True, single_file=True)
+    requests: list[str] = []
+    page = open_page(file)
+    page.on("request", lambda request: requests.append(request.url))
+    assert page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)") == []
+    assert page.locator("#edits article").count() == 20
+    page.evaluate("for (const image of document.images) image.loading = 'eager'")
+    page.wait_for_function("[...document.images].every((image) => image.complete && image.naturalWidth > 0)")
+    page.locator(".stage.edited").first.click()
+    assert page.locator("#larger img").first.is_visible()
+    assert all(address.startswith("data:") for address in requests)
+    for name in ("src", "href"):
+        named = page.evaluate(f"[...document.querySelectorAll('[{name}]')].map((each) => each.getAttribute('{name}'))")
+        assert [address for address in named if not address.startswith(("#", "data:"))] == []
+
+
+def test_five_thousand_edits_are_one_page_of_cards(open_page: OpenPage, large_run: Path, tmp_path: Path) -> None:
+    page = open_page(report(large_run, tmp_path / "report", quiet=True), "#gallery")
+    cards = page.locator("#edits article")
+    assert cards.count() == 20
+    status = page.get_by_role("status").first
+    assert status.inner_text() == "Edits 1 to 20 of 5,000"
+    page.get_by_label("Search").fill("number 4321 ")
+    assert status.inner_text() == "Edits 1 to 1 of 1 found (5,000 in all)"
+    assert cards.get_by_role("heading", level=3).inner_text() == "Make number 4321 shine"
+    page.get_by_label("Search").fill("zebra")
+    assert status.inner_text() == "Edits 1 to 20 of 121 found (5,000 in all)"
+    page.get_by_role("button", name="Clear").click()
+    page.goto(f"{page.url.partition('#')[0]}#edit-e4999")
+    page.locator("#edit-e4999").wait_for()
+    assert status.inner_text() == "Edits 4981 to 5000 of 5,000"
+    assert cards.count() == 20

@@ -1,0 +1,199 @@
+"""What leaves a run for other programs: the same rows in every format, and nothing that upsets the reader."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.run import Record, Run
+from editgauge.reports.export import COLUMNS, FORMATS, export
+
+Make = Callable[..., Record]
+MakeRun = Callable[..., Path]
+
+
+@pytest.fixture
+def run(make_run: MakeRun, make_record: Make) -> Path:
+    return make_run(
+        make_record("a", {"gain": 0.1 + 0.2, "loss": "refused"}, detail='said "no",\nin 猫 ☃'),
+        make_record("b", {"gain": 1.0, "loss": 0.25}, place=1, source="dog.png", edit_type="size", seed=2**40),
+        make_record("a", {"gain": "missing_outcome", "loss": "missing_outcome"}, method="theirs"),
+    )
+
+
+def from_csv(content: bytes) -> list[dict[str, Any]]:
+    """Typed as in the other formats; CSV has no other sign for nothing than the empty field."""
+    rows: list[dict[str, Any]] = list(csv.DictReader(io.StringIO(content.decode(), newline=""), strict=True))
+    for row in rows:
+        row["seed"] = int(row["seed"])
+        row["value"] = float(row["value"]) if row["value"] else None
+        row["reason"] = row["reason"] or None
+    return rows
+
+
+def from_jsonl(content: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in content.decode().split("\n") if line]
+
+
+def from_parquet(content: bytes) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(content)).to_pylist()
+    return rows
+
+
+def test_all_formats_hold_the_same_rows(run: Path) -> None:
+    rows = from_jsonl(export(run, "jsonl"))
+
+    assert from_csv(export(run, "csv")) == rows
+    assert from_parquet(export(run, "parquet")) == rows
+    assert [(row["method"], row["edit"], row["name"], row["value"]) for row in rows] == [
+        ("mine", "a", "gain", 0.1 + 0.2),
+        ("mine", "a", "loss", None),
+        ("mine", "b", "gain", 1.0),
+        ("mine", "b", "loss", 0.25),
+        ("theirs", "a", "gain", None),
+        ("theirs", "a", "loss", None),
+    ]
+    assert all(list(row) == list(COLUMNS) for row in rows)
+
+
+def test_an_unscored_row_has_no_value_but_a_reason_and_a_detail(run: Path) -> None:
+    rows = from_jsonl(export(run, "jsonl"))
+    scored, unscored = rows[0], rows[1]
+
+    assert (scored["status"], scored["reason"], scored["detail"]) == ("scored", None, "")
+    assert (unscored["status"], unscored["reason"], unscored["value"]) == ("unscored", "refused", None)
+    assert unscored["detail"] == 'said "no",\nin 猫 ☃'
+    line = export(run, "csv").decode().split("\n")[2]
+    assert line.startswith("a,color,cat.png,mine,0,toy,loss,,unscored,refused,")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(detail=st.text(st.characters(exclude_categories=["Cs"])) | st.text(st.sampled_from(',"\n\r\t;\\\0\u2028=')))
+def test_any_detail_comes_back_from_every_format(detail: str, make_run: MakeRun, make_record: Make) -> None:
+    with TemporaryDirectory() as folder:
+        run = make_run(make_record("a", {"gain": "crashed"}, detail=detail), name=folder)
+
+        for read, name in ((from_csv, "csv"), (from_jsonl, "jsonl"), (from_parquet, "parquet")):
+            (row,) = read(export(run, name))
+            assert row["detail"] == detail, name
+
+
+def test_parquet_has_plain_columns(run: Path) -> None:
+    """Dictionary columns are a trap for some readers."""
+    schema = pq.read_schema(pa.BufferReader(export(run, "parquet")))
+
+    assert {name: str(schema.field(name).type) for name in schema.names} == {
+        **dict.fromkeys(COLUMNS, "string"),
+        "seed": "int64",
+        "value": "double",
+    }
+
+
+def test_the_same_scores_give_the_same_bytes(make_run: MakeRun, make_record: Make) -> None:
+    """Whatever the order in which they were written, and wherever the images lie."""
+    from editgauge.core.run import ImageStamp
+
+    records = [make_record(name, place=place) for place, name in enumerate("abc")]
+    elsewhere = [
+        make_record(name, place=place, source_image=ImageStamp("/elsewhere", 1, 2)) for place, name in enumerate("abc")
+    ]
+    here, there = make_run(*records, name="1"), make_run(*reversed(elsewhere), name="2")
+
+    for name in FORMATS:
+        assert export(here, name) == export(there, name), name
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_run_without_scores_can_be_exported(name: str, make_run: MakeRun) -> None:
+    assert export(make_run(finish=False), name) is not None
+
+
+def test_an_empty_csv_still_has_its_header(make_run: MakeRun) -> None:
+    assert export(make_run(finish=False), "csv").decode() == ",".join(COLUMNS) + "\n"
+
+
+# --- tables ------------------------------------------------------------------------------------------------------
+
+
+def test_markdown_has_a_table_per_score(run: Path) -> None:
+    lines = export(run, "markdown").decode().split("\n")
+
+    assert lines[:7] == [
+        "### toy: gain (higher is better; mean [95 % interval] n scored + unscored)",
+        "",
+        "| edit type | mine | theirs |",
+        "|---|---|---|",
+        "| size | 1.000 n=1 | - |",
+        "| color | 0.300 n=1 | unscored 1 |",
+        "| all | 0.650 [0.300, 1.000] n=2 | unscored 1 |",
+    ]
+    assert "| all | 0.250 n=1+1 | unscored 1 |" in lines
+
+
+@pytest.mark.parametrize(
+    ("method", "escaped"),
+    [
+        ("a|b", r"a\|b"),
+        ("*bold*", r"\*bold\*"),
+        ("_slanted_", r"\_slanted\_"),
+        ("snake_case", "snake_case"),
+        ("<b>", r"\<b\>"),
+        ("[link](x)", r"\[link\](x)"),
+        ("`code`", r"\`code\`"),
+        ("imagic[eta=0.8]", r"imagic\[eta=0.8\]"),
+    ],
+)
+def test_markdown_shows_a_method_s_name_as_it_is(
+    method: str, escaped: str, make_run: MakeRun, make_record: Make
+) -> None:
+    text = export(make_run(make_record(method=method)), "markdown").decode()
+
+    assert f"\n| edit type | {escaped} |\n" in text
+
+
+def test_latex_has_a_table_per_score(run: Path) -> None:
+    text = export(run, "latex").decode()
+
+    assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\end{tabular}") == 2
+    assert r"color & 0.300 n=1 & unscored 1 \\" in text
+    assert r"\caption{toy: gain (higher is better; mean [95 \% interval] n scored + unscored)}" in text
+
+
+def test_latex_shows_names_as_they_are(make_run: MakeRun, make_record: Make) -> None:
+    record = make_record(method="50%_&$#{}~^猫", protocol="100%")
+    toy = Run.open(make_run(make_record())).manifest.protocols["toy"]
+    text = export(make_run(record, name="odd", protocols={"100%": toy}), "latex").decode()
+
+    assert r"edit type & 50\%\_\&\$\#\{\}\textasciitilde{}\textasciicircum{}猫 \\" in text
+    assert r"\caption{100\%: gain (higher" in text
+
+
+# --- files and mistakes ------------------------------------------------------------------------------------------
+
+
+def test_what_is_returned_is_what_is_written(run: Path, tmp_path: Path) -> None:
+    content = export(run, "csv", tmp_path / "deep" / "scores.csv")
+
+    assert (tmp_path / "deep" / "scores.csv").read_bytes() == content
+
+
+def test_an_unknown_format(run: Path) -> None:
+    with pytest.raises(UnknownName, match=r"no format called 'cvs'\. Did you mean 'csv'\?"):
+        export(run, "cvs")
+
+
+def test_a_folder_is_no_place_for_a_file(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"is a folder; give a file such as '.*scores\.csv'"):
+        export(run, "csv", tmp_path)

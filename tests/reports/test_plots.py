@@ -1,0 +1,114 @@
+"""The heat map and the small multiples."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+
+from editgauge.analysis.intervals import Mean
+from editgauge.analysis.summary import ALL, Cell
+from editgauge.core.types import ScoreSpec
+from editgauge.reports.heat_map import STEPS, heat_map
+from editgauge.reports.profiles import of_edit_type, of_method
+from editgauge.reports.tables import score_tables
+
+if TYPE_CHECKING:
+    from editgauge.reports.tables import ScoreTable
+
+METHODS = ["one", "two", "three"]
+
+
+def table(*, higher: bool = True) -> ScoreTable:
+    """`one` 0.2, `two` 0.9 everywhere; `three` has no score at `size` and no outcomes at `color`."""
+    values = {"one": 0.2, "two": 0.9, "three": 0.5}
+    cells = [
+        Cell(
+            "toy",
+            ScoreSpec("gain", higher, (0.0, 1.0)),
+            method,
+            kind,
+            None
+            if (method, kind) == ("three", "size")
+            else Mean(value, value - 0.1, value + 0.1, 20, 5 if kind == "size" else 20),
+            {"refused": 1} if method == "three" else {},
+        )
+        for method, value in values.items()
+        for kind in (ALL, "size", "color")
+        if (method, kind) != ("three", "color")
+    ]
+    (made,) = score_tables(cells, METHODS, ["size", "color"])
+    return made
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_darker_is_better_in_either_direction(higher: bool) -> None:
+    heat = heat_map(table(higher=higher), METHODS)
+    best, worst = ("two", "one") if higher else ("one", "two")
+    assert {cell.step for cell in heat.rows[best]} == {STEPS - 1}
+    assert {cell.step for cell in heat.rows[worst]} == {0}
+    assert (heat.worst, heat.best) == (("0.200", "0.900") if higher else ("0.900", "0.200"))
+
+
+def test_what_has_no_score_is_a_gap_and_says_why() -> None:
+    _, size, color = heat_map(table(), METHODS).rows["three"]
+    assert (size.step, size.told) == (None, "size: no score; 1 unscored: refused 1")
+    assert (color.step, color.told) == (None, "color: no outcomes")
+    assert heat_map(table(), METHODS).has_gaps
+
+
+def test_a_field_tells_its_interval_and_few_source_images() -> None:
+    every, size, _ = heat_map(table(), METHODS).rows["one"]
+    assert every.told == "all edits: 0.200, 95 % interval 0.100 to 0.300, 20 scored"
+    assert (every.few, size.few) == (False, True)
+
+
+def test_equal_means_are_neither_dark_nor_light() -> None:
+    cells = [Cell("toy", ScoreSpec("gain", True, (0.0, 1.0)), m, ALL, Mean(0.5, 0.4, 0.6, 9, 9), {}) for m in "ab"]
+    (made,) = score_tables(cells, ["a", "b"], [])
+    assert {cell.step for row in heat_map(made, ["a", "b"]).rows.values() for cell in row} == {STEPS // 2}
+
+
+def drawn(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def named(svg: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    return [each for each in svg if name in (each.get("class") or "").split()]
+
+
+def test_a_profile_has_a_line_for_every_edit_type_and_the_others_in_gray() -> None:
+    svg = drawn(of_method(table(), METHODS, "one"))
+    assert [each.text for each in named(svg, "label")] == ["all edits", "size", "color"]
+    assert [len(re.findall("h0", each.get("d") or "")) for each in named(svg, "others")] == [2, 1, 1]
+    assert [("unsure" in (dot.get("class") or "")) for dot in named(svg, "dot")] == [False, True, False]
+    assert svg.get("aria-label") == "gain of one by edit type: all edits 0.200, size 0.200, color 0.200"
+
+
+def test_an_edit_type_has_a_line_for_every_method() -> None:
+    svg = drawn(of_edit_type(table(), METHODS, "size"))
+    assert [each.text for each in named(svg, "label")] == METHODS
+    assert [each.text for each in named(svg, "number")] == ["0.200", "0.900", "none"]
+    assert len(named(svg, "dot")) == 2
+
+
+def test_all_plots_of_a_score_share_one_axis() -> None:
+    ends = {
+        tuple(each.text for each in named(drawn(plot), "end-label"))
+        for plot in (*(of_method(table(), METHODS, m) for m in METHODS), of_edit_type(table(), METHODS, "color"))
+    }
+    assert len(ends) == 1
+
+
+def test_a_long_or_nasty_name_stays_in_its_place() -> None:
+    name = "<script>alert('a very long name')</script>"
+    cells = [
+        Cell("toy", ScoreSpec("gain", True, (0.0, 1.0)), name, kind, Mean(0.5, 0.4, 0.6, 9, 9), {})
+        for kind in (ALL, "size")
+    ]
+    (made,) = score_tables(cells, [name], ["size"])
+    (label,) = named(drawn(of_edit_type(made, [name], "size")), "label")
+    assert (label.text or "").startswith("<script>alert(")
+    assert (label.text or "").endswith("…")

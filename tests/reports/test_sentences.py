@@ -1,0 +1,147 @@
+"""The overview says only what the intervals support."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from editgauge.core.run import Record, Run
+from editgauge.reports.context import Context
+from editgauge.reports.sentences import sentences
+
+Told = Callable[..., list[str]]
+
+
+@pytest.fixture
+def told(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Told:
+    """The sentences for methods with these values on each of `sources` source images; markup taken out."""
+
+    def tell(
+        values: Mapping[str, float | str],
+        sources: int = 60,
+        score: str = "gain",
+        spread: float = 0.001,
+        name: str = "run",
+    ) -> list[str]:
+        other = {"gain": "loss", "loss": "gain"}[score]
+        records = [
+            make_record(
+                f"e{n}",
+                {score: value if isinstance(value, str) else value + spread * (n % 2), other: 0.5},
+                method=method,
+                source=f"{n}.png",
+                edit_type=("color", "style")[n % 2],
+            )
+            for method, value in values.items()
+            for n in range(sources)
+        ]
+        return [str(sentence.striptags()) for sentence in sentences(Context(Run.open(make_run(*records, name=name))))]
+
+    return tell
+
+
+def without_numbers(sentence: str) -> str:
+    return re.sub(r" [\d.]+ \[[\d.]+, [\d.]+\]", " #", sentence)
+
+
+def test_the_best_of_two(told: Told) -> None:
+    first = told({"a": 0.9, "b": 0.4})[0]
+    assert first.startswith("a 0.900 [0.900, 0.901] does better than b 0.400 [0.400, 0.401] on gain (higher is better)")
+
+
+def test_lower_can_be_better(told: Told) -> None:
+    assert told({"a": 0.9, "b": 0.4}, score="loss")[1].startswith("b 0.4")
+
+
+def test_the_best_and_the_worst_of_many(told: Told) -> None:
+    first = told({"low": 0.1, "high": 0.9, "mid": 0.5, "mid2": 0.5})[0]
+    assert without_numbers(first) == "high # does best on gain (higher is better); low # does worst."
+
+
+def test_level_at_the_top(told: Told) -> None:
+    first = told({"a": 0.9, "b": 0.9, "c": 0.2})[0]
+    assert without_numbers(first) == "a # and b # are level at the top on gain (higher is better); c # does worst."
+
+
+def test_what_overlaps_is_not_ranked(told: Told) -> None:
+    first = told({"a": 0.5, "b": 0.45, "c": 0.4}, spread=0.5)[0]
+    assert first.startswith("On gain (higher is better) no method can be told from another: ")
+    assert "best" not in first
+    assert "worst" not in first
+
+
+def test_a_difference_too_small_to_print_is_none(told: Told) -> None:
+    assert "no method can be told from another" in told({"a": 0.9, "b": 0.90004}, spread=0.0)[0]
+
+
+def test_few_source_images_allow_no_claim(told: Told) -> None:
+    first = told({"a": 0.9, "b": 0.1}, sources=9)[0]
+    assert first == (
+        "On gain (higher is better) nothing is claimed: there are only 9 source images, "
+        "and intervals need 10 to be relied on."
+    )
+    assert "does better" not in " ".join(told({"a": 0.9, "b": 0.1}, sources=1, name="one"))
+
+
+def test_a_small_sample_is_said(told: Told) -> None:
+    assert "These means rest on 30 source images, a small sample" in " ".join(told({"a": 0.9, "b": 0.1}, sources=30))
+    assert "small sample" not in " ".join(told({"a": 0.9, "b": 0.1}, sources=60, name="large"))
+
+
+def test_one_method_alone(told: Told) -> None:
+    assert without_numbers(told({"a": 0.9})[0]) == "gain (higher is better) has a #."
+
+
+def test_edit_types_with_a_clear_winner(told: Told) -> None:
+    (line,) = [line for line in told({"a": 0.9, "b": 0.4}) if line.startswith("By edit type")]
+    assert line == "By edit type, on gain: a is clearly best at color and style."
+    (line,) = [line for line in told({"a": 0.9, "b": 0.9}, name="level") if line.startswith("By edit type")]
+    assert line == "By edit type, on gain: 2 edit types without a clear winner."
+    (line,) = [line for line in told({"a": 0.9, "b": 0.4}, 12, name="few") if line.startswith("By edit type")]
+    assert line == "By edit type, on gain: no edit type has 10 source images to judge by."
+
+
+def test_what_failed_is_counted_with_its_reason_and_method(
+    make_record: Callable[..., Record], make_run: Callable[..., Path]
+) -> None:
+    failed = {"gain": "missing_outcome", "loss": "missing_outcome"}
+    records = [
+        make_record("a", failed, method="one"),
+        make_record("b", failed, method="one"),
+        make_record("c", {"gain": 0.5, "loss": "not_applicable"}, method="two"),
+    ]
+    told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*records))))]
+    assert "2 of 3 outcomes failed altogether (missing_outcome): all by one." in told
+    assert told[-1].startswith("1 outcome lacks some of its scores, mostly as not_applicable: the score needs")
+
+
+def test_methods_scored_on_different_edits_are_compared_with_care(
+    make_record: Callable[..., Record], make_run: Callable[..., Path]
+) -> None:
+    records = [
+        make_record(f"e{n}", {"gain": 0.5 if method == "one" or n else "refused", "loss": 0.5}, method=method)
+        for method in ("one", "two")
+        for n in range(12)
+    ]
+    told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*records))))]
+    assert (
+        "The methods were not scored on the same number of edits on gain (one 12 and two 11): compare with care."
+        in told
+    )
+
+
+def test_nothing_scored_nothing_claimed(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+    run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
+    told = [str(each.striptags()) for each in sentences(Context(Run.open(run)))]
+    assert told == ["1 of 1 outcome failed altogether (refused): all by mine."]
+
+
+def test_names_are_escaped(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+    nasty = "<script>alert(1)</script>"
+    records = [make_record(f"e{n}", {"gain": 0.5, "loss": 0.5}, method=nasty, source=f"{n}.png") for n in range(12)]
+    text = " ".join(sentences(Context(Run.open(make_run(*records)))))
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text

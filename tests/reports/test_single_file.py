@@ -1,0 +1,149 @@
+"""The form of one file, damaged evidence, and what a report says about both."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from editgauge.core.errors import BadInput
+from editgauge.core.images import Pixels, pixel_hash, write_png
+from editgauge.core.run import ImageStamp, Record, Run
+from editgauge.reports import gallery
+from editgauge.reports.context import Context
+from editgauge.reports.gallery import worst_edits
+from editgauge.reports.page import report
+
+if TYPE_CHECKING:
+    from tests.reports.conftest import Page
+
+
+def test_one_file_holds_everything(
+    scored: tuple[Path, Path], tmp_path: Path, as_page: Callable[[Path], Page], page: Page
+) -> None:
+    out = tmp_path / "out" / "report.html"
+    assert report(scored[0], out, quiet=True, single_file=True) == out
+    assert [path.name for path in out.parent.iterdir()] == ["report.html"]
+    single = as_page(out)
+    data = single.gallery
+    assert len(data["edits"]) == len(page.gallery["edits"])
+    shown = {picture["small"] for picture in data["pictures"] if "small" in picture}
+    assert shown == set(data["embedded"])
+    assert all(address.startswith("data:image/jpeg;base64,") for address in data["embedded"].values())
+    assert "small pictures only" in single.section("gallery").said()
+    text = out.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+    assert re.findall(r".{20}https?://.{20}", text) == []
+    assert "img-src data:;" in text
+
+
+def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
+    scored: tuple[Path, Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("editgauge.reports.page.MOST_EMBEDDED", 5)
+    single = as_page(report(scored[0], tmp_path / "report.html", single_file=True))
+    data = single.gallery
+    with_pictures = {e["id"] for e in data["edits"] if "small" in data["pictures"][e["source"]]}
+    assert with_pictures == set(worst_edits(Context(Run.open(scored[0])), 5))
+    assert len(with_pictures) == 2
+    assert {"problem": gallery.NOT_EMBEDDED} in data["pictures"]
+    told = "It has those of 2 of 6 edits, the worst by ssim_outside; the rest has numbers only."
+    assert told in single.section("gallery").said()
+    assert told in capsys.readouterr().err
+
+
+def test_the_worst_edits_count_by_their_worst_outcome(
+    make_record: Callable[..., Record], make_run: Callable[..., Path]
+) -> None:
+    values = {"a": (0.9, 0.8), "b": (0.95, 0.1), "c": (0.4, 0.5)}
+    records = [
+        make_record(edit, {"gain": value, "loss": "refused"}, method=method)
+        for edit, pair in values.items()
+        for method, value in zip(("one", "two"), pair, strict=True)
+    ]
+    context = Context(Run.open(make_run(*records)))
+    assert worst_edits(context, 4) == ["b", "c"]
+    assert worst_edits(context, 1) == []
+    assert worst_edits(context, 100) == ["b", "c", "a"]
+
+
+def test_other_peoples_files_are_left_alone(scored: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "thesis.html").write_text("precious")
+    with pytest.raises(BadInput, match="is not a report"):
+        report(scored[0], tmp_path / "thesis.html", quiet=True, single_file=True)
+    assert (tmp_path / "thesis.html").read_text() == "precious"
+    with pytest.raises(BadInput, match=r"one \.html file"):
+        report(scored[0], tmp_path / "folder", quiet=True, single_file=True)
+
+
+def test_one_file_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) -> None:
+    first = report(scored[0], tmp_path / "report.html", quiet=True, single_file=True).read_bytes()
+    assert report(scored[0], tmp_path / "report.html", quiet=True, single_file=True).read_bytes() == first
+
+
+def test_the_command_line_writes_one_file_too(
+    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, editgauge: Callable[..., Any]
+) -> None:
+    out = tmp_path / "report.html"
+    ended = editgauge("report", make_run(make_record()), "--out", out, "--single-file", "--quiet")
+    assert ended.stdout.endswith("report.html\n")
+    assert out.is_file()
+    ended = editgauge("report", make_run(make_record()), "--out", tmp_path / "folder", "--single-file", code=2)
+    assert "one .html file" in " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"mask": "AAAA", "on": "source", "label": ""},
+        {"mask": "?", "on": "source"},
+        {"box": [1, 2], "on": "edited"},
+        {},
+        [],
+    ],
+)
+def test_a_damaged_piece_of_evidence_is_told_in_its_place(
+    damaged: object,
+    make_record: Callable[..., Record],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    photo: Pixels,
+    as_page: Callable[[Path], Page],
+) -> None:
+    write_png(photo, tmp_path / "cat.png")
+    stamp = ImageStamp.of(tmp_path / "cat.png", pixel_hash(photo))
+    record = make_record(source_image=stamp, edited_image=stamp, evidence=(damaged, {"note": "fine"}))
+    (edit,) = as_page(report(make_run(record), tmp_path / "report", quiet=True)).gallery["edits"]
+    (outcome,) = edit["outcomes"]
+    (told,) = outcome["damaged"]
+    assert told.startswith("A piece of evidence for gain is damaged and cannot be shown (")
+    assert outcome["notes"] == ["fine"]
+
+
+def test_unreadable_evidence_leaves_the_rest_of_the_page(
+    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
+) -> None:
+    run = make_run(make_record(evidence=({"note": "fine"},)))
+    for path in (run / "evidence").iterdir():
+        path.write_bytes(b"broken")
+    page = as_page(report(run, tmp_path / "report", quiet=True))
+    assert "No evidence can be shown." in page.root.all("header", "top")[0].said()
+    assert len(page.gallery["edits"]) == 1
+
+
+def test_all_evidence_is_that_of_every_record(
+    make_record: Callable[..., Record], make_run: Callable[..., Path]
+) -> None:
+    pieces = [{"note": "first"}, {"note": "second"}]
+    records = [make_record(edit, evidence=(piece,)) for edit, piece in zip("ab", pieces, strict=True)]
+    run = Run.open(make_run(*records))
+    found = [(key.edit, name, json.loads(text)) for key, name, text in run.all_evidence()]
+    assert found == [(e, name, piece) for e, piece in zip("ab", pieces, strict=True) for name in ("gain", "loss")]
+    assert {key for key, _, _ in run.all_evidence()} == {record.key for record in records}
