@@ -20,10 +20,11 @@ from editgauge.protocols import protocols
 from editgauge.runner.local import READY, Setup
 from editgauge.runner.scoring import Task, score_task
 
+PARENT_IS_GONE = (EOFError, OSError, pickle.UnpicklingError)
+"""What reading from the pipe raises then: at its end, when it is closed, or in the middle of a message."""
 
-async def _serve(tasks_in: BinaryIO, answers_out: BinaryIO) -> None:
-    # Safe to unpickle: both ends of the pipe are this program, started by the same user.
-    setup: Setup = pickle.load(tasks_in)  # noqa: S301
+
+async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> None:
     chosen, see = {name: protocols.get(name) for name in setup.protocols}, Service(setup.models)
     loop, waiting = asyncio.get_running_loop(), asyncio.Queue[tuple[int, Task] | None]()
     in_hand: set[int] = set()
@@ -33,7 +34,7 @@ async def _serve(tasks_in: BinaryIO, answers_out: BinaryIO) -> None:
         while True:
             try:
                 message = pickle.load(tasks_in)  # noqa: S301
-            except (EOFError, OSError):
+            except PARENT_IS_GONE:
                 message = None
             if message is None and in_hand:
                 os._exit(1)  # the parent is gone: nobody waits for what is being scored
@@ -68,7 +69,11 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     try:
-        asyncio.run(_serve(tasks, answers))
+        setup: Setup = pickle.load(tasks)  # noqa: S301 - both ends of the pipe are this program
+    except PARENT_IS_GONE:
+        os._exit(1)
+    try:
+        asyncio.run(_serve(setup, tasks, answers))
     except* BrokenPipeError:
         os._exit(1)
 
