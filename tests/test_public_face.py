@@ -24,7 +24,21 @@ MODULES_OF_THE_FACE = 50
 """More than an empty interpreter has; measured: 30."""
 MODULES_OF_THE_HELP = 400
 """The same for `editgauge --help`; measured: 295, most of them rich and markdown, which draw it."""
-VERBS = ("compare", "demo", "diff", "edit", "export", "list", "report", "run", "score", "verify")
+VERBS = (
+    "agree",
+    "compare",
+    "demo",
+    "diff",
+    "edit",
+    "estimate",
+    "export",
+    "list",
+    "power",
+    "report",
+    "run",
+    "score",
+    "verify",
+)
 ONLY_ON_THE_COMMAND_LINE = {"json", "dry_run"}
 
 

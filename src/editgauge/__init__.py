@@ -20,13 +20,16 @@ __version__ = "0.1.0"
 
 _FACE = {
     # verbs
+    "agree": "editgauge.analysis.agree:agree",
     "compare": "editgauge.analysis.compare:compare",
     "data": "editgauge.benchmarks.data",
     "demo": "editgauge.cli.demo:demo",
     "diff": "editgauge.analysis.diff:diff",
     "edit": "editgauge.runner.make:edit",
+    "estimate": "editgauge.analysis.estimate:estimate",
     "export": "editgauge.reports.export:export",
     "list": "editgauge.runner.catalogue:list_names",
+    "power": "editgauge.analysis.power:power",
     "report": "editgauge.reports.page:report",
     "run": "editgauge.runner.execute:run",
     "score": "editgauge.runner.one:score",
@@ -70,13 +73,16 @@ __all__ = [
     "ScoreSpec",
     "UnknownName",
     "Unscored",
+    "agree",
     "compare",
     "data",
     "demo",
     "diff",
     "edit",
+    "estimate",
     "export",
     "list",
+    "power",
     "read_image",
     "report",
     "run",
@@ -85,8 +91,11 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from editgauge.analysis.agree import agree
     from editgauge.analysis.compare import compare
     from editgauge.analysis.diff import diff
+    from editgauge.analysis.estimate import estimate
+    from editgauge.analysis.power import power
     from editgauge.benchmarks import data
     from editgauge.cli.demo import demo
     from editgauge.core.errors import (

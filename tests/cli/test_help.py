@@ -12,7 +12,21 @@ import pytest
 import editgauge as face
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
-VERBS = ("compare", "demo", "diff", "edit", "export", "list", "report", "run", "score", "verify")
+VERBS = (
+    "agree",
+    "compare",
+    "demo",
+    "diff",
+    "edit",
+    "estimate",
+    "export",
+    "list",
+    "power",
+    "report",
+    "run",
+    "score",
+    "verify",
+)
 FIELDS = {
     "benchmarks": {"name", "from", "about"},
     "methods": {"name", "from", "about"},

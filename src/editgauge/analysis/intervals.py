@@ -42,7 +42,7 @@ def clustered_mean(values: Numbers, clusters: Labels, *, resamples: int = RESAMP
     mean = float(values.mean())
     if sums.size < 2:
         return Mean(mean, None, None, values.size, sums.size)
-    draws = np.concatenate([(drawn @ sums) / (drawn @ counts) for drawn in _draws(sums.size, resamples, seed)])
+    draws = np.concatenate([(drawn @ sums) / (drawn @ counts) for drawn in cluster_draws(sums.size, resamples, seed)])
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Mean(mean, float(low), float(high), values.size, sums.size)
 
@@ -85,7 +85,7 @@ def _by_cluster(values: Numbers, clusters: Labels) -> tuple[Numbers, Numbers]:
     return np.bincount(index, weights=values).astype(np.float64), np.bincount(index).astype(np.float64)
 
 
-def _draws(clusters: int, resamples: int, seed: int) -> Iterable[NDArray[np.int64]]:
+def cluster_draws(clusters: int, resamples: int, seed: int) -> Iterable[NDArray[np.int64]]:
     """How often each cluster is drawn in each resample, in portions."""
     if clusters * resamples <= NUMBERS_AT_ONCE:
         return (_one_portion(clusters, resamples, seed),)

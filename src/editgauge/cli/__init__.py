@@ -9,7 +9,22 @@ from typing import Annotated
 import typer
 
 from editgauge import __version__
-from editgauge.cli import compare, data, demo, diff, edit, export, list, report, run, score, verify
+from editgauge.cli import (
+    agree,
+    compare,
+    data,
+    demo,
+    diff,
+    edit,
+    estimate,
+    export,
+    list,
+    power,
+    report,
+    run,
+    score,
+    verify,
+)
 from editgauge.cli.options import FLAG, defaults, take_file
 from editgauge.core.errors import EditGaugeError
 
@@ -27,7 +42,7 @@ app = typer.Typer(
         'One picture: `editgauge score before.png after.png "make the cat black" --edit-type color`.'
     ),
 )
-for module in (demo, list, score, edit, run, report, compare, export, verify, diff):
+for module in (demo, list, score, edit, run, report, compare, agree, export, verify, diff, estimate, power):
     module.add_to(app)
 app.add_typer(data.app, name="data")
 

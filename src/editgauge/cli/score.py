@@ -14,7 +14,7 @@ def score(
     before: Annotated[Path, typer.Argument(help="The source image.")],
     after: Annotated[Path, typer.Argument(help="The edited image.")],
     instruction: Annotated[str, typer.Argument(help="What was asked for, in words.")],
-    edit_type: Annotated[str, typer.Option(help="One of `editgauge list edit-types`.")],
+    edit_type: Annotated[str, typer.Option(help="One of `editgauge list edit-types`.")] = "unspecified",
     subject: Annotated[str | None, typer.Option(help="The object the edit is about.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="What it was before.")] = None,
     to: Annotated[str | None, typer.Option(help="What it should be afterwards.")] = None,

@@ -101,7 +101,7 @@ def _rgb(image: Image.Image) -> Pixels:
     if image.mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in image.info:
         rgba = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
-    return np.ascontiguousarray(np.asarray(image.convert("RGB"), dtype=np.uint8))
+    return np.array(image.convert("RGB"), dtype=np.uint8)
 
 
 def write_png(pixels: Pixels, path: Path) -> None:

@@ -40,7 +40,7 @@ def score(
     before: str | Path,
     after: str | Path,
     instruction: str,
-    edit_type: str,
+    edit_type: str = "unspecified",
     subject: str | None = None,
     from_: str | None = None,
     to: str | None = None,
@@ -56,7 +56,7 @@ def score(
         before: the source image.
         after: the edited image.
         instruction: what was asked for, in words.
-        edit_type: one of `editgauge list edit-types`.
+        edit_type: one of `editgauge list edit-types`; protocols with a rule per type need it.
         subject: the object the edit is about.
         from_: what it was before.
         to: what it should be afterwards.

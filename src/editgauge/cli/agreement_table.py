@@ -1,0 +1,136 @@
+"""The tables of `editgauge agree`, at most a hundred columns wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from editgauge.analysis.agree import LEVELS
+from editgauge.cli.tables import _named, _print, _table
+
+if TYPE_CHECKING:
+    from editgauge.analysis.agree import Agreement
+    from editgauge.analysis.chosen import BestTwo, ChosenScore, ChosenScores
+    from editgauge.analysis.intervals import Mean
+    from editgauge.analysis.matching import Matched
+    from editgauge.analysis.rated import RatedScore
+    from editgauge.analysis.resampling import Estimate
+    from editgauge.core.types import ScoreSpec
+
+
+def show_agreement(found: Agreement) -> None:
+    """Ratings level by level, then choices, then what was left out."""
+    for question in dict.fromkeys(score.question for score in found.rated):
+        _show_ratings(question, [score for score in found.rated if score.question == question])
+    if found.rated:
+        _explain_levels(found.rated)
+    if found.chosen:
+        _show_choices(found.chosen)
+    _print(Text("Positive is agreement: a score where lower is better (↓) is negated first."))
+    _print(Text("Intervals draw whole source images. Outcomes without a score are counted, never imputed."))
+    for words, matched in (("Ratings", found.ratings), ("Choices", found.choices)):
+        if matched:
+            _print(Text(f"{words}: {'; '.join(_counts(matched))}."))
+
+
+def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
+    asked = f" to '{question}'" if question else ""
+    table = _table(f"Spearman's correlation with ratings{asked}, and its 95 % interval")
+    table.add_column("score", overflow="fold")
+    for level in LEVELS:
+        table.add_column(_spaced(level), justify="right", no_wrap=True)
+    for score in scores:
+        cells = (_cell(score.levels[level].spearman) for level in LEVELS)
+        table.add_row(_title(score.protocol, score.spec, score.unscored, "outcomes"), *cells)
+    _print(table)
+    if len(scores) == 1:
+        _show_parts({name: level.parts for name, level in scores[0].levels.items() if level.parts})
+
+
+def _explain_levels(scores: Sequence[RatedScore]) -> None:
+    _print(Text("; ".join(f"{_spaced(level)}: {meaning}" for level, meaning in LEVELS.items()) + "."))
+    found = ((level, score.levels[level].spearman.reason) for score in scores for level in LEVELS)
+    reasons = dict.fromkeys(f"{_spaced(level)}: {reason}" for level, reason in found if reason)
+    if reasons:
+        _print(Text(f"Where there is no number: {'; '.join(reasons)}."))
+
+
+def _show_parts(levels: Mapping[str, Mapping[str, Estimate]]) -> None:
+    table = _table("the parts of the averages")
+    for column in ("level", "part", "Spearman", "95 % interval", "n"):
+        table.add_column(column, justify="left" if column in {"level", "part"} else "right", overflow="fold")
+    for level, parts in levels.items():
+        for name, part in parts.items():
+            value = part.reason if part.value is None else _short(part.value)
+            table.add_row(_spaced(level), name, value, _interval(part), str(part.n))
+    _print(table)
+
+
+def _show_choices(found: ChosenScores) -> None:
+    table = _table("share of people's choices that a score agrees with, and its 95 % interval")
+    table.add_column("score", overflow="fold")
+    for column in ("share", "95 % interval", "choices", "source images", "equal scores"):
+        table.add_column(column, justify="right")
+    for score in found.scores:
+        title = _title(score.protocol, score.spec, score.unscored, "choices")
+        table.add_row(title, *_share(score))
+    _print(table)
+    if found.ties:
+        _print(Text(f"Choices in which people found both alike, left out: {found.ties}."))
+    _print(Text("Equal scores count half, as guessing would."))
+    if found.best_two:
+        _print(Text(_sentence(found.best_two)))
+
+
+def _share(score: ChosenScore) -> list[str]:
+    if score.share is None:
+        return ["-", "-", "0", "0", str(score.equal)]
+    share = score.share
+    return [f"{share.value:.3f}", _interval(share), str(share.n), str(share.clusters), str(score.equal)]
+
+
+def _sentence(two: BestTwo) -> str:
+    p = "cannot be tested, all is from one source image" if two.p is None else f"p = {two.p:.4f} by sign flips"
+    return (
+        f"{two.first} against {two.second}, on {two.difference.n} choices that both can answer: "
+        f"{two.difference.value:+.3f} ({_interval(two.difference)}); "
+        f"better on {two.only_first} and {two.only_second}; {p}."
+    )
+
+
+def _counts(matched: Matched[Any]) -> Iterator[str]:
+    yield f"{len(matched.found)} of outcomes of this run"
+    if matched.strangers:
+        yield f"{matched.strangers} of others, left out, such as {matched.first_stranger}"
+    if matched.undecided:
+        yield f"{matched.undecided} without a seed where the run has several, left out"
+
+
+def _title(protocol: str, spec: ScoreSpec, unscored: int, what: str) -> Text:
+    title = Text(f"{protocol}: {_named(spec)}")
+    if unscored:
+        title.append(f"\n{unscored} {what} unscored", style="dim italic")
+    return title
+
+
+def _cell(found: Estimate) -> Text:
+    if found.value is None:
+        return Text("-", style="dim")
+    text = Text(f"{_short(found.value)} n {found.n}")
+    text.append(f"\n{_interval(found)}", style="dim")
+    return text
+
+
+def _interval(found: Estimate | Mean) -> str:
+    return "-" if found.low is None or found.high is None else f"{_short(found.low)}…{_short(found.high)}"
+
+
+def _short(value: float) -> str:
+    """Two digits, and never minus nothing."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def _spaced(level: str) -> str:
+    return level.replace("_", " ")

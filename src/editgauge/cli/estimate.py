@@ -1,0 +1,33 @@
+"""`editgauge estimate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def estimate(
+    run: Annotated[Path, typer.Argument(help="The run folder.")],
+    ratings: Annotated[Path, typer.Argument(help="A CSV or JSONL file of ratings: edit, method, value.")],
+    score: Annotated[
+        str | None, typer.Option(help="NAME or PROTOCOL/NAME; without it, the verdict 'edit' or the only score.")
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="One method; without it, each method of the run.")] = None,
+) -> None:
+    """Estimate the mean that people would give all edits, from ratings of a few and scores of all (PPI++).
+
+    The rated edits must have been picked at random. A poor score does no harm: it then counts little or nothing.
+
+    `editgauge estimate run ratings.csv --score ssim`
+    """
+    from editgauge.analysis.estimate import estimate as estimate_means
+    from editgauge.cli.estimate_table import show_estimates
+
+    show_estimates(estimate_means(run, ratings, score, method))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command()(estimate)

@@ -1,0 +1,85 @@
+"""`editgauge agree`, as users type it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import editgauge as face
+from editgauge.cli.agree import agree as command
+from editgauge.core.run import Record
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+METHODS = ("first-method", "second-method", "third-method")
+
+
+@pytest.fixture
+def run(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path) -> Path:
+    """A run of three methods, with ratings and choices beside it."""
+    random = np.random.default_rng(0)
+    records, ratings, choices = [], ["edit,method,rater,value"], []
+    for edit in range(10):
+        for place, method in enumerate(METHODS):
+            gain = float(random.uniform(0, 0.5) + 0.2 * place)
+            scores: dict[str, float | str] = {"gain": gain, "loss": 1 - gain if edit else "crashed"}
+            records.append(make_record(f"e{edit}", scores, method=method, place=edit, source=f"{edit}.png"))
+            ratings += [f"e{edit},{method},{rater},{gain + random.normal() / 5}" for rater in ("anna", "ben")]
+        told = {"edit": f"e{edit}", "first": METHODS[0], "second": METHODS[2], "chosen": "second" if edit else "tie"}
+        choices.append(json.dumps(told))
+    (tmp_path / "ratings.csv").write_text("\n".join([*ratings, "e99,nobody,anna,1"]) + "\n")
+    (tmp_path / "choices.jsonl").write_text("\n".join(choices) + "\n")
+    return make_run(*records)
+
+
+def test_ratings_are_shown_level_by_level_in_a_hundred_columns(editgauge: Command, run: Path, tmp_path: Path) -> None:
+    told = editgauge("agree", run, "--ratings", tmp_path / "ratings.csv").stdout
+    assert max(map(len, told.splitlines())) <= 100
+    header = next(line for line in told.splitlines() if "pooled" in line)
+    assert header.split() == ["score", "pooled", "per", "method", "per", "rater", "by", "type", "system"]
+    assert "toy: gain ↑" in told
+    assert "toy: loss ↓" in told
+    assert "3 outcomes unscored" in told
+    assert "lower is better (↓) is negated" in told
+    words = " ".join(told.split())
+    assert "Ratings: 60 of outcomes of this run; 1 of others, left out, such as edit 'e99', method 'nobody'." in words
+
+
+def test_one_score_is_taken_apart(editgauge: Command, run: Path, tmp_path: Path) -> None:
+    told = editgauge("agree", run, "--ratings", tmp_path / "ratings.csv", "--score", "gain").stdout
+    rows = [line.split() for line in told.splitlines()]
+    assert all(any(row[:3] == ["per", "rater", name] for row in rows) for name in ("anna", "ben"))
+    assert any(row[:3] == ["by", "type", "color"] for row in rows)
+    assert "loss" not in told
+
+
+def test_choices_are_shown_with_the_best_two(editgauge: Command, run: Path, tmp_path: Path) -> None:
+    told = editgauge("agree", run, "--choices", tmp_path / "choices.jsonl").stdout
+    assert max(map(len, told.splitlines())) <= 100
+    assert "Choices in which people found both alike, left out: 1." in told
+    assert "toy/gain against toy/loss" in told
+
+
+def test_python_and_the_command_line_use_the_same_words() -> None:
+    python, typed = inspect.signature(face.agree).parameters, inspect.signature(command).parameters
+    assert list(python) == list(typed)
+    assert all(f"    {name}: " in (inspect.getdoc(face.agree) or "") for name in python)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "give --ratings FILE or --choices FILE"),
+        (["--ratings", "broken.csv"], "broken.csv:2: 'value' must be a number, got 'x'"),
+    ],
+)
+def test_a_mistake_is_one_message(editgauge: Command, run: Path, tmp_path: Path, words: list[str], told: str) -> None:
+    (tmp_path / "broken.csv").write_text("edit,method,value\ne1,first-method,x\n")
+    ended = editgauge("agree", run, *words, cwd=tmp_path, code=2)
+    assert told in ended.stderr
+    assert ended.stdout == ""

@@ -1,0 +1,72 @@
+"""`estimate` and `power` as users type them, on a small run."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from editgauge.core.run import Record
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
+    random = np.random.default_rng(0)
+    records = []
+    for place in range(80):
+        for method in ("imagic[eta=0.8]", "theirs"):
+            scores = {"gain": float(random.uniform())}
+            records.append(make_record(f"e{place}", scores, method=method, place=place, source=f"{place // 2}"))
+    folder: Path = make_run(*records)
+    gains = {record.edit: record.rows[0].value or 0.0 for record in records if record.method == "theirs"}
+    lines = [f"e{place},theirs,{1 + 4 * gains[f'e{place}']:.1f}" for place in range(0, 80, 4)]
+    (folder / "ratings.csv").write_text("\n".join(["edit,method,value", *lines]))
+    return folder
+
+
+def fits(text: str) -> bool:
+    return max(map(len, text.splitlines())) <= 100
+
+
+def test_estimate_shows_both_means_and_what_the_scores_bring(editgauge: Command, run: Path) -> None:
+    told = editgauge("estimate", str(run), str(run / "ratings.csv"), "--score", "gain").stdout
+
+    row = next(line.split() for line in told.splitlines() if line.startswith(" theirs"))
+    assert row[1:3] == ["20", "60"]
+    assert 40 <= int(row[-2].rstrip("%")) <= 75
+    assert "imagic[eta=0.8]: no outcome has both a rating and this score." in told
+    assert fits(told)
+
+
+def test_estimate_tells_why_a_score_does_not_count(editgauge: Command, run: Path) -> None:
+    (run / "few.csv").write_text("edit,method,value\ne0,theirs,1\ne2,theirs,2\n")
+    told = editgauge("estimate", str(run), str(run / "few.csv"), "--score", "gain", "--method", "theirs").stdout
+
+    assert "theirs: fewer than 10 source images are rated" in told
+    assert "imagic" not in told
+
+
+def test_power_shows_a_row_for_each_number_of_edits_per_source(editgauge: Command, run: Path) -> None:
+    words = ("power", str(run), "--detect", "0.1", "--score", "gain")
+    told = editgauge(*words, "--methods", "imagic[eta=0.8]", "theirs").stdout
+
+    assert "toy/gain, imagic[eta=0.8] against theirs: a difference of 0.1, found in 80%" in told
+    rows = [line.split() for line in told.splitlines() if line.strip()[:1].isdigit()]
+    assert [row[0] for row in rows] == ["1", "2", "4", "8"]
+    assert all(int(row[2]) == int(row[0]) * int(row[1]) for row in rows)
+    assert fits(told)
+    means = editgauge(*words, "--edits-per-source", "3").stdout
+    assert "mean of theirs: known to ± 0.1" in means
+    assert fits(means)
+
+
+def test_a_mistake_is_one_message(editgauge: Command, run: Path) -> None:
+    assert "choose one with --score" in editgauge("power", str(run), "--detect", "0.1", code=2).stderr
+    missing = editgauge("estimate", str(run), str(run / "none.csv"), "--score", "gain", code=2)
+    assert "none.csv" in missing.stderr
+    assert missing.stdout == ""

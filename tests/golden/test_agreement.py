@@ -1,0 +1,219 @@
+"""Published agreement with people, recomputed from the published ratings and scores.
+
+The data is not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with `imagenhub_viescore`, `editval`, `pixlens`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from editgauge.analysis.agreement import SPEARMAN, pearson, spearman
+from editgauge.analysis.intervals import Labels, Numbers
+from editgauge.analysis.levels import Parts, between, within
+from editgauge.analysis.resampling import Estimate
+
+PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
+pytestmark = pytest.mark.skipif(
+    PLACE is None, reason="NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data"
+)
+JUDGES = ("gemini_0shot", "gpt4o_0shot")
+ASPECTS = ("SC", "PQ", "O")
+"""Semantic consistency, perceptual quality, and overall: sqrt(SC * PQ) of each item (VIEScore, arXiv 2312.14867)."""
+CUT_OFF = ("gpt4o_0shot", "Pix2PixZero", "PQ")
+"""The one correlation that the expected file has from other numbers than the raw ones; it has a test of its own."""
+
+
+def folder(name: str) -> Path:
+    return Path(PLACE or "") / name
+
+
+def rows(*parts: str, **options: Any) -> Iterator[dict[str, str]]:
+    with folder(parts[0]).joinpath(*parts[1:]).open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file, **options)
+
+
+def aspect(name: str, consistency: float, quality: float) -> float:
+    return {"SC": consistency, "PQ": quality, "O": sqrt(consistency * quality)}[name]
+
+
+@cache
+def human() -> dict[tuple[str, str], list[tuple[float, float]]]:
+    """Method and edit to (SC, PQ) by each of three raters (ImagenHub, arXiv 2310.01596)."""
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for rater in (1, 2, 3):
+        place = ("human_ratings", "Text-Guided_IE", f"Text-Guided_IE_rater{rater}.tsv")
+        for row in rows("imagenhub_viescore", *place, delimiter="\t"):
+            edit = row.pop("uid")
+            for method, told in row.items():
+                found.setdefault((method, edit), []).append(tuple(json.loads(told)))
+    return found
+
+
+@cache
+def judged(judge: str) -> dict[tuple[str, str], tuple[float, float]]:
+    table = rows("imagenhub_viescore", "vie_scores", f"text_guided_ie_{judge}.tsv", delimiter="\t")
+    return {
+        (row["method"], row["uid"]): (min(json.loads(row["SC_scores"])) / 10, min(json.loads(row["PQ_scores"])) / 10)
+        for row in table
+    }
+
+
+def pairs(judge: str, name: str) -> tuple[Numbers, Numbers, Labels, Labels]:
+    """The judge's scores, the ratings with a column per rater, the methods and the source images."""
+    keys = list(judged(judge))
+    scores = np.array([aspect(name, *judged(judge)[key]) for key in keys])
+    ratings = np.array([[aspect(name, *one) for one in human()[key]] for key in keys])
+    return scores, ratings, np.array([key[0] for key in keys]), np.array([key[1].rsplit("_", 1)[0] for key in keys])
+
+
+def expected() -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(folder("imagenhub_viescore").joinpath("expected_correlations.json").read_text())
+    return told
+
+
+@cache
+def per_method(judge: str, name: str, *, fisher_z: bool = False) -> Parts:
+    scores, ratings, methods, sources = pairs(judge, name)
+    return within(SPEARMAN, scores, ratings.mean(axis=1), methods, sources, fisher_z=fisher_z)
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("name", ASPECTS)
+def test_viescore_judges_agree_with_raters_as_expected_within_each_method(judge: str, name: str) -> None:
+    table = expected()[judge]
+    found = per_method(judge, name)
+    assert set(found.parts) == set(table["per_method_spearman"])
+    for method, told in table["per_method_spearman"].items():
+        assert found.parts[method].n == told["n"]
+        if (judge, method, name) != CUT_OFF:
+            assert found.parts[method].value == pytest.approx(told[name], abs=0.00005)
+    assert found.average.value == pytest.approx(table["plain_mean"][name], abs=0.00005)
+    averaged = per_method(judge, name, fisher_z=True).average.value
+    assert averaged == pytest.approx(table["fisher_z_average"][name], abs=0.00005)
+
+
+def test_half_a_point_was_cut_off_in_the_expected_file() -> None:
+    """The judge gave one outcome (sample_108871_1) 8.5 and 9; the expected 0.4148 is what 8 and 9 would give."""
+    judge, method, name = CUT_OFF
+    scores, ratings, methods, _ = pairs(judge, name)
+    raw, people = scores[methods == method] * 10, ratings[methods == method].mean(axis=1)
+    told = expected()[judge]["per_method_spearman"][method][name]
+    assert np.flatnonzero(raw % 1).size == 1
+    assert spearman(raw, people).value == pytest.approx(0.4153, abs=0.00005)
+    assert spearman(np.floor(raw), people).value == pytest.approx(told, abs=0.00005)
+
+
+# VIEScore's notebook, commit 2cbea4e8, prints these averages for Text-Guided IE and gemini_0shot.
+NOTEBOOK = {"SC": 0.2836, "PQ": 0.4291, "O": 0.2728}
+
+
+@pytest.mark.parametrize("name", ASPECTS)
+def test_the_notebook_of_viescore_transformed_its_averages_only_once(name: str) -> None:
+    """Printed is tanh(plain mean): back from Fisher's z, to which the correlations had never been brought."""
+    average = per_method("gemini_0shot", name).average.value
+    assert average is not None
+    assert np.tanh(average) == pytest.approx(NOTEBOOK[name], abs=0.0001)
+
+
+def levels(judge: str, name: str) -> dict[str, Estimate]:
+    scores, ratings, methods, sources = pairs(judge, name)
+    means = ratings.mean(axis=1)
+    thrice = [np.repeat(each, 3) for each in (scores, methods, sources)]
+    raters = np.tile(["1", "2", "3"], len(scores))
+    cells = np.char.add(thrice[1], raters)
+    return {
+        "pooled": spearman(scores, means, sources),
+        "per_method": per_method(judge, name).average,
+        "per_rater": within(SPEARMAN, thrice[0], ratings.ravel(), raters, thrice[2]).average,
+        "per_rater and method": within(SPEARMAN, thrice[0], ratings.ravel(), cells, thrice[2], fisher_z=True).average,
+        "system": between(SPEARMAN, scores, means, methods, sources),
+    }
+
+
+def test_one_judge_agrees_from_a_third_to_nearly_all_depending_on_the_level() -> None:
+    """GPT-4o's overall score: no number of agreement means anything without its level."""
+    found = levels("gpt4o_0shot", "O")
+    values = {level: each.value for level, each in found.items()}
+    assert values == pytest.approx(
+        {"pooled": 0.589, "per_method": 0.403, "per_rater": 0.519, "per_rater and method": 0.332, "system": 0.929},
+        abs=0.0006,
+    )
+    assert (found["system"].n, found["pooled"].n) == (8, 8 * 179)
+    ends = [(each.low or 0, each.value or 0, each.high or 0) for each in found.values()]
+    assert all(low < value < high for low, value, high in ends)
+    (pooled_low, _, _), (_, _, per_method_high), *_ = ends
+    assert pooled_low > per_method_high, "the intervals of these levels do not even touch"
+
+
+def test_three_raters_of_imagenhub_give_the_same_answer_as_often_as_is_known() -> None:
+    """Over 9 methods and 179 edits, from the raw ratings: SC 0.807, PQ 0.533."""
+    answers = np.array(list(human().values()))
+    assert answers.shape == (9 * 179, 3, 2)
+    same = (answers == answers[:, :1]).all(axis=1).mean(axis=0)
+    assert same == pytest.approx([0.807, 0.533], abs=0.0005)
+
+
+@cache
+def leaderboard(name: str) -> dict[str, Numbers]:
+    """EditVal, repository deep-ml-research/editval, commit 60e035a6: method to six edit types, then their mean."""
+    with folder("editval").joinpath(name).open(encoding="utf-8", newline="") as file:
+        return {row[0]: np.array(row[1:], dtype=np.float64) for row in csv.reader(file)}
+
+
+def both_boards() -> tuple[Numbers, Numbers]:
+    automatic, people = leaderboard("aut_eval_table.csv"), leaderboard("human_study_table.csv")
+    assert set(automatic) == set(people)
+    return np.stack([automatic[method] for method in automatic]), np.stack([people[method] for method in automatic])
+
+
+def test_editval_over_methods() -> None:
+    automatic, people = (board[:, -1] for board in both_boards())
+    assert pearson(automatic, people).value == pytest.approx(0.846, abs=0.0005)
+    assert spearman(automatic, people).value == pytest.approx(0.857, abs=0.0005)
+
+
+def test_editval_over_all_cells_and_over_those_of_one_method() -> None:
+    automatic, people = (board[:, :-1] for board in both_boards())
+    pix2pix = list(leaderboard("aut_eval_table.csv")).index("Pix2Pix")
+    assert automatic.size == 48
+    assert pearson(automatic.ravel(), people.ravel()).value == pytest.approx(0.59, abs=0.005)
+    assert pearson(automatic[pix2pix], people[pix2pix]).value == pytest.approx(0.146, abs=0.0005)
+
+
+# PixLens (arXiv 2410.05710), table 4: InstructPix2Pix at six edit types, and the correlations printed with it.
+PIXLENS = [0.94, 0.96, 0.09, 0.28, 0.26, 0.71]
+EDITVAL = [0.38, 0.39, 0.07, 0.25, 0.51, 0.25]
+PEOPLE = [0.80, 0.80, 0.06, 0.27, 0.06, 1.00]
+
+
+def test_pixlens_table_4_is_what_was_published() -> None:
+    table = json.loads(folder("pixlens").joinpath("published_tables.json").read_text("utf-8"))["table4"]
+    assert [table[name] for name in ("pixlens", "editval_auto", "editval_human")] == [PIXLENS, EDITVAL, PEOPLE]
+
+
+@pytest.mark.parametrize(
+    ("scores", "published", "low", "high"),
+    [(PIXLENS, 0.903, 0.66, 1.0), (EDITVAL, 0.146, -1.0, 1.0)],
+    ids=["PixLens", "EditVal"],
+)
+def test_six_edit_types_say_little(
+    scores: list[float], published: float, low: float, high: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The correlation is right to the printed digit; its interval, which was not printed, is wide."""
+    found = pearson(scores, PEOPLE)
+    with capsys.disabled():
+        sys.stdout.write(f"\n  Pearson {found.value:.3f}, {found.low:.2f} to {found.high:.2f}, n = {found.n} ")
+    assert found.value == pytest.approx(published, abs=0.0005)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.05)
+    assert found.n == 6
