@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from editgauge.analysis.summary import summarise
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Record, Run
 from editgauge.reports.export import COLUMNS, FORMATS, export
@@ -197,3 +198,15 @@ def test_an_unknown_format(run: Path) -> None:
 def test_a_folder_is_no_place_for_a_file(run: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"is a folder; give a file such as '.*scores\.csv'"):
         export(run, "csv", tmp_path)
+
+
+def test_the_summary_has_intervals_and_counts_in_every_format(run: Path) -> None:
+    told = [json.loads(line) for line in export(run, "jsonl", summary=True).splitlines()]
+    assert told == pq.read_table(pa.BufferReader(export(run, "parquet", summary=True))).to_pylist()
+    written = list(csv.DictReader(io.StringIO(export(run, "csv", summary=True).decode())))
+    assert [row["n"] for row in written] == [str(row["n"]) for row in told]
+    cells = summarise(Run.open(run))
+    assert [row["mean"] for row in told] == [cell.mean.value if cell.mean else None for cell in cells]
+    assert [row["low"] for row in told] == [cell.mean.low if cell.mean else None for cell in cells]
+    assert [row["unscored"] for row in told] == [sum(cell.unscored.values()) for cell in cells]
+    assert export(run, "markdown", summary=True) == export(run, "markdown")

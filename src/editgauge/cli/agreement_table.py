@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from editgauge.analysis.agree import LEVELS
-from editgauge.cli.tables import _named, _print, _table
+from editgauge.cli.tables import named, new_table, show
 
 if TYPE_CHECKING:
     from editgauge.analysis.agree import Agreement
@@ -28,60 +28,60 @@ def show_agreement(found: Agreement) -> None:
         _explain_levels(found.rated)
     if found.chosen:
         _show_choices(found.chosen)
-    _print(Text("Positive is agreement: a score where lower is better (↓) is negated first."))
-    _print(Text("Intervals draw whole source images. Outcomes without a score are counted, never imputed."))
+    show(Text("Positive is agreement: a score where lower is better (↓) is negated first."))
+    show(Text("Intervals draw whole source images. Outcomes without a score are counted, never imputed."))
     for words, matched in (("Ratings", found.ratings), ("Choices", found.choices)):
         if matched:
-            _print(Text(f"{words}: {'; '.join(_counts(matched))}."))
+            show(Text(f"{words}: {'; '.join(_counts(matched))}."))
 
 
 def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
     asked = f" to '{question}'" if question else ""
-    table = _table(f"Spearman's correlation with ratings{asked}, and its 95 % interval")
+    table = new_table(f"Spearman's correlation with ratings{asked}, and its 95 % interval")
     table.add_column("score", overflow="fold")
     for level in LEVELS:
         table.add_column(_spaced(level), justify="right", no_wrap=True)
     for score in scores:
         cells = (_cell(score.levels[level].spearman) for level in LEVELS)
         table.add_row(_title(score.protocol, score.spec, score.unscored, "outcomes"), *cells)
-    _print(table)
+    show(table)
     if len(scores) == 1:
         _show_parts({name: level.parts for name, level in scores[0].levels.items() if level.parts})
 
 
 def _explain_levels(scores: Sequence[RatedScore]) -> None:
-    _print(Text("; ".join(f"{_spaced(level)}: {meaning}" for level, meaning in LEVELS.items()) + "."))
+    show(Text("; ".join(f"{_spaced(level)}: {meaning}" for level, meaning in LEVELS.items()) + "."))
     found = ((level, score.levels[level].spearman.reason) for score in scores for level in LEVELS)
     reasons = dict.fromkeys(f"{_spaced(level)}: {reason}" for level, reason in found if reason)
     if reasons:
-        _print(Text(f"Where there is no number: {'; '.join(reasons)}."))
+        show(Text(f"Where there is no number: {'; '.join(reasons)}."))
 
 
 def _show_parts(levels: Mapping[str, Mapping[str, Estimate]]) -> None:
-    table = _table("the parts of the averages")
+    table = new_table("the parts of the averages")
     for column in ("level", "part", "Spearman", "95 % interval", "n"):
         table.add_column(column, justify="left" if column in {"level", "part"} else "right", overflow="fold")
     for level, parts in levels.items():
         for name, part in parts.items():
             value = part.reason if part.value is None else _short(part.value)
             table.add_row(_spaced(level), name, value, _interval(part), str(part.n))
-    _print(table)
+    show(table)
 
 
 def _show_choices(found: ChosenScores) -> None:
-    table = _table("share of people's choices that a score agrees with, and its 95 % interval")
+    table = new_table("share of people's choices that a score agrees with, and its 95 % interval")
     table.add_column("score", overflow="fold")
     for column in ("share", "95 % interval", "choices", "source images", "equal scores"):
         table.add_column(column, justify="right")
     for score in found.scores:
         title = _title(score.protocol, score.spec, score.unscored, "choices")
         table.add_row(title, *_share(score))
-    _print(table)
+    show(table)
     if found.ties:
-        _print(Text(f"Choices in which people found both alike, left out: {found.ties}."))
-    _print(Text("Equal scores count half, as guessing would."))
+        show(Text(f"Choices in which people found both alike, left out: {found.ties}."))
+    show(Text("Equal scores count half, as guessing would."))
     if found.best_two:
-        _print(Text(_sentence(found.best_two)))
+        show(Text(_sentence(found.best_two)))
 
 
 def _share(score: ChosenScore) -> list[str]:
@@ -109,7 +109,7 @@ def _counts(matched: Matched[Any]) -> Iterator[str]:
 
 
 def _title(protocol: str, spec: ScoreSpec, unscored: int, what: str) -> Text:
-    title = Text(f"{protocol}: {_named(spec)}")
+    title = Text(f"{protocol}: {named(spec)}")
     if unscored:
         title.append(f"\n{unscored} {what} unscored", style="dim italic")
     return title

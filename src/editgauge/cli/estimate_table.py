@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge.analysis.power import CAUTION
-from editgauge.cli.tables import _print, _table
+from editgauge.cli.tables import new_table, show
 
 if TYPE_CHECKING:
     from editgauge.analysis.estimate import HumanMean
@@ -19,7 +19,7 @@ LEFT = {"method", "edits per source"}
 
 def show_estimates(estimates: Sequence[HumanMean]) -> None:
     """The mean by ratings alone and with the scores, side by side, then what is to be said about it."""
-    table = _table(f"Mean rating, 95 % interval; score: {estimates[0].protocol}/{estimates[0].spec.name}")
+    table = new_table(f"Mean rating, 95 % interval; score: {estimates[0].protocol}/{estimates[0].spec.name}")
     for column in ("method", "rated", "unrated", "ratings alone", "with scores", "width", "weight"):
         table.add_column(column, justify="left" if column in LEFT else "right", no_wrap=column not in LEFT)
     for each in estimates:
@@ -37,30 +37,28 @@ def show_estimates(estimates: Sequence[HumanMean]) -> None:
             "-" if ratio is None else f"{ratio:.0%}",
             f"{mean.weight:.2f}",
         )
-    _print(table)
-    _print(Text("width: of the interval with scores, where that of the ratings alone is 100 %.", style="dim"))
+    show(table)
+    show(Text("width: of the interval with scores, where that of the ratings alone is 100 %.", style="dim"))
     for each in estimates:
         for sentence in each.notes:
-            _print(Text(f"{each.method}: {sentence}."))
+            show(Text(f"{each.method}: {sentence}."))
 
 
 def show_plans(plans: Sequence[Plan]) -> None:
     """A table per question: how many source images and edits, by the number of edits per source image."""
     for plan in plans:
-        _print(Text(_question(plan)))
+        show(Text(_question(plan)))
         if plan.needs:
-            table = _table()
+            table = new_table()
             for column in ("edits per source", "sources", "edits", "cautious: sources", "edits"):
                 table.add_column(column, justify="left" if column in LEFT else "right", no_wrap=True)
             for need in plan.needs:
                 numbers = need.edits_per_source, need.sources, need.edits, need.cautious_sources, need.cautious_edits
                 table.add_row(*map(str, numbers))
-            _print(table)
+            show(table)
         if plan.note:
-            _print(Text(plan.note))
-    _print(
-        Text(f"cautious: enough in {CAUTION:.0%} of pilots like this one; the others are a best guess.", style="dim")
-    )
+            show(Text(plan.note))
+    show(Text(f"cautious: enough in {CAUTION:.0%} of pilots like this one; the others are a best guess.", style="dim"))
 
 
 def _question(plan: Plan) -> str:

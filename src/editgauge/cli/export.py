@@ -13,6 +13,9 @@ def export(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
     format: Annotated[str, typer.Option(help="csv, jsonl, parquet: every score; markdown, latex: the summary.")],  # noqa: A002
     out: Annotated[Path | None, typer.Option(help="A file; without it, standard output.")] = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Means with intervals and n, in csv, jsonl, parquet too.")
+    ] = False,
 ) -> None:
     """Hand the scores of a run to other programs, or its summary to a paper.
 
@@ -20,7 +23,7 @@ def export(
     """
     from editgauge.reports.export import export as write
 
-    content = write(run, format, out)
+    content = write(run, format, out, summary)
     if out is None:
         with open(sys.stdout.fileno(), "wb", closefd=False) as whole:  # unbuffered, `sys.stdout` may write a part only
             whole.write(content)

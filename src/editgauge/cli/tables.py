@@ -30,24 +30,24 @@ def show_summary(run: Run) -> None:
     methods = list(run.manifest.methods)
     cells = {(c.protocol, c.spec.name, c.method): c for c in summarise(run) if c.edit_type == ALL}
     for protocol, entry in run.manifest.protocols.items():
-        table = _table(f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95 % interval")
+        table = new_table(f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95 % interval")
         table.add_column("score", no_wrap=True)
         for method in methods:
             table.add_column(method, justify="right")
         for spec in entry.scores:
             row = [cells.get((protocol, spec.name, method)) for method in methods]
             everywhere = len({_unscored(cell) for cell in row}) == 1
-            title = Text(_named(spec))
+            title = Text(named(spec))
             if everywhere and _unscored(row[0]):
                 title.append(f"\n{_unscored(row[0])} unscored each", style="dim italic")
             table.add_row(title, *(_mean(cell, tell_unscored=not everywhere) for cell in row))
-        _print(table)
-    _print(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
+        show(table)
+    show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:
     """The scores of one edited image, then what can be said about them."""
-    table = _table()
+    table = new_table()
     for column in ("protocol", "score", "value", "range", "better"):
         table.add_column(column, justify="right" if column == "value" else "left", no_wrap=True)
     for verdict in verdicts:
@@ -55,10 +55,10 @@ def show_verdicts(verdicts: Sequence[Verdict]) -> None:
         value = Text("unscored", style="dim") if verdict.value is None else Text(f"{verdict.value:.4f}")
         better = "higher" if verdict.higher_is_better else "lower"
         table.add_row(verdict.protocol, verdict.name, value, f"{low:g} to {high:g}", better)
-    _print(table)
+    show(table)
     for sentence in dict.fromkeys(map(_sentence, verdicts)):
         if sentence:
-            _print(Text(sentence))
+            show(Text(sentence))
 
 
 def _sentence(verdict: Verdict) -> str:
@@ -69,17 +69,17 @@ def _sentence(verdict: Verdict) -> str:
 def show_comparison(comparisons: Sequence[Comparison]) -> None:
     """Two methods side by side, and who is better where it can be said."""
     first, second = comparisons[0].first, comparisons[0].second
-    table = _table()
+    table = new_table()
     for column in ("score", first, second, "difference", "95 % interval", "n", "p", "better"):
         words = column in {"score", "better"}
         table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for each in comparisons:
         if each.difference is None:
-            table.add_row(_named(each.spec), "-", "-", "-", "no edit has both", "0", "-", "-")
+            table.add_row(named(each.spec), "-", "-", "-", "no edit has both", "0", "-", "-")
             continue
         verdict = {"first": first, "second": second, "neither": "not shown"}[each.verdict]
         table.add_row(
-            _named(each.spec),
+            named(each.spec),
             _number(each.first_mean, each.spec),
             _number(each.second_mean, each.spec),
             _number(each.difference.value, each.spec, "+"),
@@ -88,32 +88,30 @@ def show_comparison(comparisons: Sequence[Comparison]) -> None:
             "-" if each.p is None else f"{each.p:.4f}",
             Text(verdict, style="bold" if each.verdict != "neither" else "dim"),
         )
-    _print(table)
+    show(table)
     lonely = max((each.only_first + each.only_second for each in comparisons), default=0)
-    _print(
-        Text("Paired on the same edits, clustered by source image; p by sign flips, adjusted for many scores (Holm).")
-    )
+    show(Text("Paired on the same edits, clustered by source image; p by sign flips, adjusted for many scores (Holm)."))
     if lonely:
-        _print(Text(f"Up to {lonely} edits have a score for one method only and are left out of the pairs."))
+        show(Text(f"Up to {lonely} edits have a score for one method only and are left out of the pairs."))
 
 
 def show_difference(found: Difference) -> None:
     """Settings, images and scores that differ between two runs."""
     if found.settings:
-        table = _table("settings that differ")
+        table = new_table("settings that differ")
         for column in ("setting", "first", "second"):
             table.add_column(column, overflow="fold")
         for setting, (here, there) in found.settings.items():
             table.add_row(setting, _short(here), _short(there))
-        _print(table)
+        show(table)
     if found.images_changed:
-        _print(Text(f"{found.images_changed} outcomes have other pixels (source or edited) in the two runs."))
+        show(Text(f"{found.images_changed} outcomes have other pixels (source or edited) in the two runs."))
     moved = [shift for shift in found.shifts if not shift.same]
     if not moved:
         scores = sum(shift.common for shift in found.shifts)
-        _print(Text(f"All {scores} scores are the same."))
+        show(Text(f"All {scores} scores are the same."))
         return
-    table = _table("scores that differ")
+    table = new_table("scores that differ")
     columns = ("changed", "only first", "only second", "other reason", "mean first", "mean second")
     for column in ("score", "method", "in both", *columns):
         table.add_column(column, justify="left" if column in {"score", "method"} else "right")
@@ -121,7 +119,7 @@ def show_difference(found: Difference) -> None:
         counts = (shift.common, shift.changed, shift.only_first, shift.only_second, shift.other_reason)
         means = ("-" if mean is None else f"{mean:.4f}" for mean in (shift.mean_first, shift.mean_second))
         table.add_row(f"{shift.protocol}: {shift.name}", shift.method, *map(str, counts), *means)
-    _print(table)
+    show(table)
 
 
 def show_plan(told: dict[str, Any]) -> None:
@@ -134,9 +132,9 @@ def show_plan(told: dict[str, Any]) -> None:
 def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
     """What there is of a kind."""
     if not names:
-        _print(Text(f"There are no {kind} yet; plug-ins can bring some."))
+        show(Text(f"There are no {kind} yet; plug-ins can bring some."))
         return
-    table = _table()
+    table = new_table()
     keys = dict.fromkeys(key for each in names for key in each)  # a plug-in that is broken tells less than the others
     told = [column for column in keys if column not in {"scores", "formula"}]
     columns = [c for c in told if c != "from" or any(each["from"] != "editgauge" for each in names)]
@@ -144,10 +142,10 @@ def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
         table.add_column(column.replace("_", " "), overflow="fold")
     for each in names:
         table.add_row(*(_short(each.get(column, "")) for column in columns))
-    _print(table)
+    show(table)
 
 
-def _named(spec: ScoreSpec) -> str:
+def named(spec: ScoreSpec) -> str:
     return f"{spec.name} {'↑' if spec.higher_is_better else '↓'}"
 
 
@@ -181,11 +179,14 @@ def _short(value: Any) -> str:
     return text if len(text) <= 100 else text[:97] + "…"
 
 
-def _table(title: str | None = None) -> Table:
-    return Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+def new_table(title: str = "") -> Table:
+    """A table to be filled; its title is a line of its own, which a narrow table does not break."""
+    if title:
+        show(Text(title, style="bold"))
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False)
 
 
-def _print(thing: Table | Text) -> None:
+def show(thing: Table | Text) -> None:
     """A hundred columns in a file or pipe, and always as many as the words and numbers need: nothing is cut off."""
     console = Console(highlight=False, markup=False, emoji=False)  # `imagic[eta=0.8]` is a name, not markup
     width = console.width if sys.stdout.isatty() else 100

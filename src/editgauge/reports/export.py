@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from editgauge.analysis.summary import ALL, Cell, edit_types, summarise
@@ -20,24 +22,45 @@ if TYPE_CHECKING:
 
 COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
 """Paths and times stay in the run folder: the same scores give the same bytes on every machine."""
+MEAN = ("mean", "low", "high")
+MEANS = ("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons")
 
 
-def export(run: str | Path, format: str, out: str | Path | None = None) -> bytes:  # noqa: A002
-    """The scores (csv, jsonl, parquet) or the summary table (markdown, latex) of a run, as bytes.
+def export(run: str | Path, format: str, out: str | Path | None = None, summary: bool = False) -> bytes:  # noqa: A002
+    """The scores or the summary of a run for other programs and papers, as bytes.
 
     Args:
         run: the run folder.
-        format: csv, jsonl, parquet, markdown or latex.
+        format: csv, jsonl or parquet: a row for every score; markdown or latex: a table of means for every score.
         out: a file to write; without it the bytes are only returned.
+        summary: in csv, jsonl and parquet too, the means with intervals and counts instead of every score.
     """
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS, "editgauge export --help")
-    content = FORMATS[format](Run.open(Path(run)))
+    opened = Run.open(Path(run))
+    content = SUMMARY_FORMATS[format](opened) if summary and format in SUMMARY_FORMATS else FORMATS[format](opened)
     if out is not None:
         if Path(out).is_dir():
             raise BadInput(f"'{out}' is a folder; give a file such as '{Path(out) / ('scores.' + format)}'.")
         write_bytes(Path(out), content)
     return content
+
+
+def _means(run: Run) -> list[dict[str, Any]]:
+    """The summary, a row for every mean; `reasons` tells how many of each kind have no score."""
+    rows = []
+    for cell in summarise(run):
+        mean = cell.mean
+        told = {"protocol": cell.protocol, "name": cell.spec.name, "method": cell.method, "edit_type": cell.edit_type}
+        interval = {"mean": mean.value, "low": mean.low, "high": mean.high} if mean else dict.fromkeys(MEAN)
+        counts = {
+            "n": cell.scored,
+            "source_images": mean.clusters if mean else 0,
+            "unscored": sum(cell.unscored.values()),
+        }
+        reasons = "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items())
+        rows.append({**told, **interval, **counts, "reasons": reasons})
+    return rows
 
 
 def _rows(run: Run) -> Iterable[dict[str, Any]]:
@@ -48,11 +71,11 @@ def _rows(run: Run) -> Iterable[dict[str, Any]]:
             yield {column: status if column == "status" else row[column] for column in COLUMNS}
 
 
-def _csv(run: Run) -> bytes:
+def _csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> bytes:
     lines = _Lines()
-    writer = csv.DictWriter(lines, COLUMNS, lineterminator="\r\n")
+    writer = csv.DictWriter(lines, columns, lineterminator="\r\n")
     writer.writeheader()
-    writer.writerows(_rows(run))
+    writer.writerows(rows)
     return "".join(lines).encode()
 
 
@@ -64,22 +87,29 @@ class _Lines(list[str]):
         self.append(line.removesuffix("\r\n") + "\n")
 
 
-def _jsonl(run: Run) -> bytes:
-    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in _rows(run))
+def _jsonl(rows: Iterable[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
 
 
 def _parquet(run: Run) -> bytes:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table = run.scores
     status = pc.if_else(pc.is_null(table["value"]), "unscored", "scored")
     table = table.append_column("status", status).select(list(COLUMNS))
     words = {pa.dictionary(pa.int32(), pa.string())}
     plain = pa.schema([(f.name, pa.string() if f.type in words else f.type) for f in table.schema])
+    return _parquet_of(table.cast(plain))
+
+
+def _parquet_of(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
-    pq.write_table(table.cast(plain), sink, compression="zstd")
+    pq.write_table(table, sink, compression="zstd")
     return bytes(sink.getvalue().to_pybytes())
+
+
+def _means_table(run: Run) -> pa.Table:
+    kinds = {**dict.fromkeys(MEAN, pa.float64()), **dict.fromkeys(("n", "source_images", "unscored"), pa.int64())}
+    schema = pa.schema([(column, kinds.get(column, pa.string())) for column in MEANS])
+    return pa.Table.from_pylist(_means(run), schema=schema)
 
 
 def _markdown(run: Run) -> bytes:
@@ -152,9 +182,14 @@ def _latex_safe(text: str) -> str:
 
 
 FORMATS: dict[str, Callable[[Run], bytes]] = {
-    "csv": _csv,
-    "jsonl": _jsonl,
+    "csv": lambda run: _csv(_rows(run), COLUMNS),
+    "jsonl": lambda run: _jsonl(_rows(run)),
     "parquet": _parquet,
     "markdown": _markdown,
     "latex": _latex,
+}
+SUMMARY_FORMATS: dict[str, Callable[[Run], bytes]] = {
+    "csv": lambda run: _csv(_means(run), MEANS),
+    "jsonl": lambda run: _jsonl(_means(run)),
+    "parquet": lambda run: _parquet_of(_means_table(run)),
 }

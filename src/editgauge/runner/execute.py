@@ -10,10 +10,12 @@ from pathlib import Path
 from editgauge.core.edits import to_lines
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run, RunWriter
+from editgauge.methods.outcomes import Found
 from editgauge.runner.local import Setup, execute
 from editgauge.runner.plan import prepare, tasks_left
 
 TASKS_WORTH_A_PROCESS = 16
+FAULTS_TOLD = 8
 
 
 def run(
@@ -52,6 +54,8 @@ def run(
         say(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
     for name, these in plan.found.items():
         say(these.sentence(name), quiet=quiet)
+        for row in _fault_rows(these):
+            say(row, quiet=quiet)
     with RunWriter(Path(out), plan.manifest, to_lines(plan.benchmark.edits)) as writer:
         for note in writer.notes:
             say(note, quiet=quiet)
@@ -69,6 +73,13 @@ def run(
                 advance()
         writer.finish()
     return Run.open(Path(out))
+
+
+def _fault_rows(found: Found) -> list[str]:
+    """The first few faults as a table."""
+    rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in found.faults[:FAULTS_TOLD]]
+    more = len(found.faults) - len(rows)
+    return [*rows, f"  and {more} more; --dry-run lists all"] if more else rows
 
 
 def _sensible_processes(tasks: int) -> int:

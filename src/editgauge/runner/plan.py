@@ -45,6 +45,11 @@ class Plan:
             "edits": len(self.benchmark.edits),
             "source_images": len({edit.source.name for edit in self.benchmark.edits}),
             "outcomes": {name: these.sentence(name) for name, these in self.found.items()},
+            "faults": [
+                f"{name}: {fault.kind}: {fault.where}: {fault.detail}"
+                for name, these in self.found.items()
+                for fault in these.faults
+            ],
             "protocols": {each.name: [spec.name for spec in each.scores] for each in self.protocols},
             "models": self.manifest.models,
             "seed": self.manifest.seed,
