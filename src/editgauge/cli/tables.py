@@ -146,6 +146,7 @@ def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
 
 
 def named(spec: ScoreSpec) -> str:
+    """The score's name with an arrow for its direction."""
     return f"{spec.name} {'↑' if spec.higher_is_better else '↓'}"
 
 
