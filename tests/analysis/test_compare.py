@@ -128,7 +128,9 @@ def test_methods_that_do_the_same_are_not_told_apart(make_run: MakeRun, make_rec
 
 
 def test_an_unknown_method_gets_a_suggestion(clear: Path) -> None:
-    with pytest.raises(UnknownName, match=r"no method in this run called 'thiers'\. Did you mean 'theirs'\?"):
+    with pytest.raises(
+        UnknownName, match=r"no method in this run called 'thiers'\. Did you mean 'theirs'\? There are: mine, theirs\."
+    ):
         compare(clear, ["mine", "thiers"])
 
 

@@ -74,7 +74,7 @@ def test_given_again_it_continues_and_changes_nothing(editgauge: Command, home: 
     shutil.rmtree(home / "scored")
     editgauge(*RUN, "--quiet", cwd=home)
     again = editgauge(*RUN, cwd=home)
-    assert "12 of 12 outcomes were scored before; continuing." in again.stderr
+    assert "12 of 12 outcomes were scored before; nothing is left to do." in again.stderr
     assert export(editgauge, home) == before
 
 

@@ -68,8 +68,7 @@ def test_only_the_wanted_files_are_kept(shelf: Path) -> None:
     assert told == [
         "checking parcel 1.0",
         "fetching parcel 1.0 with pip",
-        "unpacking parcel 1.0: 1 of 2",
-        "unpacking parcel 1.0: 2 of 2",
+        "unpacking 2 files of parcel 1.0",
     ]
 
 
@@ -217,11 +216,15 @@ def test_a_full_disk(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_kill_in_the_middle_leaves_nothing_half_written(shelf: Path) -> None:
     wheel(shelf)
     program = (
-        "import os, signal\n"
+        "import os, signal, zipfile\n"
         "from editgauge.core.fetch import Carrier, fetch_package\n"
-        "def die(words):\n"
-        "    if '2 of 2' in words: os.kill(os.getpid(), signal.SIGKILL)\n"
-        f"fetch_package(Carrier('parcel', '1.0', {HASHES!r}), die)\n"
+        "whole, opened = zipfile.ZipFile.open, []\n"
+        "def die_at_the_second_file(*given, **options):\n"
+        "    opened.append(given)\n"
+        "    if len(opened) == 2: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return whole(*given, **options)\n"
+        "zipfile.ZipFile.open = die_at_the_second_file\n"
+        f"fetch_package(Carrier('parcel', '1.0', {HASHES!r}))\n"
     )
     killed = subprocess.run([sys.executable, "-c", program], check=False)
     assert killed.returncode == -9

@@ -154,7 +154,14 @@ def test_bright_pixels_of_a_file_are_inside(tmp_path: Path) -> None:
 def test_a_mask_file_is_scaled_without_shades(tmp_path: Path) -> None:
     mask = saved(tmp_path / "m.png", np.array([[0, 255], [255, 0]], dtype=np.uint8))
 
-    assert np.array_equal(mask.render(6, 4), np.kron([[0, 1], [1, 0]], np.ones((2, 3))).astype(np.bool_))
+    assert np.array_equal(mask.render(6, 6), np.kron([[0, 1], [1, 0]], np.ones((3, 3))).astype(np.bool_))
+
+
+def test_a_mask_file_of_another_shape_is_refused(tmp_path: Path) -> None:
+    mask = saved(tmp_path / "m.png", np.full((64, 200), 255, dtype=np.uint8))
+
+    with pytest.raises(BadImage, match=r"m\.png' is 200 x 64, its picture 256 x 256: another shape"):
+        mask.render(256, 256)
 
 
 def test_a_one_bit_mask_file(tmp_path: Path) -> None:

@@ -132,13 +132,13 @@ def test_markdown_has_a_table_per_score(run: Path) -> None:
     lines = export(run, "markdown").decode().split("\n")
 
     assert lines[:7] == [
-        "### toy: gain (higher is better; mean [95 % interval] n scored + unscored)",
+        "### toy: gain (higher is better; mean [95 % interval] n scored + unscored; few: under 10 source images)",
         "",
         "| edit type | mine | theirs |",
         "|---|---|---|",
         "| size | 1.000 n=1 | - |",
         "| color | 0.300 n=1 | unscored 1 |",
-        "| all | 0.650 [0.300, 1.000] n=2 | unscored 1 |",
+        "| all | 0.650 [0.300, 1.000] (few) n=2 | unscored 1 |",
     ]
     assert "| all | 0.250 n=1+1 | unscored 1 |" in lines
 
@@ -169,7 +169,10 @@ def test_latex_has_a_table_per_score(run: Path) -> None:
 
     assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\end{tabular}") == 2
     assert r"color & 0.300 n=1 & unscored 1 \\" in text
-    assert r"\caption{toy: gain (higher is better; mean [95 \% interval] n scored + unscored)}" in text
+    assert (
+        r"\caption{toy: gain (higher is better; mean [95 \% interval] n scored + unscored; few: under 10 source images)}"
+        in text
+    )
 
 
 def test_latex_shows_names_as_they_are(make_run: MakeRun, make_record: Make) -> None:

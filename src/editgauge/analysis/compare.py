@@ -56,7 +56,7 @@ def compare(run: str | Path, methods: Sequence[str]) -> list[Comparison]:
         raise BadInput(f"--methods takes two different methods, got {list(methods)}.")
     for method in methods:
         if method not in opened.manifest.methods:
-            raise UnknownName("method in this run", method, opened.manifest.methods, f"editgauge report {run}")
+            raise UnknownName("method in this run", method, opened.manifest.methods)
     first, second = (_scores(opened, method) for method in methods)
     sources = dict(zip(opened.scores["edit"].to_pylist(), opened.scores["source"].to_pylist(), strict=True))
     drafts = [

@@ -18,7 +18,7 @@ def demo(
 ) -> Path:
     """Evaluate four editors on real photographs, print a table and write a report.
 
-    Fetches the photographs once (50 MB), lets the reference editors edit them, scores the outcomes.
+    Fetches the photographs once (52 MB), lets the reference editors edit them, scores the outcomes.
     Given again it continues.
 
     `editgauge demo --out demo`

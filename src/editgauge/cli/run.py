@@ -14,7 +14,7 @@ def run(
     benchmark: Annotated[str, typer.Argument(help="A name from `editgauge list benchmarks`, or a folder of your own.")],
     outcomes: Annotated[
         list[str],
-        typer.Option(help="Where a method's outcomes lie, as NAME=FOLDER or NAME=FILE.jsonl. Give it once per method."),
+        typer.Option(help="Where outcomes lie: NAME=FOLDER, NAME=FILE.jsonl, or 'FOLDER/*' for every method in it."),
     ],
     protocol: Annotated[list[str], typer.Option(help="How to score; give it once per protocol.")] = ["preservation"],  # noqa: B006
     out: Annotated[Path, typer.Option(help="The run folder: manifest, scores, evidence.")] = Path("run"),
@@ -24,13 +24,15 @@ def run(
     model: Annotated[list[str], typer.Option(help="The model for a role, as ROLE=NAME.")] = [],  # noqa: B006
     seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0,
     processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores and work.", min=0)] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks, no table.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved plan and do nothing.")] = False,
 ) -> None:
     """Score the outcomes of one or more methods on a benchmark.
 
     Give the same command again to continue after a stop: what is scored stays, changed images are scored again,
     further methods and protocols are added.
+
+    Options may also come from a YAML file: `editgauge run --options evaluation.yaml`.
 
     `editgauge run sample --outcomes mine=outcomes/ --protocol preservation --out run`
     """

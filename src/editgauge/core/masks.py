@@ -18,6 +18,8 @@ from editgauge.core.errors import BadImage
 
 BoolMask = NDArray[np.bool_]
 """Height x width, true inside."""
+SAME_SHAPE = 0.02
+"""By how much the ratio of a mask's sides may differ from its picture's: sizes are rounded when both are scaled."""
 
 
 @runtime_checkable
@@ -95,6 +97,9 @@ class MaskFile:
                 f"The mask '{self.path}' has nothing inside: its brightest pixel is {gray.max()}, and 128 is needed. "
                 "If it holds 0 and 1, multiply it by 255."
             )
+        tall, wide = gray.shape
+        if abs(wide * height / (tall * width) - 1) > SAME_SHAPE:
+            raise BadImage(f"The mask '{self.path}' is {wide} x {tall}, its picture {width} x {height}: another shape.")
         if gray.shape != (height, width):
             gray = cv2.resize(gray, (width, height), interpolation=cv2.INTER_NEAREST)
         return np.asarray(gray >= 128)

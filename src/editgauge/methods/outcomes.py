@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput
+from editgauge.core.images import IMAGE_SUFFIXES
 from editgauge.core.types import Edit, Outcome, id_problem
 from editgauge.methods.layouts.faults import Fault
 from editgauge.methods.layouts.match import absence, faults
@@ -88,6 +89,8 @@ def find_outcomes(method: str, place: Path, edits: Sequence[Edit], layout: str |
         if layout is None and listed.is_file():
             return _from_lines(method, listed, [edit.id for edit in edits])
         return _from_files(method, place, edits, layout)
+    if place.suffix.lower() in IMAGE_SUFFIXES:
+        raise BadInput(f"'{place}' is one picture; outcomes of '{method}' are a folder of them, or a JSONL file.")
     if place.is_file():
         return _from_lines(method, place, [edit.id for edit in edits])
     raise BadInput(f"There are no outcomes of '{method}' at '{place}': no such folder or JSONL file.")

@@ -49,16 +49,24 @@ class Preservation:
             name: Score(metric(before, after), _about_size(item) if name == "l1" else ())
             for name, metric in self._metrics.items()
         }
-        outside = None if item.mask is None else ~item.mask
+        nothing_outside = _why_nothing_outside(item.mask)
+        if item.mask is None or nothing_outside:
+            return scores | {f"{name}_outside": Unscored("not_applicable", nothing_outside) for name in self._metrics}
+        outside = ~item.mask
+        # What the edit itself changed is put back first, or windows across the mask's edge would see it.
+        put_back = np.where(outside[..., np.newaxis], after, before)
         for name, metric in self._metrics.items():
-            if outside is None:
-                scores[f"{name}_outside"] = Unscored("not_applicable", "the edit has no mask")
-            elif not outside.any():
-                scores[f"{name}_outside"] = Unscored("not_applicable", "the edit's mask covers the whole picture")
-            else:
-                evidence = _what_changed(before, after, outside) if name == "l1" else ()
-                scores[f"{name}_outside"] = Score(metric(before, after, outside), evidence)
+            evidence = _what_changed(before, after, outside) if name == "l1" else ()
+            scores[f"{name}_outside"] = Score(metric(before, put_back, outside), evidence)
         return scores
+
+
+def _why_nothing_outside(mask: BoolMask | None) -> str:
+    if mask is None:
+        return "the edit has no mask"
+    if not mask.any():
+        return "the edit's mask is empty: nothing says what may change"
+    return "the edit's mask covers the whole picture" if mask.all() else ""
 
 
 def _about_size(item: Item) -> tuple[Evidence, ...]:

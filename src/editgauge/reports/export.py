@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from editgauge.analysis.summary import ALL, Cell, edit_types, summarise
+from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_bytes
 from editgauge.core.run import Run
@@ -148,7 +148,7 @@ def _tables(run: Run, safe: Callable[[str], str]) -> Iterable[tuple[str, list[st
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
             better = "higher" if spec.higher_is_better else "lower"
-            columns = f"mean [{safe('95 % interval')}] n scored + unscored"
+            columns = f"mean [{safe('95 % interval')}] n scored + unscored; few: under {FEW_SOURCES} source images"
             title = f"{safe(protocol)}: {safe(spec.name)} ({better} is better; {columns})"
             body = [
                 [safe(edit_type), *(_cell(cells.get((protocol, spec.name, method, edit_type))) for method in methods)]
@@ -163,7 +163,8 @@ def _cell(cell: Cell | None) -> str:
     unscored = sum(cell.unscored.values())
     if cell.mean is None:
         return f"unscored {unscored}"
-    interval = f" [{cell.mean.low:.3f}, {cell.mean.high:.3f}]" if cell.mean.low is not None else ""
+    few = " (few)" if cell.mean.clusters < FEW_SOURCES else ""
+    interval = f" [{cell.mean.low:.3f}, {cell.mean.high:.3f}]{few}" if cell.mean.low is not None else ""
     return f"{cell.mean.value:.3f}{interval} n={cell.mean.n}" + (f"+{unscored}" if unscored else "")
 
 

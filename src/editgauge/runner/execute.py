@@ -61,7 +61,8 @@ def run(
             say(note, quiet=quiet)
         tasks, done = tasks_left(plan, writer)
         if done:
-            say(f"{done} of {done + len(tasks)} outcomes were scored before; continuing.", quiet=quiet)
+            then = "continuing" if tasks else "nothing is left to do"
+            say(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)
         setup = Setup(tuple(each.name for each in plan.protocols), plan.models)
         with (
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,

@@ -87,6 +87,8 @@ def edit(
     write_text(folder / LIST, "".join(_line(each, absences, seed) for each in edits))
     made = len(left) - len(absences)
     say(f"{method}: {made} outcomes made, {len(kept)} kept, {len(absences)} absent, in {folder}", quiet=quiet)
+    for edit_id, absence in list(absences.items())[:1]:
+        say(f"  absent, for example: {edit_id}: {absence}", quiet=quiet)
     return Made(folder, made, len(kept), absences)
 
 

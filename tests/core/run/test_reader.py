@@ -178,7 +178,7 @@ def test_a_damaged_segment_is_named(kind: str, open_writer: Open, make_record: M
     path = tmp_path / kind / "000001.parquet"
     path.write_bytes(path.read_bytes()[:-30])
 
-    with pytest.raises(BadRun, match=rf"{kind}/000001\.parquet' cannot be read: .*editgauge verify"):
+    with pytest.raises(BadRun, match=rf"{kind}/000001\.parquet' was changed since .*editgauge verify"):
         _ = Run.open(tmp_path).scores if kind == "scores" else Run.open(tmp_path).evidence(Key("a", "mine", 0, "toy"))
 
 

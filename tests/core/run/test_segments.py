@@ -43,8 +43,9 @@ def test_scores_and_evidence_come_back_from_the_file(written: list[Record]) -> N
             (segments.scores_table(written), segments.SCORES),
             (segments.evidence_table(written), segments.EVIDENCE),
         ):
-            segments.write_table(table, Path(folder) / "1.parquet")
-            assert segments.read_table(Path(folder) / "1.parquet", schema).to_pylist() == table.to_pylist()
+            sha256 = segments.write_table(table, Path(folder) / "1.parquet")
+            again = segments.read_table(Path(folder) / "1.parquet", schema, sha256)
+            assert again.to_pylist() == table.to_pylist()
 
     rows = [row for record in written for row in segments.score_rows(record)]
     assert segments.scores_table(written).to_pylist() == rows
@@ -87,19 +88,19 @@ def test_stamps_and_keys_come_back(make_record: Make) -> None:
 def test_a_folder_s_name_adds_no_columns(folder: str, make_record: Make, tmp_path: Path) -> None:
     """`name=value` in a path means a column to some readers of Parquet."""
     table = segments.scores_table([make_record(seed=3)])
-    segments.write_table(table, tmp_path / folder / "1.parquet")
+    sha256 = segments.write_table(table, tmp_path / folder / "1.parquet")
 
-    assert segments.read_table(tmp_path / folder / "1.parquet", segments.SCORES).equals(table)
+    assert segments.read_table(tmp_path / folder / "1.parquet", segments.SCORES, sha256).equals(table)
 
 
 @pytest.mark.parametrize("damage", [lambda content: content[:-20], lambda _: b"", None])
 def test_a_damaged_or_missing_file_is_named(damage: Any, make_record: Make, tmp_path: Path) -> None:
     path = tmp_path / "1.parquet"
-    segments.write_table(segments.scores_table([make_record()]), path)
+    sha256 = segments.write_table(segments.scores_table([make_record()]), path)
     if damage:
         path.write_bytes(damage(path.read_bytes()))
     else:
         path.unlink()
 
-    with pytest.raises(BadRun, match=r"1\.parquet' cannot be read: .*editgauge verify"):
-        segments.read_table(path, segments.SCORES)
+    with pytest.raises(BadRun, match=r"1\.parquet' (cannot be read|was changed).*editgauge verify"):
+        segments.read_table(path, segments.SCORES, sha256)

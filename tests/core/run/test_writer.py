@@ -488,7 +488,7 @@ def test_a_damaged_segment_stops_a_run_from_being_continued(
     fill(open_writer, make_record, tmp_path, "ab", finish=True)
     (tmp_path / "scores" / "000001.parquet").write_bytes(b"PAR1")
 
-    with pytest.raises(BadRun, match=r"000001\.parquet' cannot be read"):
+    with pytest.raises(BadRun, match=r"000001\.parquet' was changed"):
         open_writer(tmp_path)
 
 

@@ -19,7 +19,7 @@ from editgauge.core.run.manifest import Manifest
 from editgauge.core.run.records import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from editgauge.core.types import ScoreSpec
@@ -101,10 +101,11 @@ class Run:
             return self._tables(kind, schema)
         return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
-    def _parts(self, kind: str, schema: pa.Schema, sealed: Collection[str]) -> Iterator[pa.Table]:
+    def _parts(self, kind: str, schema: pa.Schema, sealed: Mapping[str, Mapping[str, str]]) -> Iterator[pa.Table]:
         yield schema.empty_table()
         for number in sealed:
-            yield segments.read_table(self.folder / kind / f"{number}.parquet", schema)
+            path, sha256 = self.folder / kind / f"{number}.parquet", sealed[number][f"{kind}_sha256"]
+            yield segments.read_table(path, schema, sha256)
         make = segments.scores_table if kind == "scores" else segments.evidence_table
         for journal in journals(self.folder / "scores"):
             if journal.stem not in sealed:

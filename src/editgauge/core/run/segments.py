@@ -53,6 +53,11 @@ EVIDENCE = pa.schema(
 )
 
 
+REMEDY = (
+    "Bring the file back from a copy, or run anew into another folder; `editgauge verify` names all that is damaged."
+)
+
+
 def score_rows(record: Record) -> list[dict[str, Any]]:
     """The record in long form."""
     edited = record.edited_image
@@ -113,13 +118,15 @@ def write_table(table: pa.Table, path: Path) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def read_table(path: Path, schema: pa.Schema) -> pa.Table:
-    """The table, in the project's schema; damage raises `BadRun`."""
+def read_table(path: Path, schema: pa.Schema, sha256: str) -> pa.Table:
+    """The table, in the project's schema; anything but the very bytes that were written raises `BadRun`."""
     try:
-        # No partitioning: a folder called `seed=7` would otherwise become a column.
-        return pq.read_table(path, partitioning=None).cast(schema)
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise BadRun(f"'{path}' was changed since it was written. {REMEDY}")
+        return pq.read_table(pa.BufferReader(content)).cast(schema)
     except (OSError, pa.ArrowException) as error:
-        raise BadRun(f"'{path}' cannot be read: {error}. `editgauge verify` says what is damaged.") from error
+        raise BadRun(f"'{path}' cannot be read: {error}. {REMEDY}") from error
 
 
 def keys(table: pa.Table) -> Iterator[Key]:

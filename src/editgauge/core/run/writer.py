@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RECORDS_IN_A_JOURNAL = 20_000
+OUR_NAMES = {"scores", "evidence", "superseded", ".lock", "edits.jsonl"}
 
 
 class RunWriter:
@@ -30,6 +31,7 @@ class RunWriter:
         self.notes: list[str] = []
         """What a user should be told about an earlier run into this folder."""
         try:
+            _refuse_a_folder_of_others(folder)
             self._make_folders()
             self._lock = _locked(folder)
             try:
@@ -170,10 +172,14 @@ class RunWriter:
         }
         self.manifest.save(self.folder)
 
+    def _read_segment(self, kind: str, number: str, schema: pa.Schema) -> pa.Table:
+        sha256 = self.manifest.segments[number][f"{kind}_sha256"]
+        return segments.read_table(self.folder / kind / f"{number}.parquet", schema, sha256)
+
     def _rewrite_segment(self, number: str, stale: set[Key]) -> None:
         """Writes the rest under a new number; saving the manifest is the instant at which it takes effect."""
         whole = [
-            segments.read_table(self.folder / kind / f"{number}.parquet", schema)
+            self._read_segment(kind, number, schema)
             for kind, schema in (("scores", segments.SCORES), ("evidence", segments.EVIDENCE))
         ]
         kept = [
@@ -197,11 +203,19 @@ class RunWriter:
 
     def _stamps(self) -> Iterator[tuple[Key, ImageStamp, ImageStamp | None]]:
         for number in self.manifest.segments:
-            yield from segments.stamps(
-                segments.read_table(self.folder / "scores" / f"{number}.parquet", segments.SCORES)
-            )
+            yield from segments.stamps(self._read_segment("scores", number, segments.SCORES))
         for record in read_journal(self._journal.path) if self._journal.records else ():
             yield record.key, record.source_image, record.edited_image
+
+
+def _refuse_a_folder_of_others(folder: Path) -> None:
+    """A run writes an `edits.jsonl`, which must not take the place of a benchmark's."""
+    if not folder.is_dir() or (folder / FILE).exists():
+        return
+    names = sorted(path.name for path in folder.iterdir())
+    others = [name for name in names if name not in OUR_NAMES and not name.startswith(DRAFT)]
+    if others:
+        raise BadRun(f"'{folder}' is not empty and is no run: it holds '{others[0]}'. Choose another folder.")
 
 
 def _locked(folder: Path) -> FileLock:
