@@ -53,7 +53,7 @@ def test_filters_narrow_and_the_address_shows_the_same_view(
 def test_status_filters_outcomes(page: Page) -> None:
     field(page, "status").select_option("unscored")
     assert ids(page) == ["e0003", "e0023", "e0043"]
-    assert page.locator("#edits .why b").all_inner_texts() == ["missing_outcome"] * 3
+    assert page.locator("#edits .why b").all_inner_texts() == ["missing outcome"] * 3
 
 
 @pytest.mark.parametrize(("score", "worst_is_low"), [("toy/kept", True), ("toy/damage", False)])

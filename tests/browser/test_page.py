@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -13,6 +14,8 @@ from editgauge.reports.page import report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+    from editgauge.core.run import Record
 
 OpenPage = Callable[..., "Page"]
 SIZES = {"laptop": (1366, 900), "phone": (390, 844)}
@@ -139,3 +142,45 @@ def test_five_thousand_edits_are_one_page_of_cards(open_page: OpenPage, large_ru
     page.locator("#edit-e4999").wait_for()
     assert status.inner_text() == "Edits 4981 to 5000 of 5,000"
     assert cards.count() == 20
+
+
+def test_counts_of_what_is_unscored_stay_on_one_line_on_a_phone(open_page: OpenPage, small_report: Path) -> None:
+    page = open_page(small_report, "#unscored", SIZES["phone"])
+    heights = page.locator(".reasons td.number").evaluate_all("all => all.map(each => each.offsetHeight)")
+    assert heights
+    assert max(heights) < 50
+
+
+@pytest.mark.parametrize("size", [SIZES["laptop"], (900, 900)])
+def test_the_source_has_its_column_to_itself(
+    open_page: OpenPage, small_report: Path, size: tuple[int, int], tmp_path: Path
+) -> None:
+    """Seven more outcomes of the first edit, so that they need several rows."""
+    text = small_report.read_text("utf-8")
+    start = text.index('id="gallery-data">') + len('id="gallery-data">')
+    end = text.index("</script>", start)
+    data = json.loads(text[start:end])
+    outcomes = data["edits"][0]["outcomes"]
+    outcomes += [{**outcomes[0], "method": f"more {n}"} for n in range(7)]
+    (tmp_path / "index.html").write_text(text[:start] + json.dumps(data).replace("<", "\\u003c") + text[end:], "utf-8")
+    (tmp_path / "pictures").symlink_to(small_report.parent / "pictures")
+    page = open_page(tmp_path / "index.html", "#gallery", size)
+    columns = page.locator(".card").first.locator(".outcome")
+    boxes = columns.evaluate_all("all => all.map(each => [each.offsetLeft, each.offsetTop])")
+    assert len(boxes) == 10
+    assert len({top for _, top in boxes}) > 1
+    assert [left for left, _ in boxes].count(boxes[0][0]) == 1
+
+
+def test_an_edit_type_is_folded_only_while_its_score_is_chosen(
+    open_page: OpenPage, make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    run = make_run(
+        make_record("a", {"gain": 0.5, "loss": 0.5}, edit_type="color"),
+        make_record("b", {"gain": "no_rule", "loss": 0.5}, edit_type="style"),
+    )
+    page = open_page(report(run, tmp_path / "report", quiet=True), "#type-style")
+    panel, folded = page.locator("#type-style"), page.locator("#edit_types .folded")
+    assert (panel.is_visible(), folded.is_visible()) == (False, True)
+    page.get_by_label("Score", exact=True).select_option("toy/loss")
+    assert (panel.is_visible(), folded.is_visible()) == (True, False)

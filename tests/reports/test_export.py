@@ -171,7 +171,6 @@ def test_latex_has_a_table_per_score(run: Path) -> None:
     assert r"color & 0.300 n=1 & unscored 1 \\" in text
     meaning = r"mean [95 \% interval] n scored + unscored; few: under 10 source images"
     assert rf"\caption{{toy: gain (higher is better; {meaning})}}" in text
-    )
 
 
 def test_latex_shows_names_as_they_are(make_run: MakeRun, make_record: Make) -> None:

@@ -68,7 +68,7 @@ def test_the_header_counts_outcomes(page: Page) -> None:
 def test_what_is_unscored_is_shown_with_its_reasons(page: Page) -> None:
     first_cells = page.section("summary").all("tbody")[0].all("tr")[0].all("td")
     assert first_cells[1].all("span", "missing")[0].said() == (
-        "5 unscored: not_applicable 3, missing_outcome 1, unreadable_image 1"
+        "5 unscored: not applicable 3, missing outcome 1, unreadable image 1"
     )
     said = page.section("unscored").said()
     for words in ("missing_outcome", "The method gave no image for this edit.", "unreadable_image", "not_applicable"):
@@ -120,6 +120,36 @@ def test_a_picture_that_is_missing_or_unreadable_has_a_placeholder(page: Page) -
     assert {reasons[place][0] for (place,) in missing["values"]} == {"missing_outcome"}
     assert {reasons[place][0] for (place,) in damaged["values"]} == {"unreadable_image"}
     assert missing["status"] == damaged["status"] == "unscored"
+
+
+def test_no_path_of_this_machine_is_told(scored: tuple[Path, Path], tmp_path: Path) -> None:
+    run, second = scored
+    (second / "edit-002.png").unlink()
+    told = report(run, tmp_path / "report", quiet=True).read_text("utf-8")
+    assert str(tmp_path) not in told
+    assert "…/outcomes-4/edit-003.png" in told
+    assert "…/outcomes-4/edit-002.png" in told
+
+
+def test_an_edit_type_without_a_score_is_a_line_and_no_empty_column_or_panel(
+    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
+) -> None:
+    run = make_run(
+        make_record("a", {"gain": 0.5, "loss": 0.5}, edit_type="color"),
+        make_record("b", {"gain": "no_rule", "loss": 0.5}, edit_type="style"),
+    )
+    page = as_page(report(run, tmp_path / "report", quiet=True))
+    gain, loss = page.section("heat_map").all("div", "of-score")
+    assert [each.said() for each in gain.all("thead")[0].all("th")] == ["Method", "all edits", "color"]
+    assert gain.all("p", "folded")[0].said() == "no score for: style"
+    assert [each.said() for each in loss.all("thead")[0].all("th")] == ["Method", "all edits", "color", "style"]
+    assert not loss.all("p", "folded")
+    panels = {each.attributes["id"]: each for each in page.section("edit_types").all("article", "panel")}
+    assert [name for name, panel in panels.items() if "hidden" in panel.attributes] == ["type-style"]
+    drawn = [each.attributes["data-score"] for each in panels["type-style"].all("div", "of-score")]
+    assert drawn == ["toy/loss"]
+    (folded,) = page.section("edit_types").all("p", "folded")
+    assert folded.said() == "no score for: style"
 
 
 def test_a_picture_that_changed_or_went_since_is_told(

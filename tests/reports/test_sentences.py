@@ -80,10 +80,17 @@ def test_a_difference_too_small_to_print_is_none(told: Told) -> None:
 def test_few_source_images_allow_no_claim(told: Told) -> None:
     first = told({"a": 0.9, "b": 0.1}, sources=9)[0]
     assert first == (
-        "On gain (higher is better) nothing is claimed: there are only 9 source images, "
-        "and intervals need 10 to be relied on."
+        "On gain and loss nothing is claimed: there are only 9 source images, and intervals need 10 to be relied on."
     )
     assert "does better" not in " ".join(told({"a": 0.9, "b": 0.1}, sources=1, name="one"))
+
+
+def test_few_source_images_are_told_once(told: Told) -> None:
+    assert told({"a": 0.9, "b": 0.1}, sources=1) == [
+        "On gain and loss nothing is claimed: there is only 1 source image, and intervals need 10 to be relied on.",
+        "No outcome failed altogether.",
+    ]
+    assert len(told({"a": 0.9, "b": 0.1}, sources=9, name="nine")) == 2
 
 
 def test_a_small_sample_is_said(told: Told) -> None:
@@ -114,8 +121,44 @@ def test_what_failed_is_counted_with_its_reason_and_method(
         make_record("c", {"gain": 0.5, "loss": "not_applicable"}, method="two"),
     ]
     told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*records))))]
-    assert "2 of 3 outcomes failed altogether (missing_outcome): all by one." in told
-    assert told[-1].startswith("1 outcome lacks some of its scores, mostly as not_applicable: the score needs")
+    assert "2 of 2 edits lack an outcome by one (missing outcome)." in told
+    assert not any("failed" in line for line in told)
+    assert told[-1].startswith("1 outcome lacks some of its scores, as not applicable: the score needs")
+
+
+def test_missing_failed_and_unscored_are_told_apart(
+    make_record: Callable[..., Record], make_run: Callable[..., Path]
+) -> None:
+    reasons = {
+        ("a", "one"): "missing_outcome",
+        ("a", "two"): "missing_outcome",
+        ("b", "one"): "missing_outcome",
+        ("b", "two"): "crashed",
+        ("c", "one"): "unreadable_image",
+        ("c", "two"): "refused",
+    }
+    records = [
+        make_record(edit, {"gain": reason, "loss": reason}, method=method) for (edit, method), reason in reasons.items()
+    ]
+    records.append(make_record("d", {"gain": 0.5, "loss": 0.5}, method="one"))
+    records.append(make_record("d", {"gain": 0.5, "loss": 0.5}, method="two"))
+    told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*records))))]
+    assert told[-3:] == [
+        "Some edits lack an outcome (missing outcome): 2 of 4 by one and 1 of 4 by two.",
+        "2 of 8 outcomes failed altogether (1 crashed and 1 unreadable image): 1 by two and 1 by one.",
+        "1 of 8 outcomes has no score at all (refused): by two.",
+    ]
+
+
+def test_only_many_lack_scores_mostly_for_a_reason(
+    make_record: Callable[..., Record], make_run: Callable[..., Path]
+) -> None:
+    mixed = {"gain": 0.5, "loss": "no_rule"}
+    one = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(make_record("a", mixed)))))]
+    assert one[-1].startswith("1 outcome lacks some of its scores, as no rule: ")
+    many = [make_record("a", mixed), make_record("b", mixed), make_record("c", {"gain": 0.5, "loss": "refused"})]
+    told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*many, name="many"))))]
+    assert told[-1].startswith("3 outcomes lack some of their scores, mostly as no rule: ")
 
 
 def test_methods_scored_on_different_edits_are_compared_with_care(
@@ -136,7 +179,7 @@ def test_methods_scored_on_different_edits_are_compared_with_care(
 def test_nothing_scored_nothing_claimed(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
     run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
     told = [str(each.striptags()) for each in sentences(Context(Run.open(run)))]
-    assert told == ["1 of 1 outcome failed altogether (refused): all by mine."]
+    assert told == ["1 of 1 outcome has no score at all (refused): by mine."]
 
 
 def test_names_are_escaped(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:

@@ -111,6 +111,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
+    environment.filters |= {"without_folders": words.without_folders}
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "RESAMPLES": RESAMPLES}
     environment.globals |= {"counted": words.counted}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}

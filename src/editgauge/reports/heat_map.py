@@ -31,12 +31,18 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """One score: a row for every method, a column for all edits and every edit type."""
+    """One score: a row for every method, a column for all edits and every edit type that has this score."""
 
     table: ScoreTable
+    columns: list[str]
     rows: dict[str, list[HeatCell]]
     worst: str
     best: str
+
+    @property
+    def folded(self) -> list[str]:
+        """The edit types without a column, as nothing in it would have a score."""
+        return self.table.folded
 
     @property
     def has_gaps(self) -> bool:
@@ -54,11 +60,12 @@ def heat_map(table: ScoreTable, methods: Sequence[str]) -> HeatMap:
     values = [shown.cell.mean.value for row in table.rows.values() for shown in row if shown and shown.cell.mean]
     ends = (min(values), max(values)) if values else (0.0, 0.0)
     worst, best = ends if table.spec.higher_is_better else ends[::-1]
+    columns = [kind for kind in table.rows if kind not in table.folded]
     rows = {
-        method: [_cell(row[place], kind, worst, best) for kind, row in table.rows.items()]
+        method: [_cell(table.rows[kind][place], kind, worst, best) for kind in columns]
         for place, method in enumerate(methods)
     }
-    return HeatMap(table, rows, words.number(worst, table.decimals), words.number(best, table.decimals))
+    return HeatMap(table, columns, rows, words.number(worst, table.decimals), words.number(best, table.decimals))
 
 
 def _cell(shown: Shown | None, edit_type: str, worst: float, best: float) -> HeatCell:

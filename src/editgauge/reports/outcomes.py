@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from editgauge.reports.words import without_folders
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -94,7 +96,9 @@ def collect(run: Run) -> dict[str, list[ScoredOutcome]]:
                 edited = None if edited_path is None else File(edited_path, edited_pixels)
                 source = File(source_path, source_pixels)
                 of_edit[method, seed] = ScoredOutcome(edit, method, seed, source, edited)
-            of_edit[method, seed].scores[protocol, name] = Why(reason, detail) if value is None else value
+            of_edit[method, seed].scores[protocol, name] = (
+                Why(reason, without_folders(detail or "")) if value is None else value
+            )
     return {edit: list(outcomes.values()) for edit, outcomes in found.items()}
 
 

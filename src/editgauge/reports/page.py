@@ -112,7 +112,7 @@ def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes
     page = context.render(
         "index.html.j2",
         parts=_parts(context),
-        damage=gallery.marks.problem,
+        damage=words.without_folders(gallery.marks.problem),
         data=gallery.data(quiet),
         policy=policy,
         generator=GENERATOR,
@@ -149,7 +149,7 @@ def _part(name: str, context: Context) -> Part | None:
 def _failure(name: str, error: Exception) -> Markup:
     told = error if isinstance(error, EditGaugeError) else f"{type(error).__name__}: {error}"
     form = Markup('<p class="warning">This section, from {}, could not be made. {}</p>')
-    return form.format(report_sections.origin(name), told)
+    return form.format(report_sections.origin(name), words.without_folders(str(told)))
 
 
 def _joined(folder: str, names: Sequence[str], ending: str) -> Markup:

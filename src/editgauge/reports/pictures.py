@@ -18,6 +18,7 @@ from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.files import DRAFT, write_json
 from editgauge.core.images import Pixels, pixel_hash, read_image, resized
 from editgauge.core.run import ImageStamp
+from editgauge.reports.words import without_folders
 
 if TYPE_CHECKING:
     from editgauge.reports.outcomes import File
@@ -57,7 +58,7 @@ def decode(file: File) -> Decoded | Absent:
     try:
         pixels = read_image(Path(file.path))
     except BadImage as problem:
-        return Absent(str(problem))
+        return Absent(without_folders(str(problem)))
     return Decoded(pixels, pixel_hash(pixels) != file.pixels)
 
 

@@ -46,7 +46,7 @@ def _overview(context: Context) -> Content:
 
 def _heat_map(context: Context) -> Content | None:
     maps = [map_of(table, context.methods) for table in context.tables]
-    return {"maps": maps, "columns": list(context.tables[0].rows), "STEPS": STEPS} if maps else None
+    return {"maps": maps, "STEPS": STEPS} if maps else None
 
 
 def _methods(context: Context) -> Content | None:
@@ -62,7 +62,7 @@ def _edit_types(context: Context) -> Content | None:
     kinds = context.edit_types
     edits = {kind: sum(edit.get("type") == kind for edit in context.run.edits.values()) for kind in kinds}
     plots = {kind: [of_edit_type(table, context.methods, kind) for table in context.tables] for kind in kinds}
-    return {"plots": plots, "edits": edits}
+    return {"plots": plots, "edits": edits, "folded": {table.key: table.folded for table in context.tables}}
 
 
 def _gallery(context: Context) -> Content:

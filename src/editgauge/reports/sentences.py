@@ -16,13 +16,16 @@ from editgauge.reports import words
 from editgauge.reports.outcomes import Why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from editgauge.core.types import ScoreSpec
     from editgauge.reports.context import Context
+    from editgauge.reports.outcomes import ScoredOutcome
 
 SMALL_SAMPLE = 50
 """Below so many source images the overview says that the sample is small."""
+FAILURES = frozenset({"crashed", "unreadable_image"})
+"""Reasons that are failures; for others there is no score, and nothing went wrong."""
 MOST_NAMED = 4
 """So many methods or edit types are named in one breath; more are counted."""
 
@@ -41,11 +44,13 @@ class Standing(NamedTuple):
 
 def sentences(context: Context) -> list[Markup]:
     """The whole overview, in reading order."""
+    few = _with_few_sources(context)
     return [
-        *(_on_score(context, key) for key in context.headlines),
-        *_sample(context),
+        *(_on_score(context, key) for key in context.headlines if key not in few),
+        *_nothing_claimed(context, few),
+        *_sample(context, few),
         *_uneven(context),
-        *_by_edit_type(context),
+        *_by_edit_type(context, few),
         *_failures(context),
     ]
 
@@ -68,16 +73,32 @@ def best_group(ranked: Sequence[Standing]) -> list[Standing]:
     return [standing for standing in ranked if not ranked[0].beats(standing)]
 
 
+def _with_few_sources(context: Context) -> dict[tuple[str, str], int]:
+    """The headline scores on which some method has too few source images, with the fewest of any method."""
+    fewest: dict[tuple[str, str], int] = {}
+    for cell in context.cells:
+        key = (cell.protocol, cell.spec.name)
+        if cell.mean and cell.edit_type == ALL and key in context.headlines:
+            fewest[key] = min(fewest.get(key, cell.mean.clusters), cell.mean.clusters)
+    return {key: fewest[key] for key in context.headlines if fewest[key] < FEW_SOURCES}
+
+
+def _nothing_claimed(context: Context, few: dict[tuple[str, str], int]) -> Iterable[Markup]:
+    """All such scores in one sentence."""
+    if few:
+        least, most = min(few.values()), max(few.values())
+        number = words.counted(most, "source image") if least == most else f"{least} to {most} source images"
+        names = [_score_name(context.run.spec(*key)) if len(few) == 1 else _code(key[1]) for key in few]
+        yield Markup("On {} nothing is claimed: there {} only {}, and intervals need {} to be relied on.").format(
+            _listed(names), "is" if most == 1 else "are", number, FEW_SOURCES
+        )
+
+
 def _on_score(context: Context, key: tuple[str, str]) -> Markup:
     table = next(table for table in context.tables if (table.protocol, table.spec.name) == key)
     cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
     ranked = standings(cells, table.decimals)
     name = _score_name(table.spec)
-    if len(ranked) < len(cells):
-        fewest = min(cell.mean.clusters for cell in cells if cell.mean)
-        return Markup("On {} nothing is claimed: there are only {}, and intervals need {} to be relied on.").format(
-            name, words.counted(fewest, "source image"), FEW_SOURCES
-        )
     told = {standing.cell.method: _method(standing, table.decimals) for standing in ranked}
     if len(ranked) == 1:
         return Markup("{} has {}.").format(name, next(iter(told.values())))
@@ -94,12 +115,13 @@ def _on_score(context: Context, key: tuple[str, str]) -> Markup:
     return first + "."
 
 
-def _sample(context: Context) -> Iterable[Markup]:
+def _sample(context: Context, few: Container[tuple[str, str]]) -> Iterable[Markup]:
     """What the claims rest on."""
     counts = {
         cell.mean.clusters
         for cell in context.cells
-        if cell.mean and cell.edit_type == ALL and (cell.protocol, cell.spec.name) in context.headlines
+        if cell.mean and cell.edit_type == ALL and (key := (cell.protocol, cell.spec.name)) in context.headlines
+        if key not in few
     }
     if counts:
         fewest, most = min(counts), max(counts)
@@ -123,7 +145,7 @@ def _uneven(context: Context) -> Iterable[Markup]:
             return
 
 
-def _by_edit_type(context: Context) -> Iterable[Markup]:
+def _by_edit_type(context: Context, few: Container[tuple[str, str]]) -> Iterable[Markup]:
     """Which edit types have a clear winner on the first headline score."""
     if not context.headlines or len(context.methods) < 2 or len(context.edit_types) < 2:
         return
@@ -145,41 +167,89 @@ def _by_edit_type(context: Context) -> Iterable[Markup]:
     ]
     if level:
         parts.append(Markup("{} without a clear winner").format(words.counted(level, "edit type")))
+    if too_few == len(context.edit_types) and context.headlines[0] in few:
+        return  # said already
     if too_few:
-        some = "no edit type has" if too_few == len(context.edit_types) else f"{too_few} of them have fewer than"
+        have = "has" if too_few == 1 else "have"
+        some = "no edit type has" if too_few == len(context.edit_types) else f"{too_few} of them {have} fewer than"
         rest = f"{some} {FEW_SOURCES} source images" if parts else f"{some} {FEW_SOURCES} source images to judge by"
         parts.append(Markup("{}").format(rest))
     yield Markup("By edit type, on {}: {}.").format(_code(table.spec.name), Markup("; ").join(parts))
 
 
 def _failures(context: Context) -> Iterable[Markup]:
-    counts = context.counts
-    if counts.unscored:
-        failed = [outcome for outcome in context.outcomes if outcome.status == "unscored"]
-        reasons = Counter(_first_reason(outcome.scores.values()) for outcome in failed)
-        of_methods = Counter(outcome.method for outcome in failed)
-        yield Markup("{} of {} failed altogether ({}): {}.").format(
-            f"{counts.unscored:,}",
-            words.counted(counts.outcomes, "outcome"),
-            _shares([(_code(why), count) for why, count in reasons.most_common()], "{0}", "{1:,} {0}"),
-            _shares([(_bold(name), count) for name, count in of_methods.most_common()], "all by {0}", "{1:,} by {0}"),
-        )
-    elif counts.outcomes:
+    groups: dict[str, list[ScoredOutcome]] = {"missing": [], "failed": [], "without": []}
+    for outcome in context.outcomes:
+        if outcome.status == "unscored":
+            reason = _first_reason(outcome.scores.values())
+            group = "failed" if reason in FAILURES else "without"
+            groups["missing" if reason == "missing_outcome" else group].append(outcome)
+    missing, failed, without = groups.values()
+    if missing:
+        yield _missing(context, missing)
+    if failed:
+        yield _unscored(context, failed, "failed altogether")
+    if without:
+        yield _unscored(context, without, f"{'has' if len(without) == 1 else 'have'} no score at all")
+    if context.outcomes and not context.counts.unscored:
         yield Markup("No outcome failed altogether.")
-    if counts.partly:
-        missing = (
-            why.reason
-            for outcome in context.outcomes
-            if outcome.status == "partly scored"
-            for why in {score for score in outcome.scores.values() if isinstance(score, Why)}
+    partly = [outcome for outcome in context.outcomes if outcome.status == "partly scored"]
+    if partly:
+        yield _partly(partly)
+
+
+def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
+    """What is not there has not failed."""
+    by_method: dict[str, set[str]] = {}
+    for outcome in missing:
+        by_method.setdefault(outcome.method, set()).add(outcome.edit)
+    edits = {method: {each.edit for each in context.outcomes if each.method == method} for method in by_method}
+    why = words.spaced("missing_outcome")
+    if len(by_method) == 1:
+        ((method, lacking),) = by_method.items()
+        verb = "lacks" if len(lacking) == 1 else "lack"
+        return Markup("{:,} of {} {} an outcome by {} ({}).").format(
+            len(lacking), words.counted(len(edits[method]), "edit"), verb, _bold(method), why
         )
-        usual = Counter(missing).most_common(1)[0][0]
-        yield Markup("{} some of {} scores, mostly as {}: {}").format(
-            f"{words.counted(counts.partly, 'outcome')} {'lacks' if counts.partly == 1 else 'lack'}",
-            "its" if counts.partly == 1 else "their",
-            _code(usual),
-            words.meaning(usual)[:1].lower() + words.meaning(usual)[1:] or "see below.",
-        )
+    most_first = sorted(by_method.items(), key=lambda pair: -len(pair[1]))
+    shares = [
+        Markup("{:,} of {:,} by {}").format(len(n), len(edits[method]), _bold(method)) for method, n in most_first
+    ]
+    return Markup("Some edits lack an outcome ({}): {}.").format(why, _listed(shares))
+
+
+def _unscored(context: Context, outcomes: Sequence[ScoredOutcome], what: str) -> Markup:
+    reasons = Counter(words.spaced(_first_reason(outcome.scores.values())) for outcome in outcomes)
+    of_methods = Counter(outcome.method for outcome in outcomes)
+    return Markup("{:,} of {} {} ({}): {}.").format(
+        len(outcomes),
+        words.counted(context.counts.outcomes, "outcome"),
+        what,
+        _shares([(Markup.escape(why), count) for why, count in reasons.most_common()], "{0}", "{1:,} {0}"),
+        _shares(
+            [(_bold(name), count) for name, count in of_methods.most_common()],
+            "by {0}" if len(outcomes) == 1 else "all by {0}",
+            "{1:,} by {0}",
+        ),
+    )
+
+
+def _partly(outcomes: Sequence[ScoredOutcome]) -> Markup:
+    reasons = Counter(
+        reason
+        for outcome in outcomes
+        for reason in {score.reason: None for score in outcome.scores.values() if isinstance(score, Why)}
+    ).most_common()
+    one = len(outcomes) == 1
+    who = f"{words.counted(len(outcomes), 'outcome')} {'lacks some of its' if one else 'lack some of their'} scores"
+    if one and len(reasons) > 1:
+        return Markup("{}: {}.").format(who, _listed([words.spaced(reason) for reason, _ in reasons]))
+    usual = reasons[0][0]
+    how = "as" if len(reasons) == 1 else "mostly as"
+    meaning = words.meaning(usual)
+    return Markup("{}, {} {}: {}").format(
+        who, how, words.spaced(usual), meaning[:1].lower() + meaning[1:] or "see below."
+    )
 
 
 def _shares(parts: Sequence[tuple[Markup, int]], of_one: str, of_many: str) -> Markup:

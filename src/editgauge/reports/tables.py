@@ -63,6 +63,15 @@ class ScoreTable:
     """Edit type to a cell for every method; the first row is over all edits."""
 
     @property
+    def folded(self) -> list[str]:
+        """The edit types at which no method has this score: told in a line, not drawn empty."""
+        return [
+            kind
+            for kind, row in self.rows.items()
+            if kind != ALL and not any(shown and shown.cell.mean for shown in row)
+        ]
+
+    @property
     def key(self) -> str:
         """The name by which the page and its address know the score."""
         return f"{self.protocol}/{self.spec.name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +27,14 @@ MEANINGS: dict[Reason, str] = {
 """What each reason for having no score means."""
 
 MOST_DECIMALS = 6
+_ROOT = r"(?:file://)?(?:/|\\\\|[A-Za-z]:[\\/])"
+_PART = r"""[^\s'",;:()<>/\\]+"""
+_PATH = re.compile(
+    rf"""(?P<quote>['"])(?P<quoted>{_ROOT}.*?)(?P=quote)(?!\w)"""
+    rf"|(?<![\w.…<>/\\:])(?P<bare>{_ROOT}{_PART}(?:[/\\]+{_PART})+)"
+)
+"""Absolute paths, of Windows too: in quotes, or bare with at least two parts."""
+_HOMES = frozenset({"home", "Users"})
 
 
 def decimals_for(values: Iterable[float]) -> int:
@@ -76,12 +85,12 @@ def unscored(reasons: Mapping[str, int]) -> str:
     """What has no score and why, most frequent first; empty when everything has one.
 
     >>> unscored({"unreadable_image": 1, "missing_outcome": 2})
-    '3 unscored: missing_outcome 2, unreadable_image 1'
+    '3 unscored: missing outcome 2, unreadable image 1'
     """
     if not reasons:
         return ""
     by_count = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
-    listed = ", ".join(f"{reason} {count}" for reason, count in by_count)
+    listed = ", ".join(f"{spaced(reason)} {count}" for reason, count in by_count)
     return f"{sum(reasons.values())} unscored: {listed}"
 
 
@@ -97,3 +106,21 @@ def spaced(name: str) -> str:
     'object addition'
     """
     return name.replace("_", " ")
+
+
+def without_folders(text: str) -> str:
+    """The text with every absolute path cut to the file and its folder: a report that is shared tells no more.
+
+    >>> without_folders("There is no image at '/home/me/work/images/bad.png'.")
+    "There is no image at '…/images/bad.png'."
+    """
+    return _PATH.sub(_cut, text)
+
+
+def _cut(found: re.Match[str]) -> str:
+    quote = found["quote"] or ""
+    path = found["quoted"] or found["bare"]
+    parts = [part for part in re.split(r"[/\\]+", path.removeprefix("file://")) if part and not part.endswith(":")]
+    if parts and parts[0] in _HOMES:
+        parts = parts[2:]  # the next folder is somebody's name
+    return quote + "/".join(["…", *parts[-2:]]) + quote

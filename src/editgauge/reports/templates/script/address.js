@@ -54,7 +54,7 @@ function followAddress() {
   const target = anchor && document.getElementById(anchor);
   if (target) {
     target.classList.add("target");
-    target.scrollIntoView();
+    (target.hidden ? target.closest("section") : target).scrollIntoView(); /* folded: nothing to show for this score */
   }
   writeAddress(anchor);
 }

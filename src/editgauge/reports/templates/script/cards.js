@@ -8,7 +8,7 @@ function labels(parent, marks, notes, damaged = []) {
   const list = add(parent, "ul", { class: "labels" });
   for (const [kind, text] of said) {
     const item = add(list, "li");
-    if (kind !== "note") add(item, "span", { class: `sample ${kind}` });
+    if (kind !== "note") item.append(document.querySelector(`.heat-legend .sample.${kind}`).cloneNode(true));
     add(item, "bdi", {}, text);
   }
 }
@@ -17,7 +17,7 @@ function scoreLine(list, score, value) {
   const line = add(list, "div");
   add(line, "dt", {}, score.name);
   const why = whyOf(value);
-  if (why) add(line, "dd", { class: "missing", title: why[1] }, why[0]);
+  if (why) add(line, "dd", { class: "missing", title: why[1] }, spaced(why[0]));
   else add(line, "dd", {}, isScore(value) ? written(value, score.decimals) : "not yet");
 }
 
@@ -29,7 +29,7 @@ function scores(parent, values, all = false) {
   for (const [score, value] of few) scoreLine(list, score, value);
   if (rest.length === 0) return;
   const details = add(parent, "details", { class: "rest" });
-  add(details, "summary", {}, `${rest.length} more scores`);
+  add(details, "summary", {}, `${rest.length} more ${rest.length === 1 ? "score" : "scores"}`);
   const more = add(details, "dl", { class: "values" });
   for (const [score, value] of rest) scoreLine(more, score, value);
 }
@@ -41,7 +41,7 @@ function verdict(parent, outcome, all = false) {
   }
   const [reason, detail] = whyOf(outcome.values.find(Array.isArray));
   const told = add(parent, "p", { class: "why" });
-  add(told, "b", {}, reason);
+  add(told, "b", {}, spaced(reason));
   if (detail && detail !== pictureOf(outcome.edited).problem) add(told, "bdi", {}, ` ${detail}`);
 }
 
@@ -89,6 +89,13 @@ function drawOutcome(parent, edit, outcome) {
   labels(column, marks, outcome.notes ?? [], outcome.damaged);
 }
 
+/* The source has the first column to itself, however many rows the outcomes fill. */
+function layOut(row, outcomes, most, prefix) {
+  const columns = Math.min(outcomes + 1, most);
+  row.style.setProperty(`${prefix}columns`, columns);
+  row.style.setProperty(`${prefix}rows`, Math.max(1, Math.ceil(outcomes / Math.max(1, columns - 1))));
+}
+
 function drawEdit([edit, outcomes]) {
   const card = add(place, "article", { class: "card", id: `edit-${edit.id}` });
   const head = add(card, "header");
@@ -98,7 +105,8 @@ function drawEdit([edit, outcomes]) {
   const link = add(line, "a", { class: "anchor", href: `#edit-${encodeURIComponent(edit.id)}` });
   add(link, "bdi", {}, edit.id);
   const row = add(card, "div", { class: "outcomes" });
-  row.style.setProperty("--columns", Math.min(outcomes.length + 1, MOST_COLUMNS));
+  layOut(row, outcomes.length, MOST_COLUMNS, "--");
+  layOut(row, outcomes.length, MOST_NARROW_COLUMNS, "--narrow-");
   const source = add(row, "div", { class: "outcome source" });
   add(source, "h4", {}, "source");
   opener(source, edit, null, "source", edit.marks);

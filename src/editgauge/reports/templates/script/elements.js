@@ -4,6 +4,7 @@
 
 const EDITS_ON_A_PAGE = 20;
 const MOST_COLUMNS = 5;
+const MOST_NARROW_COLUMNS = 3;
 const SVG = "http://www.w3.org/2000/svg";
 const gallery = JSON.parse(document.getElementById("gallery-data").textContent);
 const filters = document.querySelector(".filters");

@@ -13,6 +13,9 @@ function chooseScore(key) {
     part.hidden = part.dataset.score !== scoreChooser.value;
     if (part.tagName === "DETAILS") part.open = true;
   }
+  for (const panel of document.querySelectorAll(".panel")) {
+    panel.hidden = [...panel.querySelectorAll(".of-score")].every((part) => part.hidden);
+  }
 }
 
 function startScores() {
