@@ -72,6 +72,7 @@ class _Pool:
         self._suspects: deque[_Try] = deque()
         self._numbers = count()
         self._workers: list[_Worker] = []
+        self._listeners: list[threading.Thread] = []
         self._failed_starts = 0
 
     def run(self, tasks: Iterable[Task]) -> Generator[list[Record], None, None]:
@@ -144,7 +145,8 @@ class _Pool:
         worker = _Worker(process, process.stdin, process.stdout)
         self._workers.append(worker)
         pickle.dump(self._setup, worker.to)
-        threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
+        self._listeners.append(threading.Thread(target=self._listen, args=(worker,), daemon=True))
+        self._listeners[-1].start()
         return worker
 
     def _listen(self, worker: _Worker) -> None:
@@ -170,3 +172,5 @@ class _Pool:
             except subprocess.TimeoutExpired:  # a plug-in's thread that does not end; all answers are here
                 worker.process.kill()
                 worker.process.wait()
+        for listener in self._listeners:  # none may be left when the interpreter ends
+            listener.join(SECONDS_TO_LEAVE)

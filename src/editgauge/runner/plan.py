@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from editgauge import __version__
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.edits import to_lines
@@ -25,6 +22,8 @@ from editgauge.perception import service
 from editgauge.protocols import Protocol
 from editgauge.runner.options import choose, pairs
 from editgauge.runner.scoring import Task, stamp
+
+ROWS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +168,14 @@ def _manifest(
 
 def _earlier(folder: Path, methods: Collection[str], protocols: Collection[str]) -> tuple[set[Key], set[Key]]:
     """What the run holds of these methods and protocols, and what of it crashed and deserves another try."""
-    fields = list(Key._fields)
-    scores = Run.open(folder).scores.select([*fields, "reason"])
-
-    def keys(table: pa.Table) -> set[Key]:
-        rows = table.group_by(fields).aggregate([]).select(fields).to_pylist()
-        return {Key(**row) for row in rows if row["method"] in methods and row["protocol"] in protocols}
-
-    return keys(scores), keys(scores.filter(pc.field("reason") == "crashed"))
+    scores = Run.open(folder).scores
+    known: set[Key] = set()
+    crashed: set[Key] = set()
+    for batch in scores.select([*Key._fields, "reason"]).to_batches(max_chunksize=ROWS_AT_ONCE):
+        for *key, reason in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            found = Key._make(key)
+            if found.method in methods and found.protocol in protocols:
+                known.add(found)
+                if reason == "crashed":
+                    crashed.add(found)
+    return known, crashed

@@ -61,11 +61,10 @@ class Run:
     def evidence(self, key: Key) -> dict[str, list[pieces.Evidence]]:
         """What can be shown for the scores of one record, by score."""
         table = self._evidence
-        chosen = pc.field("edit") == key.edit
-        for column, value in (("method", key.method), ("seed", key.seed), ("protocol", key.protocol)):
-            chosen &= pc.field(column) == value
+        for column, value in key._asdict().items():
+            table = table.filter(pc.equal(table[column], value))
         found: dict[str, list[pieces.Evidence]] = {}
-        for row in table.filter(chosen).to_pylist():
+        for row in table.to_pylist():
             found.setdefault(row["name"], []).append(pieces.from_json(json.loads(row["evidence"])))
         return found
 

@@ -124,7 +124,8 @@ def read_table(path: Path, schema: pa.Schema, sha256: str) -> pa.Table:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != sha256:
             raise BadRun(f"'{path}' was changed since it was written. {REMEDY}")
-        return pq.read_table(pa.BufferReader(content)).cast(schema)
+        # Not `pq.read_table`: it loads the readers of every cloud store, whose threads now and then abort at exit.
+        return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False).cast(schema)
     except (OSError, pa.ArrowException) as error:
         raise BadRun(f"'{path}' cannot be read: {error}. {REMEDY}") from error
 
