@@ -8,25 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import editgauge as face
+from editgauge.cli import app
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
-VERBS = (
-    "agree",
-    "compare",
-    "demo",
-    "diff",
-    "edit",
-    "estimate",
-    "export",
-    "list",
-    "power",
-    "report",
-    "run",
-    "score",
-    "verify",
-)
+VERBS = [name for name, command in vars(get_command(app))["commands"].items() if "commands" not in vars(command)]
 FIELDS = {
     "benchmarks": {"name", "from", "about"},
     "methods": {"name", "from", "about"},

@@ -111,7 +111,7 @@ def spaced(name: str) -> str:
 def without_folders(text: str) -> str:
     """The text with every absolute path cut to the file and its folder: a report that is shared tells no more.
 
-    >>> without_folders("There is no image at '/home/me/work/images/bad.png'.")
+    >>> without_folders("There is no image at '/home/me/photos/images/bad.png'.")
     "There is no image at '…/images/bad.png'."
     """
     return _PATH.sub(_cut, text)
