@@ -1,0 +1,94 @@
+"""Colours by name: what red means, and how much an object has the colour that was asked for."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import ImageColor
+from scipy.ndimage import gaussian_filter1d
+from scipy.special import ndtr
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask
+
+Rgb = tuple[int, int, int]
+
+ALIASES = {
+    "golden": "gold",
+    "silvery": "silver",
+    "blond": "palegoldenrod",
+    "blonde": "palegoldenrod",
+    "cream": "cornsilk",
+    "scarlet": "crimson",
+    "burgundy": "maroon",
+    "rose": "pink",
+    "lilac": "plum",
+    "mauve": "plum",
+    "peach": "peachpuff",
+    "mustard": "goldenrod",
+    "bronze": "peru",
+    "copper": "peru",
+    "ruby": "crimson",
+    "emerald": "mediumseagreen",
+    "teal green": "teal",
+    "navy blue": "navy",
+    "sky": "skyblue",
+    "off white": "snow",
+    "neon green": "lime",
+    "bright green": "lime",
+}
+"""Words people use that CSS, whose names Pillow knows, spells otherwise."""
+AS_SEEN: dict[str, Rgb] = {"green": (0, 255, 0), "brown": (64, 30, 9)}
+"""Names whose CSS value is not what people call so; the values are those of PixLens's released code."""
+BINS = 32
+WIDTH = 256 / BINS
+SPREAD = math.sqrt(75)
+"""Standard deviation of a shade around the target's, in bytes (PixLens, released code: covariance 75)."""
+SMOOTHING = 5
+"""In bins."""
+
+
+def rgb_of(name: str) -> Rgb:
+    """Red, green and blue of a colour's name; raises `CannotTell` for a word that names none.
+
+    >>> rgb_of("golden"), rgb_of("Light Blue"), rgb_of("brown")
+    ((255, 215, 0), (173, 216, 230), (64, 30, 9))
+    """
+    words = " ".join(name.lower().replace("-", " ").split()).removesuffix(" color").removesuffix(" colour")
+    known = ALIASES.get(words, words)
+    if known in AS_SEEN:
+        return AS_SEEN[known]
+    if known.replace(" ", "").isalpha():  # Pillow also reads "#ff0000" and "hsl(…)", which are no names
+        try:
+            red, green, blue = ImageColor.getrgb(known.replace(" ", ""))[:3]
+            return red, green, blue
+        except ValueError:
+            pass
+    raise CannotTell("unknown_word", f"'{name}' is no colour that is known by name")
+
+
+def colour_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
+    """How much the pixels have the target colour: mean over channels of the correlation of smoothed histograms.
+
+    PixLens, section 7.8, clipped at 0. The released code draws the target's histogram at random from a generator that
+    remembers earlier draws, so that its score depends on what was scored before; here it is the exact distribution.
+    """
+    if not where.any():
+        raise ValueError("nothing to look at: the mask is empty")
+    found = np.stack([np.histogram(picture[..., channel][where], BINS, (0, 256))[0] for channel in range(3)])
+    smooth = gaussian_filter1d(found / where.sum(), SMOOTHING, axis=1)
+    return max(
+        0.0, float(np.mean([np.corrcoef(one, other)[0, 1] for one, other in zip(smooth, _wanted(target), strict=True)]))
+    )
+
+
+@lru_cache(maxsize=256)
+def _wanted(target: Rgb) -> NDArray[np.float64]:
+    """The smoothed histogram of a noisy patch of the colour; values beyond a byte count as its end."""
+    edges = np.arange(1, BINS) * WIDTH
+    shares = [np.diff(np.concatenate([[0.0], ndtr((edges - value) / SPREAD), [1.0]])) for value in target]
+    return np.asarray(gaussian_filter1d(np.stack(shares), SMOOTHING, axis=1))
