@@ -54,7 +54,7 @@ def test_the_target_is_the_limit_of_the_released_codes_random_one() -> None:
 def test_the_same_picture_keeps_its_points_and_noise_loses_them(photo: Pixels) -> None:
     everywhere = np.ones(photo.shape[:2], np.bool_)
     noisy = np.clip(photo + np.random.default_rng(0).normal(0, 40, photo.shape), 0, 255).astype(np.uint8)
-    flat = cv2.blur(photo, (65, 65))
+    flat = np.asarray(cv2.blur(photo, (65, 65)), dtype=np.uint8)
 
     scores = [sift_score(photo, each, everywhere, everywhere) for each in (photo, noisy, flat)]
     assert scores[0] == 1

@@ -16,6 +16,8 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 
 Rgb = tuple[int, int, int]
+Histograms = NDArray[np.float64]
+"""One row per channel."""
 
 ALIASES = {
     "golden": "gold",
@@ -77,18 +79,37 @@ def colour_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
     PixLens, section 7.8, clipped at 0. The released code draws the target's histogram at random from a generator that
     remembers earlier draws, so that its score depends on what was scored before; here it is the exact distribution.
     """
+    return max(0.0, _mean_correlation(_smooth(_shares(picture, where)), _wanted(target)))
+
+
+def colour_likeness(before: Pixels, where_before: BoolMask, after: Pixels, where_after: BoolMask) -> float:
+    """How alike the colours of two regions are: mean over channels of the correlation of their histograms.
+
+    PixLens, supplement 10, Color Similarity, which smooths the histograms as the colour score does.
+    """
+    return _mean_correlation(_smooth(_shares(before, where_before)), _smooth(_shares(after, where_after)))
+
+
+def _shares(picture: Pixels, where: BoolMask) -> Histograms:
     if not where.any():
         raise ValueError("nothing to look at: the mask is empty")
-    found = np.stack([np.histogram(picture[..., channel][where], BINS, (0, 256))[0] for channel in range(3)])
-    smooth = gaussian_filter1d(found / where.sum(), SMOOTHING, axis=1)
-    return max(
-        0.0, float(np.mean([np.corrcoef(one, other)[0, 1] for one, other in zip(smooth, _wanted(target), strict=True)]))
-    )
+    counts = [np.histogram(picture[..., channel][where], BINS, (0, 256))[0] for channel in range(3)]
+    return np.asarray(np.stack(counts) / where.sum())
+
+
+def _smooth(histograms: Histograms) -> Histograms:
+    return np.asarray(gaussian_filter1d(histograms, SMOOTHING, axis=1))
+
+
+def _mean_correlation(one: Histograms, other: Histograms) -> float:
+    centred = [each - each.mean(axis=1, keepdims=True) for each in (one, other)]
+    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in centred]
+    return float(np.clip((unit[0] * unit[1]).sum(axis=1), -1, 1).mean())
 
 
 @lru_cache(maxsize=256)
-def _wanted(target: Rgb) -> NDArray[np.float64]:
+def _wanted(target: Rgb) -> Histograms:
     """The smoothed histogram of a noisy patch of the colour; values beyond a byte count as its end."""
     edges = np.arange(1, BINS) * WIDTH
     shares = [np.diff(np.concatenate([[0.0], ndtr((edges - value) / SPREAD), [1.0]])) for value in target]
-    return np.asarray(gaussian_filter1d(np.stack(shares), SMOOTHING, axis=1))
+    return _smooth(np.stack(shares))

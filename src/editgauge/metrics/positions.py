@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from editgauge.core.types import Relation
 Point = tuple[float, float]
 """x, y in pixels."""
 Third = Literal["left", "center", "right"]
+THIRDS: tuple[Third, ...] = get_args(Third)
 
 DIRECTIONS: dict[Relation, Point] = {
     "left": (-1.0, 0.0),
@@ -26,15 +27,15 @@ NO_MOVEMENT = 0.05
 
 
 def centroid(mask: BoolMask) -> Point:
-    """The centre of mass of a mask.
+    """The centre of mass of a mask. A pixel's own centre lies half a pixel from its corner, so mirrors are exact.
 
     >>> centroid(np.array([[False, False, False], [False, False, True]]))
-    (2.0, 1.0)
+    (2.5, 1.5)
     """
     rows, columns = np.nonzero(mask)
     if not len(rows):
         raise ValueError("an empty mask has no centre")
-    return float(columns.mean()), float(rows.mean())
+    return float(columns.mean()) + 0.5, float(rows.mean()) + 0.5
 
 
 def middle(box: tuple[float, float, float, float]) -> Point:
@@ -95,6 +96,5 @@ def way(was: Third, asked: Third) -> Relation | None:
     >>> way("left", "center"), way("right", "left"), way("center", "center")
     ('right', 'left', None)
     """
-    order = ("left", "center", "right")
-    steps = order.index(asked) - order.index(was)
+    steps = THIRDS.index(asked) - THIRDS.index(was)
     return None if steps == 0 else "right" if steps > 0 else "left"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from typing import TYPE_CHECKING
 
+from editgauge.core.errors import BadInput
 from editgauge.core.registry import Registry
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from editgauge.core.types import Item, Scores, ScoreSpec
     from editgauge.perception.interfaces import Perception
 
 
 class Protocol(typing.Protocol):
-    """A way to score outcomes. Changing what a score means asks for another `version`."""
+    """A way to score outcomes; inherit from it. Changing what a score means asks for another `version`."""
 
     name: str
     about: str
@@ -21,14 +25,71 @@ class Protocol(typing.Protocol):
     version: str
     deviations: tuple[str, ...]
     scores: tuple[ScoreSpec, ...]
+    needs: tuple[str, ...] = ()
+    """The roles of models without which it can score nothing."""
+    uses: tuple[str, ...] = ()
+    """The roles that add scores where a model plays them."""
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """A score, or the reason why there is none, for every name in `scores`."""
         ...
 
+    def variant(self, options: Mapping[str, str]) -> Protocol:
+        """The protocol with other options, as `editval[delta=200]` asks for; its name says which."""
+        raise BadInput(f"The protocol '{self.name}' has no options, got [{_written(options)}].")
+
+    def given(self, models: Mapping[str, str]) -> Protocol:
+        """The protocol as it is with these models by role: a score made by a model bears its name."""
+        return self
+
 
 BUILT_IN = {
+    "editval": "editgauge.protocols.editval:editval",
+    "editval@released": "editgauge.protocols.editval:as_released",
+    "pixlens": "editgauge.protocols.pixlens:pixlens",
+    "pixlens@released": "editgauge.protocols.pixlens:pixlens_as_released",
     "preservation": "editgauge.protocols.preservation:preservation",
 }
 
 protocols: Registry[Protocol] = Registry("protocol", BUILT_IN)
+
+_VARIANT = re.compile(r"([^\[\]]+)(?:\[([^\[\]]*)\])?")
+
+
+def open_protocol(name: str) -> Protocol:
+    """The protocol of a name such as `editval` or `editval[delta=200]`."""
+    base, options = read_variant(name)
+    protocol = protocols.get(base)
+    if protocol.name != base:
+        raise BadInput(
+            f"The protocol '{base}' from {protocols.origin(base)} calls itself '{protocol.name}'. "
+            "Its `name` and its entry point must be the same."
+        )
+    return protocol.variant(options) if options else protocol
+
+
+def read_variant(name: str) -> tuple[str, dict[str, str]]:
+    """A protocol's name and its options.
+
+    >>> read_variant("augclip[lda,attributes=30]")
+    ('augclip', {'lda': '', 'attributes': '30'})
+    """
+    found = _VARIANT.fullmatch(name)
+    if not found:
+        raise BadInput(f"--protocol takes a name with options in brackets, such as editval[delta=200]; got '{name}'.")
+    base, text = found.groups()
+    given = (part.strip().partition("=") for part in (text or "").split(",") if part.strip())
+    return base, {option: value for option, _, value in given}
+
+
+def variant_name(base: str, options: Mapping[str, str]) -> str:
+    """The name of a variant, the same whatever the order in which its options were given.
+
+    >>> variant_name("augclip", {"attributes": "30", "lda": ""})
+    'augclip[attributes=30,lda]'
+    """
+    return f"{base}[{_written(options)}]" if options else base
+
+
+def _written(options: Mapping[str, str]) -> str:
+    return ",".join(f"{option}={value}" if value else option for option, value in sorted(options.items()))

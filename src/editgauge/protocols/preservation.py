@@ -1,64 +1,100 @@
-"""Did everything else stay? Pixel metrics between source and edited image, whole and outside the edit's mask."""
+"""Did everything else stay? Metrics and networks compare source and edited image, whole and outside the edit's mask."""
 
 from __future__ import annotations
 
+import math
+from asyncio import gather
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from editgauge.core.evidence import Box, Evidence, Note, Region
-from editgauge.core.images import Unit, as_unit
+from editgauge.core.images import Pixels, Unit, as_unit
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
+from editgauge.protocols import Protocol
 
 if TYPE_CHECKING:
     from editgauge.perception.interfaces import Perception
 
 METRICS = ("l1", "l2", "psnr", "ssim", "histogram_correlation", "edge_distance")
+OUTSIDE = "Outside the edit's mask."
 VISIBLE = 8 / 255
 """A change a careful eye can see; smaller ones come with re-encoding."""
 
 
-class Preservation:
+class Preservation(Protocol):
     """The first citizen, and the example for other protocols."""
 
     name = "preservation"
-    about = "Did everything else stay? Pixel metrics on the whole picture and outside the edit's mask."
+    about = "Did everything else stay? Pixels, looks and content, on the whole picture and outside the edit's mask."
     paper = "Common practice; the metrics cite their papers."
-    version = "1"
+    version = "2"
     deviations: tuple[str, ...] = ("An edited image of another size is resized to the source's size by Lanczos first.",)
+    uses = ("perceptual_distance", "image_embedder", "joint_embedder")
 
-    def __init__(self) -> None:
+    def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
         self._metrics = {name: metrics.get(name) for name in METRICS}
+        self._asked = {_score_name(role, model): role for role, model in models.items() if role in self.uses}
         infos = [metric.info for metric in self._metrics.values()]
-        whole = (ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos)
-        outside = (
-            ScoreSpec(
-                f"{info.name}_outside", info.higher_is_better, info.range, f"{info.about} Outside the edit's mask."
-            )
-            for info in infos
-        )
+        whole = [
+            *(ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos),
+            *(_spec(name, role) for name, role in self._asked.items()),
+        ]
+        outside = (replace(spec, name=f"{spec.name}_outside", about=f"{spec.about} {OUTSIDE}") for spec in whole)
         self.scores: tuple[ScoreSpec, ...] = (*whole, *outside)
 
+    def given(self, models: Mapping[str, str]) -> Preservation:
+        """With a score for each model that can compare two pictures, under the model's own name."""
+        return Preservation(models)
+
     async def score(self, item: Item, see: Perception) -> Scores:
-        """Every metric twice; nothing is asked of perception."""
+        """Every metric and every model twice: on the whole picture, and with the edited part put back."""
         before, after = as_unit(item.source), as_unit(item.edited)
         scores: dict[str, Score | Unscored] = {
             name: Score(metric(before, after), _about_size(item) if name == "l1" else ())
             for name, metric in self._metrics.items()
         }
+        scores |= await self._as_seen(item.source, item.edited, see)
         nothing_outside = _why_nothing_outside(item.mask)
         if item.mask is None or nothing_outside:
-            return scores | {f"{name}_outside": Unscored("not_applicable", nothing_outside) for name in self._metrics}
+            return scores | {f"{name}_outside": Unscored("not_applicable", nothing_outside) for name in scores}
         outside = ~item.mask
         # What the edit itself changed is put back first, or windows across the mask's edge would see it.
-        put_back = np.where(outside[..., np.newaxis], after, before)
+        put_back = np.where(outside[..., np.newaxis], item.edited, item.source)
+        unit = as_unit(put_back)
         for name, metric in self._metrics.items():
             evidence = _what_changed(before, after, outside) if name == "l1" else ()
-            scores[f"{name}_outside"] = Score(metric(before, put_back, outside), evidence)
-        return scores
+            scores[f"{name}_outside"] = Score(metric(before, unit, outside), evidence)
+        seen = await self._as_seen(item.source, put_back, see)
+        return scores | {f"{name}_outside": score for name, score in seen.items()}
+
+    async def _as_seen(self, before: Pixels, after: Pixels, see: Perception) -> dict[str, Score]:
+        values = await gather(*(_compared(role, before, after, see) for role in self._asked.values()))
+        return {name: Score(value) for name, value in zip(self._asked, values, strict=True)}
+
+
+def _score_name(role: str, model: str) -> str:
+    return f"clip_i[{model}]" if role == "joint_embedder" else model
+
+
+def _spec(name: str, role: str) -> ScoreSpec:
+    if role == "perceptual_distance":
+        return ScoreSpec(name, False, (0.0, math.inf), "How different the two pictures look, by a network's features.")
+    return ScoreSpec(name, True, (-1.0, 1.0), "How alike the two pictures are: cosine of their embeddings.")
+
+
+async def _compared(role: str, before: Pixels, after: Pixels, see: Perception) -> float:
+    if role == "perceptual_distance":
+        return await see.distance(before, after)
+    embed = see.embed_image if role == "image_embedder" else see.joint_image
+    one, other = await gather(embed(before), embed(after))
+    return float(np.clip(one @ other, -1, 1))  # of unit vectors; rounding may leave the range
 
 
 def _why_nothing_outside(mask: BoolMask | None) -> str:

@@ -1,0 +1,137 @@
+"""What models answer: small bundles of arrays, in the pixels of the picture that was asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.evidence import Box, Evidence, Region, Side
+from editgauge.core.masks import BoolMask
+
+Vector = NDArray[np.float32]
+Features = Mapping[str, NDArray[Any]]
+"""What a model keeps of a picture between looking at it once and answering many questions about it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detections:
+    """The objects a detector sees for some phrases, surest first."""
+
+    boxes: NDArray[np.float32]
+    """One row per object: left, top, right, bottom."""
+    confidences: NDArray[np.float32]
+    phrases: tuple[str, ...]
+    """The phrase each object answers, as it was asked."""
+    words: tuple[str, ...]
+    """The model's own word for it, which differs from the phrase where a synonym was used."""
+
+    def __post_init__(self) -> None:
+        counts = {len(self.boxes), len(self.confidences), len(self.phrases), len(self.words)}
+        if len(counts) != 1 or self.boxes.shape[1:] != (4,):
+            raise ValueError(
+                f"every object needs a box, a confidence, a phrase and a word; got {sorted(counts)} of them"
+            )
+
+    def __len__(self) -> int:
+        return len(self.phrases)
+
+    @property
+    def found(self) -> bool:
+        """Was anything seen?"""
+        return len(self) > 0
+
+    def of(self, phrase: str) -> Detections:
+        """Those that answer one of the phrases."""
+        return self.only([place for place, answered in enumerate(self.phrases) if answered == phrase])
+
+    def over(self, confidence: float) -> Detections:
+        """Those that are at least so sure."""
+        return self.only(np.flatnonzero(self.confidences >= confidence).tolist())
+
+    @property
+    def best(self) -> Detections:
+        """The surest one alone, or none."""
+        return self.only([0] if self.found else [])
+
+    def evidence(self, on: Side) -> tuple[Evidence, ...]:
+        """The boxes, each labelled by what was asked and, where a synonym was used, by what the model calls it."""
+        labels = (
+            asked if asked == own else f"{asked} (seen as {own})"
+            for asked, own in zip(self.phrases, self.words, strict=True)
+        )
+        rows = zip(self.boxes.tolist(), labels, self.confidences.tolist(), strict=True)
+        return tuple(Box(on, *box, label, confidence) for box, label, confidence in rows)
+
+    def only(self, places: list[int]) -> Detections:
+        """Those at these places, in this order."""
+        return Detections(
+            self.boxes[places],
+            self.confidences[places],
+            tuple(self.phrases[place] for place in places),
+            tuple(self.words[place] for place in places),
+        )
+
+    @classmethod
+    def none(cls) -> Detections:
+        """Nothing was seen."""
+        return cls(np.zeros((0, 4), np.float32), np.zeros(0, np.float32), (), ())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prompt:
+    """What a segmenter is to cut out: one mask per box, or one per point."""
+
+    boxes: NDArray[np.float32] | None = None
+    """n x 4: left, top, right, bottom."""
+    points: NDArray[np.float32] | None = None
+    """n x 2: x, y."""
+
+    def __post_init__(self) -> None:
+        if (self.boxes is None) == (self.points is None):
+            raise ValueError("a prompt has boxes or points, and not both")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instances:
+    """Objects with their outlines: one mask per detection."""
+
+    detections: Detections
+    masks: NDArray[np.bool_]
+    """n x height x width."""
+
+    def __len__(self) -> int:
+        return len(self.detections)
+
+    def only(self, places: list[int]) -> Instances:
+        """Those at these places, in this order."""
+        return Instances(self.detections.only(places), self.masks[places])
+
+    @property
+    def together(self) -> BoolMask:
+        """Every pixel that belongs to one of them."""
+        return np.asarray(self.masks.any(axis=0))
+
+    def evidence(self, on: Side) -> tuple[Evidence, ...]:
+        """The boxes and the outlines."""
+        boxes = self.detections.evidence(on)
+        return (
+            *boxes,
+            *(Region(on, mask, name) for mask, name in zip(self.masks, self.detections.phrases, strict=True)),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassMap:
+    """Every pixel of a picture with the class it belongs to."""
+
+    places: NDArray[np.uint8]
+    """height x width: the place of the class among `classes`."""
+    classes: tuple[str, ...]
+
+    def mask(self, name: str) -> BoolMask:
+        """The pixels of one class."""
+        return np.asarray(self.places == self.classes.index(name))

@@ -1,0 +1,119 @@
+"""EditVal: did the edit happen, by what a detector sees; and is the rest still the same picture?"""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import BadInput
+from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols.editval import released, rules
+from editgauge.protocols.editval.rules import Options
+from editgauge.protocols.seeing import attempt
+
+if TYPE_CHECKING:
+    from editgauge.perception.interfaces import Perception
+
+Rule = Callable[[Item, "Perception", Options], Awaitable[Score]]
+
+PAPER = "Basu et al. 2023, EditVal: Benchmarking Diffusion Based Text-Guided Image Editing Methods, arXiv 2310.02426"
+NO_RULE = Unscored("no_rule", "no automatic rule; see studies or judges")
+COMMON = (
+    "The edited image is resized to the source's size before anything is seen in it.",
+    "A detector with a closed vocabulary is asked the plain word, not 'a photo of …'; a word it does not know is "
+    "unscored.",
+    "What counts as seen is the detector's own operating point; 0.1 belongs to OWL-ViT.",
+)
+AS_IN_THE_PAPER = (
+    *COMMON,
+    "Of several boxes the surest counts; the paper does not say.",
+    "Boxes are compared by their centres and true areas, in the source's frame.",
+    "Above and below, and moving to the center, are judged by the same geometry; the paper states left and right.",
+    "An object that is not seen in the source image leaves the edit unscored where the paper gives 0.",
+    "Size has no least change: the paper's delta is unstated.",
+)
+AS_RELEASED = (
+    *COMMON,
+    "Follows the authors' script: corners read as centre and size, the last box instead of the best, above and below "
+    "swapped, only the first word of an object to be placed, 0 for whatever is not found.",
+    "The last box is told by its centre on a grid of 24 x 24, because patches are not kept.",
+)
+
+
+class EditVal(Protocol):
+    """One rule per edit type, six types of thirteen."""
+
+    about = "Did the edit happen? One rule per edit type on what a detector sees; is the context the same picture?"
+    paper = PAPER
+    version = "1"
+    needs = ("detector",)
+    uses = ("image_embedder",)
+
+    def __init__(
+        self,
+        name: str,
+        rule_set: Mapping[str, Rule],
+        deviations: tuple[str, ...],
+        options: Options = Options(),  # noqa: B008 - frozen
+        embedder: str | None = None,
+    ) -> None:
+        self.name = name
+        self.deviations = deviations
+        self._rules = rule_set
+        self._options = options
+        self._context = f"context[{embedder}]" if embedder else None
+        self.scores: tuple[ScoreSpec, ...] = (
+            ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked? 1 or 0."),
+            *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT)] if self._context else []),
+        )
+
+    def variant(self, options: Mapping[str, str]) -> EditVal:
+        """`editval[delta=200]`: how far an object must move; `editval[algorithm1]`: an added object alone counts."""
+        if self._rules is not rules.RULES or not set(options) <= {"delta", "algorithm1"}:
+            raise BadInput(
+                f"The protocol '{self.name}' has no options [{', '.join(options)}]; editval takes delta=PIXELS "
+                "(or a share of the width below 1) and algorithm1."
+            )
+        try:
+            chosen = replace(self._options, needs_class="algorithm1" not in options)
+            if "delta" in options:
+                chosen = replace(chosen, delta=float(options["delta"]))
+        except ValueError as error:
+            raise BadInput(f"editval[delta=…] takes a number, got '{options['delta']}'.") from error
+        return EditVal(variant_name(self.name, options), self._rules, self.deviations, chosen)
+
+    def given(self, models: Mapping[str, str]) -> EditVal:
+        """With the likeness of both pictures, named after the image embedder."""
+        embedder = models.get("image_embedder")
+        return EditVal(self.name, self._rules, self.deviations, self._options, embedder)
+
+    async def score(self, item: Item, see: Perception) -> Scores:
+        """The verdict on the edit, and how much of the picture's content stayed."""
+        rule = self._rules.get(item.edit.type)
+        if not self._context:
+            return {"edit": await attempt(rule(item, see, self._options)) if rule else NO_RULE}
+        verdict, context = await gather(
+            attempt(rule(item, see, self._options)) if rule else _no_rule(), attempt(_context(item, see))
+        )
+        return {"edit": verdict, self._context: context}
+
+
+CONTEXT = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."
+
+
+async def _no_rule() -> Unscored:
+    return NO_RULE
+
+
+async def _context(item: Item, see: Perception) -> Score:
+    before, after = await gather(see.embed_image(item.source), see.embed_image(item.edited))
+    return Score(float(np.clip(before @ after, -1, 1)))
+
+
+editval = EditVal("editval", rules.RULES, AS_IN_THE_PAPER)
+as_released = EditVal("editval@released", released.RULES, AS_RELEASED)

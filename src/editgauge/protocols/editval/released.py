@@ -1,0 +1,137 @@
+"""EditVal as its authors' script computes it, faults included, so that published numbers compare like with like.
+
+The script keeps the last box over the threshold, in the order of the network's patches, and reads a box's corners as if
+they were centre and size: its "centre" is the top left corner, its "area" the product of the lower right one's
+coordinates. Whatever is not found gives 0.
+"""
+
+from __future__ import annotations
+
+from asyncio import gather
+from typing import TYPE_CHECKING
+
+from editgauge.core.evidence import Evidence, Note
+from editgauge.core.types import Item, Score
+from editgauge.protocols.seeing import Sighting, look_for, needed
+
+if TYPE_CHECKING:
+    from editgauge.core.evidence import Side
+    from editgauge.perception.interfaces import Perception
+    from editgauge.protocols.editval.rules import Options
+
+QUERY = "a photo of a {}"
+DELTA = 200
+PATCHES = 24
+"""A side of OWL-ViT base-patch32's grid, by which the last box is told."""
+
+Corners = tuple[float, float, float, float]
+
+
+async def object_addition(item: Item, see: Perception, options: Options) -> Score:
+    """Object and class are found in the edited image."""
+    added, kept = await _in_edited(item, see, needed(item.edit.to, "what to add"), _class(item))
+    return _verdict(added.found and kept.found, added, kept)
+
+
+async def object_replacement(item: Item, see: Perception, options: Options) -> Score:
+    """The object is found in the edited image, the class is not."""
+    added, kept = await _in_edited(item, see, needed(item.edit.to, "what to put in its place"), _class(item))
+    return _verdict(added.found and not kept.found, added, kept)
+
+
+async def positional_addition(item: Item, see: Perception, options: Options) -> Score:
+    """Both are looked for in the edited image; above and below are swapped."""
+    words = _raw(item).split(" ")
+    added, anchor = await _in_edited(item, see, words[0], _class(item))
+    if not (added.found and anchor.found):
+        return _verdict(False, added, anchor)
+    (x, y, *_), (anchor_x, anchor_y, *_) = last_box(added, item), last_box(anchor, item)
+    done = {"below": y < anchor_y, "top": y > anchor_y, "left": x < anchor_x, "right": x > anchor_x}
+    return _verdict(done.get(words[-1], False), added, anchor)
+
+
+async def position_replacement(item: Item, see: Perception, options: Options) -> Score:
+    """The left edge moved by more than 200 pixels, each image in its own; to the center always fails."""
+    before, after = await _in_both(item, see)
+    if not (before.found and after.found):
+        return _verdict(False, before, after)
+    was, now = last_box(before, item)[0], last_box(after, item)[0]
+    done = {"left": now < was - DELTA, "right": now > was + DELTA}
+    return _verdict(done.get(_raw(item), False), before, after)
+
+
+async def size(item: Item, see: Perception, options: Options) -> Score:
+    """The product of the lower right corner's coordinates grew or shrank."""
+    before, after = await _in_both(item, see)
+    if not (before.found and after.found):
+        return _verdict(False, before, after)
+    was, now = (box[2] * box[3] for box in (last_box(before, item), last_box(after, item)))
+    return _verdict({"large": now > was, "small": now < was}.get(_raw(item), False), before, after)
+
+
+async def alter_parts(item: Item, see: Perception, options: Options) -> Score:
+    """The part's corner lies within a box that is centred at the class's corner and as large as its far corner says."""
+    part, whole = await _in_edited(item, see, _raw(item), _class(item))
+    if not (part.found and whole.found):
+        return _verdict(False, part, whole)
+    (x, y, *_), (left, top, right, bottom) = last_box(part, item), last_box(whole, item)
+    return _verdict(abs(x - left) < right / 2 and abs(y - top) < bottom / 2, part, whole)
+
+
+RULES = {
+    "object_addition": object_addition,
+    "object_replacement": object_replacement,
+    "positional_addition": positional_addition,
+    "position_replacement": position_replacement,
+    "size": size,
+    "alter_parts": alter_parts,
+}
+
+
+def last_box(sighting: Sighting, item: Item) -> Corners:
+    """The box whose centre comes last in the reading order of the patches, in pixels of its own file."""
+    height, width = item.source.shape[:2]
+
+    def place(box: list[float]) -> tuple[int, int]:
+        left, top, right, bottom = box
+        return int((top + bottom) / 2 / height * PATCHES), int((left + right) / 2 / width * PATCHES)
+
+    left, top, right, bottom = max(sighting.seen.boxes.tolist(), key=place)
+    across, down = _scale(item, sighting.on)
+    return left * across, top * down, right * across, bottom * down
+
+
+def _scale(item: Item, on: Side) -> tuple[float, float]:
+    """From the source's frame, in which both pictures are seen, to the pixels of the file."""
+    if on == "source" or item.resized_from is None:
+        return 1.0, 1.0
+    height, width = item.source.shape[:2]
+    return item.resized_from[0] / width, item.resized_from[1] / height
+
+
+async def _in_edited(item: Item, see: Perception, *things: str) -> tuple[Sighting, Sighting]:
+    first, second = await gather(*(look_for(see, item, "edited", thing, QUERY) for thing in things))
+    return first, second
+
+
+async def _in_both(item: Item, see: Perception) -> tuple[Sighting, Sighting]:
+    thing = _class(item)
+    before, after = await gather(
+        look_for(see, item, "source", thing, QUERY), look_for(see, item, "edited", thing, QUERY)
+    )
+    return before, after
+
+
+def _class(item: Item) -> str:
+    return needed(item.edit.subject, "which object it is about")
+
+
+def _raw(item: Item) -> str:
+    """The words of EditVal's own file, such as 'wine glass to left'."""
+    return str(item.edit.extras.get("to") or needed(item.edit.to, "what it becomes"))
+
+
+def _verdict(done: bool, *sightings: Sighting) -> Score:
+    evidence: tuple[Evidence, ...] = tuple(piece for each in sightings for piece in each.evidence)
+    said = ", ".join(f"{each.words} in the {each.on} image" for each in sightings)
+    return Score(float(done), (*evidence, Note(f"{said[:1].upper()}{said[1:]}.")))

@@ -1,0 +1,177 @@
+"""EditVal's rules (appendix C), read with true geometry: centres and areas of boxes, in the source picture's frame."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Evidence, Note
+from editgauge.core.types import Item, Score
+from editgauge.metrics.positions import Third, middle, third, way
+from editgauge.metrics.regions import box_area
+from editgauge.protocols.seeing import Sighting, look_for, needed
+
+if TYPE_CHECKING:
+    from editgauge.core.evidence import Side
+    from editgauge.core.types import Relation
+    from editgauge.perception.interfaces import Perception
+
+QUERY = "a photo of {}"
+"""What a detector for any phrase is asked, by the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a variant may change."""
+
+    delta: float = 250
+    """How far an object must move: in pixels, or as a share of the width when below 1."""
+    needs_class: bool = True
+    """Whether an added object counts only while the image's class is still seen (section 3.2.2)."""
+
+
+async def object_addition(item: Item, see: Perception, options: Options) -> Score:
+    """The new object is seen in the edited image, and the old one still is."""
+    added, kept = await gather(
+        _seen(see, item, "edited", needed(item.edit.to, "what to add")), _seen(see, item, "edited", _class(item))
+    )
+    if not options.needs_class:
+        return _verdict(added.found, added, said=added.words)
+    return _verdict(added.found and kept.found, added, kept, said=f"{added.words}, {kept.words}")
+
+
+async def object_replacement(item: Item, see: Perception, options: Options) -> Score:
+    """The new object is seen in the edited image, and the old one is not."""
+    old = item.edit.from_ or _class(item)
+    new, gone = await gather(
+        _seen(see, item, "edited", needed(item.edit.to, "what to put in its place")), _seen(see, item, "edited", old)
+    )
+    fate = f"{gone.words}: still there" if gone.found else f"{old} gone"
+    done = new.found and not gone.found
+    return _verdict(done, new, gone, said=f"{new.words}, {fate}: {'replaced' if done else 'not replaced'}")
+
+
+async def positional_addition(item: Item, see: Perception, options: Options) -> Score:
+    """The new object's centre lies on the asked side of where the class was in the source image."""
+    asked = item.edit.position
+    if asked is None:
+        raise CannotTell("not_applicable", "the edit does not say where to add it")
+    anchor, added = await gather(
+        _seen(see, item, "source", asked.anchor or _class(item)),
+        _seen(see, item, "edited", needed(item.edit.to, "what to add")),
+    )
+    _must_be_seen(anchor)
+    if not added.found:
+        return _verdict(False, anchor, added, said=added.words)
+    right = on_side(middle(added.box), middle(anchor.box), asked.relation)
+    place = f"{'' if right else 'not '}{_spoken(asked.relation)} the {anchor.thing}"
+    return _verdict(right, anchor, added, said=f"{added.words}, {place}")
+
+
+async def position_replacement(item: Item, see: Perception, options: Options) -> Score:
+    """The object moved sideways, by more than delta, to where it should be."""
+    asked = item.edit.position
+    if asked is None or asked.relation not in {"left", "right", "center"}:
+        raise CannotTell("not_applicable", "the edit does not say left, right or center")
+    before, after = await _both(see, item)
+    if not after.found:
+        return _verdict(False, before, after, said=f"{after.words} in the edited image")
+    width = item.source.shape[1]
+    start, end = middle(before.box)[0], middle(after.box)[0]
+    direction = _direction(start, width, asked.relation)
+    moved = (end - start) * (1 if direction == "right" else -1)
+    delta = options.delta if options.delta >= 1 else options.delta * width
+    said = (
+        f"the {before.thing} moved {moved:.0f} px ({moved / width:.0%} of the width) {direction}; {delta:.0f} are asked"
+    )
+    return _verdict(moved > delta, before, after, said=said)
+
+
+async def size(item: Item, see: Perception, options: Options) -> Score:
+    """The object's box is larger than it was, or smaller, as asked."""
+    wish = needed(item.edit.to, "small or large")
+    if wish not in {"small", "large"}:
+        raise CannotTell("unknown_word", f"'{wish}' is neither small nor large")
+    before, after = await _both(see, item)
+    if not after.found:
+        return _verdict(False, before, after, said=f"{after.words} in the edited image")
+    ratio = box_area(after.box) / max(box_area(before.box), 1.0)
+    done = ratio > 1 if wish == "large" else ratio < 1
+    return _verdict(done, before, after, said=f"the {before.thing}'s box has {ratio:.0%} of its former area")
+
+
+async def alter_parts(item: Item, see: Perception, options: Options) -> Score:
+    """The part is seen, and its centre lies in the box of the class."""
+    part, whole = await gather(
+        _seen(see, item, "edited", needed(item.edit.to, "which part")),
+        look_for(see, item, "edited", _class(item), QUERY, least=0.0),
+    )
+    if not (part.found and whole.found):
+        return _verdict(False, part, whole, said=f"{part.words}, {whole.words}")
+    (x, y), (left, top, right, bottom) = middle(part.box), whole.box
+    inside = left <= x <= right and top <= y <= bottom
+    return _verdict(inside, part, whole, said=f"{part.words}, {'on' if inside else 'not on'} the {whole.thing}")
+
+
+RULES = {
+    "object_addition": object_addition,
+    "object_replacement": object_replacement,
+    "positional_addition": positional_addition,
+    "position_replacement": position_replacement,
+    "size": size,
+    "alter_parts": alter_parts,
+}
+
+
+def on_side(point: tuple[float, float], anchor: tuple[float, float], relation: Relation) -> bool:
+    """Does a point lie left of, right of, above or below another? y grows downwards."""
+    (x, y), (anchor_x, anchor_y) = point, anchor
+    match relation:
+        case "left":
+            return x < anchor_x
+        case "right":
+            return x > anchor_x
+        case "above" | "on":
+            return y < anchor_y
+        case "below":
+            return y > anchor_y
+    raise CannotTell("no_rule", f"the rule knows left, right, above and below, not '{relation}'")
+
+
+def _direction(start: float, width: float, asked: Relation) -> Relation:
+    """Left, right, or from the object's own side to the middle."""
+    if asked != "center":
+        return asked
+    towards: Third = "center"
+    return way(third(start, width), towards) or ("right" if start < width / 2 else "left")
+
+
+async def _both(see: Perception, item: Item) -> tuple[Sighting, Sighting]:
+    """The class in the source image, without which nothing can be compared, and in the edited one."""
+    before, after = await gather(*(_seen(see, item, side, _class(item)) for side in ("source", "edited")))
+    _must_be_seen(before)
+    return before, after
+
+
+async def _seen(see: Perception, item: Item, on: Side, thing: str) -> Sighting:
+    return await look_for(see, item, on, thing, QUERY)
+
+
+def _must_be_seen(sighting: Sighting) -> None:
+    if not sighting.found:
+        raise CannotTell("not_detected", f"no {sighting.thing} is seen in the source image, where the rule starts")
+
+
+def _class(item: Item) -> str:
+    return needed(item.edit.subject, "which object it is about")
+
+
+def _spoken(relation: Relation) -> str:
+    return {"on": "on top of", "left": "left of", "right": "right of"}.get(relation, relation)
+
+
+def _verdict(done: bool, *sightings: Sighting, said: str) -> Score:
+    evidence: tuple[Evidence, ...] = tuple(piece for each in sightings for piece in each.evidence)
+    return Score(float(done), (*evidence, Note(f"{said[:1].upper()}{said[1:]}.")))

@@ -1,0 +1,111 @@
+"""PixLens: is the subject still the same thing, and did the background stay? (section 3.1.2, 3.1.3, supplement 10)"""
+
+from __future__ import annotations
+
+import math
+from asyncio import gather
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Evidence, Note, Region
+from editgauge.core.images import as_unit
+from editgauge.core.types import Score, Unscored
+from editgauge.metrics.background import background_score
+from editgauge.metrics.colour_names import colour_likeness
+from editgauge.metrics.keypoints import sift_score
+from editgauge.metrics.pixels import ssim
+from editgauge.metrics.positions import centroid
+from editgauge.metrics.regions import aligned_overlap
+from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
+from editgauge.protocols.seeing import needed
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from editgauge.core.masks import BoolMask
+
+    Masks = Callable[[Scene], Awaitable[BoolMask]]
+
+SUBJECT = ("subject_sift", "subject_iou", "subject_ssim", "subject_color", "subject_position")
+MEANT_TO_CHANGE = {"color": "subject_color", "size": "subject_iou", "position_replacement": "subject_position"}
+"""Shown, but left out of the averages: the edit asks for that very change (table 5 averages so)."""
+GONE = ("object_removal", "object_replacement")
+"""Edits after which the subject should not be there."""
+ADDITIONS = ("object_addition", "positional_addition")
+OF_THE_SUBJECT = ("color", "size", "position_replacement", "object_removal", "single_instance_removal")
+
+
+async def subject_scores(scene: Scene) -> dict[str, Score | Unscored]:
+    """Five ways to ask whether the subject is still the same thing."""
+    edit = scene.item.edit
+    if edit.type in GONE:
+        why = "the edit asks for the subject to be gone"
+        return dict.fromkeys(SUBJECT, Unscored("not_applicable", why))
+    before, after = await scene.both(needed(edit.subject, "which object it is about"))
+    must_be_seen(before)
+    must_be_seen(after)
+    was = before.largest
+    now = after.closest(centroid(was))
+    scores: dict[str, Score | Unscored] = {name: Score(value) for name, value in _compared(scene, was, now).items()}
+    meant = MEANT_TO_CHANGE.get(edit.type)
+    if meant:
+        value = scores[meant]
+        measured = f"{value.value:.2f}" if isinstance(value, Score) else ""
+        scores[meant] = Unscored("not_applicable", f"the edit asks for this to change; measured {measured}")
+    return scores
+
+
+def _compared(scene: Scene, was: BoolMask, now: BoolMask) -> dict[str, float]:
+    source, edited = scene.item.source, scene.item.edited
+    height, width = was.shape
+    (x, y), (new_x, new_y) = centroid(was), centroid(now)
+    alone = [np.where(mask[..., np.newaxis], picture, 0) for mask, picture in ((was, source), (now, edited))]
+    return {
+        "subject_sift": sift_score(source, edited, was, now),
+        "subject_iou": aligned_overlap(was, now),
+        "subject_ssim": ssim(as_unit(alone[0].astype(np.uint8)), as_unit(alone[1].astype(np.uint8))),
+        "subject_color": colour_likeness(source, was, edited, now),
+        "subject_position": math.hypot((new_x - x) / width, (new_y - y) / height),
+    }
+
+
+async def background(scene: Scene, masks: Masks) -> Score:
+    """What lies outside the objects that the edit is about, compared pixel by pixel."""
+    inside = await masks(scene)
+    if inside.all():
+        raise CannotTell("not_applicable", "the objects cover the whole picture: there is no background")
+    value = background_score(as_unit(scene.item.source), as_unit(scene.item.edited), ~inside)
+    evidence: list[Evidence] = [Region("source", inside, "not background")] if inside.any() else []
+    return Score(value, (*evidence, Note(f"The background is {(~inside).mean():.0%} of the picture.")))
+
+
+async def in_both_pictures(scene: Scene) -> BoolMask:
+    """Everything that may change, wherever it is seen: what is added, what the edit is about, or both."""
+    edit = scene.item.edit
+    if edit.type in ADDITIONS:
+        names = [needed(edit.to, "what to add")]
+    elif edit.type in OF_THE_SUBJECT:
+        names = [needed(edit.subject, "which object it is about")]
+    else:
+        names = [name for name in (edit.subject, edit.from_, edit.to) if name]
+    seen = await gather(*(scene.both(name) for name in dict.fromkeys(names)))
+    return _together(scene, [things for pair in seen for things in pair])
+
+
+async def as_released(scene: Scene) -> BoolMask:
+    """The released code's choice: a moved object's new place counts as background."""
+    edit = scene.item.edit
+    if edit.type in ADDITIONS:
+        return _together(scene, [await scene.things("edited", needed(edit.to, "what to add"))])
+    if edit.type in OF_THE_SUBJECT and edit.type != "single_instance_removal":
+        return _together(scene, [await scene.things("source", needed(edit.subject, "which object it is about"))])
+    return await in_both_pictures(scene)
+
+
+def _together(scene: Scene, seen: list[Things]) -> BoolMask:
+    mask = np.zeros(scene.item.source.shape[:2], np.bool_)
+    for things in seen:
+        mask |= things.seen.together
+    return mask

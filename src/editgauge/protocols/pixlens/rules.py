@@ -1,0 +1,209 @@
+"""PixLens's rules (supplement 7): one short function per edit type, on outlines of objects."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Note
+from editgauge.core.types import Score
+from editgauge.metrics.colour_names import colour_score, rgb_of
+from editgauge.metrics.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
+from editgauge.metrics.regions import containment
+from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
+from editgauge.protocols.seeing import needed
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Edit
+
+Rule = Callable[[Scene], Awaitable[Score]]
+
+LEAST_CHANGE = 0.1
+STAYED = 0.9
+
+
+async def object_addition(scene: Scene) -> Score:
+    """Algorithm 1: the new object is seen; nothing else is asked here."""
+    added = await scene.things("edited", _to(scene.item.edit))
+    return verdict(len(added) > 0, added, said=added.words)
+
+
+async def size(scene: Scene) -> Score:
+    """Algorithm 2: the outline grew or shrank by a tenth at least, and the smaller one lies in the larger."""
+    change, before, after = await resized(scene)
+    if change is None:
+        return verdict(0, before, after, said=f"{after.words} in the edited image")
+    ratio, inside = change
+    said = (
+        f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline lies in the other"
+    )
+    return verdict(is_as_asked(ratio, scene.item.edit) and inside > STAYED, before, after, said=said)
+
+
+async def positional_addition(scene: Scene) -> Score:
+    """Algorithm 3: the way from the category to the new object goes in the asked direction."""
+    value, anchor, added = await placed(scene)
+    return verdict(value, anchor, added, said=_told_place(scene, value, anchor, added))
+
+
+async def position_replacement(scene: Scene) -> Score:
+    """Algorithm 4, its inverted test mended: moved in the asked direction, and into the asked third of the width."""
+    before, after = await scene.both(_category(scene.item.edit))
+    must_be_seen(before)
+    if not len(after):
+        return verdict(0, before, after, said=f"{after.words} in the edited image")
+    start, end = centroid(before.largest), centroid(after.largest)
+    asked = _asked_third(scene.item.edit)
+    was, now = _named_third(scene.item.edit) or third(start[0], scene.width), third(end[0], scene.width)
+    towards = way(was, asked)
+    relative = direction_score(start, end, towards, scene.diagonal) if towards else 0.0
+    absolute = third_score(was, now, asked)
+    said = f"the {before.name} went from the {was} to the {now}, asked was the {asked}"
+    return verdict((relative + absolute) / 2 if relative > 0 else 0, before, after, said=said)
+
+
+async def object_replacement(scene: Scene) -> Score:
+    """Algorithm 5: the new object lies where the old one was. Whether the old one is gone is told, not scored."""
+    edit = scene.item.edit
+    old, new, still = await gather(
+        scene.things("source", edit.from_ or _category(edit)),
+        scene.things("edited", _to(edit)),
+        scene.things("edited", edit.from_ or _category(edit)),
+    )
+    must_be_seen(old)
+    fate = f"{old.name} {'still seen' if len(still) else 'gone'}"
+    if not len(new):
+        return verdict(0, old, new, said=f"{new.words}, {fate}")
+    was = old.largest
+    meets = bool((was & new.closest(centroid(was))).any())
+    return verdict(meets, old, new, said=f"{new.words}{' in its place' if meets else ' elsewhere'}, {fate}")
+
+
+async def object_removal(scene: Scene) -> Score:
+    """Algorithm 6: the share of objects that are gone."""
+    before, after = await scene.both(_category(scene.item.edit))
+    must_be_seen(before)
+    said = f"{len(before)} {before.name} before, {len(after)} after"
+    return verdict(max(0.0, 1 - len(after) / len(before)), before, after, said=said)
+
+
+async def single_instance_removal(scene: Scene) -> Score:
+    """Exactly one is gone: 1; more went: a half; else 0."""
+    before, after = await scene.both(_category(scene.item.edit))
+    must_be_seen(before)
+    gone = len(before) - len(after)
+    said = f"{len(before)} {before.name} before, {len(after)} after"
+    return verdict(0 if gone <= 0 else 1 if gone == 1 else 0.5, before, after, said=said)
+
+
+async def alter_parts(scene: Scene) -> Score:
+    """Algorithm 7: the share of objects that meet their closest part."""
+    wholes, parts = await gather(
+        scene.things("source", _category(scene.item.edit)), scene.things("edited", _to(scene.item.edit))
+    )
+    must_be_seen(wholes)
+    if not len(parts):
+        return verdict(0, wholes, parts, said=parts.words)
+    met = [bool((mask & parts.closest(centroid(mask))).any()) for mask in wholes.masks]
+    said = f"{sum(met)} of {len(met)} {wholes.name} have {parts.name}"
+    return verdict(sum(met) / len(met), wholes, parts, said=said)
+
+
+async def color(scene: Scene) -> Score:
+    """Algorithm 8: how well the object's histograms fit those of the colour."""
+    edit = scene.item.edit
+    name = needed(edit.to, "which colour")
+    target = rgb_of(name)
+    before, after = await scene.both(_category(edit))
+    must_be_seen(before)
+    must_be_seen(after)
+    where = after.closest(centroid(before.largest))
+    value = colour_score(scene.item.edited, where, target)
+    return verdict(value, before, after, said=f"the {after.name}'s colours fit {name} by {value:.2f}")
+
+
+RULES: dict[str, Rule] = {
+    "object_addition": object_addition,
+    "size": size,
+    "positional_addition": positional_addition,
+    "position_replacement": position_replacement,
+    "object_replacement": object_replacement,
+    "object_removal": object_removal,
+    "single_instance_removal": single_instance_removal,
+    "alter_parts": alter_parts,
+    "color": color,
+}
+
+
+async def resized(scene: Scene) -> tuple[tuple[float, float] | None, Things, Things]:
+    """The ratio of the areas and how much of the smaller outline lies in the other; None when the object is gone."""
+    before, after = await scene.both(_category(scene.item.edit))
+    must_be_seen(before)
+    if not len(after):
+        return None, before, after
+    was = before.largest
+    now = after.closest(centroid(was))
+    return (float(now.sum() / was.sum()), containment(was, now)), before, after
+
+
+def is_as_asked(ratio: float, edit: Edit) -> bool:
+    """Did the area change by a tenth at least, in the asked direction?"""
+    match needed(edit.to, "small or large"):
+        case "small":
+            return ratio < 1 - LEAST_CHANGE
+        case "large" | "big":
+            return ratio > 1 + LEAST_CHANGE
+        case other:
+            raise CannotTell("unknown_word", f"'{other}' is neither small nor large")
+
+
+async def placed(scene: Scene) -> tuple[float, Things, Things]:
+    """How well the new object lies on the asked side of the anchor, as it was in the source image."""
+    edit = scene.item.edit
+    if edit.position is None or edit.position.relation not in DIRECTIONS:
+        raise CannotTell("not_applicable", "the edit does not say left, right, above or below what")
+    anchor, added = await gather(
+        scene.things("source", edit.position.anchor or _category(edit)), scene.things("edited", _to(edit))
+    )
+    must_be_seen(anchor)
+    if not len(added):
+        return 0.0, anchor, added
+    start, end = centroid(anchor.largest), centroid(added.largest)
+    return direction_score(start, end, edit.position.relation, scene.diagonal), anchor, added
+
+
+def verdict(value: float, *seen: Things, said: str) -> Score:
+    """The score with its outlines and one sentence."""
+    evidence = tuple(piece for each in seen for piece in each.evidence)
+    return Score(float(value), (*evidence, Note(f"{said[:1].upper()}{said[1:]}.")))
+
+
+def _told_place(scene: Scene, value: float, anchor: Things, added: Things) -> str:
+    position = scene.item.edit.position
+    if not len(added) or position is None:
+        return added.words
+    fit = "straight" if value > 0.9 else "roughly" if value > 0 else "not"
+    spoken = {"on": "on top of", "left": "left of", "right": "right of"}.get(position.relation, position.relation)
+    return f"{added.words}, {fit} {spoken} the {anchor.name}"
+
+
+def _asked_third(edit: Edit) -> Third:
+    relation = edit.position.relation if edit.position else None
+    found = next((name for name in THIRDS if name == relation), None)
+    if found is None:
+        raise CannotTell("not_applicable", "the edit does not say left, right or center")
+    return found
+
+
+def _named_third(edit: Edit) -> Third | None:
+    return next((name for name in THIRDS if name == edit.from_), None)
+
+
+def _to(edit: Edit) -> str:
+    return needed(edit.to, "what is to be there")
+
+
+def _category(edit: Edit) -> str:
+    return needed(edit.subject, "which object it is about")

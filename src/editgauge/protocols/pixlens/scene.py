@@ -1,0 +1,109 @@
+"""What PixLens's rules look at: the objects of both pictures with their outlines, asked for when needed."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Evidence
+from editgauge.metrics.positions import Point
+from editgauge.metrics.regions import Masks, box_overlap, closest, largest
+from editgauge.protocols.seeing import picture
+
+if TYPE_CHECKING:
+    from editgauge.core.evidence import Side
+    from editgauge.core.masks import BoolMask
+    from editgauge.core.types import Item
+    from editgauge.perception.answers import Instances
+    from editgauge.perception.interfaces import Perception
+
+SAME = 0.5
+"""Two boxes that overlap more are one object (non-maximum suppression of the released code)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Things:
+    """All objects of one kind in one picture."""
+
+    name: str
+    on: Side
+    seen: Instances
+
+    def __len__(self) -> int:
+        return len(self.seen)
+
+    @property
+    def masks(self) -> Masks:
+        """n x height x width; objects whose outline is empty are left out."""
+        return self.seen.masks
+
+    @property
+    def largest(self) -> BoolMask:
+        """The one with most pixels (`MultiplicityHandler.LARGEST`)."""
+        return np.asarray(self.masks[largest(self.masks)])
+
+    def closest(self, to: Point) -> BoolMask:
+        """The one whose centre is nearest (`MultiplicityHandler.CLOSEST`)."""
+        return np.asarray(self.masks[closest(self.masks, to)])
+
+    @property
+    def words(self) -> str:
+        """What a person would say."""
+        if not len(self):
+            return f"no {self.name} seen"
+        best = f"{self.seen.detections.confidences[0]:.2f}".removeprefix("0")
+        return f"{self.name} {best} found" if len(self) == 1 else f"{len(self)} times {self.name} found, surest {best}"
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Boxes and outlines."""
+        return self.seen.evidence(self.on)
+
+
+class Scene:
+    """An item as the rules see it."""
+
+    def __init__(self, item: Item, see: Perception) -> None:
+        self.item = item
+        self._see = see
+
+    @property
+    def diagonal(self) -> float:
+        """Of the pictures, in pixels."""
+        height, width = self.item.source.shape[:2]
+        return float(np.hypot(height, width))
+
+    @property
+    def width(self) -> int:
+        """Of the pictures, in pixels."""
+        return int(self.item.source.shape[1])
+
+    async def things(self, on: Side, name: str) -> Things:
+        """The objects of that name in one of the pictures; asked twice, they are seen once."""
+        return Things(name, on, _one_each(await self._see.instances(picture(self.item, on), name)))
+
+    async def both(self, name: str) -> tuple[Things, Things]:
+        """The objects of that name in the source image and in the edited one."""
+        before, after = await gather(self.things("source", name), self.things("edited", name))
+        return before, after
+
+
+def must_be_seen(things: Things) -> Things:
+    """The rule starts from them: without them nothing can be said about the edit."""
+    if not len(things):
+        raise CannotTell("not_detected", f"no {things.name} is seen in the {things.on} image")
+    return things
+
+
+def _one_each(seen: Instances) -> Instances:
+    """Without boxes that show the same object again, and without empty outlines."""
+    kept: list[int] = []
+    boxes = seen.detections.boxes.tolist()
+    for place, box in enumerate(boxes):  # surest first
+        if seen.masks[place].any() and all(box_overlap(box, boxes[other]) <= SAME for other in kept):
+            kept.append(place)
+    return seen.only(kept)
