@@ -180,10 +180,8 @@ def test_all_faults_are_told_with_their_record(data: Callable[[Any], Path], told
         "object.json: record 'pizza/113/size': unknown wish 'huge'. There are: large, small.",
         "object.json: record 'pizza/113/size': 'small' is given twice",
         "object.json: record 'pizza/113/position_replacement': unknown wish 'middle'. There are: center, left, right.",
-        "object.json: record 'pizza/113/positional_addition': 'cake' ends with none of "
-        "'to left', 'to right', 'on top', 'below'",
-        "object.json: record 'pizza/113/positional_addition': ' to left' ends with none of "
-        "'to left', 'to right', 'on top', 'below'",
+        "object.json: record 'pizza/113/positional_addition': 'cake' names a thing without a place",
+        "object.json: record 'pizza/113/positional_addition': 'to left' names a place without a thing",
         "object.json: record 'pizza/113/style/to': must be a list of texts, got []",
         "object.json: record 'pizza/113/texture/from': must be a list of texts, got [3]",
         "object.json: record 'pizza/113/shape': 'to' holds an empty text",

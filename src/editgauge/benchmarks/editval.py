@@ -10,8 +10,9 @@ from editgauge.benchmarks.fields import shown, unknown
 from editgauge.benchmarks.public import Faults, Ids, counted, file_in, read_json, told_size
 from editgauge.benchmarks.shelf import told_missing
 from editgauge.benchmarks.wording import instruction
-from editgauge.core.errors import UnknownName
+from editgauge.core.errors import CannotTell, UnknownName
 from editgauge.core.images import Picture
+from editgauge.core.phrases import read_placing
 from editgauge.core.types import EDIT_TYPES, Benchmark, Edit, EditType, Position, Relation, read_edit_type
 
 TYPES = tuple(kind for kind in EDIT_TYPES if not kind.endswith("removal") and kind != "unspecified")
@@ -21,7 +22,6 @@ PUBLISHED = 648, 92
 NAMES = ("{}.jpg", "{:0>12}.jpg", "COCO_train2014_{:0>12}.jpg")
 PLACES = ("", "train2017", "train2014", "images")
 """Where an image may lie in the folder given, and under which names."""
-ENDINGS: dict[str, Relation] = {" to left": "left", " to right": "right", " on top": "on", " below": "below"}
 SIDES: dict[str, Relation] = {"left": "left", "right": "right", "center": "center"}
 SIZES = ("small", "large")
 ADVICE = "Give --images: a folder of MS-COCO train2017 images, such as '123456.jpg' or '000000123456.jpg'."
@@ -144,11 +144,12 @@ def _parts(kind: EditType, raw: str, subject: str, record: str, faults: Faults) 
         faults.add(record, "'to' holds an empty text")
         return None
     if kind == "positional_addition":
-        for ending, relation in ENDINGS.items():
-            if words.lower().endswith(ending) and len(words) > len(ending):
-                return words[: -len(ending)], Position(relation, subject)
-        faults.add(record, f"{shown(raw)} ends with none of {', '.join(repr(ending.strip()) for ending in ENDINGS)}")
-        return None
+        try:
+            thing, place = read_placing(words)
+        except CannotTell as unable:
+            faults.add(record, unable.detail)
+            return None
+        return thing, Position(place.relation, place.anchor or subject)
     if kind == "alter_parts":
         return (words[4:] if words.lower().startswith("add ") else words), None
     if kind == "position_replacement" and words.lower() in SIDES:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Evidence, Note
+from editgauge.core.phrases import read_size
 from editgauge.core.types import Item, Score
 from editgauge.metrics.positions import Third, middle, third, way
 from editgauge.metrics.regions import box_area
@@ -91,9 +92,7 @@ async def position_replacement(item: Item, see: Perception, options: Options) ->
 
 async def size(item: Item, see: Perception, options: Options) -> Score:
     """The object's box is larger than it was, or smaller, as asked."""
-    wish = needed(item.edit.to, "small or large")
-    if wish not in {"small", "large"}:
-        raise CannotTell("unknown_word", f"'{wish}' is neither small nor large")
+    wish = read_size(needed(item.edit.to, "small or large"))
     before, after = await _both(see, item)
     if not after.found:
         return _verdict(False, before, after, said=f"{after.words} in the edited image")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Note
+from editgauge.core.phrases import read_size
 from editgauge.core.types import Score
 from editgauge.metrics.colour_names import colour_score, rgb_of
 from editgauge.metrics.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
@@ -150,13 +151,8 @@ async def resized(scene: Scene) -> tuple[tuple[float, float] | None, Things, Thi
 
 def is_as_asked(ratio: float, edit: Edit) -> bool:
     """Did the area change by a tenth at least, in the asked direction?"""
-    match needed(edit.to, "small or large"):
-        case "small":
-            return ratio < 1 - LEAST_CHANGE
-        case "large" | "big":
-            return ratio > 1 + LEAST_CHANGE
-        case other:
-            raise CannotTell("unknown_word", f"'{other}' is neither small nor large")
+    wish = read_size(needed(edit.to, "small or large"))
+    return ratio < 1 - LEAST_CHANGE if wish == "small" else ratio > 1 + LEAST_CHANGE
 
 
 async def placed(scene: Scene) -> tuple[float, Things, Things]:
