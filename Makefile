@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-all check format bench docs clean
+.PHONY: help setup browser weights demo test test-all check format bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -16,11 +16,15 @@ $(VENV)/made:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/made pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[lite]'
 	@touch $@
 
+# torch comes first and by its exact version, which is a build for the CPU where one is at hand; asked for by another
+# package it would bring gigabytes for GPUs.
 $(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	  --editable '.[dev,lite,torch,diffusers,study,figures]'
 	@touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed-dev
@@ -35,12 +39,14 @@ demo: $(VENV)/installed ## evaluate four editors on real photographs and write a
 browser:
 	@sh scripts/bring-chromium.sh
 
-test: setup browser ## run the tests (a few minutes)
+weights: setup
 	$(BIN)/editgauge data pull photos
+	$(BIN)/editgauge models pull lite lpips-vgg sam2-tiny efficientdet-lite0 ssd-mobilenet-v2
+
+test: weights browser ## run the tests (some minutes)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
-test-all: setup browser ## run every test, the slow ones too
-	$(BIN)/editgauge data pull photos
+test-all: weights browser ## run every test, the slow ones too
 	$(BIN)/pytest -n 2 --dist loadfile
 
 check: setup ## lint, format and types
@@ -56,6 +62,7 @@ bench: setup ## measure speed, as ratios to the plain way in the same run
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/runner.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/perception.py
 
 docs: $(VENV)/installed-docs ## generate the reference and build the site into site/
 	$(BIN)/python docs/generate.py

@@ -47,11 +47,19 @@ def test_from_its_benchmark_to_scores(editgauge: Command, plugin: Path, tmp_path
     edit = ["edit", "plugin-benchmark", "--method", "negative", "--out", "negatives", "--quiet"]
     editgauge(*edit, plugin=plugin, cwd=tmp_path)
     run = ["run", "plugin-benchmark", "--outcomes", "negative=negatives", "--protocol", "plugin-protocol"]
-    told = editgauge(*run, "--model", "image_embedder=mean-colour", plugin=plugin, cwd=tmp_path)
+    cache = {"EDITGAUGE_CACHE_BYTES": "0"}
+    told = editgauge(*run, "--model", "image_embedder=mean-colour", plugin=plugin, cwd=tmp_path, env=cache)
     assert "likeness ↑" in told.stdout
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
     assert manifest["models"] == {
-        "image_embedder": {"name": "mean-colour", "id": "mean-colour", "revision": "1", "licence": "for tests only"}
+        "image_embedder": {
+            "name": "mean-colour",
+            "id": "mean-colour",
+            "revision": "1",
+            "sha256": "0" * 64,
+            "licence": "for tests only",
+            "settings": "",
+        }
     }
     assert manifest["protocols"]["plugin-protocol"]["paper"] == "None; for tests only."
     lines = editgauge("export", "run", "--format", "jsonl", cwd=tmp_path).stdout.splitlines()

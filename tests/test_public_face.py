@@ -25,6 +25,7 @@ MODULES_OF_THE_FACE = 50
 MODULES_OF_THE_HELP = 400
 """The same for `editgauge --help`; measured: 295, most of them rich and markdown, which draw it."""
 VERBS = (
+    "accept",
     "agree",
     "compare",
     "demo",
@@ -32,13 +33,17 @@ VERBS = (
     "edit",
     "estimate",
     "export",
+    "leaderboard",
     "list",
     "power",
     "report",
     "run",
     "score",
+    "see",
     "verify",
 )
+GROUPS = ("cache", "data", "models", "study")
+"""Verbs that have verbs of their own; in Python they are modules."""
 ONLY_ON_THE_COMMAND_LINE = {"json", "dry_run"}
 
 
@@ -121,8 +126,8 @@ def test_every_verb_of_the_command_line_is_in_the_face() -> None:
     from editgauge.cli import app
 
     command = typer.main.get_command(app)
-    assert set(command.commands) == {*VERBS, "data"}  # type: ignore[attr-defined]
-    assert {*VERBS, "data"} <= set(face.__all__)
+    assert set(command.commands) == {*VERBS, *GROUPS}  # type: ignore[attr-defined]
+    assert {*VERBS, *GROUPS} <= set(face.__all__)
 
 
 def modules_after(code: str) -> set[str]:

@@ -20,7 +20,9 @@ __version__ = "0.1.0"
 
 _FACE = {
     # verbs
+    "accept": "editgauge.analysis.accept:accept",
     "agree": "editgauge.analysis.agree:agree",
+    "cache": "editgauge.perception.cache",
     "compare": "editgauge.analysis.compare:compare",
     "data": "editgauge.benchmarks.data",
     "demo": "editgauge.cli.demo:demo",
@@ -28,11 +30,15 @@ _FACE = {
     "edit": "editgauge.runner.make:edit",
     "estimate": "editgauge.analysis.estimate:estimate",
     "export": "editgauge.reports.export:export",
+    "leaderboard": "editgauge.reports.leaderboard:leaderboard",
     "list": "editgauge.runner.catalogue:list_names",
+    "models": "editgauge.perception.weights",
     "power": "editgauge.analysis.power:power",
     "report": "editgauge.reports.page:report",
     "run": "editgauge.runner.execute:run",
     "score": "editgauge.runner.one:score",
+    "see": "editgauge.runner.see:see",
+    "study": "editgauge.studies",
     "verify": "editgauge.runner.verify:verify",
     # words
     "Benchmark": "editgauge.core.types:Benchmark",
@@ -73,7 +79,9 @@ __all__ = [
     "ScoreSpec",
     "UnknownName",
     "Unscored",
+    "accept",
     "agree",
+    "cache",
     "compare",
     "data",
     "demo",
@@ -81,16 +89,22 @@ __all__ = [
     "edit",
     "estimate",
     "export",
+    "leaderboard",
     "list",
+    "models",
     "power",
     "read_image",
     "report",
     "run",
     "score",
+    "see",
+    "study",
     "verify",
 ]
 
 if TYPE_CHECKING:
+    from editgauge import studies as study
+    from editgauge.analysis.accept import accept
     from editgauge.analysis.agree import agree
     from editgauge.analysis.compare import compare
     from editgauge.analysis.diff import diff
@@ -111,12 +125,16 @@ if TYPE_CHECKING:
     from editgauge.core.images import Picture, read_image
     from editgauge.core.run import Run
     from editgauge.core.types import Benchmark, Edit, Item, Outcome, Score, ScoreSpec, Unscored
+    from editgauge.perception import cache
+    from editgauge.perception import weights as models
     from editgauge.reports.export import export
+    from editgauge.reports.leaderboard import leaderboard
     from editgauge.reports.page import report
     from editgauge.runner.catalogue import list_names as list
     from editgauge.runner.execute import run
     from editgauge.runner.make import edit
     from editgauge.runner.one import score
+    from editgauge.runner.see import see
     from editgauge.runner.verify import verify
 
 

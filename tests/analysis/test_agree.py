@@ -198,3 +198,47 @@ def test_one_score_has_no_rival(run: Path, tmp_path: Path) -> None:
 def test_something_to_agree_with_is_needed(run: Path) -> None:
     with pytest.raises(BadInput, match="give --ratings FILE or --choices FILE"):
         agree(run)
+
+
+def test_a_score_is_compared_at_edit_types_that_another_protocol_has_no_rule_for(
+    make_run: MakeRun, make_record: Make, tmp_path: Path
+) -> None:
+    """As EditVal's appendices J.1 and K do: CLIP and detector scores against people, type by type, within methods."""
+    records, told = [], []
+    for edit in range(EDITS):
+        for method in METHODS:
+            good = quality(method, edit)
+            kind = ("size", "style")[edit % 2]
+            scores: dict[str, float | str] = {"gain": good, "loss": 1 - good if kind == "size" else "no_rule"}
+            records.append(
+                make_record(f"e{edit}", scores, method=method, place=edit, source=f"{edit}.png", edit_type=kind)
+            )
+            told.append({"edit": f"e{edit}", "method": method, "value": good})
+    found = agree(make_run(*records), lines(tmp_path, "ratings.jsonl", told))
+
+    ruled, free = rated(found, "loss"), rated(found, "gain")
+    assert set(ruled.levels["by_type"].parts) == set(ruled.by_type_within_methods) == {"size"}
+    assert ruled.unscored == len(METHODS) * EDITS / 2
+    assert set(free.by_type_within_methods) == {"size", "style"}
+    assert free.by_type_within_methods["style"].value == pytest.approx(1)
+    assert free.by_type_within_methods["style"].n == len(METHODS) * EDITS / 2
+
+
+def test_people_s_means_and_agreement_come_with_the_ratings(run: Path, ratings: Path) -> None:
+    (people,) = agree(run, ratings).people
+    assert people.raters == 2
+    assert list(people.means) == sorted(METHODS)
+    assert people.means["good"].value > people.means["bad"].value
+    assert people.means["good"].clusters == EDITS / 2
+    seen = [quality(method, edit) for method in METHODS for edit in range(EDITS)]
+    anna_and_ben = stats.spearmanr(seen, [round(each * 2) for each in seen]).statistic
+    assert people.ceiling.value == pytest.approx(anna_and_ben), "of two, each is the mean of the others"
+    assert people.panel is not None
+    assert people.panel.majority.n == len(METHODS) * EDITS
+
+
+def test_without_names_of_raters_only_their_means_are_known(run: Path, tmp_path: Path) -> None:
+    told = lines(tmp_path, "r.jsonl", [{"edit": f"e{e}", "method": "good", "value": e} for e in range(EDITS)])
+    (people,) = agree(run, told).people
+    assert (people.raters, people.panel, people.alpha.value, people.ceiling.value) == (0, None, None, None)
+    assert people.means["good"].value == (EDITS - 1) / 2

@@ -44,7 +44,10 @@ def test_the_interval_is_that_of_all_possible_draws() -> None:
     draws = np.array(list(product(range(6), repeat=6))).T
     every = PEARSON.of_columns(x[draws], y[draws])
     found = pearson(x, y)
-    assert (found.low, found.high) == pytest.approx(tuple(np.nanquantile(every, [0.025, 0.975])), abs=0.03)
+    assert found.value is not None
+    wider = 2.571 * np.sqrt(6 / 5) / 1.96  # Student's t for six, and a bootstrap of six varies too little
+    ends = [found.value + (end - found.value) * wider for end in np.nanquantile(every, [0.025, 0.975])]
+    assert (found.low, found.high) == pytest.approx(np.clip(ends, -1, 1), abs=0.04)
 
 
 def test_copies_of_a_pair_add_no_certainty_when_they_share_a_source() -> None:

@@ -2,6 +2,7 @@
 
 - `browser`: headless Chromium; without one the tests are skipped, and fail where `CI=true`.
 - `open_page(path, ...)`: a page that fails the test on a console error or a request that leaves it.
+- `load_all_pictures(page)`: waits for every picture, also those far below.
 - `small_report`: the folder report of `make_synthetic_run(…, 45)`; `large_run`: a run of 5,000 edits.
 """
 
@@ -152,6 +153,19 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture
+def load_all_pictures() -> Callable[[Page], None]:
+    """By a promise, as the page's policy forbids what Playwright polls with."""
+
+    def load(page: Page) -> None:
+        page.evaluate("""() => Promise.all([...document.images].map((image) => {
+          image.loading = "eager";
+          return image.complete || new Promise((done) => { image.onload = image.onerror = done; });
+        }))""")
+
+    return load
 
 
 def _leaves(address: str) -> bool:

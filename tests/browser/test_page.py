@@ -51,10 +51,11 @@ def test_nothing_is_wider_than_the_window(open_page: OpenPage, small_report: Pat
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_every_picture_on_the_page_loads(open_page: OpenPage, small_report: Path) -> None:
+def test_every_picture_on_the_page_loads(
+    open_page: OpenPage, small_report: Path, load_all_pictures: Callable[[Page], None]
+) -> None:
     page = open_page(small_report, "#gallery")
-    page.evaluate("for (const image of document.images) image.loading = 'eager'")
-    page.wait_for_function("[...document.images].every((image) => image.complete)")
+    load_all_pictures(page)
     assert page.evaluate("[...document.images].filter((image) => image.naturalWidth === 0).length") == 0
     assert page.locator("#edits img").count() > 20
 
@@ -109,15 +110,17 @@ def test_without_javascript_there_are_tables_and_plots(open_page: OpenPage, smal
     assert not page.locator(".filters").is_visible()
 
 
-def test_a_single_file_opens_alone(open_page: OpenPage, small_run: Path, tmp_path: Path) -> None:
+def test_a_single_file_opens_alone(
+    open_page: OpenPage, small_run: Path, tmp_path: Path, load_all_pictures: Callable[[Page], None]
+) -> None:
     file = report(small_run, tmp_path / "alone.html", quiet=True, single_file=True)
     requests: list[str] = []
     page = open_page(file)
     page.on("request", lambda request: requests.append(request.url))
     assert page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)") == []
     assert page.locator("#edits article").count() == 20
-    page.evaluate("for (const image of document.images) image.loading = 'eager'")
-    page.wait_for_function("[...document.images].every((image) => image.complete && image.naturalWidth > 0)")
+    load_all_pictures(page)
+    assert page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
     page.locator(".stage.edited").first.click()
     assert page.locator("#larger img").first.is_visible()
     assert all(address.startswith("data:") for address in requests)

@@ -63,11 +63,32 @@ def test_choices_are_shown_with_the_best_two(editgauge: Command, run: Path, tmp_
     assert max(map(len, told.splitlines())) <= 100
     assert "Choices in which people found both alike, left out: 1." in told
     assert "toy/gain against toy/loss" in told
+    header = next(line for line in told.splitlines() if "oracle" in line)
+    assert header.split()[-2:] == ["oracle", "average"]
+
+
+def test_people_are_shown_beside_the_scores(editgauge: Command, run: Path, tmp_path: Path) -> None:
+    told = " ".join(editgauge("agree", run, "--ratings", tmp_path / "ratings.csv").stdout.split())
+    assert "Mean ratings: first-method 0." in told
+    assert "2 raters: a majority on 0.0% of 30 outcomes (30 without); all alike on 0.0%;" in told
+    assert "Krippendorff's alpha (ordinal) 0." in told
+    assert "each rater against the others 0." in told
+
+
+def test_everything_can_be_had_as_json(editgauge: Command, run: Path, tmp_path: Path) -> None:
+    words = ("--ratings", tmp_path / "ratings.csv", "--choices", tmp_path / "choices.jsonl", "--json")
+    told = json.loads(editgauge("agree", run, *words).stdout)
+    found = face.agree(run, tmp_path / "ratings.csv", tmp_path / "choices.jsonl")
+    assert told["ratings"]["strangers"] == 1
+    assert [each["spec"]["name"] for each in told["rated"]] == [each.spec.name for each in found.rated]
+    assert told["rated"][0]["levels"]["pooled"]["spearman"]["value"] == found.rated[0].levels["pooled"].spearman.value
+    assert told["chosen"]["pairs"][0]["oracle"]["value"] >= told["chosen"]["scores"][0]["share"]["value"]
+    assert told["people"][0]["raters"] == 2
 
 
 def test_python_and_the_command_line_use_the_same_words() -> None:
     python, typed = inspect.signature(face.agree).parameters, inspect.signature(command).parameters
-    assert list(python) == list(typed)
+    assert [*python, "json"] == list(typed)
     assert all(f"    {name}: " in (inspect.getdoc(face.agree) or "") for name in python)
 
 

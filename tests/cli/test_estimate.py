@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,13 @@ def test_estimate_shows_both_means_and_what_the_scores_bring(editgauge: Command,
     assert fits(told)
 
 
+def test_estimate_as_json(editgauge: Command, run: Path) -> None:
+    words = ("estimate", str(run), str(run / "ratings.csv"), "--score", "gain", "--method", "theirs", "--json")
+    (told,) = json.loads(editgauge(*words).stdout)
+    assert told["method"] == "theirs"
+    assert told["mean"]["low"] < told["mean"]["value"] < told["mean"]["high"]
+
+
 def test_estimate_tells_why_a_score_does_not_count(editgauge: Command, run: Path) -> None:
     (run / "few.csv").write_text("edit,method,value\ne0,theirs,1\ne2,theirs,2\n")
     told = editgauge("estimate", str(run), str(run / "few.csv"), "--score", "gain", "--method", "theirs").stdout
@@ -63,6 +71,17 @@ def test_power_shows_a_row_for_each_number_of_edits_per_source(editgauge: Comman
     means = editgauge(*words, "--edits-per-source", "3").stdout
     assert "mean of theirs: known to ± 0.1" in means
     assert fits(means)
+
+
+def test_many_planned_comparisons_need_more(editgauge: Command, run: Path) -> None:
+    words = ("power", str(run), "--detect", "0.1", "--score", "gain", "--methods", "imagic[eta=0.8]", "theirs")
+    one, many = (editgauge(*words, "--comparisons", str(number)).stdout for number in (1, 12))
+    assert "one of 12 comparisons" in many
+    needed = [
+        int(next(line.split()[1] for line in told.splitlines() if line.startswith(" 1 "))) for told in (one, many)
+    ]
+    assert needed[1] > 1.5 * needed[0]
+    assert "give two with --methods" in editgauge(*words[:6], "--comparisons", "3", code=2).stderr
 
 
 def test_a_mistake_is_one_message(editgauge: Command, run: Path) -> None:

@@ -28,7 +28,7 @@ FIELDS = {
 
 def test_the_first_help_names_every_verb_and_where_to_begin(editgauge: Command) -> None:
     told = editgauge("--help").stdout
-    assert all(f" {verb} " in told for verb in (*VERBS, "data"))
+    assert all(f" {verb} " in told for verb in (*VERBS, "data", "models", "cache", "study"))
     assert "editgauge demo" in told
     assert "editgauge score before.png after.png" in told
 

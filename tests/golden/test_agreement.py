@@ -156,14 +156,6 @@ def test_one_judge_agrees_from_a_third_to_nearly_all_depending_on_the_level() ->
     assert pooled_low > per_method_high, "the intervals of these levels do not even touch"
 
 
-def test_three_raters_of_imagenhub_give_the_same_answer_as_often_as_is_known() -> None:
-    """Over 9 methods and 179 edits, from the raw ratings: SC 0.807, PQ 0.533."""
-    answers = np.array(list(human().values()))
-    assert answers.shape == (9 * 179, 3, 2)
-    same = (answers == answers[:, :1]).all(axis=1).mean(axis=0)
-    assert same == pytest.approx([0.807, 0.533], abs=0.0005)
-
-
 @cache
 def leaderboard(name: str) -> dict[str, Numbers]:
     """EditVal, repository deep-ml-research/editval, commit 60e035a6: method to six edit types, then their mean."""
@@ -204,7 +196,7 @@ def test_pixlens_table_4_is_what_was_published() -> None:
 
 @pytest.mark.parametrize(
     ("scores", "published", "low", "high"),
-    [(PIXLENS, 0.903, 0.66, 1.0), (EDITVAL, 0.146, -1.0, 1.0)],
+    [(PIXLENS, 0.903, 0.55, 1.0), (EDITVAL, 0.146, -1.0, 1.0)],
     ids=["PixLens", "EditVal"],
 )
 def test_six_edit_types_say_little(

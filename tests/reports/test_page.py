@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.analysis.summary import summarise
+from editgauge.analysis.summary import FEW_SOURCES, summarise
 from editgauge.core.errors import BadInput, BadRun
 from editgauge.core.evidence import Box, Note, Region, to_json
 from editgauge.core.images import Pixels, pixel_hash, write_png
@@ -79,7 +79,7 @@ def test_what_is_unscored_is_shown_with_its_reasons(page: Page) -> None:
 
 def test_few_source_images_are_marked(page: Page) -> None:
     assert page.section("summary").all("sup", "few")
-    assert "fewer than 10 source images" in page.section("summary").said()
+    assert f"fewer than {FEW_SOURCES} source images" in page.section("summary").said()
 
 
 def test_only_the_first_table_is_open_without_javascript(page: Page) -> None:
@@ -172,7 +172,7 @@ def test_texts_of_the_run_are_inert(page: Page) -> None:
     for element in page.root.everything():
         assert not [name for name in element.attributes if name.startswith("on") or name == "style"]
     scripts = list((resources.files("editgauge.reports") / "templates" / "script").iterdir())
-    assert len(scripts) == 9
+    assert len(scripts) == 12
     for script in scripts:
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script.read_text("utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from editgauge.analysis.summary import FEW_SOURCES
 from editgauge.core.run import Record, Run
 from editgauge.reports.context import Context
 from editgauge.reports.sentences import sentences
@@ -80,14 +81,16 @@ def test_a_difference_too_small_to_print_is_none(told: Told) -> None:
 def test_few_source_images_allow_no_claim(told: Told) -> None:
     first = told({"a": 0.9, "b": 0.1}, sources=9)[0]
     assert first == (
-        "On gain and loss nothing is claimed: there are only 9 source images, and intervals need 10 to be relied on."
+        "On gain and loss nothing is claimed: there are only 9 source images, "
+        f"and intervals need {FEW_SOURCES} to be relied on."
     )
     assert "does better" not in " ".join(told({"a": 0.9, "b": 0.1}, sources=1, name="one"))
 
 
 def test_few_source_images_are_told_once(told: Told) -> None:
     assert told({"a": 0.9, "b": 0.1}, sources=1) == [
-        "On gain and loss nothing is claimed: there is only 1 source image, and intervals need 10 to be relied on.",
+        "On gain and loss nothing is claimed: there is only 1 source image, "
+        f"and intervals need {FEW_SOURCES} to be relied on.",
         "No outcome failed altogether.",
     ]
     assert len(told({"a": 0.9, "b": 0.1}, sources=9, name="nine")) == 2
@@ -107,8 +110,9 @@ def test_edit_types_with_a_clear_winner(told: Told) -> None:
     assert line == "By edit type, on gain: a is clearly best at color and style."
     (line,) = [line for line in told({"a": 0.9, "b": 0.9}, name="level") if line.startswith("By edit type")]
     assert line == "By edit type, on gain: 2 edit types without a clear winner."
-    (line,) = [line for line in told({"a": 0.9, "b": 0.4}, 12, name="few") if line.startswith("By edit type")]
-    assert line == "By edit type, on gain: no edit type has 10 source images to judge by."
+    few = told({"a": 0.9, "b": 0.4}, FEW_SOURCES + 2, name="few")
+    (line,) = [line for line in few if line.startswith("By edit type")]
+    assert line == f"By edit type, on gain: no edit type has {FEW_SOURCES} source images to judge by."
 
 
 def test_what_failed_is_counted_with_its_reason_and_method(
@@ -184,7 +188,8 @@ def test_nothing_scored_nothing_claimed(make_record: Callable[..., Record], make
 
 def test_names_are_escaped(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
     nasty = "<script>alert(1)</script>"
-    records = [make_record(f"e{n}", {"gain": 0.5, "loss": 0.5}, method=nasty, source=f"{n}.png") for n in range(12)]
+    scores = {"gain": 0.5, "loss": 0.5}
+    records = [make_record(f"e{n}", scores, method=nasty, source=f"{n}.png") for n in range(FEW_SOURCES)]
     text = " ".join(sentences(Context(Run.open(make_run(*records)))))
     assert "<script>" not in text
     assert "&lt;script&gt;" in text

@@ -301,6 +301,7 @@ def test_another_model_starts_anew(home: Path, plugged_in: Path, capsys: pytest.
         ({"protocol": []}, "--protocol is needed at least once"),
         ({"model": ["image_embedder=not-an-embedder"]}, "cannot play the role 'image_embedder'; it is made for 'capt"),
         ({"model": ["image_embedder=without-weights"]}, "cannot be used: the weights are not here"),
+        ({"model": ["image_embedder=unfetched"]}, "not on this machine: run `editgauge models pull unfetched`"),
     ],
 )
 def test_what_cannot_be_used_is_refused_at_once(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from editgauge.analysis.chosen import ChosenScores, chosen_scores
 from editgauge.analysis.matching import Matched, match, scored_outcomes, wanted_scores
+from editgauge.analysis.people import People, people
 from editgauge.analysis.rated import RatedScore, rated_scores
 from editgauge.analysis.ratings import Choice, Rating, read_choices, read_ratings
 from editgauge.core.errors import BadInput
@@ -33,6 +34,8 @@ class Agreement:
     """Every score beside every question; empty without ratings."""
     chosen: ChosenScores | None
     """None without choices."""
+    people: tuple[People, ...]
+    """What people said, question by question, and how far they agree with each other; empty without ratings."""
 
 
 def agree(
@@ -61,4 +64,5 @@ def agree(
         choices=chosen,
         rated=tuple(rated_scores(rated, wanted, known)) if rated else (),
         chosen=chosen_scores(chosen, wanted, known) if chosen else None,
+        people=tuple(people(rated, known)) if rated else (),
     )

@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.analysis.agreement import choice_credit
+from editgauge.analysis.complementarity import Complementarity, complementarity
 from editgauge.analysis.intervals import Labels, Mean, Numbers, clustered_mean, sign_flip_p
 from editgauge.analysis.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.analysis.ratings import Choice
 from editgauge.core.types import EDIT_TYPES, ScoreSpec
+
+MOST_PAIRED = 4
+"""So many of the scores that agree most are taken two by two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class ChosenScores:
     ties: int
     """Choices in which people found both alike: no side to agree with, so they are left out."""
     best_two: BestTwo | None
+    pairs: tuple[Complementarity, ...]
+    """Any two of the four scores that agree most, on the choices that both can answer: do they err alike?"""
 
 
 def chosen_scores(
@@ -67,18 +74,17 @@ def chosen_scores(
         np.array([known.sources[keys[0].edit] for keys, _ in decided], dtype=np.str_),
         np.array([known.edit_types[keys[0].edit] for keys, _ in decided], dtype=np.str_),
     )
-    all_credits = [(*each, _credit(*each, answers, known)) for each in scores]
-    found = [_summary(*each, answers) for each in all_credits]
+    earned = [_Earned.of(*each, answers, known) for each in scores]
+    found = [_summary(each, answers) for each in earned]
     order = sorted(range(len(found)), key=lambda place: _most_agreeing(found[place]))
-    best = [all_credits[place] for place in order[:2]]
+    best = [earned[place] for place in order[:MOST_PAIRED]]
+    pairs = (_together(*two, answers) for two in combinations(best, 2))
     return ChosenScores(
-        tuple(found[place] for place in order), len(told.found) - len(decided), _best_two(best, answers.sources)
+        tuple(found[place] for place in order),
+        len(told.found) - len(decided),
+        _best_two(best[:2], answers.sources),
+        tuple(pair for pair in pairs if pair),
     )
-
-
-def label(protocol: str, spec: ScoreSpec) -> str:
-    """The full name of a score."""
-    return f"{protocol}/{spec.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +95,35 @@ class _Answers:
     edit_types: Labels
 
 
-def _credit(protocol: str, spec: ScoreSpec, answers: _Answers, known: ScoredOutcomes) -> Numbers:
-    """What the score earns on every choice; NaN, within this file, where an outcome has no score."""
-    values = known.values.get((protocol, spec.name), {})
-    both = np.array([[values.get(key, math.nan) for key in keys] for keys in answers.outcomes]).reshape(-1, 2)
-    towards_better = 1 if spec.higher_is_better else -1
-    return choice_credit(both[:, 0] * towards_better, both[:, 1] * towards_better, answers.chose_first)
+@dataclass(frozen=True, slots=True)
+class _Earned:
+    """NaN, within this file, where an outcome has no score."""
+
+    protocol: str
+    spec: ScoreSpec
+    margin: Numbers
+    """By how much the first outcome of every choice is the better one."""
+    credit: Numbers
+    """What the score earns on every choice."""
+
+    @classmethod
+    def of(cls, protocol: str, spec: ScoreSpec, answers: _Answers, known: ScoredOutcomes) -> _Earned:
+        values = known.values.get((protocol, spec.name), {})
+        both = np.array([[values.get(key, math.nan) for key in keys] for keys in answers.outcomes]).reshape(-1, 2)
+        margin = (both[:, 0] - both[:, 1]) * (1 if spec.higher_is_better else -1)
+        return cls(protocol, spec, margin, choice_credit(margin, 0, answers.chose_first))
+
+    @property
+    def label(self) -> str:
+        return f"{self.protocol}/{self.spec.name}"
 
 
-def _summary(protocol: str, spec: ScoreSpec, credit: Numbers, answers: _Answers) -> ChosenScore:
-    scored = ~np.isnan(credit)
+def _summary(earned: _Earned, answers: _Answers) -> ChosenScore:
+    credit, scored = earned.credit, ~np.isnan(earned.credit)
     types = {name: scored & (answers.edit_types == name) for name in EDIT_TYPES}
     return ChosenScore(
-        protocol,
-        spec,
+        earned.protocol,
+        earned.spec,
         clustered_mean(credit[scored], answers.sources[scored]) if scored.any() else None,
         {name: clustered_mean(credit[rows], answers.sources[rows]) for name, rows in types.items() if rows.any()},
         equal=int((credit == 0.5).sum()),
@@ -114,17 +135,31 @@ def _most_agreeing(score: ChosenScore) -> float:
     return math.inf if score.share is None else -score.share.value
 
 
-def _best_two(best: Sequence[tuple[str, ScoreSpec, Numbers]], sources: Labels) -> BestTwo | None:
-    if len(best) < 2:
-        return None
-    (protocol, spec, credit), (other_protocol, other_spec, other) = best
-    both = ~np.isnan(credit) & ~np.isnan(other)
+def _together(first: _Earned, second: _Earned, answers: _Answers) -> Complementarity | None:
+    both = ~np.isnan(first.credit) & ~np.isnan(second.credit)
     if not both.any():
         return None
-    ahead = (credit - other)[both]
+    margins = (each.margin[both] / (each.margin[both].std() or 1.0) for each in (first, second))
+    return complementarity(
+        first.credit[both],
+        second.credit[both],
+        answers.sources[both],
+        average=choice_credit(sum(margins), 0, answers.chose_first[both]),
+        names=(first.label, second.label),
+    )
+
+
+def _best_two(best: Sequence[_Earned], sources: Labels) -> BestTwo | None:
+    if len(best) < 2:
+        return None
+    first, second = best
+    both = ~np.isnan(first.credit) & ~np.isnan(second.credit)
+    if not both.any():
+        return None
+    ahead = (first.credit - second.credit)[both]
     return BestTwo(
-        label(protocol, spec),
-        label(other_protocol, other_spec),
+        first.label,
+        second.label,
         clustered_mean(ahead, sources[both]),
         only_first=int((ahead > 0).sum()),
         only_second=int((ahead < 0).sum()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -10,12 +10,30 @@ from typing import Literal
 
 import numpy as np
 
+from editgauge.analysis.aggregations import aggregate_method
+from editgauge.analysis.bounds import Bounds
+from editgauge.analysis.columns import Columns
 from editgauge.analysis.intervals import Mean, clustered_mean, holm, sign_flip_p
+from editgauge.analysis.ranks import Rank, ranks
+from editgauge.analysis.resampling import Estimate
+from editgauge.analysis.summary import ALL, edit_types, summarise
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Run
 from editgauge.core.types import ScoreSpec
 
 SURE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a method stands by one score: over all its own outcomes, and beside all methods of the run."""
+
+    bounds: Bounds | None
+    """The mean at worst and at best, had everything been scored."""
+    ranks: Mapping[str, Rank]
+    """Its place by edit type, and over `all`; without the types of which it has no score."""
+    aggregated: Mapping[str, Estimate]
+    """Its scores as one number, in every way that papers use; empty without scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +53,8 @@ class Comparison:
     only_first: int
     only_second: int
     """Edits that have this score for one method only: they cannot be compared."""
+    standings: tuple[Standing, Standing] | None = None
+    """How the first and the second stand; None for a pair that was not taken from a run."""
 
     @property
     def verdict(self) -> Literal["first", "second", "neither"]:
@@ -65,7 +85,34 @@ def compare(run: str | Path, methods: Sequence[str]) -> list[Comparison]:
         for spec in entry.scores
     ]
     adjusted = holm([draft.p for draft in drafts])
-    return [replace(draft, p=p) for draft, p in zip(drafts, adjusted, strict=True)]
+    standings = _standings(opened, methods)
+    return [
+        replace(draft, p=p, standings=standings[draft.protocol, draft.spec.name])
+        for draft, p in zip(drafts, adjusted, strict=True)
+    ]
+
+
+def _standings(run: Run, methods: Sequence[str]) -> dict[tuple[str, str], tuple[Standing, Standing]]:
+    """Protocol and name to how the two methods stand."""
+    types = (*edit_types(run), ALL)
+    places, columns = ranks(run, types), Columns.of(run)
+    limits = {(c.protocol, c.spec.name, c.method): c.bounds for c in summarise(run) if c.edit_type == ALL}
+
+    def standing(protocol: str, name: str, method: str) -> Standing:
+        rows = columns.scored(protocol, name)
+        rows = rows[columns.method.are(method)[rows]]
+        found = {kind: places.get((protocol, name, kind, method)) for kind in types}
+        return Standing(
+            limits.get((protocol, name, method)),
+            {kind: place for kind, place in found.items() if place},
+            aggregate_method(columns.value[rows], columns.edit_type.codes[rows], columns.source.codes[rows]),
+        )
+
+    return {
+        (protocol, spec.name): (standing(protocol, spec.name, methods[0]), standing(protocol, spec.name, methods[1]))
+        for protocol, entry in run.manifest.protocols.items()
+        for spec in entry.scores
+    }
 
 
 _ByEdit = dict[tuple[str, str], dict[str, float]]

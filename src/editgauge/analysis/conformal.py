@@ -53,7 +53,7 @@ class Bin:
     high: float
     """Wilson's 95 % interval, which takes the edits as independent."""
     fitted: float
-    """The same by isotonic regression over all edits: it never falls as the score gets better."""
+    """The bin's mean of an isotonic regression over all edits: it never falls as the score gets better."""
 
 
 def acceptance_threshold(
@@ -117,5 +117,5 @@ def _bin(scores: Numbers, accepted: NDArray[np.bool_], curve: object) -> Bin:
 
     middle, yes = float(scores.mean()), int(accepted.sum())
     interval = binomtest(yes, scores.size).proportion_ci(LEVEL, method="wilson")
-    fitted = float(curve.predict(np.array([middle]))[0])  # type: ignore[attr-defined]
+    fitted = float(curve.predict(scores).mean())  # type: ignore[attr-defined]
     return Bin(middle, scores.size, yes / scores.size, float(interval.low), float(interval.high), fitted)

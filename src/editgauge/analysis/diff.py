@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from editgauge.analysis.causes import Attribution, Cause, Place, attribute
 from editgauge.core.run import Run
 
 
@@ -29,6 +30,8 @@ class Shift:
     """Means over what is scored in both."""
     other_reason: int
     """Unscored in both, for another reason; or unscored in one and not there at all in the other."""
+    causes: Attribution | None = None
+    """Where the change of the mean over all that is scored comes from; None when a run has no such mean."""
 
     @property
     def same(self) -> bool:
@@ -53,7 +56,7 @@ class Difference:
 
 
 def diff(first: str | Path, second: str | Path) -> Difference:
-    """Compares two runs score by score, and says which settings and images differ.
+    """Compares two runs score by score, says what else differs, and where the change of each mean comes from.
 
     Args:
         first: a run folder.
@@ -90,20 +93,24 @@ def _images_changed(a: Run, b: Run) -> int:
     return sum(here[key] != there[key] for key in here.keys() & there.keys())
 
 
-def _pixels(run: Run) -> dict[tuple[str, str, int], tuple[str | None, str | None]]:
+_Pixels = dict[tuple[str, str, int], tuple[str | None, str | None]]
+
+
+def _pixels(run: Run) -> _Pixels:
     columns = ("edit", "method", "seed", "source_pixels", "edited_pixels")
     rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
     return {(edit, method, seed): (source, edited) for edit, method, seed, source, edited in rows}
 
 
-_Rows = dict[tuple[str, int], float | str]
+_Rows = dict[Place, float | str]
 """(edit, seed) to the value, or the reason why there is none."""
+_Score = tuple[str, str, str]
+"""Protocol, name, method."""
 
 
-def _rows(run: Run) -> dict[tuple[str, str, str], _Rows]:
-    """By protocol, name and method."""
+def _rows(run: Run) -> dict[_Score, _Rows]:
     columns = ("protocol", "name", "method", "edit", "seed", "value", "reason")
-    found: dict[tuple[str, str, str], _Rows] = {}
+    found: dict[_Score, _Rows] = {}
     for *score, edit, seed, value, reason in zip(*(run.scores[c].to_pylist() for c in columns), strict=True):
         protocol, name, method = score
         found.setdefault((protocol, name, method), {})[edit, seed] = reason if value is None else value
@@ -112,19 +119,43 @@ def _rows(run: Run) -> dict[tuple[str, str, str], _Rows]:
 
 def _shifts(a: Run, b: Run) -> list[Shift]:
     here, there = _rows(a), _rows(b)
+    causes = _Causes(a, b)
     everywhere = dict.fromkeys([*here, *there])
-    return [_shift(*score, here.get(score, {}), there.get(score, {})) for score in everywhere]
+    return [_shift(score, here.get(score, {}), there.get(score, {}), causes) for score in everywhere]
 
 
-def _shift(protocol: str, name: str, method: str, here: _Rows, there: _Rows) -> Shift:
+class _Causes:
+    """What differs between two runs, item by item."""
+
+    def __init__(self, a: Run, b: Run) -> None:
+        self.manifests = a.manifest, b.manifest
+        self.edits = a.edits, b.edits
+        self.shared = a.edits.keys() & b.edits.keys()
+        self.pixels = _pixels(a), _pixels(b)
+        self.other_models = a.manifest.models != b.manifest.models
+
+    def of(self, score: _Score, place: Place) -> Cause:
+        """Why an item that both runs scored may have another value."""
+        (protocol, _, method), (edit, seed) = score, place
+        found: list[Cause] = []
+        if self.edits[0].get(edit) != self.edits[1].get(edit):
+            found.append("edits")
+        if self.pixels[0].get((edit, method, seed)) != self.pixels[1].get((edit, method, seed)):
+            found.append("images")
+        if self.other_models:
+            found.append("models")
+        if self.manifests[0].protocols.get(protocol) != self.manifests[1].protocols.get(protocol):
+            found.append("rules")
+        return "several" if len(found) > 1 else found[0] if found else "software"
+
+
+def _shift(score: _Score, here: _Rows, there: _Rows, causes: _Causes) -> Shift:
     first, second = ({key: told for key, told in rows.items() if not isinstance(told, str)} for rows in (here, there))
     common = [key for key in first if key in second]
     neither = (here.keys() | there.keys()) - first.keys() - second.keys()
     before, after = np.array([first[key] for key in common]), np.array([second[key] for key in common])
     return Shift(
-        protocol,
-        name,
-        method,
+        *score,
         common=len(common),
         changed=int((before != after).sum()),
         only_first=len(first) - len(common),
@@ -132,4 +163,5 @@ def _shift(protocol: str, name: str, method: str, here: _Rows, there: _Rows) -> 
         mean_first=float(before.mean()) if common else None,
         mean_second=float(after.mean()) if common else None,
         other_reason=sum(here.get(key) != there.get(key) for key in neither),
+        causes=attribute(first, second, causes.shared, lambda place: causes.of(score, place)),
     )

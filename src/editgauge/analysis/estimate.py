@@ -58,12 +58,12 @@ def estimate(
     chosen = OneScore.read(Path(run), score)
     if method is not None:
         chosen.check(method)
-    given = _mean_ratings(Path(ratings), chosen)
+    given = mean_ratings(Path(ratings), chosen)
     return [_human_mean(chosen, each, given.get(each, {})) for each in ([method] if method else chosen.values)]
 
 
-def _mean_ratings(file: Path, chosen: OneScore) -> dict[str, dict[tuple[str, int], float]]:
-    """Method to (edit, seed) to the mean over raters."""
+def mean_ratings(file: Path, chosen: OneScore) -> dict[str, dict[tuple[str, int], float]]:
+    """Method to (edit, seed) to the mean over raters, for the outcomes of the run; says what is left out."""
     told = read_ratings(file)
     questions = sorted({each.question for each in told})
     if len(questions) > 1:

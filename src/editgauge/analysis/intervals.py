@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from scipy.stats import t as student
 
 RESAMPLES = 2_000
 LEVEL = 0.95
@@ -31,7 +33,9 @@ class Mean:
 
 
 def clustered_mean(values: Numbers, clusters: Labels, *, resamples: int = RESAMPLES, seed: int = 0) -> Mean:
-    """The mean with a 95 % percentile interval from a bootstrap that draws whole clusters (source images).
+    """The mean with a 95 % interval from a bootstrap that draws whole clusters (source images).
+
+    The draws are cut where BCa says (Efron, 1987: corrected for bias and skew), with the wider tails of Student's t.
 
     >>> clustered_mean(np.array([1.0, 1.0, 0.0, 0.0]), np.array(["a", "a", "b", "b"]))
     Mean(value=0.5, low=0.0, high=1.0, n=4, clusters=2)
@@ -43,8 +47,33 @@ def clustered_mean(values: Numbers, clusters: Labels, *, resamples: int = RESAMP
     if sums.size < 2:
         return Mean(mean, None, None, values.size, sums.size)
     draws = np.concatenate([(drawn @ sums) / (drawn @ counts) for drawn in cluster_draws(sums.size, resamples, seed)])
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(draws, _corrected_cuts(draws, mean, sums, counts))
     return Mean(mean, float(low), float(high), values.size, sums.size)
+
+
+def reach(clusters: int) -> float:
+    """How many standard errors of a bootstrap a 95 % interval reaches to either side: 1.96, and more for few clusters.
+
+    Draws of few clusters vary too little, by the factor under the root, and how much they vary is itself uncertain,
+    which Student's t allows for (Hesterberg, 2015: the expanded percentile interval).
+
+    >>> round(reach(10), 2), round(reach(1000), 2)
+    (2.38, 1.96)
+    """
+    return float(student.ppf((1 + LEVEL) / 2, clusters - 1) * np.sqrt(clusters / (clusters - 1)))
+
+
+def _corrected_cuts(draws: Numbers, mean: float, sums: Numbers, counts: Numbers) -> Numbers:
+    """The shares of the draws that lie below the two ends of the interval (BCa)."""
+    rounding = 1e-9 * float(np.ptp(draws))
+    below = float((draws < mean - rounding).mean() + (np.abs(draws - mean) <= rounding).mean() / 2)
+    bias = ndtri(np.clip(below, 1 / draws.size, 1 - 1 / draws.size))
+    pulls = (sums - mean * counts) / (counts.sum() - counts)  # how far the mean moves when a cluster is left out
+    spread = float((pulls**2).sum())
+    skew = float((pulls**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    ends = bias + np.array([-1.0, 1.0]) * reach(sums.size)
+    bent = ends / np.maximum(1 - skew * ends, 1e-9)  # two or three clusters can reach the pole: then the last draw
+    return np.asarray(ndtr(bias + bent), dtype=np.float64)
 
 
 def sign_flip_p(differences: Numbers, clusters: Labels, *, resamples: int = 9_999, seed: int = 0) -> float | None:

@@ -69,6 +69,20 @@ def between(
     return estimate(measure.of_pairs(*means), drawn, len(belongs), np.unique(labels).size)
 
 
+def mean_of_groups(values: ArrayLike, groups: Labels, clusters: Labels) -> Estimate:
+    """The mean of the groups' means: every group counts once, in a draw of source images every group that it has."""
+    numbers = np.asarray(values, dtype=np.float64)
+    belongs = (np.asarray(groups) == np.unique(groups)[:, None]).astype(np.float64)
+
+    def answer(weights: Numbers) -> Numbers:
+        return _plain_average(divided(belongs @ (numbers[:, None] * weights), belongs @ weights))
+
+    once = np.ones((numbers.size, 1))
+    return estimate(
+        float(answer(once)[0]), resampled(answer, clusters), numbers.size, np.unique(np.asarray(clusters)).size
+    )
+
+
 def fisher_average(correlations: Numbers) -> Numbers:
     """The average down each column by Fisher's z, the inverse hyperbolic tangent; what is NaN does not count.
 

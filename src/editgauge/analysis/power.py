@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.stats import chi2, norm
@@ -27,8 +27,8 @@ from editgauge.core.errors import BadInput
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
 
-FEWEST_TO_TEST = 6
-"""Signs of five source images can be flipped in 32 ways: the smallest two-sided p of `compare` would be 2 / 32."""
+MOST_COMPARISONS = 400
+"""Of more, `compare` could call none sure: its 9,999 sign flips give no p below 0.0001, which is adjusted to 0.04."""
 USUAL_EDITS_PER_SOURCE = (1, 2, 4, 8)
 CAUTION = 0.8
 """How sure the cautious numbers are not to rest on a pilot that happened to vary little."""
@@ -83,6 +83,8 @@ class Plan:
     methods: tuple[str, ...]
     detect: float
     chance: float
+    comparisons: int
+    """How many comparisons are planned: each must hold at 0.05 divided by their number, the strictest step of Holm."""
     spread: Spread | None
     needs: tuple[Need, ...]
     note: str = ""
@@ -95,6 +97,7 @@ def power(
     score: str | None = None,
     edits_per_source: Sequence[int] = (),
     chance: float = 0.8,
+    comparisons: int = 1,
 ) -> list[Plan]:
     """Says how many edits and source images are needed, from a pilot run.
 
@@ -105,20 +108,29 @@ def power(
         score: `name` or `protocol/name`; without it, the verdict `edit`, or the only score of the run.
         edits_per_source: numbers of edits per source image to plan for; without them 1, 2, 4 and 8.
         chance: how likely a difference of that size should be found (p < 0.05).
+        comparisons: how many scores or pairs of methods will be compared; `compare` adjusts p for it (Holm).
     """
-    _check(detect, methods, edits_per_source, chance)
+    goal = _Goal(detect, chance, comparisons)
+    _check(goal, methods, edits_per_source)
     chosen = OneScore.read(Path(run), score)
     if methods is None:
         means = ((method, chosen.by_edit(method)) for method in chosen.values)
-        return [_plan(chosen, (method,), values, detect, chance, edits_per_source) for method, values in means]
+        return [_plan(chosen, (method,), values, goal, edits_per_source) for method, values in means]
     for method in methods:
         chosen.check(method)
     mine, theirs = map(chosen.by_edit, methods)
     differences = {edit: mine[edit] - theirs[edit] for edit in mine if edit in theirs}
-    return [_plan(chosen, tuple(methods), differences, detect, chance, edits_per_source)]
+    return [_plan(chosen, tuple(methods), differences, goal, edits_per_source)]
 
 
-def _check(detect: float, methods: Sequence[str] | None, edits_per_source: Sequence[int], chance: float) -> None:
+class _Goal(NamedTuple):
+    detect: float
+    chance: float
+    comparisons: int
+
+
+def _check(goal: _Goal, methods: Sequence[str] | None, edits_per_source: Sequence[int]) -> None:
+    detect, chance, comparisons = goal
     if not (math.isfinite(detect) and detect > 0):
         raise BadInput(f"--detect is a difference above 0, in the unit of the score; got {detect}.")
     if methods is not None and len(set(methods)) != 2:
@@ -127,24 +139,27 @@ def _check(detect: float, methods: Sequence[str] | None, edits_per_source: Seque
         raise BadInput(f"--edits-per-source takes numbers from 1 on, got {list(edits_per_source)}.")
     if not 0.5 <= chance < 1:
         raise BadInput(f"--chance lies between 0.5 and 1, such as 0.8; got {chance}.")
+    if not 1 <= comparisons <= MOST_COMPARISONS:
+        raise BadInput(f"--comparisons is a number from 1 to {MOST_COMPARISONS}; got {comparisons}.")
+    if methods is None and comparisons > 1:
+        raise BadInput("--comparisons counts comparisons of methods: give two with --methods.")
 
 
 def _plan(
     chosen: OneScore,
     methods: tuple[str, ...],
     values: Mapping[str, float],
-    detect: float,
-    chance: float,
+    goal: _Goal,
     edits_per_source: Sequence[int],
 ) -> Plan:
     sources = np.array([chosen.sources[edit] for edit in values])
     found = spread(np.array(list(values.values()), dtype=np.float64), sources)
     note = _note(found)
     if found is None or not found.per_source(1):
-        return Plan(chosen.protocol, chosen.spec, methods, detect, chance, found, (), note)
+        return Plan(chosen.protocol, chosen.spec, methods, *goal, found, (), note)
     sizes = sorted(set(edits_per_source or USUAL_EDITS_PER_SOURCE)) if found.within is not None else [1]
-    needs = tuple(_need(found, size, detect, chance if len(methods) == 2 else None) for size in sizes)
-    return Plan(chosen.protocol, chosen.spec, methods, detect, chance, found, needs, note)
+    needs = tuple(_need(found, size, goal, paired=len(methods) == 2) for size in sizes)
+    return Plan(chosen.protocol, chosen.spec, methods, *goal, found, needs, note)
 
 
 def _note(found: Spread | None) -> str:
@@ -160,10 +175,12 @@ def _note(found: Spread | None) -> str:
     return " ".join(notes)
 
 
-def _need(found: Spread, edits_per_source: int, detect: float, chance: float | None) -> Need:
+def _need(found: Spread, edits_per_source: int, goal: _Goal, *, paired: bool) -> Need:
     variance = found.per_source(edits_per_source)
     plain, cautious = (
-        sources_for_width(detect, each) if chance is None else sources_to_detect(detect, each, chance)
+        sources_to_detect(goal.detect, each, goal.chance, goal.comparisons)
+        if paired
+        else sources_for_width(goal.detect, each)
         for each in (variance, variance * found.caution)
     )
     return Need(edits_per_source, plain, cautious)
@@ -190,15 +207,26 @@ def spread(values: Numbers, clusters: Labels) -> Spread | None:
     return Spread((among - within) / typical_size, within, names.size, n)
 
 
-def sources_to_detect(difference: float, variance: float, chance: float = 0.8) -> int:
+def sources_to_detect(difference: float, variance: float, chance: float = 0.8, comparisons: int = 1) -> int:
     """How many source images a paired test at 0.05 needs to find a difference with this chance.
+
+    Of several comparisons, each is planned for the strictest step of Holm: 0.05 divided by their number.
 
     >>> sources_to_detect(0.5, 1.0)
     34
     """
-    sure = float(norm.ppf(1 - SURE / 2))
+    sure = float(norm.ppf(1 - SURE / comparisons / 2))
     sources = (sure + norm.ppf(chance)) ** 2 * variance / difference**2 + sure**2 / 2
-    return max(FEWEST_TO_TEST, math.ceil(float(sources)))
+    return max(fewest_to_test(comparisons), math.ceil(float(sources)))
+
+
+def fewest_to_test(comparisons: int = 1) -> int:
+    """With how many source images the smallest p that `compare` can give, two of all ways to flip signs, is sure.
+
+    >>> fewest_to_test(), fewest_to_test(12)
+    (6, 9)
+    """
+    return math.floor(math.log2(2 * comparisons / SURE)) + 1
 
 
 def sources_for_width(half_width: float, variance: float) -> int:

@@ -39,6 +39,8 @@ class RatedScore:
     levels: Mapping[str, Level]
     unscored: int
     """Rated outcomes without this score: left out, never imputed."""
+    by_type_within_methods: Mapping[str, Estimate]
+    """Spearman's by edit type, within each method and averaged over methods, as in EditVal's appendices J.1 and K."""
 
 
 def rated_scores(
@@ -82,7 +84,7 @@ def _beside(protocol: str, spec: ScoreSpec, question: str, ratings: _Ratings, kn
             lambda measure: between(measure, outcomes.scores, outcomes.ratings, outcomes.methods, outcomes.sources)
         ),
     }
-    return RatedScore(protocol, spec, question, levels, len(ratings) - len(there))
+    return RatedScore(protocol, spec, question, levels, len(ratings) - len(there), outcomes.by_type_within_methods())
 
 
 def _level(ask: Callable[[Measure], Estimate | Parts]) -> Level:
@@ -125,3 +127,12 @@ class _Pairs:
 
     def within(self, measure: Measure, groups: Labels) -> Parts:
         return within(measure, self.scores, self.ratings, groups, self.sources)
+
+    def by_type_within_methods(self) -> dict[str, Estimate]:
+        types = {str(name): self.edit_types == name for name in np.unique(self.edit_types)}
+        return {
+            name: within(
+                SPEARMAN, self.scores[rows], self.ratings[rows], self.methods[rows], self.sources[rows]
+            ).average
+            for name, rows in types.items()
+        }

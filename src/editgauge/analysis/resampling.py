@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import ndtri
 
 from editgauge.analysis import intervals
-from editgauge.analysis.intervals import LEVEL, RESAMPLES, Labels, Numbers
+from editgauge.analysis.intervals import LEVEL, RESAMPLES, Labels, Numbers, reach
 
 FEWEST_RESAMPLES = 500
 PAIRS_DRAWN = 1_500_000
@@ -36,11 +37,16 @@ class Estimate:
 
 
 def estimate(value: float, drawn: Numbers, n: int, clusters: int) -> Estimate:
-    """The value with the quantiles of its draws; without them when all comes from one source image."""
+    """The value with the quantiles of its draws, stretched for few clusters; none when all is from one source image.
+
+    Stretched by what `intervals.reach` adds, and never beyond the outermost draws, which know the measure's range.
+    """
     answered = drawn[~np.isnan(drawn)]
     if clusters < 2 or answered.size < (1 - MOST_UNDEFINED) * drawn.size:
         return Estimate(value, None, None, n, clusters)
-    low, high = np.quantile(answered, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    ends = np.quantile(answered, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    stretched = value + (ends - value) * reach(clusters) / ndtri((1 + LEVEL) / 2)
+    low, high = np.clip(stretched, answered.min(), answered.max())
     return Estimate(value, float(low), float(high), n, clusters)
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
+from editgauge.analysis.bounds import Bounds, Limits, bounds, extremes
+from editgauge.analysis.columns import Columns, Rows
 from editgauge.analysis.intervals import Mean, clustered_mean
 from editgauge.core.types import EDIT_TYPES
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """The pseudo edit type under which every scored edit counts once (the pooled, count-weighted mean)."""
-FEW_SOURCES = 10
-"""Below this many source images a percentile interval is too narrow to be relied on; tables mark it."""
+FEW_SOURCES = 15
+"""Below this many source images an interval holds the truth too rarely to be relied on (measured: decision 6); tables
+mark it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Cell:
     """None when nothing was scored."""
     unscored: Mapping[str, int]
     """Reason to count."""
+    bounds: Bounds | None = None
+    """What the mean could be if the unscored had scores; None when no value of the score is known to be the limit."""
 
     @property
     def scored(self) -> int:
@@ -46,23 +49,25 @@ class Cell:
 
 def summarise(run: Run) -> list[Cell]:
     """All cells, in the run's order of protocols, scores and methods; edit types in the project's order, then `all`."""
-    columns = {name: _Words.of(run.scores[name]) for name in ("protocol", "name", "method", "edit_type")}
-    data = _Data(_Words.of(run.scores["source"]), _Words.of(run.scores["reason"]), run.scores["value"].to_numpy())
-    rows = {
-        (protocol, spec, method): np.flatnonzero(
-            columns["protocol"].are(protocol) & columns["name"].are(spec.name) & columns["method"].are(method)
-        )
+    columns = Columns.of(run)
+    scores = {
+        (protocol, spec): columns.rows(protocol, spec.name)
         for protocol, entry in run.manifest.protocols.items()
         for spec in entry.scores
+    }
+    limits = {score: extremes(score[1], columns.value[rows]) for score, rows in scores.items()}
+    rows = {
+        (*score, method): its_rows[columns.method.are(method)[its_rows]]
+        for score, its_rows in scores.items()
         for method in run.manifest.methods
     }
     cells: dict[tuple[str, ScoreSpec, str], list[Cell]] = {score: [] for score in rows}
     for edit_type in (*edit_types(run), ALL):  # outermost: cells of one type have the same sources, and share draws
-        of_this_type = columns["edit_type"].are(edit_type)
+        of_this_type = columns.edit_type.are(edit_type)
         for score, its_rows in rows.items():
             chosen = its_rows if edit_type == ALL else its_rows[of_this_type[its_rows]]
             if chosen.size:
-                cells[score].append(_cell(*score, edit_type, data, chosen))
+                cells[score].append(_cell(*score, edit_type, columns, chosen, limits[score[:2]]))
     return [cell for some in cells.values() for cell in some]
 
 
@@ -72,41 +77,13 @@ def edit_types(run: Run) -> list[str]:
     return [name for name in EDIT_TYPES if name in present]
 
 
-_Whole = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """A column of words as numbers that sort like the words: a million of them compare in a millisecond."""
-
-    codes: _Whole
-    words: list[str]
-
-    @classmethod
-    def of(cls, column: pa.ChunkedArray) -> _Words:
-        whole = column.unify_dictionaries().combine_chunks()
-        words = whole.dictionary.to_pylist()
-        rank = {word: place for place, word in enumerate(sorted(words))}
-        ranks = np.array([rank[word] for word in words] or [0])
-        return cls(ranks[whole.indices.fill_null(0).to_numpy(zero_copy_only=False)], sorted(words))
-
-    def are(self, word: str) -> NDArray[np.bool_]:
-        code = self.words.index(word) if word in self.words else -1
-        return np.equal(self.codes, code)
-
-
-@dataclass(frozen=True, slots=True)
-class _Data:
-    source: _Words
-    reason: _Words
-    """Means nothing where there is a value."""
-    value: NDArray[np.float64]
-    """NaN where there is none: only to count them, within this file."""
-
-
-def _cell(protocol: str, spec: ScoreSpec, method: str, edit_type: str, data: _Data, chosen: _Whole) -> Cell:
-    values = data.value[chosen]
+def _cell(
+    protocol: str, spec: ScoreSpec, method: str, edit_type: str, columns: Columns, chosen: Rows, limits: Limits | None
+) -> Cell:
+    values = columns.value[chosen]
     scored = ~np.isnan(values)
-    mean = clustered_mean(values[scored], data.source.codes[chosen][scored]) if scored.any() else None
-    unscored = Counter(data.reason.words[code] for code in data.reason.codes[chosen][~scored])
-    return Cell(protocol, spec, method, edit_type, mean, dict(sorted(unscored.items())))
+    mean = clustered_mean(values[scored], columns.source.codes[chosen][scored]) if scored.any() else None
+    counts = Counter(columns.reason.words[code] for code in columns.reason.codes[chosen][~scored])
+    unscored = dict(sorted(counts.items()))
+    allowed = bounds(spec, values[scored], unscored, limits) if limits else None
+    return Cell(protocol, spec, method, edit_type, mean, unscored, allowed)

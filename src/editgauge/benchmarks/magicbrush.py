@@ -35,6 +35,14 @@ def load_multiturn(data: Path | None = None) -> Benchmark:
 
 
 def _load(name: str, data: Path | None, is_chained: bool) -> Benchmark:
+    edits, sessions = read_sessions(name, data, is_chained)
+    guessed = sum(edit.type != "unspecified" for edit in edits)
+    types = f"edit types guessed from the instruction for {guessed}, unspecified for {len(edits) - guessed}"
+    return Benchmark(name, edits, f"{told_sessions(edits, sessions)}; {types}", LICENCE)
+
+
+def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tuple[tuple[Edit, ...], int]:
+    """All turns as edits, and how many sessions they are from; every fault is told at once."""
     file = file_in(name, data, "edit_sessions.json", NEEDED)
     faults = Faults(name, file)
     sessions = read_json(file, faults, dict)
@@ -47,16 +55,16 @@ def _load(name: str, data: Path | None, is_chained: bool) -> Benchmark:
         for img_id, turns in sessions.items()
         for edit in _session(img_id, turns, _Reader(shelf, faults, captions, local, ids), is_chained)
     )
-    return Benchmark(name, edits, _about(edits, len(sessions)), LICENCE)
+    return edits, len(sessions)
 
 
-def _about(edits: tuple[Edit, ...], sessions: int) -> str:
+def told_sessions(edits: tuple[Edit, ...], sessions: int) -> str:
+    """How many edits and sessions were found, beside what the authors say where that is another number."""
     told = f"{counted(len(edits), 'edit')} in {counted(sessions, 'session')}"
     if (len(edits), sessions) not in PUBLISHED.values():
         known = ", ".join(f"{split} has {count} in {number}" for split, (count, number) in PUBLISHED.items())
         told += f" (the authors say {known})"
-    guessed = sum(edit.type != "unspecified" for edit in edits)
-    return f"{told}; edit types guessed from the instruction for {guessed}, unspecified for {len(edits) - guessed}"
+    return told
 
 
 def _captions(file: Path, all_faults: Faults) -> dict[str, str]:

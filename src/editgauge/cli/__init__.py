@@ -10,7 +10,9 @@ import typer
 
 from editgauge import __version__
 from editgauge.cli import (
+    accept,
     agree,
+    cache,
     compare,
     data,
     demo,
@@ -18,11 +20,15 @@ from editgauge.cli import (
     edit,
     estimate,
     export,
+    leaderboard,
     list,
+    models,
     power,
     report,
     run,
     score,
+    see,
+    study,
     verify,
 )
 from editgauge.cli.options import FLAG, defaults, take_file
@@ -42,9 +48,29 @@ app = typer.Typer(
         'One picture: `editgauge score before.png after.png "make the cat black" --edit-type color`.'
     ),
 )
-for module in (demo, list, score, edit, run, report, compare, agree, export, verify, diff, estimate, power):
+WAY = (
+    demo,
+    list,
+    see,
+    score,
+    edit,
+    run,
+    report,
+    compare,
+    agree,
+    export,
+    verify,
+    diff,
+    leaderboard,
+    estimate,
+    accept,
+    power,
+)
+"""The verbs in the order in which one meets them."""
+for module in WAY:
     module.add_to(app)
-app.add_typer(data.app, name="data")
+for group in (data, models, cache, study):
+    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 
 def _version(asked: bool) -> None:

@@ -19,6 +19,7 @@ def agree(
     scores: Annotated[
         list[str], typer.Option("--score", help="A score such as edit or pixlens/edit; once per score, or all.")
     ] = [],  # noqa: B006
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Say how far the scores of a run agree with people: with ratings at every level, with choices between two.
 
@@ -28,8 +29,13 @@ def agree(
     """
     from editgauge.analysis.agree import agree as agree_with_people
     from editgauge.cli.agreement_table import show_agreement
+    from editgauge.cli.as_json import as_json
 
-    show_agreement(agree_with_people(run, ratings, choices, scores))
+    found = agree_with_people(run, ratings, choices, scores)
+    if json:
+        typer.echo(as_json(found))
+    else:
+        show_agreement(found)
 
 
 def add_to(app: typer.Typer) -> None:

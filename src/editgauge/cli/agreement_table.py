@@ -13,8 +13,10 @@ from editgauge.cli.tables import named, new_table, show
 if TYPE_CHECKING:
     from editgauge.analysis.agree import Agreement
     from editgauge.analysis.chosen import BestTwo, ChosenScore, ChosenScores
+    from editgauge.analysis.complementarity import Complementarity
     from editgauge.analysis.intervals import Mean
     from editgauge.analysis.matching import Matched
+    from editgauge.analysis.people import People
     from editgauge.analysis.rated import RatedScore
     from editgauge.analysis.resampling import Estimate
     from editgauge.core.types import ScoreSpec
@@ -26,6 +28,8 @@ def show_agreement(found: Agreement) -> None:
         _show_ratings(question, [score for score in found.rated if score.question == question])
     if found.rated:
         _explain_levels(found.rated)
+    for people in found.people:
+        _show_people(people)
     if found.chosen:
         _show_choices(found.chosen)
     show(Text("Positive is agreement: a score where lower is better (↓) is negated first."))
@@ -46,7 +50,8 @@ def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
         table.add_row(_title(score.protocol, score.spec, score.unscored, "outcomes"), *cells)
     show(table)
     if len(scores) == 1:
-        _show_parts({name: level.parts for name, level in scores[0].levels.items() if level.parts})
+        parts = {name: level.parts for name, level in scores[0].levels.items() if level.parts}
+        _show_parts({**parts, "by_type_within_methods": scores[0].by_type_within_methods})
 
 
 def _explain_levels(scores: Sequence[RatedScore]) -> None:
@@ -68,6 +73,27 @@ def _show_parts(levels: Mapping[str, Mapping[str, Estimate]]) -> None:
     show(table)
 
 
+def _show_people(people: People) -> None:
+    """What people said by method, and how far they agree with each other."""
+    asked = f" to '{people.question}'" if people.question else ""
+    means = ", ".join(f"{method} {_short(mean.value)} ({_interval(mean)})" for method, mean in people.means.items())
+    show(Text(f"Mean ratings{asked}: {means}."))
+    if people.panel is None:
+        return
+    panel, alpha = people.panel, people.alpha
+    told = [
+        f"a majority on {panel.majority.value:.1%} of {panel.majority.n} outcomes ({panel.without_majority} without)",
+        f"all alike on {panel.full_agreement.value:.1%}",
+        f"Krippendorff's alpha (ordinal) {_told(alpha)}",
+        f"each rater against the others {_told(people.ceiling)}: the most to ask of 'per rater'",
+    ]
+    show(Text(f"{people.raters} raters: {'; '.join(told)}."))
+
+
+def _told(found: Estimate) -> str:
+    return f"none, {found.reason}" if found.value is None else f"{_short(found.value)} ({_interval(found)})"
+
+
 def _show_choices(found: ChosenScores) -> None:
     table = new_table("share of people's choices that a score agrees with, and its 95 % interval")
     table.add_column("score", overflow="fold")
@@ -82,6 +108,30 @@ def _show_choices(found: ChosenScores) -> None:
     show(Text("Equal scores count half, as guessing would."))
     if found.best_two:
         show(Text(_sentence(found.best_two)))
+    if found.pairs:
+        _show_pairs(found.pairs)
+
+
+def _show_pairs(pairs: Sequence[Complementarity]) -> None:
+    """Whether two scores err on the same choices."""
+    table = new_table("two scores together: the share of choices that both, one or neither agrees with")
+    for column in ("first, second", "both", "only first", "only second", "neither", "oracle", "average"):
+        table.add_column(column, justify="left" if column.startswith("first") else "right", overflow="fold")
+    for pair in pairs:
+        means = (pair.both, pair.only_first, pair.only_second, pair.neither, pair.oracle, pair.average)
+        table.add_row(f"{pair.first}\n{pair.second}", *map(_share_cell, means))
+    show(table)
+    show(
+        Text("oracle: as if one knew each time which of the two is right; average: of both, in units of their spread.")
+    )
+
+
+def _share_cell(mean: Mean | None) -> Text:
+    if mean is None:
+        return Text("-", style="dim")
+    text = Text(_short(mean.value))
+    text.append(f"\n{_interval(mean)}", style="dim")
+    return text
 
 
 def _share(score: ChosenScore) -> list[str]:

@@ -17,7 +17,7 @@ def compare(
     `editgauge compare run --methods mine theirs`
     """
     from editgauge.analysis.compare import compare as compare_methods
-    from editgauge.cli.tables import show_comparison
+    from editgauge.cli.comparison_table import show_comparison
 
     show_comparison(compare_methods(run, methods))
 

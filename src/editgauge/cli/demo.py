@@ -10,6 +10,9 @@ import typer
 from editgauge.core.progress import say
 
 METHODS = ("identity", "classical", "overdone", "careless")
+PROTOCOLS = ("editval", "pixlens", "preservation")
+ROLES = ("detector", "segmenter", "perceptual_distance", "image_embedder")
+"""What these protocols ask of the profile `lite`, which has more."""
 
 
 def demo(
@@ -18,22 +21,28 @@ def demo(
 ) -> Path:
     """Evaluate four editors on real photographs, print a table and write a report.
 
-    Fetches the photographs once (52 MB), lets the reference editors edit them, scores the outcomes.
-    Given again it continues.
+    Fetches photographs (52 MB) and small models (140 MB) once, lets the reference editors edit the photographs, and
+    scores the outcomes: did the edit happen, did the rest stay. Given again it continues.
 
     `editgauge demo --out demo`
     """
     from editgauge.benchmarks import data
+    from editgauge.cli.models import pull_first
     from editgauge.cli.tables import show_summary
+    from editgauge.perception.profiles import ALONGSIDE, models_of
+    from editgauge.perception.weights import available
     from editgauge.reports.page import report
     from editgauge.runner.execute import run
     from editgauge.runner.make import edit
 
     data.pull("photos", lambda words: say(words, quiet=quiet))
+    for alternatives in (*(models_of("lite")[role] for role in ROLES), ALONGSIDE):
+        if not any(map(available, alternatives)):
+            pull_first(alternatives)
     for method in METHODS:
         edit("sample", method, out / "outcomes" / method, quiet=quiet)
     outcomes = {method: out / "outcomes" / method for method in METHODS}
-    finished = run("sample", outcomes, ["preservation"], out / "run", quiet=quiet)
+    finished = run("sample", outcomes, PROTOCOLS, out / "run", models="lite", quiet=quiet)
     show_summary(finished)
     page = report(out / "run", out / "report", quiet=quiet)
     typer.echo(f"The report lies in {page}\nOpen it in a browser: {page.absolute().as_uri()}")

@@ -15,6 +15,7 @@ def estimate(
         str | None, typer.Option(help="NAME or PROTOCOL/NAME; without it, the verdict 'edit' or the only score.")
     ] = None,
     method: Annotated[str | None, typer.Option(help="One method; without it, each method of the run.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Estimate the mean that people would give all edits, from ratings of a few and scores of all (PPI++).
 
@@ -23,9 +24,14 @@ def estimate(
     `editgauge estimate run ratings.csv --score ssim`
     """
     from editgauge.analysis.estimate import estimate as estimate_means
+    from editgauge.cli.as_json import as_json
     from editgauge.cli.estimate_table import show_estimates
 
-    show_estimates(estimate_means(run, ratings, score, method))
+    found = estimate_means(run, ratings, score, method)
+    if json:
+        typer.echo(as_json(found))
+    else:
+        show_estimates(found)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""Tables of `estimate` and `power` for the terminal."""
+"""Tables of `estimate`, `accept` and `power` for the terminal."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge.analysis.power import CAUTION
-from editgauge.cli.tables import new_table, show
+from editgauge.cli.tables import new_table, number, show
 
 if TYPE_CHECKING:
+    from editgauge.analysis.accept import Acceptance
     from editgauge.analysis.estimate import HumanMean
     from editgauge.analysis.power import Plan
 
@@ -44,6 +45,32 @@ def show_estimates(estimates: Sequence[HumanMean]) -> None:
             show(Text(f"{each.method}: {sentence}."))
 
 
+def show_acceptance(found: Acceptance) -> None:
+    """The threshold, what it promises, what was measured, and what passes."""
+    name, threshold = f"{found.protocol}/{found.spec.name}", found.threshold
+    many = f"{found.accepted} of {found.rated} rated outcomes are accepted (mean rating {found.level:g} or more)"
+    show(Text(f"{name}: {many}; the {threshold.rejected} others come from {threshold.sources} source images."))
+    if threshold.value is None:
+        show(Text(f"No threshold: {threshold.note}."))
+        return
+    beyond = "above" if threshold.higher_is_better else "below"
+    show(Text(f"An edit passes {beyond} {number(threshold.value, found.spec)}.", style="bold"))
+    show(Text(f"Promised: of what people reject, at most {threshold.alpha:.0%} passes, on average over source images."))
+    if found.measured:
+        mean = _interval(found.measured.value, found.measured.low, found.measured.high)
+        show(Text(f"Measured, each source image left out once: {mean}."))
+    if threshold.passed is not None:
+        show(Text(f"Of what people accept, {threshold.passed:.0%} passes."))
+    table = new_table()
+    for column in ("method", "scored", "pass", "share"):
+        table.add_column(column, justify="left" if column in LEFT else "right")
+    for method, each in found.passing.items():
+        share = f"{each.passed / each.scored:.0%}" if each.scored else "-"
+        table.add_row(method, str(each.scored), str(each.passed), share)
+    show(table)
+    show(Text("It does not promise that most of what passes is good: that depends on how much is bad.", style="dim"))
+
+
 def show_plans(plans: Sequence[Plan]) -> None:
     """A table per question: how many source images and edits, by the number of edits per source image."""
     for plan in plans:
@@ -64,7 +91,9 @@ def show_plans(plans: Sequence[Plan]) -> None:
 def _question(plan: Plan) -> str:
     name = f"{plan.protocol}/{plan.spec.name}"
     if len(plan.methods) == 2:
-        return f"{name}, {' against '.join(plan.methods)}: a difference of {plan.detect:g}, found in {plan.chance:.0%}"
+        who, many = " against ".join(plan.methods), f", one of {plan.comparisons} comparisons"
+        goal = f"a difference of {plan.detect:g}, found in {plan.chance:.0%}"
+        return f"{name}, {who}: {goal}{many if plan.comparisons > 1 else ''}"
     return f"{name}, mean of {plan.methods[0]}: known to ± {plan.detect:g} (95 % interval)"
 
 

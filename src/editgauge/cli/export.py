@@ -8,11 +8,19 @@ from typing import Annotated
 
 import typer
 
+LINE = b"\n"
+
 
 def export(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
-    format: Annotated[str, typer.Option(help="csv, jsonl, parquet: every score; markdown, latex: the summary.")],  # noqa: A002
-    out: Annotated[Path | None, typer.Option(help="A file; without it, standard output.")] = None,
+    format: Annotated[  # noqa: A002
+        str,
+        typer.Option(
+            help="csv, jsonl, parquet: every score; markdown, latex: the summary; methods-text, methods-markdown, "
+            "methods-latex: how it was measured; paper: a folder with all of this and the figures."
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="A file, for paper a folder; without it, standard output.")] = None,
     summary: Annotated[
         bool, typer.Option("--summary", help="Means with intervals and n, in csv, jsonl, parquet too.")
     ] = False,
@@ -20,11 +28,15 @@ def export(
     """Hand the scores of a run to other programs, or its summary to a paper.
 
     `editgauge export run --format csv > scores.csv`
+
+    `editgauge export run --format paper --out paper`
     """
     from editgauge.reports.export import export as write
 
     content = write(run, format, out, summary)
-    if out is None:
+    if format == "paper":
+        typer.echo(f"{content.count(LINE)} files lie in {out}: methods, tables and figures.")
+    elif out is None:
         with open(sys.stdout.fileno(), "wb", closefd=False) as whole:  # unbuffered, `sys.stdout` may write a part only
             whole.write(content)
 

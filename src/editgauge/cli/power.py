@@ -25,6 +25,9 @@ def power(
         typer.Option(help="Edits per source image to plan for, once per number; without it 1, 2, 4 and 8."),
     ] = [],  # noqa: B006
     chance: Annotated[float, typer.Option(help="How likely the difference should be found (p < 0.05).")] = 0.8,
+    comparisons: Annotated[
+        int, typer.Option(help="How many scores or pairs of methods will be compared; p is adjusted (Holm).")
+    ] = 1,
 ) -> None:
     """Say how many edits and source images are needed, from the spread in a pilot run.
 
@@ -33,7 +36,7 @@ def power(
     from editgauge.analysis.power import power as plan
     from editgauge.cli.estimate_table import show_plans
 
-    show_plans(plan(run, detect, methods, score, edits_per_source, chance))
+    show_plans(plan(run, detect, methods, score, edits_per_source, chance, comparisons))
 
 
 def add_to(app: typer.Typer) -> None:

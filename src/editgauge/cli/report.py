@@ -15,14 +15,21 @@ def report(
     single_file: Annotated[
         bool, typer.Option("--single-file", help="One .html with small pictures inside, to send around.")
     ] = False,
+    ratings: Annotated[Path | None, typer.Option(help="People's ratings, as `agree` reads them.")] = None,
+    choices: Annotated[Path | None, typer.Option(help="People's choices of two, as `agree` reads them.")] = None,
+    wandb: Annotated[
+        str | None, typer.Option(metavar="PROJECT", help="Also log the means to this Weights & Biases project.")
+    ] = None,
 ) -> None:
     """Write a report of a run that opens in any browser, straight from disk.
 
     `editgauge report run --out report`
+
+    `editgauge report run --out report --ratings ratings.csv`
     """
     from editgauge.reports.page import report as write
 
-    page = write(run, out, quiet, single_file)
+    page = write(run, out, quiet, single_file, ratings, choices, wandb)
     typer.echo(f"The report lies in {page}")
 
 

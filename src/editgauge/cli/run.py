@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from editgauge.cli.roles import WithRoles
+
 
 def run(
     benchmark: Annotated[str, typer.Argument(help="A name from `editgauge list benchmarks`, or a folder of your own.")],
@@ -21,7 +23,11 @@ def run(
     data: Annotated[Path | None, typer.Option(help="Where the benchmark's public files lie, if not shipped.")] = None,
     images: Annotated[Path | None, typer.Option(help="Where its source images lie, such as a COCO folder.")] = None,
     layout: Annotated[str | None, typer.Option(help="How outcomes are named; recognised when not given.")] = None,
-    model: Annotated[list[str], typer.Option(help="The model for a role, as ROLE=NAME.")] = [],  # noqa: B006
+    models: Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")] = None,
+    model: Annotated[
+        list[str],
+        typer.Option(help="Another model for a role, as ROLE=NAME; --detector NAME and so on are short for it."),
+    ] = [],  # noqa: B006
     seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0,
     processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores and work.", min=0)] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks, no table.")] = False,
@@ -42,9 +48,11 @@ def run(
         from editgauge.runner.plan import prepare
 
         if dry_run:
-            show_plan(prepare(benchmark, outcomes, protocol, data, images, layout, model, seed).told(out))
+            show_plan(prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed).told(out))
             return
-        finished = execute(benchmark, outcomes, protocol, out, data, images, layout, model, seed, processes, quiet)
+        finished = execute(
+            benchmark, outcomes, protocol, out, data, images, layout, models, model, seed, processes, quiet
+        )
     except KeyboardInterrupt:
         sys.stderr.write(f"\nStopped. What was scored is in {out}; give the same command again to continue.\n")
         raise typer.Exit(130) from None
@@ -55,4 +63,4 @@ def run(
 
 def add_to(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(run)
+    app.command(cls=WithRoles)(run)

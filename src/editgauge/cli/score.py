@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from editgauge.cli.roles import WithRoles
+
 
 def score(
     before: Annotated[Path, typer.Argument(help="The source image.")],
@@ -24,7 +26,11 @@ def score(
         Path | None, typer.Option(help="An image whose bright pixels may change; the rest should stay.")
     ] = None,
     protocol: Annotated[list[str], typer.Option(help="How to score; give it once per protocol.")] = ["preservation"],  # noqa: B006
-    model: Annotated[list[str], typer.Option(help="The model for a role, as ROLE=NAME.")] = [],  # noqa: B006
+    models: Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")] = None,
+    model: Annotated[
+        list[str],
+        typer.Option(help="Another model for a role, as ROLE=NAME; --detector NAME and so on are short for it."),
+    ] = [],  # noqa: B006
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Score one edited image.
@@ -35,7 +41,7 @@ def score(
     from editgauge.runner.one import score as score_one
 
     verdicts = score_one(
-        before, after, instruction, edit_type, subject, from_, to, position, anchor, mask, protocol, model
+        before, after, instruction, edit_type, subject, from_, to, position, anchor, mask, protocol, models, model
     )
     if json:
         typer.echo(
@@ -47,4 +53,4 @@ def score(
 
 def add_to(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(score)
+    app.command(cls=WithRoles)(score)

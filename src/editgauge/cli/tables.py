@@ -15,7 +15,6 @@ from rich.text import Text
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, summarise
 
 if TYPE_CHECKING:
-    from editgauge.analysis.compare import Comparison
     from editgauge.analysis.diff import Difference
     from editgauge.core.run import Run
     from editgauge.core.types import ScoreSpec
@@ -66,35 +65,6 @@ def show_verdicts(verdicts: Sequence[Verdict]) -> None:
 def _sentence(verdict: Verdict) -> str:
     notes = " ".join(piece["note"] for piece in verdict.evidence if "note" in piece)
     return f"unscored ({verdict.reason}): {notes}" if verdict.reason else notes
-
-
-def show_comparison(comparisons: Sequence[Comparison]) -> None:
-    """Two methods side by side, and who is better where it can be said."""
-    first, second = comparisons[0].first, comparisons[0].second
-    table = new_table()
-    for column in ("score", first, second, "difference", "95 % interval", "n", "p", "better"):
-        words = column in {"score", "better"}
-        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
-    for each in comparisons:
-        if each.difference is None:
-            table.add_row(named(each.spec), "-", "-", "-", "no edit has both", "0", "-", "-")
-            continue
-        verdict = {"first": first, "second": second, "neither": "not shown"}[each.verdict]
-        table.add_row(
-            named(each.spec),
-            _number(each.first_mean, each.spec),
-            _number(each.second_mean, each.spec),
-            _number(each.difference.value, each.spec, "+"),
-            f"{_number(each.difference.low, each.spec, '+')} … {_number(each.difference.high, each.spec, '+')}",
-            str(each.difference.n),
-            "-" if each.p is None else f"{each.p:.4f}",
-            Text(verdict, style="bold" if each.verdict != "neither" else "dim"),
-        )
-    show(table)
-    lonely = max((each.only_first + each.only_second for each in comparisons), default=0)
-    show(Text("Paired on the same edits, clustered by source image; p by sign flips, adjusted for many scores (Holm)."))
-    if lonely:
-        show(Text(f"Up to {lonely} edits have a score for one method only and are left out of the pairs."))
 
 
 def show_difference(found: Difference) -> None:
@@ -152,7 +122,7 @@ def named(spec: ScoreSpec) -> str:
     return f"{spec.name} {'↑' if spec.higher_is_better else '↓'}"
 
 
-def _number(value: float | None, spec: ScoreSpec, sign: str = "") -> str:
+def number(value: float | None, spec: ScoreSpec, sign: str = "") -> str:
     """Three decimals, one where the range is wide (decibels)."""
     low, high = spec.range
     return "-" if value is None else f"{value:{sign}.{1 if high - low > 10 else 3}f}"
@@ -165,9 +135,9 @@ def _unscored(cell: Cell | None) -> int:
 def _mean(cell: Cell | None, *, tell_unscored: bool) -> Text:
     if cell is None or cell.mean is None:
         return Text("-" if cell is None else f"{_unscored(cell)} unscored", style="dim")
-    text = Text(_number(cell.mean.value, cell.spec) + ("†" if cell.mean.clusters < FEW_SOURCES else ""))
+    text = Text(number(cell.mean.value, cell.spec) + ("†" if cell.mean.clusters < FEW_SOURCES else ""))
     if cell.mean.low is not None:
-        text.append(f"\n{_number(cell.mean.low, cell.spec)} … {_number(cell.mean.high, cell.spec)}", style="dim")
+        text.append(f"\n{number(cell.mean.low, cell.spec)} … {number(cell.mean.high, cell.spec)}", style="dim")
     if tell_unscored and _unscored(cell):
         text.append(f"\n{_unscored(cell)} unscored", style="dim italic")
     return text

@@ -180,6 +180,8 @@ class Item:
     source: Pixels
     edited: Pixels
     mask: BoolMask | None = None
+    reference: Pixels | None = None
+    """The benchmark's own edited image in the size of `source`, where it has one."""
     resized_from: tuple[int, int] | None = None
 
 

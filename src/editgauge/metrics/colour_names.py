@@ -82,6 +82,14 @@ def colour_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
     return max(0.0, _mean_correlation(_smooth(_shares(picture, where)), _wanted(target)))
 
 
+def colour_curves(picture: Pixels, where: BoolMask, target: Rgb) -> dict[str, tuple[float, ...]]:
+    """What `colour_score` compares: the smoothed histogram of each channel, found and asked for."""
+    found, asked = _smooth(_shares(picture, where)), _wanted(target)
+    names = ("red", "green", "blue")
+    rows = {name: tuple(found[place].tolist()) for place, name in enumerate(names)}
+    return rows | {f"{name} asked": tuple(asked[place].tolist()) for place, name in enumerate(names)}
+
+
 def colour_likeness(before: Pixels, where_before: BoolMask, after: Pixels, where_after: BoolMask) -> float:
     """How alike the colours of two regions are: mean over channels of the correlation of their histograms.
 

@@ -64,7 +64,10 @@ class Detections:
             for asked, own in zip(self.phrases, self.words, strict=True)
         )
         rows = zip(self.boxes.tolist(), labels, self.confidences.tolist(), strict=True)
-        return tuple(Box(on, *box, label, confidence) for box, label, confidence in rows)
+        return tuple(
+            Box(on, left, top, right, bottom, label, confidence)
+            for (left, top, right, bottom), label, confidence in rows
+        )
 
     def only(self, places: list[int]) -> Detections:
         """Those at these places, in this order."""

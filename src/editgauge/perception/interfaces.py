@@ -47,6 +47,11 @@ class Model(Protocol):
         ...
 
     @property
+    def weights(self) -> tuple[str, ...]:
+        """The sets of weights it needs (`editgauge models list`); nothing when it brings its own."""
+        ...
+
+    @property
     def batch(self) -> int:
         """How many pictures it likes to be given at once; the service gives fewer when memory is short."""
         ...

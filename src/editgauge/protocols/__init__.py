@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import typing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput
 from editgauge.core.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from editgauge.core.types import Item, Scores, ScoreSpec
     from editgauge.perception.interfaces import Perception
+
+
+Part = tuple["NDArray[Any]", ...]
 
 
 class Protocol(typing.Protocol):
@@ -29,10 +34,20 @@ class Protocol(typing.Protocol):
     """The roles of models without which it can score nothing."""
     uses: tuple[str, ...] = ()
     """The roles that add scores where a model plays them."""
+    sets: tuple[ScoreSpec, ...] = ()
+    """Scores of whole sets of outcomes, such as FID."""
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """A score, or the reason why there is none, for every name in `scores`."""
         ...
+
+    async def part(self, item: Item, see: Perception) -> Part:
+        """What the scores of a set need to know of one outcome."""
+        return ()
+
+    def score_set(self, parts: Sequence[Part]) -> Scores:
+        """A score for every name in `sets`, of all outcomes of a method or of one edit type."""
+        return {}
 
     def variant(self, options: Mapping[str, str]) -> Protocol:
         """The protocol with other options, as `editval[delta=200]` asks for; its name says which."""
@@ -49,6 +64,7 @@ BUILT_IN = {
     "pixlens": "editgauge.protocols.pixlens:pixlens",
     "pixlens@released": "editgauge.protocols.pixlens:pixlens_as_released",
     "preservation": "editgauge.protocols.preservation:preservation",
+    "reference": "editgauge.protocols.reference:reference",
 }
 
 protocols: Registry[Protocol] = Registry("protocol", BUILT_IN)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from asyncio import gather
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -13,11 +11,12 @@ import cv2
 import numpy as np
 
 from editgauge.core.evidence import Box, Evidence, Note, Region
-from editgauge.core.images import Pixels, Unit, as_unit
+from editgauge.core.images import Unit, as_unit
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
+from editgauge.protocols.comparing import COMPARERS, Comparers
 
 if TYPE_CHECKING:
     from editgauge.perception.interfaces import Perception
@@ -36,15 +35,15 @@ class Preservation(Protocol):
     paper = "Common practice; the metrics cite their papers."
     version = "2"
     deviations: tuple[str, ...] = ("An edited image of another size is resized to the source's size by Lanczos first.",)
-    uses = ("perceptual_distance", "image_embedder", "joint_embedder")
+    uses = COMPARERS
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
         self._metrics = {name: metrics.get(name) for name in METRICS}
-        self._asked = {_score_name(role, model): role for role, model in models.items() if role in self.uses}
+        self._seen = Comparers(models)
         infos = [metric.info for metric in self._metrics.values()]
         whole = [
             *(ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos),
-            *(_spec(name, role) for name, role in self._asked.items()),
+            *self._seen.specs,
         ]
         outside = (replace(spec, name=f"{spec.name}_outside", about=f"{spec.about} {OUTSIDE}") for spec in whole)
         self.scores: tuple[ScoreSpec, ...] = (*whole, *outside)
@@ -60,7 +59,7 @@ class Preservation(Protocol):
             name: Score(metric(before, after), _about_size(item) if name == "l1" else ())
             for name, metric in self._metrics.items()
         }
-        scores |= await self._as_seen(item.source, item.edited, see)
+        scores |= await self._seen.compare(item.source, item.edited, see)
         nothing_outside = _why_nothing_outside(item.mask)
         if item.mask is None or nothing_outside:
             return scores | {f"{name}_outside": Unscored("not_applicable", nothing_outside) for name in scores}
@@ -71,30 +70,8 @@ class Preservation(Protocol):
         for name, metric in self._metrics.items():
             evidence = _what_changed(before, after, outside) if name == "l1" else ()
             scores[f"{name}_outside"] = Score(metric(before, unit, outside), evidence)
-        seen = await self._as_seen(item.source, put_back, see)
+        seen = await self._seen.compare(item.source, put_back, see)
         return scores | {f"{name}_outside": score for name, score in seen.items()}
-
-    async def _as_seen(self, before: Pixels, after: Pixels, see: Perception) -> dict[str, Score]:
-        values = await gather(*(_compared(role, before, after, see) for role in self._asked.values()))
-        return {name: Score(value) for name, value in zip(self._asked, values, strict=True)}
-
-
-def _score_name(role: str, model: str) -> str:
-    return f"clip_i[{model}]" if role == "joint_embedder" else model
-
-
-def _spec(name: str, role: str) -> ScoreSpec:
-    if role == "perceptual_distance":
-        return ScoreSpec(name, False, (0.0, math.inf), "How different the two pictures look, by a network's features.")
-    return ScoreSpec(name, True, (-1.0, 1.0), "How alike the two pictures are: cosine of their embeddings.")
-
-
-async def _compared(role: str, before: Pixels, after: Pixels, see: Perception) -> float:
-    if role == "perceptual_distance":
-        return await see.distance(before, after)
-    embed = see.embed_image if role == "image_embedder" else see.joint_image
-    one, other = await gather(embed(before), embed(after))
-    return float(np.clip(one @ other, -1, 1))  # of unit vectors; rounding may leave the range
 
 
 def _why_nothing_outside(mask: BoolMask | None) -> str:

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from editgauge.analysis.intervals import LEVEL, RESAMPLES
+from editgauge.analysis.ranks import Rank, ranks
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
 from editgauge.reports import words
 from editgauge.reports.outcomes import ScoredOutcome, collect
@@ -18,6 +19,7 @@ from editgauge.reports.tables import ScoreTable, headlines, score_tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from editgauge.analysis.agree import Agreement
     from editgauge.core.run import Run
 
 
@@ -51,6 +53,8 @@ class Context:
     run: Run
     gallery_note: str = ""
     """What a reader of the gallery should know first."""
+    agreement: Agreement | None = None
+    """How far the scores agree with people, when it is known what people said."""
 
     @cached_property
     def methods(self) -> list[str]:
@@ -78,6 +82,11 @@ class Context:
         return score_tables(self.cells, self.methods, self.edit_types)
 
     @cached_property
+    def ranks(self) -> dict[tuple[str, str, str], Rank]:
+        """The place of every method over all edits, by protocol, score and method."""
+        return {(protocol, name, method): rank for (protocol, name, _, method), rank in ranks(self.run).items()}
+
+    @cached_property
     def by_edit(self) -> dict[str, list[ScoredOutcome]]:
         """The outcomes of every edit, edits in the benchmark's order."""
         return collect(self.run)
@@ -99,7 +108,12 @@ class Context:
     def render(self, template: str, **more: Any) -> Markup:
         """One of the report's own templates. Every text of the run is escaped by the template engine."""
         shown = {"context": self, "manifest": self.run.manifest, "methods": self.methods, "tables": self.tables}
-        return Markup(_TEMPLATES.get_template(template).render(**shown, **more))  # noqa: S704 - escaped by the template
+        return render(template, **shown, **more)
+
+
+def render(template: str, **shown: Any) -> Markup:
+    """One of the report's own templates, which needs no run."""
+    return Markup(_TEMPLATES.get_template(template).render(**shown))  # noqa: S704 - escaped by the template
 
 
 def _templates() -> Environment:

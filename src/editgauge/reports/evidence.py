@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import cv2
 
 from editgauge.core.errors import BadRun
-from editgauge.core.evidence import Box, Evidence, Note, Region, from_json
+from editgauge.core.evidence import Arrow, Box, Curves, Evidence, Note, Region, from_json
 from editgauge.reports.marks import outline
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ def _drawn(piece: Evidence) -> Json:
             return {"on": piece.on, "box": [round(float(side), 1) for side in sides], "label": piece.label + sure}
         case Region():
             return {"on": piece.on, "outline": outline(piece.mask), "label": piece.label}
+        case Arrow():
+            ends = (piece.from_x, piece.from_y, piece.to_x, piece.to_y)
+            return {"on": piece.on, "arrow": [round(float(end), 1) for end in ends], "label": piece.label}
+        case Curves():
+            return {"curves": [[name, list(values)] for name, values in piece.rows], "label": piece.label}
         case Note():
             return {"note": str(piece.text)}
 

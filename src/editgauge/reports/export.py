@@ -1,10 +1,9 @@
-"""The verb `export`: the scores of a run for other programs, and its summary for a paper."""
+"""The verb `export`: the scores of a run for other programs, and what a paper needs of it."""
 
 from __future__ import annotations
 
 import csv
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,15 @@ from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summa
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_bytes
 from editgauge.core.run import Run
+from editgauge.reports import paper
+from editgauge.reports.words import without_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
-"""Paths and times stay in the run folder: the same scores give the same bytes on every machine."""
+"""Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail
+quotes is cut to the file and its folder."""
 MEAN = ("mean", "low", "high")
 MEANS = ("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons")
 
@@ -31,19 +33,34 @@ def export(run: str | Path, format: str, out: str | Path | None = None, summary:
 
     Args:
         run: the run folder.
-        format: csv, jsonl or parquet: a row for every score; markdown or latex: a table of means for every score.
-        out: a file to write; without it the bytes are only returned.
+        format: csv, jsonl or parquet: a row for every score; markdown or latex: a table of means for every score;
+            methods-text, methods-markdown or methods-latex: how it was measured, to be pasted into a paper; paper: a
+            folder with these, the tables, and every plot as SVG and PDF, whose list of files is given.
+        out: a file to write, for paper a folder; without it the bytes are only returned.
         summary: in csv, jsonl and parquet too, the means with intervals and counts instead of every score.
     """
-    if format not in FORMATS:
-        raise UnknownName("format", format, FORMATS, "editgauge export --help")
+    if format != PAPER and format not in FORMATS:
+        raise UnknownName("format", format, (*FORMATS, PAPER), "editgauge export --help")
     opened = Run.open(Path(run))
+    if format == PAPER:
+        return _paper(opened, out)
     content = SUMMARY_FORMATS[format](opened) if summary and format in SUMMARY_FORMATS else FORMATS[format](opened)
     if out is not None:
         if Path(out).is_dir():
             raise BadInput(f"'{out}' is a folder; give a file such as '{Path(out) / ('scores.' + format)}'.")
         write_bytes(Path(out), content)
     return content
+
+
+def _paper(run: Run, out: str | Path | None) -> bytes:
+    if out is None:
+        raise BadInput("The format 'paper' is a folder of files: say where with --out FOLDER.")
+    if Path(out).is_file():
+        raise BadInput(f"'{out}' is a file; the format 'paper' writes a folder.")
+    files = {"tables.tex": _latex(run), "tables.md": _markdown(run), **paper.files(run)}
+    for name, content in files.items():
+        write_bytes(Path(out) / name, content)
+    return "".join(f"{name}\n" for name in sorted(files)).encode()
 
 
 def _means(run: Run) -> list[dict[str, Any]]:
@@ -64,11 +81,19 @@ def _means(run: Run) -> list[dict[str, Any]]:
 
 
 def _rows(run: Run) -> Iterable[dict[str, Any]]:
-    table = run.scores.select([column for column in COLUMNS if column != "status"])
+    table = _without_folders(run.scores).select([column for column in COLUMNS if column != "status"])
     for batch in table.to_batches(max_chunksize=10_000):
         for row in batch.to_pylist():
             status = "unscored" if row["value"] is None else "scored"
             yield {column: status if column == "status" else row[column] for column in COLUMNS}
+
+
+def _without_folders(scores: pa.Table) -> pa.Table:
+    """The scores with details that tell nothing of the machine they were made on."""
+    detail = scores["detail"].unify_dictionaries().combine_chunks()
+    cut = [without_folders(text) for text in detail.dictionary.to_pylist()]
+    words = pa.array(cut, pa.string()).take(detail.indices)
+    return scores.set_column(scores.schema.get_field_index("detail"), "detail", words)
 
 
 def _csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> bytes:
@@ -92,7 +117,7 @@ def _jsonl(rows: Iterable[dict[str, Any]]) -> bytes:
 
 
 def _parquet(run: Run) -> bytes:
-    table = run.scores
+    table = _without_folders(run.scores)
     status = pc.if_else(pc.is_null(table["value"]), "unscored", "scored")
     table = table.append_column("status", status).select(list(COLUMNS))
     words = {pa.dictionary(pa.int32(), pa.string())}
@@ -114,7 +139,7 @@ def _means_table(run: Run) -> pa.Table:
 
 def _markdown(run: Run) -> bytes:
     lines = []
-    for title, header, body in _tables(run, _markdown_safe):
+    for title, header, body in _tables(run, paper.markdown_safe):
         lines += [f"### {title}", "", _markdown_row(header), f"|{'---|' * len(header)}"]
         lines += map(_markdown_row, body)
         lines.append("")
@@ -123,7 +148,7 @@ def _markdown(run: Run) -> bytes:
 
 def _latex(run: Run) -> bytes:
     lines = ["% needs \\usepackage{booktabs}"]
-    for title, header, body in _tables(run, _latex_safe):
+    for title, header, body in _tables(run, paper.latex_safe):
         rows = [" & ".join(row) + r" \\" for row in (header, *body)]
         lines += [
             r"\begin{table}",
@@ -172,23 +197,17 @@ def _markdown_row(texts: Sequence[str]) -> str:
     return f"| {' | '.join(texts)} |"
 
 
-def _markdown_safe(name: str) -> str:
-    """Escapes what would be taken for markup; an underscore inside a word is none."""
-    return re.sub(r"[\\|*`<>\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", name)
-
-
-def _latex_safe(text: str) -> str:
-    named = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(named.get(sign, f"\\{sign}" if sign in "&%$#_{}" else sign) for sign in text)
-
-
 FORMATS: dict[str, Callable[[Run], bytes]] = {
     "csv": lambda run: _csv(_rows(run), COLUMNS),
     "jsonl": lambda run: _jsonl(_rows(run)),
     "parquet": _parquet,
     "markdown": _markdown,
     "latex": _latex,
+    "methods-text": lambda run: paper.as_text(run).encode(),
+    "methods-markdown": lambda run: paper.as_markdown(run).encode(),
+    "methods-latex": lambda run: paper.as_latex(run).encode(),
 }
+PAPER = "paper"
 SUMMARY_FORMATS: dict[str, Callable[[Run], bytes]] = {
     "csv": lambda run: _csv(_means(run), MEANS),
     "jsonl": lambda run: _jsonl(_means(run)),

@@ -109,6 +109,7 @@ class Gallery:
             "seed": outcome.seed,
             "marks": [mark for mark in marks if mark.get("on") == "edited"],
             "notes": [mark["note"] for mark in marks if "note" in mark],
+            "curves": [mark for mark in marks if "curves" in mark],
             "damaged": [mark["damaged"] for mark in marks if "damaged" in mark],
         }
         return drawn | {key: value for key, value in more.items() if value}

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
-from importlib import resources
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
+from editgauge.analysis.agree import agree
 from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.files import write_bytes, write_json
 from editgauge.core.progress import say
 from editgauge.core.run import Run
 from editgauge.reports import report_sections, words
+from editgauge.reports.assets import GENERATOR, asset, joined, policy, refuse_a_page_of_others
 from editgauge.reports.context import Context
 from editgauge.reports.gallery import MOST_EMBEDDED, Gallery, worst_edits
 from editgauge.reports.pictures import Album, EmbeddedAlbum
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from editgauge.reports.wandb_log import log_means
 
 MARKER = "editgauge-report.json"
 """Tells a folder of ours, which may be refreshed, from anybody else's, which may not be touched."""
-GENERATOR = Markup('<meta name="generator" content="EditGauge report">')
-"""The same for a single file."""
 OURS = "editgauge"
 PAGE = "index.html"
 PICTURES = "pictures"
-STYLES = ("base", "tables", "plots", "gallery", "dialog", "media")
-SCRIPTS = ("elements", "address", "scores", "pictures", "cards", "filters", "dialog", "start")
+STYLES = ("base", "tables", "plots", "failures", "people", "gallery", "dialog", "media")
+SCRIPTS = ("elements", "address", "theme", "scores", "pictures", "cards", "filters", "dialog", "extras", "start")
 
 
 class Part(NamedTuple):
@@ -43,7 +39,15 @@ class Part(NamedTuple):
     content: Markup
 
 
-def report(run: str | Path, out: str | Path, quiet: bool = False, single_file: bool = False) -> Path:
+def report(
+    run: str | Path,
+    out: str | Path,
+    quiet: bool = False,
+    single_file: bool = False,
+    ratings: str | Path | None = None,
+    choices: str | Path | None = None,
+    wandb: str | None = None,
+) -> Path:
     """Writes a run as a folder of web pages that opens from disk, and gives the path of its first page.
 
     Given again for the same folder it refreshes it; pictures that did not change are not made again. Nothing in the
@@ -55,30 +59,37 @@ def report(run: str | Path, out: str | Path, quiet: bool = False, single_file: b
         quiet: no progress, no remarks.
         single_file: one .html file with small pictures inside, to be sent around. It holds the pictures of at most
             1,500 outcomes, those of the worst edits; all numbers are there in any case.
+        ratings: people's ratings, in the form that `agree` reads: a section says how far each score agrees with them.
+        choices: people's choices between two outcomes, likewise.
+        wandb: also log the means to this project of Weights & Biases; needs `pip install 'editgauge[wandb]'`.
     """
     opened = Run.open(Path(run))
-    return _single_file(opened, Path(out), quiet) if single_file else _folder(opened, Path(out), quiet)
+    agreement = agree(run, ratings, choices) if ratings is not None or choices is not None else None
+    context = Context(opened, agreement=agreement)
+    page = _single_file(context, Path(out), quiet) if single_file else _folder(context, Path(out), quiet)
+    if wandb is not None:
+        log_means(context, wandb)
+    return page
 
 
-def _folder(run: Run, folder: Path, quiet: bool) -> Path:
+def _folder(context: Context, folder: Path, quiet: bool) -> Path:
     _claim_folder(folder)
-    context, album = Context(run), Album(folder / PICTURES)
+    album = Album(folder / PICTURES)
     page = _page(context, Gallery(context, album), quiet, "img-src 'self' file: data:")
     write_bytes(folder / PAGE, page)  # last: what it shows is there by now
     album.finish()
     return folder / PAGE
 
 
-def _single_file(run: Run, file: Path, quiet: bool) -> Path:
+def _single_file(context: Context, file: Path, quiet: bool) -> Path:
     _claim_file(file)
-    context = Context(run)
     note, chosen = "This single file holds small pictures only.", None
     if len(context.outcomes) > MOST_EMBEDDED:
         chosen = frozenset(worst_edits(context, MOST_EMBEDDED))
         by = f"the worst by {context.headlines[0][1]}" if context.headlines else "the first"
         note += f" It has those of {len(chosen):,} of {len(context.by_edit):,} edits, {by}; the rest has numbers only."
         say(f"{note} A report folder shows all: leave --single-file away.", quiet=quiet)
-    context = Context(run, note)
+    context = replace(context, gallery_note=note)
     write_bytes(file, _page(context, Gallery(context, EmbeddedAlbum(), with_pictures=chosen), quiet, "img-src data:"))
     return file
 
@@ -96,25 +107,17 @@ def _claim_file(file: Path) -> None:
     """Refuses a file that is something else."""
     if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
         raise BadInput(f"--single-file writes one .html file, and '{file}' is not one; try '{file / 'report.html'}'.")
-    if file.exists():
-        with file.open("rb") as opened:
-            ours = GENERATOR.encode() in opened.read(2_000)
-        if not ours:
-            raise BadInput(f"'{file}' is not a report; choose a new file, it would be overwritten.")
+    refuse_a_page_of_others(file)
 
 
 def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes:
-    style, early, script = _joined("style", STYLES, "css"), _asset("script/early.js"), _joined("script", SCRIPTS, "js")
-    policy = (
-        f"default-src 'none'; {images}; style-src {_pinned(style)}; "
-        f"script-src {_pinned(early)} {_pinned(script)}; base-uri 'none'; form-action 'none'"
-    )
+    style, early, script = joined("style", STYLES, "css"), asset("script/early.js"), joined("script", SCRIPTS, "js")
     page = context.render(
         "index.html.j2",
         parts=_parts(context),
         damage=words.without_folders(gallery.marks.problem),
         data=gallery.data(quiet),
-        policy=policy,
+        policy=policy(images, style, early, script),
         generator=GENERATOR,
         style=style,
         early=early,
@@ -150,17 +153,3 @@ def _failure(name: str, error: Exception) -> Markup:
     told = error if isinstance(error, EditGaugeError) else f"{type(error).__name__}: {error}"
     form = Markup('<p class="warning">This section, from {}, could not be made. {}</p>')
     return form.format(report_sections.origin(name), words.without_folders(str(told)))
-
-
-def _joined(folder: str, names: Sequence[str], ending: str) -> Markup:
-    return Markup("\n").join(_asset(f"{folder}/{name}.{ending}") for name in names)
-
-
-def _asset(name: str) -> Markup:
-    text = (resources.files(__package__ or "") / "templates" / name).read_text(encoding="utf-8")
-    return Markup(text)  # noqa: S704 - a file of this package
-
-
-def _pinned(text: str) -> str:
-    """Only this very text may run; no request can leave the page."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

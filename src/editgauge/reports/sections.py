@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from editgauge.reports import paper
+from editgauge.reports.agreement import left_out, people_tables
+from editgauge.reports.failures import failures
 from editgauge.reports.heat_map import STEPS
 from editgauge.reports.heat_map import heat_map as map_of
 from editgauge.reports.outcomes import missing_scores
 from editgauge.reports.profiles import of_edit_type, of_method
 from editgauge.reports.sentences import sentences
+from editgauge.reports.set_tables import set_tables
 from editgauge.reports.tables import SHADES
 from editgauge.reports.tables import overview as overview_tables
+from editgauge.reports.variants import sweeps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,11 +75,30 @@ def _gallery(context: Context) -> Content:
     return {"edit_types": context.edit_types, "reasons": reasons, "note": context.gallery_note}
 
 
+def _variants(context: Context) -> Content | None:
+    found = sweeps(context.tables, context.methods)
+    return {"sweeps": found} if found else None
+
+
+def _sets(context: Context) -> Content | None:
+    found = set_tables(context.run.sets, context.methods)
+    return {"set_tables": found} if found else None
+
+
+def _agreement(context: Context) -> Content | None:
+    if context.agreement is None:
+        return None
+    return {"people": people_tables(context.agreement), "left_out": left_out(context.agreement)}
+
+
 overview = TemplateSection("overview", "Overview", 10, _overview)
 heat_map = TemplateSection("heat_map", "Heat map", 20, _heat_map)
 methods = TemplateSection("methods", "Methods", 30, _methods)
 edit_types = TemplateSection("edit_types", "Edit types", 40, _edit_types)
 summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHADES})
-unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"missing": missing_scores(context.outcomes)})
+variants = TemplateSection("variants", "Options", 52, _variants)
+sets = TemplateSection("sets", "Sets of pictures", 54, _sets)
+agreement = TemplateSection("agreement", "People", 55, _agreement)
+unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"failures": failures(context)})
 gallery = TemplateSection("gallery", "Gallery", 70, _gallery)
-measured = TemplateSection("measured", "How it was measured", 80, lambda _: {})
+measured = TemplateSection("measured", "How it was measured", 80, lambda context: {"text": paper.as_text(context.run)})

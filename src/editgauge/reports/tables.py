@@ -46,6 +46,15 @@ class Shown:
         """What has no score and why."""
         return words.unscored(self.cell.unscored)
 
+    @property
+    def bounds(self) -> str:
+        """Between what the mean would lie, had all outcomes that the score is meant for got one; empty if all did."""
+        found = self.cell.bounds
+        if found is None or not found.missing:
+            return ""
+        low, high = sorted((found.worst, found.best))
+        return f"{self.text(low)} to {self.text(high)} if the {found.missing:,} missing had scores"
+
     def text(self, value: float) -> str:
         """A number of this cell, with as many decimals as the rest of the table."""
         return words.number(value, self.decimals)

@@ -40,8 +40,8 @@ def _protocol(protocol: Any) -> dict[str, Any]:
 
 
 def _model(load: Any) -> dict[str, Any]:
-    model = load()
-    return {"about": f"{model.id}, {model.licence}", "role": model.role}
+    card = load().card
+    return {"about": f"{card.id}, {card.licence}", "role": card.role}
 
 
 _KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {

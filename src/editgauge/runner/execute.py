@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -11,8 +10,10 @@ from editgauge.core.edits import to_lines
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run, RunWriter
 from editgauge.methods.outcomes import Found
-from editgauge.runner.local import Setup, execute
+from editgauge.perception.cache import place
+from editgauge.runner.local import Setup, cores, execute
 from editgauge.runner.plan import prepare, tasks_left
+from editgauge.runner.sets import score_sets
 
 TASKS_WORTH_A_PROCESS = 16
 FAULTS_TOLD = 8
@@ -26,6 +27,7 @@ def run(
     data: str | Path | None = None,
     images: str | Path | None = None,
     layout: str | None = None,
+    models: str | None = None,
     model: Mapping[str, str] | Sequence[str] = (),
     seed: int = 0,
     processes: int = 0,
@@ -44,18 +46,22 @@ def run(
         data: where the benchmark's public files lie, for those that are not shipped.
         images: where its source images lie, when they come from elsewhere (such as a COCO folder).
         layout: how the outcomes are named (`editgauge list layouts`); recognised when not given.
-        model: the model for a role: `{"image_embedder": "name"}` or `["image_embedder=name"]`.
+        models: the profile whose models add scores: lite, paper or best. Without one, only what a protocol cannot do
+            without is asked, and that of `lite`.
+        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
         seed: for everything drawn at random.
         processes: worker processes; 0 chooses by cores and work.
         quiet: no progress, no remarks.
     """
-    plan = prepare(benchmark, outcomes, protocol, data, images, layout, model, seed)
+    plan = prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed)
     if plan.benchmark.about:
         say(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
     for name, these in plan.found.items():
         say(these.sentence(name), quiet=quiet)
         for row in _fault_rows(these):
             say(row, quiet=quiet)
+    for remark in (*plan.choice.remarks, *_told_models(plan.choice.models)):
+        say(remark, quiet=quiet)
     with RunWriter(Path(out), plan.manifest, to_lines(plan.benchmark.edits)) as writer:
         for note in writer.notes:
             say(note, quiet=quiet)
@@ -63,7 +69,7 @@ def run(
         if done:
             then = "continuing" if tasks else "nothing is left to do"
             say(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)
-        setup = Setup(tuple(each.name for each in plan.protocols), plan.models)
+        setup = Setup(tuple(each.name for each in plan.protocols), plan.choice.models, place())
         with (
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,
             closing(execute(tasks, setup, processes or _sensible_processes(len(tasks)))) as answers,
@@ -72,8 +78,13 @@ def run(
                 for record in records:
                     writer.append(record)
                 advance()
+        score_sets(plan, Path(out), place(), quiet=quiet)
         writer.finish()
     return Run.open(Path(out))
+
+
+def _told_models(models: Mapping[str, str]) -> list[str]:
+    return [f"{role}: {name}" for role, name in models.items()]
 
 
 def _fault_rows(found: Found) -> list[str]:
@@ -84,5 +95,4 @@ def _fault_rows(found: Found) -> list[str]:
 
 
 def _sensible_processes(tasks: int) -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, tasks // TASKS_WORTH_A_PROCESS))
+    return max(1, min(cores(), tasks // TASKS_WORTH_A_PROCESS))

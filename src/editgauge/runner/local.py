@@ -11,27 +11,33 @@ import threading
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count, islice
-from typing import IO, TYPE_CHECKING
+from itertools import count
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 from editgauge.core.errors import EditGaugeError
-from editgauge.protocols import protocols
+from editgauge.runner.handout import Handout, in_hand
+from editgauge.runner.options import choose
 from editgauge.runner.scoring import Task, crashed
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
     from editgauge.core.run import Record
 
-TASKS_IN_HAND = 8
-"""Per process: enough to keep it busy, few enough that decoded pictures stay within some hundred megabytes."""
 TRIES = 2
 """A task whose process died is tried once more, alone; if that process dies too, the task is to blame."""
 FAILED_STARTS = 3
 """So many processes in a row that end before they are ready: no task is to blame, and no other would fare better."""
+WHILE_IT_STARTS = 8
+"""So many tasks fit into a pipe that nobody reads yet; more would make us wait before the next process is started."""
 SECONDS_TO_LEAVE = 5
 READY = -1
 """The number under which a process says that it has loaded everything."""
+REFUSED = -2
+"""The number under which it says what a user must mend before anything can be scored."""
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""How numerical libraries are told how many threads to use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,18 @@ class Setup:
 
     protocols: tuple[str, ...]
     models: dict[str, str]
+    cache: Path | None = None
+    """Where answers of models are remembered."""
 
 
-def execute(tasks: Iterable[Task], setup: Setup, processes: int) -> Generator[list[Record], None, None]:
+def execute(tasks: Sequence[Task], setup: Setup, processes: int) -> Generator[list[Record], None, None]:
     """The records of every task as they come, in no fixed order. Closing the generator ends the processes."""
-    return _Pool(setup, processes).run(tasks)
+    return _Pool(tasks, setup, max(1, processes)).run()
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,44 +78,49 @@ class _Worker:
 class _Pool:
     """Worker processes fed a few tasks each. A process that dies is replaced and its tasks are tried again."""
 
-    def __init__(self, setup: Setup, processes: int) -> None:
+    def __init__(self, tasks: Sequence[Task], setup: Setup, processes: int) -> None:
         self._setup = setup
-        self._processes = max(1, processes)
-        self._answers: queue.SimpleQueue[tuple[_Worker, tuple[int, list[Record]] | None]] = queue.SimpleQueue()
+        self._processes = processes
+        self._waiting = Handout(tasks)
+        self._in_hand = in_hand(len(tasks), processes, bool(setup.models))
+        self._answers: queue.SimpleQueue[tuple[_Worker, tuple[int, Any] | None]] = queue.SimpleQueue()
         self._suspects: deque[_Try] = deque()
         self._numbers = count()
         self._workers: list[_Worker] = []
         self._listeners: list[threading.Thread] = []
         self._failed_starts = 0
 
-    def run(self, tasks: Iterable[Task]) -> Generator[list[Record], None, None]:
-        waiting = map(_Try, tasks)
+    def run(self) -> Generator[list[Record], None, None]:
         try:
             for _ in range(self._processes):
-                self._feed(self._start(), waiting)
+                self._feed(self._start())
             while any(worker.in_hand for worker in self._workers):
                 worker, answer = self._answers.get()
                 if answer is None:
                     yield from self._bury(worker)
-                    self._feed(self._start(), waiting)
+                    self._feed(self._start())
                 elif answer[0] == READY:
                     worker.ready, self._failed_starts = True, 0
+                    self._feed(worker)
+                elif answer[0] == REFUSED:
+                    raise EditGaugeError(answer[1])
                 else:
                     number, records = answer
                     del worker.in_hand[number]
                     yield records
-                    self._feed(worker, waiting)
+                    self._feed(worker)
         finally:
             self._stop()
 
-    def _feed(self, worker: _Worker, waiting: Iterator[_Try]) -> None:
-        """Suspects go alone, so that a second death names the culprit; otherwise a handful at a time."""
+    def _feed(self, worker: _Worker) -> None:
+        """Suspects go alone, so that a second death names the culprit; otherwise as many as it may have in hand."""
         if self._suspects:
             if not worker.in_hand:
                 self._send(worker, self._suspects.popleft())
             return
-        for trial in islice(waiting, TASKS_IN_HAND - len(worker.in_hand)):
-            self._send(worker, trial)
+        most = self._in_hand if worker.ready else min(self._in_hand, WHILE_IT_STARTS)
+        while len(worker.in_hand) < most and (task := self._waiting.next(worker)):
+            self._send(worker, _Try(task))
 
     def _send(self, worker: _Worker, trial: _Try) -> None:
         number = next(self._numbers)
@@ -113,6 +131,7 @@ class _Pool:
 
     def _bury(self, worker: _Worker) -> Iterator[list[Record]]:
         self._workers.remove(worker)
+        self._waiting.give_back(worker)
         code = worker.process.wait()
         with suppress(BrokenPipeError):
             worker.to.close()
@@ -127,7 +146,7 @@ class _Pool:
             deaths = trial.deaths + worker.ready
             if deaths >= TRIES:
                 why = f"the process that scored it died (exit code {code}); is memory short?"
-                yield crashed(trial.task, [protocols.get(name) for name in trial.task.protocols], why)
+                yield crashed(trial.task, choose(trial.task.protocols, self._setup.models), why)
             else:
                 self._suspects.append(_Try(trial.task, deaths))
 
@@ -137,7 +156,7 @@ class _Pool:
             [sys.executable, "-P", "-m", "editgauge.runner.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**self._threads(), **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             process_group=0,  # Ctrl-C is for us; they end when the pipe does
         )
         assert process.stdin is not None  # noqa: S101 - both were asked for
@@ -148,6 +167,10 @@ class _Pool:
         self._listeners.append(threading.Thread(target=self._listen, args=(worker,), daemon=True))
         self._listeners[-1].start()
         return worker
+
+    def _threads(self) -> dict[str, str]:
+        """Several processes share the cores between them; one alone has them all. A user's own setting stands."""
+        return dict.fromkeys(THREADS, str(max(1, cores() // self._processes))) if self._processes > 1 else {}
 
     def _listen(self, worker: _Worker) -> None:
         with worker.answers:

@@ -13,9 +13,10 @@ from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture, read_image
 from editgauge.core.masks import MaskFile
 from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec, read_edit_type
+from editgauge.perception.cache import place
 from editgauge.perception.service import Service
 from editgauge.protocols import Protocol
-from editgauge.runner.options import choose, pairs
+from editgauge.runner.options import choose_with_models
 from editgauge.runner.scoring import item_rows, prepare
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def score(
     anchor: str | None = None,
     mask: str | Path | None = None,
     protocol: Sequence[str] = ("preservation",),
+    models: str | None = None,
     model: Mapping[str, str] | Sequence[str] = (),
 ) -> list[Verdict]:
     """Scores one edited image.
@@ -64,9 +66,11 @@ def score(
         anchor: the object that `position` is relative to.
         mask: an image whose bright pixels may change; everything else should stay.
         protocol: the protocols to score with.
-        model: the model for a role: `{"image_embedder": "name"}` or `["image_embedder=name"]`.
+        models: the profile whose models add scores: lite, paper or best. Without one, only what a protocol cannot do
+            without is asked, and that of `lite`.
+        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
     """
-    chosen = choose(protocol)
+    chosen, choice = choose_with_models(protocol, models, model)
     edit = Edit(
         id="edit",
         source=Picture("source", Path(before)),
@@ -80,8 +84,10 @@ def score(
     )
     outcome = Outcome(edit_id=edit.id, method="given", image=Path(after))
     item = prepare(edit, outcome, read_image(Path(before)), read_image(Path(after)))
-    see = Service(pairs(model, "model", "ROLE=NAME"))
-    with ThreadPoolExecutor(1) as thread:  # a notebook runs an event loop in this one
+    with (
+        Service(choice.models, place()) as see,
+        ThreadPoolExecutor(1) as thread,
+    ):  # a notebook runs an event loop in this one
         return thread.submit(asyncio.run, _verdicts(chosen, item, see)).result()
 
 

@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
-from editgauge.protocols import Protocol, protocols
+from editgauge.perception.profiles import Choice, choose_models
+from editgauge.protocols import Protocol, open_protocol
+
+USUAL = "lite"
+"""The profile for what a protocol cannot do without, when none is named."""
 
 _PAIR = re.compile(r"((?:[^=\[]|\[[^]]*\])+)=(.+)", re.DOTALL)
 """NAME=VALUE; a method's variant may hold an equals sign: `imagic[eta=0.8]=folder`."""
@@ -33,15 +37,23 @@ def pairs(given: Mapping[str, str | Path] | Sequence[str], option: str, form: st
     return read
 
 
-def choose(names: Sequence[str]) -> list[Protocol]:
-    """The protocols of these names, each once."""
+def choose_with_models(
+    names: Sequence[str], profile: str | None, overrides: Mapping[str, str] | Sequence[str]
+) -> tuple[list[Protocol], Choice]:
+    """The protocols of these names with the models that they need, and those they can use if a profile is named."""
+    opened = choose(names, {})
+    roles = [role for each in opened for role in (*each.needs, *(each.uses if profile else ()))]
+    choice = choose_models(profile or USUAL, pairs(overrides, "model", "ROLE=NAME"), roles)
+    lacking = {role: each.name for each in opened for role in each.needs if role not in choice.models}
+    if lacking:
+        needs = (f"{name} needs a {role.replace('_', ' ')}" for role, name in lacking.items())
+        raise BadInput(f"{'; '.join(needs).capitalize()}.", choice.remarks)
+    return [each.given(choice.models) for each in opened], choice
+
+
+def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:
+    """The protocols of these names, each once, as they are with these models by role."""
     if not names:
         raise BadInput("--protocol is needed at least once; `editgauge list protocols` shows what there is.")
-    chosen = {name: protocols.get(name) for name in ([names] if isinstance(names, str) else names)}
-    for name, protocol in chosen.items():
-        if protocol.name != name:
-            raise BadInput(
-                f"The protocol '{name}' from {protocols.origin(name)} calls itself '{protocol.name}'. "
-                "Its `name` and its entry point must be the same."
-            )
-    return list(chosen.values())
+    given = [names] if isinstance(names, str) else names
+    return [open_protocol(name).given(models) for name in dict.fromkeys(given)]

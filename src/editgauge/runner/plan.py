@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from editgauge.core.types import Benchmark, Edit, Outcome
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import Found, find_outcomes
 from editgauge.perception import service
+from editgauge.perception.profiles import Choice
 from editgauge.protocols import Protocol
-from editgauge.runner.options import choose, pairs
+from editgauge.runner.options import choose_with_models, pairs
 from editgauge.runner.scoring import Task, stamp
 
 ROWS_AT_ONCE = 50_000
@@ -32,7 +33,7 @@ class Plan:
 
     benchmark: Benchmark
     protocols: list[Protocol]
-    models: dict[str, str]
+    choice: Choice
     found: dict[str, Found]
     manifest: Manifest
 
@@ -51,6 +52,7 @@ class Plan:
             ],
             "protocols": {each.name: [spec.name for spec in each.scores] for each in self.protocols},
             "models": self.manifest.models,
+            "remarks": list(self.choice.remarks),
             "seed": self.manifest.seed,
             "out": str(out),
             "then": self._then(out),
@@ -71,47 +73,55 @@ def prepare(
     data: str | Path | None,
     images: str | Path | None,
     layout: str | None,
+    models: str | None,
     model: Mapping[str, str] | Sequence[str],
     seed: int,
 ) -> Plan:
     """Opens the benchmark and finds the outcomes; writes nothing."""
-    chosen = choose(protocol)
-    models = pairs(model, "model", "ROLE=NAME")
+    chosen, choice = choose_with_models(protocol, models, model)
     given = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
     places = {name: _place(text) for name, text in pairs(given, "outcomes", "NAME=FOLDER").items()}
     if not places:
         raise BadInput("--outcomes is needed at least once, as NAME=FOLDER.")
     opened = open_benchmark(benchmark, data, images)
     found = {name: find_outcomes(name, place, opened.edits, layout) for name, place in places.items()}
-    return Plan(opened, chosen, models, found, _manifest(opened, chosen, places, found, models, seed))
+    manifest = _manifest(opened, chosen, places, found, choice.models, seed)
+    return Plan(opened, chosen, choice, found, manifest)
 
 
 def tasks_left(plan: Plan, writer: RunWriter) -> tuple[list[Task], int]:
     """What is left to do, outcomes of one source image together, and how many outcomes are done."""
-    place_of = {edit.id: place for place, edit in enumerate(plan.benchmark.edits)}
     names = [each.name for each in plan.protocols]
     known, crashed = _earlier(writer.folder, plan.found, names)
     tasks: list[Task] = []
     stale = set(crashed)
     done = 0
+    for task in all_tasks(plan):
+        edit, outcome = task.edit, task.outcome
+        stamps = stamp(edit.source.path), stamp(outcome.image) if outcome.image else None
+        keys = [Key(outcome.edit_id, outcome.method, outcome.seed, name) for name in names]
+        known -= set(keys)
+        stale |= {key for key in keys if writer.is_stale(key, *stamps)}
+        left = tuple(key.protocol for key in keys if key in crashed or not writer.is_done(key, *stamps))
+        if left:
+            tasks.append(replace(task, protocols=left))
+        else:
+            done += 1
+    writer.retire(stale | known)  # what is known still was not asked for this time: outcomes that were taken away
+    tasks.sort(key=lambda task: (str(task.edit.source.path), task.place))
+    return tasks, done
+
+
+def all_tasks(plan: Plan) -> Iterator[Task]:
+    """Every outcome that was found, with the edit as it stands in its turn."""
+    place_of = {edit.id: place for place, edit in enumerate(plan.benchmark.edits)}
+    names = tuple(each.name for each in plan.protocols)
     for these in plan.found.values():
         earlier_turns = {(outcome.edit_id, outcome.seed): outcome for outcome in these.outcomes}
         for given in these.outcomes:
             _refuse_odd_bytes(given.image or Path())
             place = place_of[given.edit_id]
-            edit, outcome = _in_its_turn(plan.benchmark.edits[place], given, earlier_turns)
-            stamps = stamp(edit.source.path), stamp(outcome.image) if outcome.image else None
-            keys = [Key(outcome.edit_id, outcome.method, outcome.seed, name) for name in names]
-            known -= set(keys)
-            stale |= {key for key in keys if writer.is_stale(key, *stamps)}
-            left = tuple(key.protocol for key in keys if key in crashed or not writer.is_done(key, *stamps))
-            if left:
-                tasks.append(Task(place, edit, outcome, left))
-            else:
-                done += 1
-    writer.retire(stale | known)  # what is known still was not asked for this time: outcomes that were taken away
-    tasks.sort(key=lambda task: (str(task.edit.source.path), task.place))
-    return tasks, done
+            yield Task(place, *_in_its_turn(plan.benchmark.edits[place], given, earlier_turns), names)
 
 
 def _in_its_turn(

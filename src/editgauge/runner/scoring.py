@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,15 +13,18 @@ from typing import TYPE_CHECKING
 
 from editgauge.core import evidence
 from editgauge.core.errors import BadImage, CannotTell
-from editgauge.core.images import Pixels, pixel_hash, read_image, resized
+from editgauge.core.images import Pixels, read_image, resized
 from editgauge.core.run import ImageStamp, Record, Row
 from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
+from editgauge.perception.identity import identity
+from editgauge.perception.weights import MissingWeights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from editgauge.perception.interfaces import Perception
     from editgauge.protocols import Protocol
+    from editgauge.runner.room import Room
 
 ROUNDING = 1e-6
 """How far a score may leave its range before it is called a mistake."""
@@ -36,17 +40,27 @@ class Task:
     protocols: tuple[str, ...]
 
 
-async def score_task(task: Task, protocols: Sequence[Protocol], see: Perception) -> list[Record]:
+async def score_task(task: Task, protocols: Sequence[Protocol], see: Perception, room: Room) -> list[Record]:
     """One record per protocol. Nothing an image or a protocol does can raise: it becomes unscored with its reason."""
-    source = _decoded(task.edit.source.path)
-    edited = _decoded(task.outcome.image) if task.outcome.image else None
-    stamps = source.stamp, edited.stamp if edited else None
-    item = _item(task, source, edited)
-    records = []
+    async with room.entered() as hold:
+        source = _decoded(task.edit.source.path)
+        edited = _decoded(task.outcome.image) if task.outcome.image else None
+        stamps = source.stamp, edited.stamp if edited else None
+        item = _item(task, source, edited)
+        if isinstance(item, Unscored):
+            return [_record(task, protocol, *stamps, _nothing(protocol, item)) for protocol in protocols]
+        hold(item.source.nbytes + item.edited.nbytes)
+        records = [_record(task, protocol, *stamps, await item_rows(protocol, item, see)) for protocol in protocols]
+        await _get_ready_for_sets(item, protocols, see)
+        return records
+
+
+async def _get_ready_for_sets(item: Item, protocols: Sequence[Protocol], see: Perception) -> None:
+    """Asks now, in many processes, what `score_sets` will ask again, so that it finds all answers remembered."""
     for protocol in protocols:
-        rows = _nothing(protocol, item) if isinstance(item, Unscored) else await item_rows(protocol, item, see)
-        records.append(_record(task, protocol, *stamps, rows))
-    return records
+        if protocol.sets:
+            with suppress(CannotTell):
+                await protocol.part(item, see)
 
 
 def crashed(task: Task, protocols: Sequence[Protocol], why: str) -> list[Record]:
@@ -56,12 +70,17 @@ def crashed(task: Task, protocols: Sequence[Protocol], why: str) -> list[Record]
 
 
 async def item_rows(protocol: Protocol, item: Item, see: Perception) -> tuple[Row, ...]:
-    """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored."""
+    """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored.
+
+    Only `MissingWeights` is raised: every further item would lack them too, and the user can bring them.
+    """
     try:
         scores = await protocol.score(item, see)
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
         return tuple(_row(spec, scores.get(spec.name)) for spec in protocol.scores)
+    except MissingWeights:
+        raise
     except CannotTell as unable:
         return _nothing(protocol, Unscored(unable.reason, unable.detail))
     except Exception as error:
@@ -74,9 +93,29 @@ def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Ite
     was = None if edited.shape == source.shape else (edited.shape[1], edited.shape[0])
     mask = edit.mask.render(width, height) if edit.mask else None
     same_size = resized(edited, width, height)
-    for array in (source, same_size, *(() if mask is None else (mask,))):
-        array.setflags(write=False)
-    return Item(edit=edit, outcome=outcome, source=source, edited=same_size, mask=mask, resized_from=was)
+    reference = _reference(edit, width, height)
+    for array in (source, same_size, mask, reference):
+        if array is not None:
+            array.setflags(write=False)
+    return Item(
+        edit=edit,
+        outcome=outcome,
+        source=source,
+        edited=same_size,
+        mask=mask,
+        reference=reference,
+        resized_from=was,
+    )
+
+
+def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
+    """The ground truth, for protocols that compare with it; one that cannot be read leaves the others as they are."""
+    if edit.reference is None:
+        return None
+    try:
+        return resized(read_image(edit.reference.path), width, height)
+    except BadImage:
+        return None
 
 
 def stamp(path: Path) -> ImageStamp:
@@ -98,7 +137,8 @@ def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
         pixels = read_image(Path(path))
     except BadImage as problem:
         return _Decoded(ImageStamp(path, size, changed_ns), None, str(problem))
-    return _Decoded(ImageStamp(path, size, changed_ns, pixel_hash(pixels)), pixels)
+    pixels.setflags(write=False)
+    return _Decoded(ImageStamp(path, size, changed_ns, identity(pixels)), pixels)
 
 
 def _decoded(path: Path) -> _Decoded:

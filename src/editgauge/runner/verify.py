@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from editgauge.core.errors import BadImage, BadRun
@@ -12,6 +12,11 @@ from editgauge.core.images import pixel_hash, read_image
 from editgauge.core.progress import progress
 from editgauge.core.run import Run
 from editgauge.core.run.journal import journals, read_journal
+from editgauge.runner.recompute import Place, Recomputed
+from editgauge.runner.recompute import recompute as score_again
+
+SAMPLE = 20
+"""Outcomes that are scored again unless another number is asked for: seconds without a model, minutes with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,8 @@ class Verification:
     images: int
     scores: int
     problems: tuple[str, ...]
+    recomputed: Recomputed = field(default_factory=Recomputed)
+    """The sample that was scored again; its problems are among ours."""
 
     @property
     def sound(self) -> bool:
@@ -29,11 +36,26 @@ class Verification:
         return not self.problems
 
 
-def verify(run: str | Path, quiet: bool = False) -> Verification:
-    """Checks a run folder against its manifest: every stored file, every score, every image it was measured on.
+def verify(
+    run: str | Path,
+    recompute: int = SAMPLE,
+    benchmark: str | Path | None = None,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    seed: int = 0,
+    quiet: bool = False,
+) -> Verification:
+    """Checks a run folder: every stored file, every image it was measured on, and a sample of scores by scoring again.
+
+    What is not at hand (a protocol, a model in that revision, a picture) is told and not counted as verified.
 
     Args:
         run: the run folder.
+        recompute: how many outcomes to score again; 0 for none.
+        benchmark: the benchmark's folder, when the run was made with one of your own.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        images: where its source images lie, when they come from elsewhere.
+        seed: which outcomes are drawn.
         quiet: no progress.
     """
     opened = Run.open(Path(run))
@@ -47,7 +69,10 @@ def verify(run: str | Path, quiet: bool = False) -> Verification:
             problems += _image_problems(Path(path), recorded)
             advance()
     problems += _missing_records(opened)
-    return Verification(_count_files(opened), len(stamps), opened.scores.num_rows, tuple(problems))
+    again = score_again(opened, recompute, Place(benchmark, data, images), seed, quiet)
+    return Verification(
+        _count_files(opened), len(stamps), opened.scores.num_rows, (*problems, *again.problems), recomputed=again
+    )
 
 
 def _damaged_files(run: Run) -> Iterator[str]:

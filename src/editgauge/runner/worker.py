@@ -15,9 +15,11 @@ from typing import BinaryIO
 
 import cv2
 
+from editgauge.core.errors import EditGaugeError
 from editgauge.perception.service import Service
-from editgauge.protocols import protocols
-from editgauge.runner.local import READY, Setup
+from editgauge.runner.local import READY, REFUSED, Setup
+from editgauge.runner.options import choose
+from editgauge.runner.room import Room
 from editgauge.runner.scoring import Task, score_task
 
 PARENT_IS_GONE = (EOFError, OSError, pickle.UnpicklingError)
@@ -25,7 +27,16 @@ PARENT_IS_GONE = (EOFError, OSError, pickle.UnpicklingError)
 
 
 async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> None:
-    chosen, see = {name: protocols.get(name) for name in setup.protocols}, Service(setup.models)
+    def send(number: int, content: object) -> None:
+        pickle.dump((number, content), answers_out)
+        answers_out.flush()
+
+    try:
+        chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
+        see, room = Service(setup.models, setup.cache), Room()
+    except EditGaugeError as error:
+        send(REFUSED, str(error))
+        return
     loop, waiting = asyncio.get_running_loop(), asyncio.Queue[tuple[int, Task] | None]()
     in_hand: set[int] = set()
 
@@ -45,13 +56,13 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
                 return
 
     async def answer(number: int, task: Task) -> None:
-        records = await score_task(task, [chosen[name] for name in task.protocols], see)
+        try:
+            records = await score_task(task, [chosen[name] for name in task.protocols], see, room)
+        except EditGaugeError as error:
+            send(REFUSED, str(error))
+            return
         in_hand.remove(number)
         send(number, records)
-
-    def send(number: int, content: object) -> None:
-        pickle.dump((number, content), answers_out)
-        answers_out.flush()
 
     send(READY, None)
     threading.Thread(target=listen, daemon=True).start()

@@ -7,12 +7,14 @@ RUN/
   scores/000002.jsonl      the journal being written: one checked line per (edit, method, seed, protocol)
   scores/000001.parquet    a sealed journal: one row per score, columnar
   evidence/000001.parquet  boxes, masks and notes of the same journal
+  sets.json                scores of whole sets of outcomes, such as FID, where a protocol has them
   superseded/0001/         an earlier run into this folder whose options differed
 ```
 """
 
 from editgauge.core.run.reader import Run
 from editgauge.core.run.records import ImageStamp, Key, Record, Row
+from editgauge.core.run.sets import SetScore
 from editgauge.core.run.writer import RunWriter
 
-__all__ = ["ImageStamp", "Key", "Record", "Row", "Run", "RunWriter"]
+__all__ = ["ImageStamp", "Key", "Record", "Row", "Run", "RunWriter", "SetScore"]

@@ -17,6 +17,7 @@ from editgauge.core.run import segments
 from editgauge.core.run.journal import journals, read_journal
 from editgauge.core.run.manifest import Manifest
 from editgauge.core.run.records import Key
+from editgauge.core.run.sets import SetScore, read_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,6 +54,11 @@ class Run:
     def scores(self) -> pa.Table:
         """One row per score, by method, edit, seed, protocol and name, in the order the run was asked for."""
         return _in_order(self._tables("scores", segments.SCORES), self.manifest)
+
+    @cached_property
+    def sets(self) -> tuple[SetScore, ...]:
+        """The scores of whole sets of outcomes, such as FID."""
+        return read_sets(self.folder)
 
     def spec(self, protocol: str, name: str) -> ScoreSpec:
         """What the protocol promised about the score."""

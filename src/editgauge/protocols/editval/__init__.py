@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols import Part, Protocol, sets, variant_name
 from editgauge.protocols.editval import released, rules
 from editgauge.protocols.editval.rules import Options
 from editgauge.protocols.seeing import attempt
@@ -52,7 +53,7 @@ class EditVal(Protocol):
     paper = PAPER
     version = "1"
     needs = ("detector",)
-    uses = ("image_embedder",)
+    uses = ("image_embedder", "fid_features")
 
     def __init__(
         self,
@@ -60,17 +61,19 @@ class EditVal(Protocol):
         rule_set: Mapping[str, Rule],
         deviations: tuple[str, ...],
         options: Options = Options(),  # noqa: B008 - frozen
-        embedder: str | None = None,
+        models: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self.deviations = deviations
         self._rules = rule_set
         self._options = options
+        embedder = models.get("image_embedder")
         self._context = f"context[{embedder}]" if embedder else None
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked? 1 or 0."),
             *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT)] if self._context else []),
         )
+        self.sets = sets.SPECS if "fid_features" in models else ()
 
     def variant(self, options: Mapping[str, str]) -> EditVal:
         """`editval[delta=200]`: how far an object must move; `editval[algorithm1]`: an added object alone counts."""
@@ -88,9 +91,8 @@ class EditVal(Protocol):
         return EditVal(variant_name(self.name, options), self._rules, self.deviations, chosen)
 
     def given(self, models: Mapping[str, str]) -> EditVal:
-        """With the likeness of both pictures, named after the image embedder."""
-        embedder = models.get("image_embedder")
-        return EditVal(self.name, self._rules, self.deviations, self._options, embedder)
+        """With the likeness of both pictures, named after the image embedder, and FID and KID of all outcomes."""
+        return EditVal(self.name, self._rules, self.deviations, self._options, models)
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """The verdict on the edit, and how much of the picture's content stayed."""
@@ -101,6 +103,14 @@ class EditVal(Protocol):
             attempt(rule(item, see, self._options)) if rule else _no_rule(), attempt(_context(item, see))
         )
         return {"edit": verdict, self._context: context}
+
+    async def part(self, item: Item, see: Perception) -> Part:
+        """What FID and KID need: the features of both pictures."""
+        return await sets.part(item, see)
+
+    def score_set(self, parts: Sequence[Part]) -> Scores:
+        """How far the edited images are from the sources, as sets."""
+        return sets.score_set(parts)
 
 
 CONTEXT = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Evidence, Note
+from editgauge.core.evidence import Arrow, Evidence, Note
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Item, Score
 from editgauge.metrics.positions import Third, middle, third, way
@@ -68,7 +68,7 @@ async def positional_addition(item: Item, see: Perception, options: Options) -> 
         return _verdict(False, anchor, added, said=added.words)
     right = on_side(middle(added.box), middle(anchor.box), asked.relation)
     place = f"{'' if right else 'not '}{_spoken(asked.relation)} the {anchor.thing}"
-    return _verdict(right, anchor, added, said=f"{added.words}, {place}")
+    return _verdict(right, anchor, added, said=f"{added.words}, {place}", more=_way(anchor, added))
 
 
 async def position_replacement(item: Item, see: Perception, options: Options) -> Score:
@@ -87,7 +87,7 @@ async def position_replacement(item: Item, see: Perception, options: Options) ->
     said = (
         f"the {before.thing} moved {moved:.0f} px ({moved / width:.0%} of the width) {direction}; {delta:.0f} are asked"
     )
-    return _verdict(moved > delta, before, after, said=said)
+    return _verdict(moved > delta, before, after, said=said, more=_way(before, after))
 
 
 async def size(item: Item, see: Perception, options: Options) -> Score:
@@ -171,6 +171,11 @@ def _spoken(relation: Relation) -> str:
     return {"on": "on top of", "left": "left of", "right": "right of"}.get(relation, relation)
 
 
-def _verdict(done: bool, *sightings: Sighting, said: str) -> Score:
-    evidence: tuple[Evidence, ...] = tuple(piece for each in sightings for piece in each.evidence)
-    return Score(float(done), (*evidence, Note(f"{said[:1].upper()}{said[1:]}.")))
+def _way(before: Sighting, after: Sighting) -> tuple[Evidence, ...]:
+    label = f"from {before.thing} to {after.thing}"
+    return (Arrow("edited", *middle(before.box), *middle(after.box), label=label),)
+
+
+def _verdict(done: bool, *sightings: Sighting, said: str, more: tuple[Evidence, ...] = ()) -> Score:
+    evidence = tuple(piece for each in sightings for piece in each.evidence)
+    return Score(float(done), (*evidence, *more, Note(f"{said[:1].upper()}{said[1:]}.")))

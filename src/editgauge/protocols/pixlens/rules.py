@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Note
+from editgauge.core.evidence import Arrow, Curves, Evidence, Note
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Score
-from editgauge.metrics.colour_names import colour_score, rgb_of
+from editgauge.metrics.colour_names import colour_curves, colour_score, rgb_of
 from editgauge.metrics.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
 from editgauge.metrics.regions import containment
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
@@ -46,7 +46,7 @@ async def size(scene: Scene) -> Score:
 async def positional_addition(scene: Scene) -> Score:
     """Algorithm 3: the way from the category to the new object goes in the asked direction."""
     value, anchor, added = await placed(scene)
-    return verdict(value, anchor, added, said=_told_place(scene, value, anchor, added))
+    return verdict(value, anchor, added, said=_told_place(scene, value, anchor, added), more=way_between(anchor, added))
 
 
 async def position_replacement(scene: Scene) -> Score:
@@ -62,7 +62,8 @@ async def position_replacement(scene: Scene) -> Score:
     relative = direction_score(start, end, towards, scene.diagonal) if towards else 0.0
     absolute = third_score(was, now, asked)
     said = f"the {before.name} went from the {was} to the {now}, asked was the {asked}"
-    return verdict((relative + absolute) / 2 if relative > 0 else 0, before, after, said=said)
+    value = (relative + absolute) / 2 if relative > 0 else 0
+    return verdict(value, before, after, said=said, more=way_between(before, after))
 
 
 async def object_replacement(scene: Scene) -> Score:
@@ -122,7 +123,12 @@ async def color(scene: Scene) -> Score:
     must_be_seen(after)
     where = after.closest(centroid(before.largest))
     value = colour_score(scene.item.edited, where, target)
-    return verdict(value, before, after, said=f"the {after.name}'s colours fit {name} by {value:.2f}")
+    histograms = Curves(
+        f"red, green and blue of the {after.name}; dashed: of {name}",
+        tuple(colour_curves(scene.item.edited, where, target).items()),
+    )
+    said = f"the {after.name}'s colours fit {name} by {value:.2f}"
+    return verdict(value, before, after, said=said, more=(histograms,))
 
 
 RULES: dict[str, Rule] = {
@@ -170,10 +176,21 @@ async def placed(scene: Scene) -> tuple[float, Things, Things]:
     return direction_score(start, end, edit.position.relation, scene.diagonal), anchor, added
 
 
-def verdict(value: float, *seen: Things, said: str) -> Score:
+def verdict(value: float, *seen: Things, said: str, more: tuple[Evidence, ...] = ()) -> Score:
     """The score with its outlines and one sentence."""
     evidence = tuple(piece for each in seen for piece in each.evidence)
-    return Score(float(value), (*evidence, Note(f"{said[:1].upper()}{said[1:]}.")))
+    return Score(float(value), (*evidence, *more, Note(f"{said[:1].upper()}{said[1:]}.")))
+
+
+def way_between(before: Things, after: Things) -> tuple[Evidence, ...]:
+    """An arrow from the centre of one object, as it was, to that of the other, as it is."""
+    if not (len(before) and len(after)):
+        return ()
+    return (
+        Arrow(
+            "edited", *centroid(before.largest), *centroid(after.largest), label=f"from {before.name} to {after.name}"
+        ),
+    )
 
 
 def _told_place(scene: Scene, value: float, anchor: Things, added: Things) -> str:

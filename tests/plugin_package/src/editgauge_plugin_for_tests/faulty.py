@@ -11,9 +11,10 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Box, Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
 from editgauge.perception.interfaces import Perception
+from editgauge.protocols import Protocol
 
 
-class Faulty:
+class Faulty(Protocol):
     """Does what the edit's `subject` says, which is what plug-ins should not do; a score of 1 otherwise."""
 
     name = "faulty"

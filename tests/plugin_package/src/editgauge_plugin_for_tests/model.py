@@ -1,26 +1,36 @@
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from editgauge.core.images import Pixels
-from editgauge.perception.interfaces import Vector
+from editgauge.perception.answers import Vector
+from editgauge.perception.interfaces import Card
+from editgauge.perception.weights import MissingWeights
 
 
 class MeanColour:
     """An ImageEmbedder needing no weights: for tests only, and named so; never in a profile or a demo."""
 
-    role = "image_embedder"
-    id = "mean-colour"
-    revision = "1"
-    licence = "for tests only"
+    role: ClassVar[str] = "image_embedder"
+    id: ClassVar[str] = "mean-colour"
+    weights: tuple[str, ...] = ()
+    batch = 4
+
+    @property
+    def card(self) -> Card:
+        return Card(
+            role=self.role, id=self.id, revision="1", sha256="0" * 64, licence="for tests only", input_size=(1, 1)
+        )
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
         means = np.stack([image.mean(axis=(0, 1)) + 1 for image in images])
-        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))
+        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 
 
 class Careless(MeanColour):
@@ -41,13 +51,26 @@ class Careless(MeanColour):
             self._busy.release()
 
 
-class NotAnEmbedder:
+class Slow(MeanColour):
+    """Takes its time, and tells in a file of its process how many pictures it has looked at."""
+
+    id = "slow-embedder"
+
+    def embed(self, images: Sequence[Pixels]) -> Vector:
+        with open(f"{os.environ['SLOW_EMBEDDER']}-{os.getpid()}", "ab") as told:  # noqa: PTH123
+            told.write(b"." * len(images))
+        time.sleep(0.01 * len(images))
+        return super().embed(images)
+
+
+class NotAnEmbedder(MeanColour):
     """Plays another role."""
 
     role = "captioner"
-    id = "not-an-embedder"
-    revision = "1"
-    licence = "for tests only"
+    embed = None  # type: ignore[assignment]
+
+    def caption(self, images: Sequence[Pixels]) -> list[str]:
+        return ["a picture" for _ in images]
 
 
 class WithoutWeights:
@@ -55,3 +78,18 @@ class WithoutWeights:
 
     def __init__(self) -> None:
         raise RuntimeError("the weights are not here")
+
+
+class Unfetched(MeanColour):
+    """Knows that its weights are missing."""
+
+    available = False
+
+
+class Damaged(MeanColour):
+    """Finds out when it is first asked."""
+
+    id = "damaged"
+
+    def embed(self, images: Sequence[Pixels]) -> Vector:
+        raise MissingWeights("The weights 'damaged' are not whole: run `editgauge models pull damaged`.")

@@ -6,11 +6,12 @@ from editgauge.core.evidence import Note
 from editgauge.core.images import as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
 from editgauge.perception.interfaces import Perception
+from editgauge.protocols import Protocol
 
 from .metric import mean_colour_distance
 
 
-class Likeness:
+class Likeness(Protocol):
     name = "plugin-protocol"
     about = "How alike the two images look to an image embedder."
     paper = "None; for tests only."

@@ -2,7 +2,8 @@
 
 function labels(parent, marks, notes, damaged = []) {
   for (const problem of damaged) add(parent, "p", { class: "warning" }, problem);
-  const said = [...marks.filter((mark) => mark.label).map((mark) => [mark.box ? "box" : "outline", mark.label]),
+  const kindOf = (mark) => (mark.box ? "box" : mark.arrow ? "arrow" : "outline");
+  const said = [...marks.filter((mark) => mark.label).map((mark) => [kindOf(mark), mark.label]),
     ...notes.map((note) => ["note", note])];
   if (said.length === 0) return;
   const list = add(parent, "ul", { class: "labels" });
@@ -87,6 +88,7 @@ function drawOutcome(parent, edit, outcome) {
   if (outcome.difference !== undefined) opener(column, edit, outcome, "difference", [...edit.marks, ...marks]);
   verdict(column, outcome);
   labels(column, marks, outcome.notes ?? [], outcome.damaged);
+  for (const chart of outcome.curves ?? []) curves(column, chart);
 }
 
 /* The source has the first column to itself, however many rows the outcomes fill. */

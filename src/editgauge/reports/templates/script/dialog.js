@@ -58,6 +58,7 @@ function drawLarger() {
   if (outcome) verdict(side, outcome, true);
   facts(side, edit);
   labels(side, [...edit.marks, ...(outcome?.marks ?? [])], outcome?.notes ?? [], outcome?.damaged);
+  for (const chart of outcome?.curves ?? []) curves(side, chart);
   drawControls();
 }
 

@@ -18,9 +18,32 @@ function overlay(frame, marks, parent) {
         draw(svg, "rect", { class: `box ${layer}`, x, y, width: w, height: h });
       } else if (mark.outline) {
         draw(svg, "path", { class: `outline ${layer}`, d: mark.outline });
+      } else if (mark.arrow) {
+        draw(svg, "path", { class: `arrow ${layer}`, d: arrowPath(mark.arrow, Math.max(width, height) / 30) });
       }
     }
   }
+}
+
+/* A line with a dot's worth of head, in pixels of the picture. */
+function arrowPath([x1, y1, x2, y2], head) {
+  const turn = Math.atan2(y2 - y1, x2 - x1);
+  const barb = (side) => `${(x2 - head * Math.cos(turn + side)).toFixed(1)} ${(y2 - head * Math.sin(turn + side)).toFixed(1)}`;
+  return `M${x1} ${y1}L${x2} ${y2}M${barb(0.5)}L${x2} ${y2}L${barb(-0.5)}`;
+}
+
+/* Small curves over each other, such as histograms: each row in a colour of its own, told in words for those who cannot see it. */
+function curves(parent, chart) {
+  const figure = add(parent, "figure", { class: "curves" });
+  const [width, height] = [160, 48];
+  const highest = Math.max(...chart.curves.flatMap(([, values]) => values), 1e-9);
+  const told = `${chart.label}: ${chart.curves.map(([name]) => name).join(", ")}`;
+  const svg = draw(figure, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told });
+  for (const [name, values] of chart.curves) {
+    const points = values.map((value, place) => `${(place * width / (values.length - 1)).toFixed(1)},${(height - 2 - (height - 4) * value / highest).toFixed(1)}`);
+    draw(svg, "polyline", { class: `curve ${name.replaceAll(" ", "-")}`, points: points.join(" ") });
+  }
+  add(figure, "figcaption", {}, chart.label);
 }
 
 function image(parent, shown, size, name, attributes = {}) {

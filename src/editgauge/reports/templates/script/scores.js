@@ -1,7 +1,6 @@
-/* One score at a time in heat map, plots and tables; and the switch between light and dark. */
+/* One score at a time in heat map, plots and tables. */
 
 const scoreChooser = document.getElementById("choose-score");
-const THEMES = { "": ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
 
 const chosenScore = () => (scoreChooser ? scoreChooser.value : "");
 
@@ -26,24 +25,4 @@ function startScores() {
     chooseScore(scoreChooser.value);
     writeAddress(readAddress().anchor);
   });
-}
-
-function startTheme() {
-  const root = document.documentElement;
-  const switcher = document.getElementById("theme");
-  const tell = () => {
-    const [sign, name] = THEMES[root.dataset.theme ?? ""];
-    switcher.textContent = sign;
-    switcher.setAttribute("aria-label", `Colours: ${name}`);
-    switcher.title = `Colours: ${name}`;
-  };
-  switcher.addEventListener("click", () => {
-    const names = Object.keys(THEMES);
-    const next = names[(names.indexOf(root.dataset.theme ?? "") + 1) % names.length];
-    if (next) root.dataset.theme = next;
-    else delete root.dataset.theme;
-    try { localStorage.setItem("editgauge-theme", next); } catch { /* then only for now */ }
-    tell();
-  });
-  tell();
 }

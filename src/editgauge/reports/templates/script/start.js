@@ -3,6 +3,8 @@ startScores();
 startFilters();
 startFlipKey();
 startDialog();
+startExamples();
+startCopying();
 window.addEventListener("hashchange", followAddress);
 window.addEventListener("beforeprint", () => {
   for (const image of document.images) image.loading = "eager";

@@ -1,0 +1,90 @@
+"""Collects what is asked, shares it, and decides when it goes out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+from editgauge.core.ask.backends import AsyncBackend, Backend, Request
+from editgauge.core.ask.lanes import AsyncLane, BatchLane
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+QUIET_PASSES = 8
+"""So many passes of the event loop without a new request mean that no item can go on.
+
+A woken item needs a few passes until it asks again: one for its task, one for each `gather` or task in between. One
+that needs more joins the next batch, and nothing else changes.
+"""
+
+
+class Ask:
+    """What items wait for. One for each event loop.
+
+    Args:
+        pool: how many heavy functions may run at once; as many as there are processors when left out
+    """
+
+    def __init__(self, pool: int | None = None) -> None:
+        self._pool = ThreadPoolExecutor(pool or os.cpu_count() or 1, "ask-pool")
+        self._lanes: dict[int, BatchLane | AsyncLane] = {}
+        self._shared: dict[tuple[int, Hashable], asyncio.Future[Any]] = {}
+        self._asked = 0
+        self._watching = False
+
+    async def __call__(
+        self, backend: Backend | AsyncBackend, key: Hashable, payload: Any, group: Hashable = None
+    ) -> Any:
+        """The backend's answer. Who asks the same key while it is pending waits for the same answer.
+
+        Args:
+            backend: who is asked
+            key: the request's identity; the same key must mean the same payload
+            payload: what the backend needs to answer it
+            group: only requests of one group go into one batch
+        """
+        place = id(backend), key
+        if place not in self._shared:
+            future = self._shared[place] = asyncio.get_running_loop().create_future()
+            future.add_done_callback(lambda _: self._shared.pop(place))
+            self._lane(backend).add(group, Request(key, payload), future)
+            self._asked += 1
+            self._watch()
+        return await asyncio.shield(self._shared[place])  # one who gives up must not take it from the others
+
+    async def call(
+        self, function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+    ) -> Result:
+        """What a heavy pure function returns, computed beside the event loop."""
+        return await asyncio.wrap_future(self._pool.submit(function, *arguments, **named))
+
+    def close(self) -> None:
+        """Lets the threads go; what is still running ends by itself."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for lane in self._lanes.values():
+            lane.close()
+
+    def _lane(self, backend: Backend | AsyncBackend) -> BatchLane | AsyncLane:
+        if id(backend) not in self._lanes:
+            kind = AsyncLane if isinstance(backend, AsyncBackend) else BatchLane
+            self._lanes[id(backend)] = kind(backend, self._watch)  # type: ignore[arg-type]
+        return self._lanes[id(backend)]
+
+    def _watch(self) -> None:
+        """Begins to wait for the moment when no item can go on."""
+        if not self._watching:
+            self._watching = True
+            asyncio.get_running_loop().call_soon(self._pass, self._asked, QUIET_PASSES)
+
+    def _pass(self, asked: int, left: int) -> None:
+        if self._asked == asked and left == 0:
+            self._watching = False
+            for lane in self._lanes.values():
+                lane.flush()
+            return
+        left = left - 1 if self._asked == asked else QUIET_PASSES
+        asyncio.get_running_loop().call_soon(self._pass, self._asked, left)

@@ -1,0 +1,109 @@
+"""A lane for each backend, so that none waits for another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from editgauge.core.ask.backends import AsyncBackend, Backend, Request
+from editgauge.core.ask.batches import Answer, Batches
+
+Waiting = tuple[Request, asyncio.Future[Any]]
+
+
+class BatchLane:
+    """What is asked of one backend; a single thread answers, batch after batch.
+
+    Within a group the order is that of asking. Of several groups the youngest goes first: it holds questions that
+    follow from earlier answers, and answering those lets items end, and with them what they hold in memory.
+    """
+
+    def __init__(self, backend: Backend, answered: Callable[[], None]) -> None:
+        self._batches = Batches(backend)
+        self._answered = answered
+        self._thread = ThreadPoolExecutor(1, f"ask-{type(backend).__name__}")
+        self._groups: dict[Hashable, list[Waiting]] = {}
+        self._busy = False
+
+    def add(self, group: Hashable, request: Request, future: asyncio.Future[Any]) -> None:
+        """Takes a request; a batch that is full goes out at once."""
+        waiting = self._groups.setdefault(group, [])
+        waiting.append((request, future))
+        if len(waiting) >= self._batches.most and not self._busy:
+            self._send(group)
+
+    def flush(self) -> None:
+        """Sends what there is, because nobody can add to it: a full batch if there is one."""
+        if self._groups and not self._busy:
+            self._send([*self._full(), *reversed(self._groups)][0])
+
+    def close(self) -> None:
+        """Lets the thread go."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _full(self) -> list[Hashable]:
+        """The groups that can fill a batch, the youngest first."""
+        return [group for group, waiting in reversed(self._groups.items()) if len(waiting) >= self._batches.most]
+
+    def _send(self, group: Hashable) -> None:
+        waiting, most = self._groups[group], self._batches.most
+        batch = waiting[:most]
+        del waiting[:most]
+        if not waiting:
+            del self._groups[group]
+        self._busy = True
+        requests = [request for request, _ in batch]
+        under_way = asyncio.get_running_loop().run_in_executor(self._thread, self._batches.run, group, requests)
+        under_way.add_done_callback(lambda done: self._deliver(batch, done))
+
+    def _deliver(self, batch: list[Waiting], done: asyncio.Future[list[Answer]]) -> None:
+        if done.cancelled():  # the layer was closed
+            return
+        self._busy = False
+        for (_, future), (answer, error) in zip(batch, done.result(), strict=True):
+            if future.done():
+                continue
+            if error is None:
+                future.set_result(answer)
+            else:
+                future.set_exception(error)
+        for group in self._full()[:1]:
+            self._send(group)
+        self._answered()
+
+
+class AsyncLane:
+    """What is asked of one service: each request goes out at once, as long as not too many are under way."""
+
+    def __init__(self, backend: AsyncBackend, _: Callable[[], None]) -> None:
+        self._backend = backend
+        self._room = asyncio.Semaphore(max(1, backend.at_once))
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    def add(self, _: Hashable, request: Request, future: asyncio.Future[Any]) -> None:
+        """Takes a request."""
+        task = asyncio.get_running_loop().create_task(self._reply(request, future))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    def flush(self) -> None:
+        """Nothing is held back here."""
+
+    def close(self) -> None:
+        """Gives up what is under way."""
+        for task in self._under_way:
+            task.cancel()
+
+    async def _reply(self, request: Request, future: asyncio.Future[Any]) -> None:
+        async with self._room:
+            try:
+                answer = await self._backend.reply(request)
+            except asyncio.CancelledError:
+                future.cancel()
+                raise
+            except Exception as error:
+                future.set_exception(error)
+            else:
+                future.set_result(answer)

@@ -1,0 +1,62 @@
+"""Draws evidence on a picture: outlines, boxes and their labels, for pictures that a person looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from editgauge.core.evidence import Box, Evidence, Region
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask
+
+COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (240, 228, 66))
+"""Okabe and Ito's palette, which people tell apart whatever their colour vision."""
+TINT = 0.4
+LEGIBLE = 800
+"""Pictures whose longer side has fewer pixels are enlarged, or labels would hide what they name."""
+
+
+def draw(picture: Pixels, pieces: Sequence[Evidence]) -> Pixels:
+    """The picture with its regions tinted and outlined, and its boxes framed and labelled; one colour per label."""
+    scale = max(1.0, LEGIBLE / max(picture.shape[:2]))
+    size = round(picture.shape[1] * scale), round(picture.shape[0] * scale)
+    canvas = np.array(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
+    thickness = max(2, round(max(size) / 400))
+    labels = list(dict.fromkeys(piece.label for piece in pieces if isinstance(piece, Box | Region)))
+    colours = {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(labels)}
+    for piece in pieces:
+        if isinstance(piece, Region):
+            mask = cv2.resize(piece.mask.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST).astype(bool)
+            canvas = _tinted(canvas, mask, colours[piece.label], thickness)
+    image = Image.fromarray(canvas)
+    boxes = [piece for piece in pieces if isinstance(piece, Box)]
+    for box in sorted(boxes, key=lambda box: box.confidence or 0):  # the surest lies on top
+        _frame(ImageDraw.Draw(image), box, scale, colours[box.label], thickness)
+    return np.asarray(image)
+
+
+def _tinted(canvas: Pixels, mask: BoolMask, colour: tuple[int, int, int], thickness: int) -> Pixels:
+    tinted = canvas.copy()
+    tinted[mask] = np.rint(canvas[mask] * (1 - TINT) + np.array(colour) * TINT).astype(np.uint8)
+    contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    cv2.drawContours(tinted, contours, -1, colour, thickness, cv2.LINE_AA)
+    return tinted
+
+
+def _frame(
+    pen: ImageDraw.ImageDraw, box: Box, scale: float, colour: tuple[int, int, int], thickness: int
+) -> None:  # fmt: skip
+    left, top, right, bottom = (side * scale for side in (box.left, box.top, box.right, box.bottom))
+    pen.rectangle((left, top, max(left, right), max(top, bottom)), outline=colour, width=thickness)
+    text = box.label if box.confidence is None else f"{box.label} {box.confidence:.2f}"
+    font = ImageFont.load_default(size=6 * thickness + 4)
+    _, _, width, height = pen.textbbox((0, 0), text, font=font)
+    pad = thickness
+    # Above the box where there is room, else inside it.
+    chip_top = top - height - 2 * pad if top >= height + 2 * pad else top
+    pen.rectangle((left, chip_top, left + width + 2 * pad, chip_top + height + 2 * pad), fill=colour)
+    bright = sum(colour) > 380
+    pen.text((left + pad, chip_top + pad / 2), text, fill="black" if bright else "white", font=font)

@@ -1,0 +1,1 @@
+"""The small models of the profile `lite`: they run on a CPU in moments, most of them without torch."""

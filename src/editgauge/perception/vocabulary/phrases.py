@@ -1,0 +1,89 @@
+"""English phrases, taken apart: what is the thing, what only describes it, and what is its singular."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class English:
+    """The lists of `phrases.yaml`."""
+
+    determiners: frozenset[str]
+    openers: frozenset[str]
+    measures: frozenset[str]
+    not_the_thing: frozenset[str]
+    materials: frozenset[str]
+    grown: frozenset[str]
+    looks: frozenset[str]
+    uses: frozenset[str]
+    irregular: dict[str, str]
+
+
+@cache
+def english() -> English:
+    """The lists, read once."""
+    told: dict[str, Any] = yaml.safe_load((resources.files(__package__) / "phrases.yaml").read_text(encoding="utf-8"))
+    irregular = told.pop("irregular")
+    return English(irregular=irregular, **{name: frozenset(words) for name, words in told.items()})
+
+
+def plain_words(phrase: str) -> list[str]:
+    """The words in small letters, without what only says which or how many at the beginning.
+
+    >>> plain_words("The two Teddy-Bears!")
+    ['teddy', 'bears']
+    """
+    words = re.findall(r"[^\W_]+(?:['’][^\W_]+)?", phrase.casefold().replace("’", "'"))
+    kept = list(words)
+    while len(kept) > 1 and (kept[0] in english().determiners or kept[0].isdigit()):
+        kept.pop(0)
+    return kept
+
+
+def without_what_follows(words: list[str]) -> list[str]:
+    """The words up to the first that only tells more, and of an "of" the side that names the thing.
+
+    >>> without_what_follows(["dog", "on", "the", "couch"]), without_what_follows(["slice", "of", "cake"])
+    (['dog'], ['cake'])
+    """
+    if "of" in words[1:-1]:
+        place = words.index("of", 1)
+        before, after = words[:place], words[place + 1 :]
+        measured = bool({before[-1], *singulars(before[-1])} & english().measures)
+        return without_what_follows(plain_words(" ".join(after)) if measured else before)
+    ends = (place for place, word in enumerate(words) if place and word in english().openers)
+    return words[: next(ends, len(words))]
+
+
+def is_possessive(word: str) -> bool:
+    """Does it only say whose?"""
+    return word.endswith(("'s", "s'"))
+
+
+def singulars(noun: str) -> list[str]:
+    """What the noun may be the plural of, the likeliest first; only the last word changes.
+
+    >>> singulars("knives"), singulars("wine glasses"), singulars("ties")
+    (['knife', 'knif', 'knive'], ['wine glass', 'wine glasse'], ['ty', 'tie'])
+    """
+    before, blank, last = noun.rpartition(" ")
+    return [f"{before}{blank}{each}" for each in _singulars(last)]
+
+
+def _singulars(word: str) -> list[str]:
+    if word in english().irregular:
+        return [english().irregular[word]]
+    if word.endswith("ves"):
+        return [f"{word[:-3]}fe", f"{word[:-3]}f", word[:-1]]
+    if word.endswith("ies"):
+        return [f"{word[:-3]}y", word[:-1]]
+    if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+        return [word[:-2], word[:-1]]
+    return [word[:-1]] if len(word) > 1 and word.endswith("s") and not word.endswith(("ss", "us")) else []

@@ -1,0 +1,174 @@
+"""Weights that were saved as pickles, read without letting them run anything, and without torch.
+
+A pickle is a program that may call whatever it can import. The readers here hand it a short list of names instead: what
+builds arrays and plain containers. Any other name ends the reading with an error that says which one was asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from types import NoneType
+from typing import IO, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import EditGaugeError
+
+Array = NDArray[Any]
+Sides = tuple[int, ...]
+
+
+class UnsafePickle(EditGaugeError):
+    """A weight file that asks for more than arrays, or is none."""
+
+
+STORAGES = {
+    "FloatStorage": "<f4",
+    "DoubleStorage": "<f8",
+    "HalfStorage": "<f2",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "i1",
+    "ByteStorage": "u1",
+    "BoolStorage": "?",
+}
+"""How the numbers in a block of bytes are to be read, by torch's name for it."""
+
+
+def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
+    """The tensors of a torch checkpoint by name, as arrays that cannot be written to.
+
+    Nested containers are joined with dots, as in a state dict; notes beside the tensors (words, numbers) are left out.
+    Takes the zip form that torch writes since 1.6; raises `UnsafePickle` for anything that would need code to run.
+    """
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            root = next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
+            if root is None:
+                raise UnsafePickle(f"'{path}' is no torch checkpoint: it holds no 'data.pkl'.")
+            folder = root.removesuffix("data.pkl")
+            if f"{folder}byteorder" in archive.namelist() and archive.read(f"{folder}byteorder") != b"little":
+                raise UnsafePickle(f"'{path}' was saved on a big-endian machine; save it again on a usual one.")
+            reader = _TorchReader(archive, folder, path)
+            return _flat(_load(reader, path), path)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise UnsafePickle(f"'{path}' is no torch checkpoint in zip form, or is damaged: {error}.") from error
+
+
+def read_numpy_pickle(path: Path | str) -> dict[str, Array]:
+    """The arrays of a pickle by name; containers and notes are treated, and anything else refused, as above."""
+    path = Path(path)
+    with path.open("rb") as file:
+        return _flat(_load(_NumpyReader(file, path), path), path)
+
+
+def _load(reader: pickle.Unpickler, path: Path) -> object:
+    try:
+        return reader.load()
+    except UnsafePickle:
+        raise
+    except Exception as error:  # a damaged pickle can fail in any way
+        raise UnsafePickle(f"'{path}' cannot be read as weights: {type(error).__name__}: {error}.") from error
+
+
+class _Reader(pickle.Unpickler):
+    """Knows the names it is given, and no others.
+
+    What the names stand for must not be changeable, because a pickle may set attributes: builtin types, bound methods
+    and words are safe, functions and objects of ours are not.
+    """
+
+    def __init__(self, file: IO[bytes], known: Mapping[str, object], path: Path) -> None:
+        super().__init__(file)
+        self._known = {"collections.OrderedDict": OrderedDict, **known}
+        self._path = path
+
+    def find_class(self, module: str, name: str) -> Any:
+        """The name's meaning, from the list; never an import."""
+        asked = f"{module}.{name}"
+        if asked not in self._known:
+            raise UnsafePickle(
+                f"'{self._path}' asks for '{asked}', which weights have no need of. It was not run. Do not use this "
+                "file unless you know where it comes from."
+            )
+        return self._known[asked]
+
+
+class _TorchReader(_Reader):
+    def __init__(self, archive: zipfile.ZipFile, folder: str, path: Path) -> None:
+        known = {f"torch.{name}": name for name in STORAGES}
+        rebuild = {"torch._utils._rebuild_tensor_v2": self._tensor, "torch._utils._rebuild_parameter": self._parameter}
+        super().__init__(io.BytesIO(archive.read(f"{folder}data.pkl")), {**known, **rebuild}, path)
+        self._archive = archive
+        self._folder = folder
+        self._blocks: dict[str, Array] = {}
+
+    def persistent_load(self, pid: Any) -> Array:
+        """The numbers of a block that lies beside the pickle: ("storage", type, key, device, count)."""
+        kind, storage, key, _, count = pid
+        if kind != "storage" or storage not in STORAGES or not str(key).isalnum():
+            raise UnsafePickle(f"'{self._path}' names a block of numbers in an unknown way: {pid!r}.")
+        if key not in self._blocks:
+            content = self._archive.read(f"{self._folder}data/{key}")
+            self._blocks[key] = np.frombuffer(content, dtype=STORAGES[storage], count=count)
+        return self._blocks[key]
+
+    def _tensor(self, block: Array, offset: int, shape: Sides, stride: Sides, *_: object) -> Array:
+        """The tensor that a stretch of a block stands for; refuses one that would reach beyond it."""
+        last = offset + sum((side - 1) * step for side, step in zip(shape, stride, strict=True))
+        if min((offset, *shape, *stride)) < 0 or (0 not in shape and last >= block.size):
+            raise ValueError(f"a tensor of shape {shape} reaches beyond its block of {block.size} numbers")
+        steps = tuple(step * block.itemsize for step in stride)
+        return np.lib.stride_tricks.as_strided(block[offset:], shape, steps, writeable=False)
+
+    def _parameter(self, tensor: Array, *_: object) -> Array:
+        return tensor
+
+
+class _NumpyReader(_Reader):
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        known: dict[str, object] = {"numpy.ndarray": np.ndarray, "numpy.dtype": self._dtype}
+        for core in ("numpy.core", "numpy._core"):  # renamed by numpy 2
+            known[f"{core}.multiarray._reconstruct"] = self._empty
+            known[f"{core}.multiarray.scalar"] = self._scalar
+            known[f"{core}.numeric._frombuffer"] = self._from_buffer
+        super().__init__(file, known, path)
+
+    def _dtype(self, code: str, *_: object) -> np.dtype[Any]:
+        return np.dtype(str(code))
+
+    def _empty(self, kind: object, shape: Sides, typecode: bytes) -> Array:
+        """An array that its state will fill; of no other class than the plain one."""
+        if kind is not np.ndarray:
+            raise ValueError(f"an array of class {kind!r}")
+        return np.ndarray(shape, typecode.decode("ascii"))
+
+    def _scalar(self, dtype: np.dtype[Any], content: bytes) -> Array:
+        return np.frombuffer(content, dtype=dtype, count=1)[0]  # type: ignore[no-any-return]
+
+    def _from_buffer(self, content: bytes, dtype: np.dtype[Any], shape: Sides, order: Literal["C", "F"]) -> Array:
+        return np.frombuffer(content, dtype=dtype).reshape(shape, order=order)
+
+
+def _flat(found: object, path: Path, prefix: str = "") -> dict[str, Array]:
+    """Arrays by dotted name; sequences count from zero."""
+    if isinstance(found, np.ndarray | np.generic):
+        if found.dtype.hasobject:
+            raise UnsafePickle(f"'{path}' holds Python objects under '{prefix}', not numbers.")
+        return {prefix: np.asarray(found)}
+    if isinstance(found, list | tuple):
+        found = dict(enumerate(found))
+    if isinstance(found, str | bytes | int | float | NoneType):
+        return {}
+    if not isinstance(found, dict):
+        raise UnsafePickle(f"'{path}' holds a {type(found).__name__} under '{prefix}' where an array was expected.")
+    parts = (_flat(each, path, f"{prefix}.{name}" if prefix else str(name)) for name, each in found.items())
+    return {name: array for part in parts for name, array in part.items()}

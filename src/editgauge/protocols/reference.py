@@ -1,0 +1,68 @@
+"""How near is the outcome to the benchmark's own edited image? For benchmarks that have one, such as MagicBrush."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from editgauge.core.evidence import Note
+from editgauge.core.images import as_unit
+from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.metrics import metrics
+from editgauge.protocols import Protocol
+from editgauge.protocols.comparing import COMPARERS, Comparers
+
+if TYPE_CHECKING:
+    from editgauge.perception.interfaces import Perception
+
+METRICS = ("l1", "l2")
+
+
+class Reference(Protocol):
+    """L1, L2 and what networks see, against the ground-truth image instead of the source."""
+
+    name = "reference"
+    about = "How near is the outcome to the benchmark's ground-truth image? Needs a benchmark that has one."
+    paper = "Zhang et al. 2023, MagicBrush, section 4.1; PixLens, section 5.2"
+    version = "1"
+    deviations: tuple[str, ...] = (
+        "Outcome and ground truth are resized to the source's size by Lanczos first.",
+        "One correct edit is not the only one: a low score is no proof of a bad edit.",
+    )
+    uses = COMPARERS
+
+    def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._metrics = {name: metrics.get(name) for name in METRICS}
+        self._seen = Comparers(models)
+        infos = [metric.info for metric in self._metrics.values()]
+        self.scores: tuple[ScoreSpec, ...] = (
+            *(ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos),
+            *self._seen.specs,
+        )
+
+    def given(self, models: Mapping[str, str]) -> Reference:
+        """With a score for each model that can compare two pictures, under the model's own name."""
+        return Reference(models)
+
+    async def score(self, item: Item, see: Perception) -> Scores:
+        """Every distance between the outcome and the ground truth."""
+        if item.reference is None:
+            return {spec.name: _without(item) for spec in self.scores}
+        wanted, given = as_unit(item.reference), as_unit(item.edited)
+        scores: dict[str, Score | Unscored] = {
+            name: Score(metric(wanted, given), (Note(SAID),) if name == "l1" else ())
+            for name, metric in self._metrics.items()
+        }
+        return scores | await self._seen.compare(item.reference, item.edited, see)
+
+
+def _without(item: Item) -> Unscored:
+    if item.edit.reference is None:
+        return Unscored("not_applicable", "the benchmark has no ground-truth image for this edit")
+    return Unscored("unreadable_image", f"the ground-truth image '{item.edit.reference.name}' cannot be read")
+
+
+SAID = "Compared with the benchmark's ground-truth image, not with the source."
+
+reference = Reference()

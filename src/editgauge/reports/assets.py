@@ -1,0 +1,53 @@
+"""What every page is made of: its styles and scripts, the policy that pins them, and the mark by which we know it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from editgauge.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+GENERATOR = Markup('<meta name="generator" content="EditGauge report">')
+"""Tells a page of ours, which may be refreshed, from anybody else's, which may not be touched."""
+
+
+def refuse_a_page_of_others(file: Path) -> None:
+    """Raises `BadInput` when the file exists and we did not make it."""
+    if not file.exists():
+        return
+    with file.open("rb") as opened:
+        ours = GENERATOR.encode() in opened.read(2_000)
+    if not ours:
+        raise BadInput(f"'{file}' is not a report; choose a new file, it would be overwritten.")
+
+
+def policy(images: str, style: str, *scripts: str) -> str:
+    """The page's security policy: only these very texts may run, and no request can leave the page."""
+    allowed = " ".join(map(_pinned, scripts))
+    return (
+        f"default-src 'none'; {images}; style-src {_pinned(style)}; "
+        f"script-src {allowed}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def joined(folder: str, names: Sequence[str], ending: str) -> Markup:
+    """Files of this package as one text."""
+    return Markup("\n").join(asset(f"{folder}/{name}.{ending}") for name in names)
+
+
+def asset(name: str) -> Markup:
+    """The text of a file of this package."""
+    text = (resources.files(__package__ or "") / "templates" / name).read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704 - a file of this package
+
+
+def _pinned(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,47 @@
+"""Scores of whole sets of outcomes, such as FID: one table per score, methods by edit types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from editgauge.core.run import SetScore
+from editgauge.core.run.sets import ALL
+from editgauge.reports.words import number
+
+
+@dataclass(frozen=True, slots=True)
+class SetTable:
+    """One score of one protocol."""
+
+    protocol: str
+    name: str
+    about: str
+    higher_is_better: bool
+    kinds: tuple[str, ...]
+    rows: dict[str, tuple[str, ...]]
+    """Method to one text per edit type."""
+    warnings: tuple[str, ...]
+
+
+def set_tables(scores: Sequence[SetScore], methods: Sequence[str]) -> list[SetTable]:
+    """The tables of a run; none when no protocol scored sets."""
+    return [
+        _table(protocol, name, scores, methods)
+        for protocol, name in dict.fromkeys((s.protocol, s.name) for s in scores)
+    ]
+
+
+def _table(protocol: str, name: str, scores: Sequence[SetScore], methods: Sequence[str]) -> SetTable:
+    mine = [score for score in scores if (score.protocol, score.name) == (protocol, name)]
+    kinds = (ALL, *sorted({score.edit_type for score in mine} - {ALL}))
+    by_cell = {(score.method, score.edit_type): score for score in mine}
+    rows = {method: tuple(_text(by_cell.get((method, kind))) for kind in kinds) for method in methods}
+    warnings = dict.fromkeys(score.detail for score in mine if score.edit_type == ALL and score.detail)
+    return SetTable(protocol, name, mine[0].about, mine[0].higher_is_better, kinds, rows, tuple(warnings))
+
+
+def _text(score: SetScore | None) -> str:
+    if score is None:
+        return ""
+    return "unscored" if score.value is None else f"{number(score.value, 3)} (n {score.n:,})"

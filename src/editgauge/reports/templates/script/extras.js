@@ -1,0 +1,30 @@
+/* Small pictures beside the examples of what has no score, and buttons that copy a text. */
+
+function startExamples() {
+  const edits = new Map(gallery.edits.map((edit) => [edit.id, edit]));
+  for (const link of document.querySelectorAll(".examples [data-edit]")) {
+    const edit = edits.get(link.dataset.edit);
+    const outcome = edit?.outcomes.find((each) => each.method === link.dataset.method && String(each.seed ?? 0) === link.dataset.seed);
+    const shown = [outcome?.edited, edit?.source].map(pictureOf).find((picture) => picture && picture.problem === undefined);
+    const holder = document.createElement("span");
+    holder.className = shown ? "thumb" : "thumb empty";
+    if (shown) image(holder, shown, "small", "");
+    link.prepend(holder);
+  }
+}
+
+function startCopying() {
+  for (const button of document.querySelectorAll(".copy")) {
+    const told = button.nextElementSibling;
+    button.addEventListener("click", async () => {
+      const text = document.getElementById(button.dataset.copies);
+      try {
+        await navigator.clipboard.writeText(text.textContent);
+        told.textContent = "Copied.";
+      } catch { /* a browser may forbid it for pages from disk: then the text is chosen, and the keys copy it */
+        getSelection().selectAllChildren(text);
+        told.textContent = "Chosen: press Ctrl+C, or ⌘C, to copy.";
+      }
+    });
+  }
+}

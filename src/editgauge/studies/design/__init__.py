@@ -1,0 +1,29 @@
+"""Designs: declarative files that say what raters are asked, about what, and how it is checked.
+
+`editval`, `editinspector`, `2afc` and `attribute-importance` come with the project; your own file works by its path.
+"""
+
+from editgauge.studies.design.answers import Answer, Answers, applicable, checked, checked_draft, from_form, is_asked
+from editgauge.studies.design.fields import Ask, Check, Design, Node, Option, Question
+from editgauge.studies.design.reader import built_in, find_design, read_design
+from editgauge.studies.design.templates import fill
+
+__all__ = [
+    "Answer",
+    "Answers",
+    "Ask",
+    "Check",
+    "Design",
+    "Node",
+    "Option",
+    "Question",
+    "applicable",
+    "built_in",
+    "checked",
+    "checked_draft",
+    "fill",
+    "find_design",
+    "from_form",
+    "is_asked",
+    "read_design",
+]

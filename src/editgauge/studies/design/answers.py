@@ -1,0 +1,120 @@
+"""Which questions a page asks, and whether answers fit them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from editgauge.benchmarks.fields import shown
+from editgauge.studies.design.fields import Ask, Check, Question, Value
+from editgauge.studies.design.templates import lookup
+from editgauge.studies.errors import BadAnswers
+
+Answer = str | int | list[str]
+"""A word, a level, or the words that were ticked."""
+Answers = dict[str, Answer]
+LONGEST_TEXT = 5000
+
+
+def applicable(questions: Iterable[Question], edit: Mapping[str, Any]) -> list[Question]:
+    """The questions that make sense for an edit; `when` may still hide some of them."""
+    return [question for question in questions if question.needs is None or lookup(edit, question.needs) is not None]
+
+
+def is_asked(question: Question, answers: Mapping[str, Answer]) -> bool:
+    """Whether the answers so far make the question appear."""
+    return all(_given(answers.get(name)) & set(values) for name, values in question.when.items())
+
+
+def _given(answer: Answer | None) -> set[Value]:
+    if answer is None:
+        return set()
+    return set(answer) if isinstance(answer, list) else {answer}
+
+
+def checked(questions: Sequence[Question], checks: Sequence[Check], given: Mapping[str, Any]) -> Answers:
+    """The answers as they are stored; raises `BadAnswers` with the problem of every question.
+
+    Answers to questions that `when` hides are left out: a form may still send what was chosen before it was hidden.
+    """
+    answers, problems = _read(questions, checks, given)
+    asked = [question for question in questions if is_asked(question, answers)]
+    needed = [question.id for question in asked if question.required] + [check.id for check in checks]
+    problems |= {name: "please answer this question" for name in needed if name not in answers | problems}
+    if problems:
+        raise BadAnswers(problems)
+    return answers
+
+
+def checked_draft(questions: Sequence[Question], checks: Sequence[Check], given: Mapping[str, Any]) -> Answers:
+    """The same for a page that is not finished: answers may be missing, but not wrong."""
+    answers, problems = _read(questions, checks, given)
+    if problems:
+        raise BadAnswers(problems)
+    return answers
+
+
+def _read(
+    questions: Sequence[Question], checks: Sequence[Check], given: Mapping[str, Any]
+) -> tuple[Answers, dict[str, str]]:
+    known = {question.id for question in questions} | {check.id for check in checks}
+    problems = {str(name): "there is no such question here" for name in given if name not in known}
+    answers: Answers = {}
+    for question in (*questions, *checks):
+        value = given.get(question.id)
+        if value in (None, "", []) or (isinstance(question, Question) and not is_asked(question, answers)):
+            continue
+        problem = _problem(question, value)
+        if problem:
+            problems[question.id] = problem
+        elif question.kind != "text" or value.strip():
+            answers[question.id] = sorted(value, key=question.values.index) if isinstance(value, list) else value
+    return answers, problems
+
+
+def _problem(question: Ask, value: object) -> str | None:
+    if question.kind == "text":
+        return _text_problem(value)
+    values = value if isinstance(value, list) and question.kind == "multi_choice" else [value]
+    strange = [one for one in values if isinstance(one, bool) or one not in question.values]
+    if strange:
+        return f"{shown(strange[0])} is not among {', '.join(map(str, question.values))}"
+    if question.kind == "multi_choice" and (not isinstance(value, list) or len(set(values)) < len(values)):
+        return "give a list, each option once"
+    return None
+
+
+def _text_problem(value: object) -> str | None:
+    if not isinstance(value, str):
+        return f"write words, got {shown(value)}"
+    if len(value) > LONGEST_TEXT:
+        return f"write at most {LONGEST_TEXT} signs, got {len(value)}"
+    if any(unicodedata.category(sign) in ("Cc", "Cs") and sign not in "\n\r\t" for sign in value):
+        return "there is a sign in it that cannot be stored; please type it again"
+    return None
+
+
+def from_form(question: Ask, words: Sequence[str]) -> Answer | None:
+    """What the fields of a web form or the cell of a table mean: levels become numbers, ticks become a list.
+
+    >>> from_form(Ask(id="a", kind="scale", label="?"), ["2"])
+    2
+    """
+    given = [word for word in words if word != ""]
+    if not given:
+        return None
+    if question.kind == "multi_choice":
+        return given
+    word = given[-1]
+    return int(word) if question.kind == "scale" and word.lstrip("-").isdecimal() else word
+
+
+def is_right(question: Ask, answer: Answer | None, right: Sequence[Value], tolerance: int = 0) -> bool:
+    """Whether an answer is among the right ones; a level may be off by the tolerance."""
+    if question.kind == "multi_choice":
+        return isinstance(answer, list) and set(answer) == set(right)
+    return any(
+        answer == one or (isinstance(answer, int) and isinstance(one, int) and abs(answer - one) <= tolerance)
+        for one in right
+    )

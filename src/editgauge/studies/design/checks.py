@@ -1,0 +1,147 @@
+"""The rules of a design that concern several of its fields; each breach is reported at its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+from editgauge.benchmarks.fields import shown, unknown
+from editgauge.benchmarks.lines import Spot
+from editgauge.studies.design.fields import Ask, Check, Design, Kind, Node, Question, QuizItem, Value
+from editgauge.studies.design.templates import EDIT_FIELDS, fields_of, is_field
+
+WITH_OPTIONS = ("choice", "multi_choice", "scale")
+RESERVED = ("submit", "csrf")
+"""Names that a form needs for itself."""
+
+
+def check_design(design: Design, top: Spot) -> None:
+    """Reports everything that the types alone do not tell."""
+    _check_templates(design.text, top.within("text"))
+    spots = [top.within("questions", place) for place in range(len(design.questions))]
+    for place, (question, spot) in enumerate(zip(design.questions, spots, strict=True)):
+        _check_ask(question, spot)
+        _check_question(question, design.questions[:place], spot)
+    _check_sides(design, spots)
+    _check_names(design, top)
+    for name in design.gold.tolerance:
+        asked = design.question(name)
+        if asked is None or asked.kind != "scale":
+            top.within("gold", "tolerance", name).report(f"'tolerance' names {shown(name)}, which is no scale")
+    if design.qualification:
+        for place, item in enumerate(design.qualification.items):
+            _check_test(item, top.within("qualification", "items", place))
+    for place, check in enumerate(design.attention.questions if design.attention else ()):
+        _check_test(check, top.within("attention", "questions", place))
+
+
+def _check_names(design: Design, top: Spot) -> None:
+    """Answers are kept by question id, so no two questions share one."""
+    attention = design.attention.questions if design.attention else []
+    named = [
+        *((question.id, ("questions", place)) for place, question in enumerate(design.questions)),
+        *((question.id, ("eligibility", place)) for place, question in enumerate(design.eligibility)),
+        *((check.id, ("attention", "questions", place)) for place, check in enumerate(attention)),
+    ]
+    seen = set(RESERVED)
+    for name, place in named:
+        if name in seen:
+            top.within(*place, "id").report(f"the id {shown(name)} is used twice or reserved")
+        seen.add(name)
+
+
+def _check_ask(question: Ask, spot: Spot) -> None:
+    kind: Kind = question.kind
+    if kind not in WITH_OPTIONS:
+        if question.options:
+            spot.within("options").report(f"a question of kind '{kind}' brings its own options; leave them out")
+        return
+    if len(question.options) < 2:
+        spot.report(f"a question of kind '{kind}' needs at least two 'options'")
+    for place, option in enumerate(question.options):
+        here = spot.within("options", place)
+        if isinstance(option.value, int) != (kind == "scale"):
+            wanted = "a whole number" if kind == "scale" else "a word; write numbers in quotes"
+            here.report(f"the value of an option of a {kind} must be {wanted}, got {shown(option.value)}")
+        if isinstance(option.value, str) and "|" in option.value:
+            here.report(f"the value {shown(option.value)} must not hold '|'")
+    _report_twice((option.value for option in question.options), spot.within("options"), "value")
+    _report_twice((option.key.lower() for option in question.options if option.key), spot.within("options"), "key")
+
+
+def _report_twice(values: Iterable[Value], spot: Spot, what: str) -> None:
+    seen: set[Value] = set()
+    for value in values:
+        if value in seen:
+            spot.report(f"the {what} {shown(value)} is used by two options")
+        seen.add(value)
+
+
+def _check_question(question: Question, earlier: Sequence[Question], spot: Spot) -> None:
+    known = {each.id: each for each in earlier}
+    for name, values in question.when.items():
+        asked = known.get(name)
+        if asked is None:
+            spot.within("when", name).report(f"'when': {unknown('earlier question', name, known)}")
+        elif asked.kind == "text":
+            spot.within("when", name).report(f"'when' names {shown(name)}, whose answers are free words")
+        else:
+            _check_values(values, asked, spot.within("when", name))
+    if question.prefill is not None:
+        _check_templates(question.prefill, spot.within("prefill"))
+        if question.kind != "text":
+            spot.within("prefill").report("only a question of kind 'text' can be pre-filled")
+    if question.needs is not None and not is_field(question.needs):
+        spot.within("needs").report(_no_field(question.needs))
+    if question.tie and question.kind != "pick_side":
+        spot.within("tie").report("'tie' belongs to questions of kind 'pick_side'")
+    if question.tree is not None:
+        _check_tree(question.tree, spot.within("tree"))
+        _check_values(list(question.tree.leaves()), question, spot.within("tree"))
+
+
+def _check_values(values: Sequence[Value], question: Ask, spot: Spot) -> None:
+    for value in values:
+        if value not in question.values:
+            there = ", ".join(map(str, question.values)) or "none"
+            spot.report(f"{shown(value)} is no option of '{question.id}'; there are: {there}")
+
+
+def _check_tree(node: Node, spot: Spot) -> None:
+    for place, branch in enumerate(node.answers):
+        here = spot.within("answers", place)
+        if (branch.then is None) == (branch.choose is None):
+            here.report("a branch needs 'then' (the next step) or 'choose' (an option), and not both")
+        if branch.then is not None:
+            _check_tree(branch.then, here.within("then"))
+
+
+def _check_sides(design: Design, spots: Sequence[Spot]) -> None:
+    sided = [question for question in design.questions if question.kind == "pick_side"]
+    if design.unit != "outcome" and not sided:
+        spots[0].report(f"the unit '{design.unit}' needs a question of kind 'pick_side'")
+    if design.unit == "outcome":
+        for question, spot in zip(design.questions, spots, strict=True):
+            if question in sided:
+                spot.report("'pick_side' needs the unit 'pair' or 'attributes'")
+
+
+def _check_test(item: QuizItem | Check, spot: Spot) -> None:
+    question = item.question if isinstance(item, QuizItem) else item
+    where = spot.within("question") if isinstance(item, QuizItem) else spot
+    _check_ask(question, where)
+    if question.kind in ("text", "pick_side", "multi_choice"):
+        left = [kind for kind in get_args(Kind) if kind not in ("text", "pick_side", "multi_choice")]
+        where.report(f"a test asks questions of kind {', '.join(left)}, got '{question.kind}'")
+    else:
+        _check_values(item.right, question, spot.within("right"))
+
+
+def _check_templates(template: str, spot: Spot) -> None:
+    for name in fields_of(template):
+        if not is_field(name):
+            spot.report(_no_field(name))
+
+
+def _no_field(name: str) -> str:
+    return f"edits have no field {shown(name)}; there are: {', '.join(EDIT_FIELDS)}, and extras.NAME"

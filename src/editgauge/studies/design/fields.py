@@ -1,0 +1,193 @@
+"""The fields of a design file, as types. `checks.py` holds the rules that concern several fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from editgauge.benchmarks.fields import Fields, Text
+
+Unit = Literal["outcome", "pair", "attributes"]
+"""What one page asks about: one outcome, two outcomes of an edit, or two attributes of an edit."""
+Kind = Literal["choice", "multi_choice", "scale", "yes_no", "pick_side", "text"]
+Value = str | int
+"""What an option stands for in the answers: a word, or a level."""
+Id = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Key = Annotated[str, Field(min_length=1, max_length=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Option(Fields):
+    """One answer to choose."""
+
+    value: Value
+    label: Text
+    help: str = ""
+    key: Key | None = None
+    """The key that chooses it."""
+    score: float | None = None
+    """The number it counts as in exported ratings; a level of a scale counts as itself."""
+
+
+class Branch(Fields):
+    """One way on from a node of a decision tree: to the next node, or to the option to choose."""
+
+    say: Text
+    then: Node | None = None
+    choose: Value | None = None
+
+
+class Node(Fields):
+    """A step of a decision tree."""
+
+    ask: Text
+    answers: Annotated[list[Branch], Field(min_length=2)]
+
+    def leaves(self) -> Iterator[Value]:
+        """Every option the tree can end at."""
+        for branch in self.answers:
+            if branch.then is not None:
+                yield from branch.then.leaves()
+            elif branch.choose is not None:
+                yield branch.choose
+
+
+YES_NO = (Option(value="yes", label="Yes", key="y"), Option(value="no", label="No", key="n"))
+SIDES = (Option(value="left", label="Left", key="1"), Option(value="right", label="Right", key="2"))
+TIE = Option(value="tie", label="Equally good", key="0")
+
+
+class Ask(Fields):
+    """What every kind of question has."""
+
+    id: Id
+    kind: Kind
+    label: Text
+    help: str = ""
+    options: list[Option] = Field(default_factory=list)
+
+    @property
+    def choices(self) -> tuple[Option, ...]:
+        """The options to choose from; none where words are written."""
+        return {"yes_no": YES_NO, "pick_side": SIDES, "text": ()}.get(self.kind, tuple(self.options))
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """What the options stand for."""
+        return tuple(option.value for option in self.choices)
+
+
+class Question(Ask):
+    """One question of a page."""
+
+    required: bool = True
+    tie: bool = False
+    """Whether neither side may be picked."""
+    when: dict[str, list[Value]] = Field(default_factory=dict)
+    """Asked only when each of these questions has one of these answers."""
+    needs: str | None = None
+    """Asked only of edits that have this field, such as `extras.caption`."""
+    prefill: str | None = None
+    """Text to begin with, such as `{extras.caption}`."""
+    tree: Node | None = None
+    """Helps to decide; shown on request."""
+
+    @property
+    def choices(self) -> tuple[Option, ...]:
+        """The options to choose from, with the tie where it is allowed."""
+        return (*super().choices, TIE) if self.kind == "pick_side" and self.tie else super().choices
+
+
+class Eligibility(Fields):
+    """A yes-or-no question that decides who may take part."""
+
+    id: Id
+    label: Text
+    accept: Literal["yes", "no"] = "yes"
+
+
+class QuizItem(Fields):
+    """One item of the qualification test: perhaps pictures, a question, the right answers and why they are right."""
+
+    text: str = ""
+    source: str | None = None
+    """A picture, relative to the design file."""
+    edited: str | None = None
+    question: Ask
+    right: Annotated[list[Value], Field(min_length=1)]
+    why: str = ""
+
+
+class Qualification(Fields):
+    """A test to pass before rating."""
+
+    pass_mark: Annotated[float, Field(gt=0, le=1)] = 1.0
+    attempts: Count = 2
+    items: Annotated[list[QuizItem], Field(min_length=1)]
+
+
+class Gold(Fields):
+    """Items with known answers, mixed in."""
+
+    every: Annotated[int, Field(ge=2)] = 10
+    """One of so many items is gold, at a place nobody can foresee."""
+    exclude_after: Count = 3
+    """Failed gold items after which a rater is excluded, with all answers."""
+    tolerance: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    """Levels by which the answer to a scale may be off; 0 where nothing is said."""
+
+
+class Check(Ask):
+    """A question that only tests whether the rater reads."""
+
+    right: Annotated[list[Value], Field(min_length=1)]
+
+
+class Attention(Fields):
+    """Questions that test attention, added to a page now and then; a failure is flagged."""
+
+    every: Annotated[int, Field(ge=2)] = 20
+    exclude_after: Count | None = None
+    questions: Annotated[list[Check], Field(min_length=1)]
+
+
+class MTurk(Fields):
+    """What a crowd-work platform is told."""
+
+    reward: Annotated[float, Field(gt=0)]
+    """In US dollars, for one item."""
+    minutes: Count = 30
+    approval_above: Annotated[int, Field(ge=0, le=100)] | None = None
+    """Percentage of a worker's earlier tasks that were approved."""
+    hits_above: Annotated[int, Field(ge=0)] | None = None
+    """How many tasks a worker must have had approved."""
+    approve_after_days: Count = 7
+
+
+class Design(Fields):
+    """What raters are asked, about what, and how it is checked."""
+
+    title: Text
+    about: Text
+    paper: str = ""
+    unit: Unit
+    instructions: Text
+    text: Text
+    """What stands over the pictures of a page, such as `{instruction}`."""
+    questions: Annotated[list[Question], Field(min_length=1)]
+    eligibility: list[Eligibility] = Field(default_factory=list)
+    qualification: Qualification | None = None
+    gold: Gold = Gold()
+    attention: Attention | None = None
+    fast_seconds: Annotated[float, Field(ge=0)] = 3.0
+    """A page answered in less time is flagged."""
+    minutes: Count = 30
+    """How long a page stays with a rater who has gone away."""
+    items_per_rater: Count | None = None
+    mturk: MTurk | None = None
+
+    def question(self, name: str) -> Question | None:
+        """The question of that id."""
+        return next((question for question in self.questions if question.id == name), None)

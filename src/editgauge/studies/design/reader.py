@@ -1,0 +1,114 @@
+"""Reads a design file, or tells everything that is wrong with it at once."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from editgauge.benchmarks.fields import shown, unknown
+from editgauge.benchmarks.lines import Spot, read_yaml
+from editgauge.benchmarks.public import read_text
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.studies.design.checks import check_design
+from editgauge.studies.design.fields import Design, Kind, Unit
+
+SUFFIXES = (".yaml", ".yml")
+ONE_OF = {"kind": get_args(Kind), "unit": get_args(Unit), "accept": ("yes", "no")}
+
+
+def built_in() -> dict[str, str]:
+    """The designs that come with the project: name to the text of the file."""
+    folder = files(__package__) / "built_in"
+    found = {entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")}
+    return {name: found[name].read_text("utf-8") for name in sorted(found)}
+
+
+def find_design(name: str) -> tuple[str, Path | None]:
+    """The text of a design, by its name or by the path of a file, and the folder its pictures are relative to."""
+    if name.endswith(SUFFIXES):
+        return read_text(Path(name)), Path(name).resolve().parent
+    known = built_in()
+    if name not in known:
+        raise UnknownName("design", name, [*known, "path/to/design.yaml"])
+    return known[name], None
+
+
+def read_design(text: str, file: str) -> Design:
+    """The design in a text; raises one `BadInput` with every problem, each with file and line."""
+    document = read_yaml(text, file)
+    design = None
+    if document.value is None and not document.faults:
+        document.faults.append((1, "the file is empty"))
+    if document.value is not None:
+        design = _read(document.value, Spot(document))
+    if document.faults or design is None:
+        problems = document.problems()
+        count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
+        raise BadInput(f"The design in '{file}' has {count}:", list(dict.fromkeys(problems)))
+    return design
+
+
+def _read(value: Any, top: Spot) -> Design | None:
+    if not isinstance(value, dict):
+        top.report(f"must be a mapping with 'title', 'unit', 'questions', …, got {shown(value)}")
+        return None
+    try:
+        design = Design.model_validate(value)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            _owned(top.within(*detail["loc"]), value).report(_in_words(detail))
+        return None
+    check_design(design, top)
+    return design
+
+
+def _owned(spot: Spot, value: Any) -> Spot:
+    """The same spot, which also names the question it lies in."""
+    match spot.place:
+        case ("questions", int(place), *_):
+            question = value["questions"][place]
+            name = question.get("id") if isinstance(question, dict) else None
+            return Spot(spot.document, spot.place, f"question {shown(name) if name else place + 1}")
+    return spot
+
+
+def _in_words(detail: ErrorDetails) -> str:
+    steps = [step for step in detail["loc"] if isinstance(step, str) and step not in ("str", "int")]
+    key = steps[-1] if steps else "the file"
+    kind, given = detail["type"], detail["input"]
+    if kind == "missing":
+        return f"'{key}' is missing"
+    if kind == "extra_forbidden":
+        return unknown("key", key, _siblings(detail["loc"]))
+    if kind == "literal_error":
+        return unknown(key, str(given), ONE_OF[key])
+    if kind in {"string_type", "int_type", "float_type", "bool_type"}:
+        wanted = {"string_type": "text", "bool_type": "true or false"}.get(kind, "a number")
+        quotes = "; write it in quotes" if kind == "string_type" and isinstance(given, int | float) else ""
+        return f"'{key}' must be {wanted}, got {shown(given)}{quotes}"
+    if kind == "string_pattern_mismatch":
+        return f"'{key}' must be a short word of small letters, digits and '_', got {shown(given)}"
+    if kind in {"dict_type", "model_type", "list_type"}:
+        return f"'{key}' must be a {'list' if kind == 'list_type' else 'mapping'}, got {shown(given)}"
+    if kind == "value_error":
+        return f"'{key}' {detail['ctx']['error']}"
+    return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown(given)}"
+
+
+def _siblings(place: tuple[str | int, ...]) -> list[str]:
+    """The keys that are allowed where an unknown one stands."""
+    model: Any = Design
+    for step in place[:-1]:
+        if isinstance(step, str) and step in model.model_fields:
+            model = _inner_model(model.model_fields[step].annotation) or model
+    return list(model.model_fields)
+
+
+def _inner_model(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _inner_model(part))), None)

@@ -1,0 +1,33 @@
+"""Errors of studies, all of the family `EditGaugeError`.
+
+EditGaugeError
+├── BadStudy        a study folder or database that cannot be used
+├── BadAnswers      answers that do not fit the questions; tells the problem of each question
+└── NotAllowed      a rater asks for something that is not theirs, or may not take part (any more)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from editgauge.core.errors import EditGaugeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class BadStudy(EditGaugeError):
+    """A study folder or database that cannot be used."""
+
+
+class BadAnswers(EditGaugeError):
+    """Answers that do not fit the questions."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        """Question id to what is wrong, in words that a page can show beside the question."""
+        super().__init__("; ".join(f"{question}: {problem}" for question, problem in problems.items()))
+
+
+class NotAllowed(EditGaugeError):
+    """A rater asks for something that is not theirs, or may not take part."""

@@ -1,0 +1,105 @@
+"""Everything a page needs, and nothing that tells which method made a picture or whether an item is gold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from editgauge.studies.design import Answer, Answers, Ask, Design, Node, Option, Question, fill
+from editgauge.studies.design.fields import Kind, Value
+from editgauge.studies.store import Assignment, Item
+from editgauge.studies.submission import asked, seen_from_page
+
+Role = Literal["source", "edited", "left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A picture of a page: what it is, and its file name in the study's `images` folder."""
+
+    role: Role
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageQuestion:
+    """A question as it is shown."""
+
+    id: str
+    kind: Kind
+    label: str
+    help: str
+    options: tuple[Option, ...]
+    required: bool
+    when: dict[str, list[Value]]
+    """Shown only when each of these questions has one of these answers; `is_asked` decides it on the server too."""
+    tree: Node | None
+    prefill: str
+    answer: Answer | None
+    """What was saved before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One item as a rater sees it."""
+
+    assignment: int
+    number: int
+    """Which page of this rater it is, from 1."""
+    title: str
+    text: str
+    """What was asked for."""
+    left: str | None
+    """What stands on the left, when words are compared; and on the right."""
+    right: str | None
+    pictures: tuple[PagePicture, ...]
+    questions: tuple[PageQuestion, ...]
+    until: float
+    """Seconds since 1970 until which the page is kept for this rater."""
+    is_done: bool
+
+
+def make_page(design: Design, assignment: Assignment, item: Item, answers: Answers) -> Page:
+    """The page of an assignment, with what was answered so far."""
+    edit, compared = item.content["edit"], item.content["compared"]
+    shown = list(reversed(compared)) if assignment.flipped and len(compared) == 2 else list(compared)
+    words = [each.get("attribute") for each in shown] if design.unit == "attributes" else [None, None]
+    questions, checks = asked(design, assignment, item)
+    seen = seen_from_page(answers, design, flipped=assignment.flipped)
+    return Page(
+        assignment=assignment.id,
+        number=assignment.number,
+        title=design.title,
+        text=fill(design.text, edit),
+        left=words[0],
+        right=words[1],
+        pictures=_pictures(design, item.content["source"], [each.get("image") for each in shown]),
+        questions=tuple(_question(each, edit, seen) for each in (*questions, *checks)),
+        until=assignment.until,
+        is_done=assignment.state not in ("claimed", "expired"),
+    )
+
+
+def _pictures(design: Design, source: str, images: list[str]) -> tuple[PagePicture, ...]:
+    first = PagePicture("source", source)
+    if design.unit == "outcome":
+        return first, PagePicture("edited", images[0])
+    if design.unit == "pair":
+        return first, PagePicture("left", images[0]), PagePicture("right", images[1])
+    return (first,)
+
+
+def _question(question: Ask, edit: dict[str, object], seen: Answers) -> PageQuestion:
+    full = question if isinstance(question, Question) else None
+    return PageQuestion(
+        id=question.id,
+        kind=question.kind,
+        label=question.label,
+        help=question.help,
+        options=question.choices,
+        required=full.required if full else True,
+        when=full.when if full else {},
+        tree=full.tree if full else None,
+        prefill=fill(full.prefill, edit) if full and full.prefill else "",
+        answer=seen.get(question.id),
+    )

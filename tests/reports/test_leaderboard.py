@@ -1,0 +1,146 @@
+"""A leaderboard ranks what can be compared, and says what keeps the rest apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from editgauge.core.errors import BadInput
+from editgauge.core.run import ImageStamp, Record, Run
+from editgauge.reports.leaderboard import leaderboard
+from editgauge.reports.standings import standings, why_apart
+
+if TYPE_CHECKING:
+    from tests.reports.conftest import Page
+
+SOURCES = 30
+Make = Callable[..., Path]
+
+
+@pytest.fixture
+def make(make_record: Callable[..., Record], make_run: Make) -> Make:
+    """A run of these methods, each with about this gain on every edit."""
+
+    def made(name: str, methods: dict[str, float], pixels: str = "aaa", **manifest: Any) -> Path:
+        source = ImageStamp("/s.png", 1, 1, pixels)
+        records = [
+            make_record(
+                f"e{n}",
+                {"gain": value + 0.01 * (n % 3), "loss": "refused"},
+                method=method,
+                source=f"{n}.png",
+                place=n,
+                source_image=source,
+            )
+            for method, value in methods.items()
+            for n in range(SOURCES)
+        ]
+        return make_run(*records, name=name, **manifest)
+
+    return made
+
+
+def opened(*folders: Path) -> list[Run]:
+    return [Run.open(folder) for folder in folders]
+
+
+def test_methods_of_several_runs_are_ranked_together(make: Make) -> None:
+    (found,) = standings(opened(make("one", {"low": 0.1, "high": 0.8}), make("two", {"mid": 0.4})))
+
+    assert found.players == ["high", "mid", "low"]
+    assert [str(found.ranks["gain", player]) for player in found.players] == ["1 [1-1]", "2 [2-2]", "3 [3-3]"]
+    assert why_apart([found]) == []
+    assert [table.spec.name for table in found.tables] == ["gain", "loss"]
+    assert all(("loss", player) not in found.ranks for player in found.players)
+
+
+def test_methods_that_cannot_be_told_apart_may_have_either_place(make: Make) -> None:
+    (found,) = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.5})))
+
+    assert {str(rank) for rank in found.ranks.values()} == {"1 [1-2]"}
+
+
+def test_a_method_that_two_runs_have_is_told_apart_by_its_run(make: Make) -> None:
+    (found,) = standings(opened(make("one", {"mine": 0.5}), make("two", {"mine": 0.7, "new": 0.1})))
+
+    assert found.players == ["mine (two)", "mine (one)", "new"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"benchmark": "others"}, "another benchmark"),
+        ({"edits_sha256": "f00"}, "other edits under the name toys"),
+        ({"models": {"detector": {"name": "owl", "revision": "2"}}}, "other models"),
+    ],
+)
+def test_what_cannot_be_compared_gets_a_table_of_its_own(change: dict[str, Any], why: str, make: Make) -> None:
+    found = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.9}, **change)))
+
+    assert [each.players for each in found] == [["mine"], ["theirs"]]
+    assert why_apart(found) == [f"two cannot be compared with one by toy: {why}."]
+
+
+def test_other_rules_cannot_be_compared(make: Make) -> None:
+    one = make("one", {"mine": 0.5})
+    rules = replace(Run.open(one).manifest.protocols["toy"], version="2")
+
+    found = standings(opened(one, make("two", {"theirs": 0.9}, protocols={"toy": rules})))
+    assert why_apart(found) == ["two cannot be compared with one by toy: other rules (version 2 and 1)."]
+
+
+def test_other_source_pixels_are_warned_of(make: Make) -> None:
+    (found,) = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.5}, pixels="bbb")))
+
+    assert found.warnings == [f"two has other source pixels than one for {SOURCES} edits: compare with care."]
+
+
+def test_an_unfinished_run_is_warned_of(make: Make) -> None:
+    (found,) = standings(opened(make("one", {"mine": 0.5}, finish=False)))
+
+    assert found.warnings == ["one is not finished; its numbers may still move."]
+
+
+def test_the_page_holds_all_of_it_and_escapes_names(
+    make: Make, tmp_path: Path, as_page: Callable[[Path], Page]
+) -> None:
+    runs = [
+        make("one", {"<b>mine": 0.5}),
+        make("two", {"theirs": 0.9}),
+        make("three", {"x": 0.5}, benchmark="<i>other"),
+    ]
+    file = leaderboard(runs, tmp_path / "board")
+
+    assert file == tmp_path / "board" / "leaderboard.html"
+    page = as_page(file)
+    assert page.root.all("b", "mine") == []
+    said = page.root.said()
+    assert "3 runs in 2 tables" in said
+    assert "<b>mine" in said
+    assert "Not everything here can be compared." in said
+    assert "three cannot be compared with one, two by toy: another benchmark." in said
+    first = page.root.all("table")[0]
+    assert [row.all("th")[0].said() for row in first.all("tbody")[0].all("tr")] == ["theirs", "<b>mine"]
+    assert "refused 30" in said
+
+
+def test_a_leaderboard_can_be_refreshed_and_touches_no_page_of_others(make: Make, tmp_path: Path) -> None:
+    run = make("one", {"mine": 0.5})
+    first = leaderboard([run], tmp_path / "board")
+    assert leaderboard([run], tmp_path / "board").read_bytes() == first.read_bytes()
+    first.write_text("<p>my own page</p>")
+    with pytest.raises(BadInput, match="is not a report"):
+        leaderboard([run], tmp_path / "board")
+    assert first.read_text() == "<p>my own page</p>"
+
+
+def test_a_run_given_twice_is_refused(make: Make, tmp_path: Path) -> None:
+    run = make("one", {"mine": 0.5})
+    with pytest.raises(BadInput, match="is given twice"):
+        leaderboard([run, run.parent / "." / "one"], tmp_path / "board")
+    with pytest.raises(BadInput, match="at least one"):
+        leaderboard([], tmp_path / "board")

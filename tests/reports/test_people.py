@@ -1,0 +1,99 @@
+"""With ratings or choices at hand the report says how far each score agrees with people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from editgauge.analysis.agree import agree
+from editgauge.core.errors import BadInput
+from editgauge.core.run import Record
+from editgauge.reports.agreement import people_tables
+from editgauge.reports.page import report
+
+if TYPE_CHECKING:
+    from tests.reports.conftest import Page
+
+EDITS = 24
+
+
+@pytest.fixture
+def run(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+    """`gain` follows what people say, `loss` (lower is better) says the opposite."""
+    records = [
+        make_record(
+            f"e{n}",
+            {"gain": (n % 12) / 12 if n else "refused", "loss": (n % 12) / 12},
+            method=method,
+            source=f"{n}.png",
+            place=n,
+        )
+        for method in ("one", "two")
+        for n in range(EDITS)
+    ]
+    return make_run(*records)
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    rows = [f"e{n},{method},{1 + (n % 12) // 3},ada" for method in ("one", "two") for n in range(EDITS)]
+    path = tmp_path / "ratings.csv"
+    path.write_text("\n".join(["edit,method,value,rater", *rows, "stranger,one,3,ada"]) + "\n")
+    return path
+
+
+@pytest.fixture
+def choices(tmp_path: Path) -> Path:
+    told = [
+        {"edit": f"e{n}", "first": "one", "second": "two", "chosen": "tie" if n < 4 else "first"} for n in range(EDITS)
+    ]
+    path = tmp_path / "choices.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in told))
+    return path
+
+
+def test_the_score_that_agrees_most_comes_first(run: Path, ratings: Path, choices: Path) -> None:
+    rated, chosen = people_tables(agree(run, ratings, choices))
+
+    assert [row.spec.name for row in rated.rows] == ["gain", "loss"]
+    best, worst = (row.cells[0] for row in rated.rows)
+    assert float(best.text) > 0.9
+    assert worst.text.startswith("−0.9")
+    assert rated.rows[0].unscored == 2
+    assert [name for name, _ in rated.columns] == ["pooled", "per method", "per rater", "by type", "system"]
+    assert any("fewer than 3 pairs" in reason for reason in rated.reasons)
+    assert chosen.title == "Choices"
+    assert {row.cells[0].text for row in chosen.rows} == {"0.50"}
+    assert "found both alike are left out: 4." in chosen.about
+
+
+def test_the_numbers_are_those_of_agree(run: Path, ratings: Path) -> None:
+    found = agree(run, ratings)
+    (table,) = people_tables(found)
+    told = found.rated[0].levels["pooled"].spearman
+
+    assert table.rows[0].cells[0].text == f"{told.value:.2f}"
+    assert table.rows[0].cells[0].interval == f"[{told.low:.2f}, {told.high:.2f}]"
+    assert table.rows[0].cells[0].n == told.n
+
+
+def test_the_section_is_there_only_when_people_spoke(
+    run: Path, ratings: Path, choices: Path, tmp_path: Path, as_page: Callable[[Path], Page]
+) -> None:
+    page = as_page(report(run, tmp_path / "with", quiet=True, ratings=ratings, choices=choices))
+    section = page.section("agreement")
+    assert len(section.all("svg", "profile")) == 2
+    assert "Ratings: 48 of outcomes of this run; 1 of others, left out." in section.said()
+    without = as_page(report(run, tmp_path / "without", quiet=True))
+    assert "agreement" not in [each.attributes["id"] for each in without.root.all("section")]
+
+
+def test_ratings_of_another_run_are_refused_before_anything_is_written(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "others.csv").write_text("edit,method,value\nstranger,one,3\n")
+    with pytest.raises(BadInput):
+        report(run, tmp_path / "report", quiet=True, ratings=tmp_path / "others.csv")
+    assert not (tmp_path / "report").exists()

@@ -1,0 +1,49 @@
+"""Means go to Weights & Biases when asked, and its absence is told with the line that mends it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from editgauge.core.errors import BadInput
+from editgauge.core.run import Record, Run
+from editgauge.reports.context import Context
+from editgauge.reports.page import report
+from editgauge.reports.wandb_log import COLUMNS, rows
+
+
+@pytest.fixture
+def run(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+    return make_run(
+        make_record("a", {"gain": 0.5, "loss": "refused"}), make_record("b", {"gain": 0.7, "loss": "refused"})
+    )
+
+
+def test_a_row_for_every_mean(run: Path) -> None:
+    told = [dict(zip(COLUMNS, row, strict=True)) for row in rows(Context(Run.open(run)))]
+
+    gain = next(row for row in told if (row["score"], row["edit_type"]) == ("gain", "all"))
+    loss = next(row for row in told if (row["score"], row["edit_type"]) == ("loss", "all"))
+    assert (gain["mean"], gain["n"], gain["unscored"]) == (0.6, 2, 0)
+    assert (loss["mean"], loss["n"], loss["unscored"]) == (None, 0, 2)
+
+
+def test_without_the_library_the_line_to_paste_is_told(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(BadInput, match=r"pip install 'editgauge\[wandb\]'"):
+        report(run, tmp_path / "report", quiet=True, wandb="project")
+    assert (tmp_path / "report" / "index.html").is_file()
+
+
+def test_offline_logging(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb", reason="NOT TESTED: needs pip install 'editgauge[wandb]'")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    report(run, tmp_path / "report", quiet=True, wandb="project")
+    assert list((tmp_path / "wandb").glob("offline-run-*/*.wandb"))

@@ -1,0 +1,125 @@
+"""`editgauge study analyse`: from answers to tables and a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from editgauge.analysis.summary import ALL
+from editgauge.cli import study as cli
+from editgauge.core.errors import BadInput
+from editgauge.studies import RaterInfo, Study, analyse
+from editgauge.studies.store import Assignment, Item
+
+Make = Callable[..., Study]
+
+
+def rate(study: Study, rater: RaterInfo, level: dict[str, int]) -> None:
+    """Gives every outcome the level of its method."""
+    while (page := study.next(rater)) is not None:
+        study.answer(rater, page, {"good": level[_methods(study, page)[0]]})
+
+
+def choose(study: Study, rater: RaterInfo, order: str) -> None:
+    """Chooses the method that comes first in the order, on whichever side it stands."""
+    study.answer_eligibility(rater, {"adult": "yes"})
+    while (page := study.next(rater)) is not None:
+        first, second = _methods(study, page)
+        with study.database.read() as session:
+            flipped = session.get_one(Assignment, page).flipped
+        wants_first = order.index(first) < order.index(second)
+        study.answer(rater, page, {"better": "left" if wants_first != flipped else "right"})
+
+
+def _methods(study: Study, page: int) -> list[str]:
+    with study.database.read() as session:
+        item = session.get_one(Item, session.get_one(Assignment, page).item_id)
+        return [each["method"] for each in item.content["compared"]]
+
+
+def test_levels_bias_and_agreement_of_a_study(make_study: Make, enter: Any, tmp_path: Path) -> None:
+    study = make_study(edits=6, raters=3)
+    for level in ({"mine": 2, "theirs": 1}, {"mine": 2, "theirs": 0}, {"mine": 2, "theirs": 0}):
+        rate(study, enter(study), level)
+    found = analyse(study.folder, out=tmp_path / "out")
+    (question,) = found.findings.questions
+    assert question.cells["mine", ALL].counts == (0, 0, 18)
+    assert question.cells["theirs", ALL].counts == (12, 6, 0)
+    assert question.panel is not None
+    assert question.panel.majority.value == 1
+    assert question.panel.full_agreement.value == 0.5
+    biases = {one.rater: one.deviation.value for one in question.bias if one.deviation}
+    assert biases == pytest.approx({"r0001": 0.5, "r0002": -0.25, "r0003": -0.25})
+    assert found.page == tmp_path / "out" / "study.html"
+
+
+def test_strengths_and_wins_of_a_study(make_study: Make, enter: Any) -> None:
+    study = make_study(edits=8, methods=("a", "b", "c"), design="2afc", raters=3)
+    for order in ("abc", "bca", "acb"):
+        choose(study, enter(study), order)
+    (side,) = analyse(study.folder).findings.sides
+    strengths = {name: one.value for name, one in side.pairwise.strengths.items()}
+    assert sorted(strengths, key=lambda name: -(strengths[name] or 0)) == ["a", "b", "c"]
+    assert side.pairwise.wins["a", "b"].value == pytest.approx(2 / 3)
+    assert side.pairwise.wins["b", "c"].value == pytest.approx(2 / 3)
+    assert side.left is not None
+    assert 0.3 < side.left.value < 0.7, "whoever is preferred stands on either side"
+
+
+def test_void_answers_and_gold_items_are_not_counted(
+    make_study: Make, enter: Any, tmp_path: Path, work: Callable[..., int]
+) -> None:
+    (tmp_path / "gold.jsonl").write_text('{"edit": "edit-0", "method": "mine", "answers": {"good": 1}}\n')
+    study = make_study(gold=tmp_path / "gold.jsonl", raters=2)
+    for value in (1, 2):
+        work(study, enter(study), value=value)
+    study.exclude("r0002", "a test")
+    (question,) = analyse(study.folder).findings.questions
+    assert question.cells[None, ALL].counts == (0, 11, 0)
+
+
+def test_the_page_needs_nothing_and_runs_nothing(make_study: Make, enter: Any, tmp_path: Path) -> None:
+    study = make_study(edits=6, methods=("<b>mine</b>", "theirs"), raters=2)
+    study.invite(label="Anna & co")
+    for _ in range(2):
+        rate(study, enter(study), {"<b>mine</b>": 2, "theirs": 0})
+    page = analyse(study.folder, out=tmp_path).page
+    assert page is not None
+    text = page.read_text("utf-8")
+    assert "<b>mine" not in text
+    assert "&lt;b&gt;mine&lt;/b&gt;" in text
+    assert "Anna &amp; co" in text
+    assert not re.search(r"(?:src|href)=\"(?!data:)|<script|style=\"|https?://", text)
+    assert str(tmp_path) not in text, "no folder of this machine"
+    assert analyse(study.folder, out=tmp_path).page == page, "a page of ours is refreshed"
+    page.write_text("<html>mine</html>")
+    with pytest.raises(BadInput, match="is not a page of a study"):
+        analyse(study.folder, out=tmp_path)
+
+
+def test_the_tables_say_it_too(make_study: Make, enter: Any, tmp_path: Path) -> None:
+    study = make_study(edits=6, raters=2)
+    for _ in range(2):
+        rate(study, enter(study), {"mine": 2, "theirs": 0})
+    ended = CliRunner().invoke(
+        cli.app, ["analyse", str(study.folder), "--out", str(tmp_path / "o")], catch_exceptions=False
+    )
+    assert ended.exit_code == 0
+    assert "How good? (good): share of answers, mean and 95 % interval" in ended.output
+    assert re.search(r"mine +all +0% +0% +100% +2.00", ended.output)
+    assert "Krippendorff's alpha (ordinal) 1.00" in ended.output
+    assert "study.html" in ended.output
+
+
+def test_a_study_that_says_nothing_yet_says_so(make_study: Make, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no answers yet"):
+        analyse(make_study().folder)
+    (tmp_path / "attributes.jsonl").write_text('{"edit_id": "edit-0", "source": ["red", "round"], "target": []}\n')
+    study = make_study(design="attribute-importance", attributes=tmp_path / "attributes.jsonl")
+    with pytest.raises(BadInput, match="rate no outcome"):
+        analyse(study.folder)

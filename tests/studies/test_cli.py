@@ -1,0 +1,58 @@
+"""`editgauge study`, from a run to ratings, with the same words in Python."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from editgauge import studies
+from editgauge.cli import study as cli
+from editgauge.studies import RaterInfo, Study
+
+VERBS = ("create", "invite", "serve", "status", "export", "import_", "analyse", "exclude", "include", "forget")
+
+
+def run(*words: object) -> str:
+    ended = CliRunner().invoke(cli.app, [str(word) for word in words], catch_exceptions=False)
+    assert ended.exit_code == 0, ended.output
+    return ended.output
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_command_line_and_python_use_the_same_words(verb: str) -> None:
+    python, command = (inspect.signature(getattr(place, verb)).parameters for place in (studies, cli))
+    assert list(python) == list(command)
+    for name, parameter in python.items():
+        assert str(parameter.default) == str(command[name].default), name
+    told = inspect.getdoc(getattr(studies, verb)) or ""
+    assert [name for name in python if f"    {name}: " not in told] == []
+    assert f"`editgauge study {verb.strip('_')} " in (inspect.getdoc(getattr(cli, verb)) or ""), "an example to copy"
+
+
+def test_the_whole_way_of_a_study(
+    small_run: Callable[..., Path], plain_design: Path, tmp_path: Path, work: Callable[..., int]
+) -> None:
+    place = tmp_path / "study"
+    made = run("create", small_run(), "--design", plain_design, "--raters", 2, "--out", place, "--quiet")
+    assert "12 items for 2 raters each, and 0 gold items" in made
+    assert "Nobody is invited yet" in run("status", place)
+    links = run("invite", place, "--count", 2, "--url", "https://lab.example/", "--label", "lab").splitlines()
+    assert all(line.split()[1].startswith("https://lab.example/enter/") for line in links)
+    with Study.open(place) as study:
+        for line in links:
+            rater: RaterInfo = study.rater(line.rpartition("/")[2])
+            work(study, rater)
+        assert not any(line.rpartition("/")[2].encode() in (place / "study.db").read_bytes() for line in links)
+    assert "24 of 24 answers, 12 of 12 items complete; 0 being answered, 0 surplus; complete." in run("status", place)
+    assert "24 lines" in run("export", place, "--out", tmp_path / "ratings.jsonl")
+    assert "24 lines" in run("export", place, "--form", "answers", "--out", tmp_path / "answers.csv")
+    assert "24 were known" in run("import", place, tmp_path / "answers.csv")
+    assert "12 answers of r0001 are void" in run("exclude", place, "r0001", "--reason", "at random")
+    assert "at random" in run("status", place)
+    assert "12 answers of r0001 count again; 0 are surplus" in run("include", place, "r0001")
+    assert "is forgotten" in run("forget", place, "r0002")
+    assert "gain" in run("analyse", place)

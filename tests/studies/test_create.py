@@ -1,0 +1,155 @@
+"""From a run to a study: what is rated, what is shown, and what never is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
+from editgauge.core.run import Run
+from editgauge.studies import BadStudy, RaterInfo, Study, create
+from editgauge.studies.candidates import offer
+from editgauge.studies.sampling import disagreement
+from editgauge.studies.store import Item
+
+Make = Callable[..., Study]
+
+
+def keys(study: Study) -> list[list[object]]:
+    with study.database.read() as session:
+        return [json.loads(key) for key in session.scalars(select(Item.key).where(Item.kind == "rated"))]
+
+
+def test_no_page_and_no_file_name_tells_the_method(make_study: Make, enter: Callable[..., RaterInfo]) -> None:
+    study = make_study(methods=("secretdiffusion", "hiddenpix"))
+    rater = enter(study)
+    while (page := study.next(rater)) is not None:
+        shown = study.page(rater, page)
+        told = json.dumps(dataclasses.asdict(shown), default=str)
+        assert "secretdiffusion" not in told
+        assert "hiddenpix" not in told
+        assert all((study.images / picture.name).is_file() for picture in shown.pictures)
+        study.answer(rater, page, {"good": 1})
+    assert not any("secret" in file.name or "hidden" in file.name for file in study.folder.rglob("*"))
+
+
+def test_a_stratified_sample_has_as_many_of_every_method_and_type(make_study: Make) -> None:
+    study = make_study(edits=30, items=12, sample="stratified")
+    counts = Counter((method[0], int(edit.split("-")[1]) % 3) for edit, method in keys(study))  # type: ignore
+    assert set(counts.values()) == {2}
+    assert len(counts) == 6
+
+
+def test_the_same_seed_gives_the_same_sample(make_study: Make, small_run: Callable[..., Path]) -> None:
+    run = small_run(30)
+    first, same, other = (keys(make_study(run=run, items=10, sample="stratified", seed=s)) for s in (1, 1, 2))
+    assert first == same
+    assert first != other
+
+
+def test_disagreement_takes_items_on_which_scores_are_furthest_apart(
+    make_study: Make, small_run: Callable[..., Path]
+) -> None:
+    run = small_run(20)
+    candidates = offer(Run.open(run), "outcome", None).candidates
+    spread = disagreement(candidates, Run.open(run))
+    assert all(0 <= value <= 1 for value in spread.values())
+    best = {candidates[place].key for place in sorted(spread, key=lambda place: -spread[place])[:5]}
+    assert {json.dumps(key) for key in keys(make_study(run=run, items=5, sample="disagreement"))} == best
+
+
+def test_pairs_are_every_two_methods_of_an_edit(make_study: Make) -> None:
+    assert len(keys(make_study(edits=4, methods=("a", "b", "c"), design="2afc"))) == 12
+
+
+def test_attributes_come_from_a_file(make_study: Make, tmp_path: Path, enter: Callable[..., RaterInfo]) -> None:
+    file = tmp_path / "attributes.jsonl"
+    file.write_text(json.dumps({"edit_id": "edit-0", "source": ["grey"], "target": ["black", "shiny", "small"]}))
+    study = make_study(design="attribute-importance", attributes=file)
+    assert len(keys(study)) == 3
+    rater = enter(study)
+    study.answer_eligibility(rater, {"adult": "yes"})
+    number = study.next(rater)
+    assert number is not None
+    page = study.page(rater, number)
+    assert {page.left, page.right} < {"black", "shiny", "small"}
+    assert [picture.role for picture in page.pictures] == ["source"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"design": "editvall"}, "Did you mean 'editval'"),
+        ({"items": 3}, "say which ones, with --sample"),
+        ({"sample": "stratified"}, "say how many, with --items"),
+        ({"sample": "random"}, "There is no way of sampling called 'random'"),
+        ({"design": "attribute-importance"}, "--attributes"),
+        ({"raters": 0}, "at least one rater"),
+        ({"database": "mysql://host/name"}, "SQLite or PostgreSQL"),
+        ({"database": "nonsense"}, "database URL cannot be read"),
+    ],
+)
+def test_what_cannot_be_made_is_told_and_leaves_nothing_behind(
+    small_run: Callable[..., Path], tmp_path: Path, options: dict[str, object], told: str
+) -> None:
+    with pytest.raises(EditGaugeError, match=told):
+        create(small_run(), out=tmp_path / "out", quiet=True, **options)  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".writing-*"))
+
+
+def test_every_fault_of_the_gold_file_is_told(small_run: Callable[..., Path], tmp_path: Path) -> None:
+    lines = [
+        '{"edit": "edit-0", "method": "mine", "answers": {"applied": 7}}',
+        '{"edit": "edit-0", "method": "nobody", "answers": {"applied": 1}}',
+        '{"edit": "edit-0", "answers": {}}',
+        '{"edit": "edit-1", "method": "mine", "answers": {"mood": 1}}',
+    ]
+    (tmp_path / "gold.jsonl").write_text("\n".join(lines))
+    with pytest.raises(BadInput) as caught:
+        create(small_run(), gold=tmp_path / "gold.jsonl", out=tmp_path / "out", quiet=True)
+    told = str(caught.value)
+    assert "gold.jsonl:1: 7 does not answer 'applied'; there are: 0, 1, 2, 3" in told
+    assert "gold.jsonl:2: the run has no such item ('edit-0', 'nobody')" in told
+    assert "gold.jsonl:3: must be a mapping with the texts edit, method" in told
+    assert "gold.jsonl:4: 'mood' is no question with options" in told
+
+
+def test_a_folder_that_is_no_study_is_told(tmp_path: Path, make_study: Make) -> None:
+    with pytest.raises(BadStudy, match="is no study"):
+        Study.open(tmp_path)
+    study = make_study()
+    study.close()
+    with pytest.raises(BadInput, match="there already"):
+        create(study.manifest.run, out=study.folder, quiet=True)
+    (study.folder / "study.db").unlink()
+    with pytest.raises(BadStudy, match="no tables"):
+        Study.open(study.folder)
+
+
+def test_a_database_serves_one_study(make_study: Make, postgres: Callable[[], str]) -> None:
+    url = postgres()
+    make_study(database=url)
+    with pytest.raises(BadStudy, match="holds a study already"):
+        make_study(database=url)
+
+
+def test_an_unknown_rater_is_named(make_study: Make) -> None:
+    study = make_study()
+    study.invite(2, label="lab")
+    with pytest.raises(UnknownName, match="Did you mean 'r0001'"):
+        study.exclude("r0011", "a test")
+    with pytest.raises(BadStudy, match="is given to 2 raters: r0001, r0002"):
+        study.exclude("lab", "a test")
+
+
+def test_a_database_that_is_away_is_told(make_study: Make, tmp_path: Path) -> None:
+    nowhere = f"postgresql://study@/study?host={tmp_path}"
+    with pytest.raises(BadStudy, match=r"(?s)cannot be used: .*Does it run"):
+        make_study(database=nowhere)
