@@ -30,6 +30,7 @@ VERBS = (
     "compare",
     "demo",
     "diff",
+    "disentangle",
     "edit",
     "estimate",
     "export",

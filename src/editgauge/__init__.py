@@ -27,6 +27,7 @@ _FACE = {
     "data": "editgauge.benchmarks.data",
     "demo": "editgauge.cli.demo:demo",
     "diff": "editgauge.analysis.diff:diff",
+    "disentangle": "editgauge.cli.disentangle:disentangle",
     "edit": "editgauge.runner.make:edit",
     "estimate": "editgauge.analysis.estimate:estimate",
     "export": "editgauge.reports.export:export",
@@ -86,6 +87,7 @@ __all__ = [
     "data",
     "demo",
     "diff",
+    "disentangle",
     "edit",
     "estimate",
     "export",
@@ -112,6 +114,7 @@ if TYPE_CHECKING:
     from editgauge.analysis.power import power
     from editgauge.benchmarks import data
     from editgauge.cli.demo import demo
+    from editgauge.cli.disentangle import disentangle
     from editgauge.core.errors import (
         BadImage,
         BadInput,

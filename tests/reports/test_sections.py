@@ -17,8 +17,8 @@ from editgauge.reports.page import report
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
 
-SHOWN = [name for name in BUILT_IN if name != "agreement"]
-"""All sections; that of people only when it is known what they said."""
+SHOWN = [name for name in BUILT_IN if name not in {"variants", "sets", "agreement"}]
+"""All but those that need something more: several options, scores of sets, what people said."""
 MODULE = """
 from markupsafe import Markup
 

@@ -17,6 +17,7 @@ from editgauge.cli import (
     data,
     demo,
     diff,
+    disentangle,
     edit,
     estimate,
     export,
@@ -65,6 +66,7 @@ WAY = (
     estimate,
     accept,
     power,
+    disentangle,
 )
 """The verbs in the order in which one meets them."""
 for module in WAY:

@@ -80,5 +80,6 @@ def _told(found: Mean | Estimate | None) -> str:
         return "-"
     if found.value is None:
         return f"none: {getattr(found, 'reason', '')}"
-    interval = "" if found.low is None or found.high is None else f" ({found.low:.2f} … {found.high:.2f})"
-    return f"{found.value:.2f}{interval}"
+    if found.low is None or found.high is None or found.low == found.high:  # all alike: that says nothing of others
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} ({found.low:.2f} … {found.high:.2f})"

@@ -12,7 +12,7 @@ from editgauge.core.errors import EditGaugeError
 
 app = typer.Typer(no_args_is_help=True)
 Folder = Annotated[Path, typer.Argument(help="The study folder.")]
-LIBRARIES = ("sqlalchemy", "psycopg")
+LIBRARIES = ("sqlalchemy", "psycopg", "choix")
 RaterName = Annotated[str, typer.Argument(help="A rater, by name (r0001) or by the label you gave.")]
 
 
@@ -105,23 +105,28 @@ def status(study: Folder) -> None:
 @app.command()
 def export(
     study: Folder,
-    out: Annotated[Path, typer.Option(help="The file, .jsonl or .csv.")] = Path("ratings.jsonl"),
+    out: Annotated[Path, typer.Option(help="The file, .jsonl or .csv; a folder for mturk, label-studio.")] = Path(
+        "ratings.jsonl"
+    ),
     form: Annotated[
         str | None,
         typer.Option(help="ratings or choices (for `agree`), answers (everything), or another tool's format."),
     ] = None,
     question: Annotated[str | None, typer.Option(help="Only this question.")] = None,
     rater: Annotated[str | None, typer.Option(help="Only this rater.")] = None,
+    url: Annotated[str | None, typer.Option(help="For another tool: where its raters find the study's images.")] = None,
 ) -> None:
     """Write what people said, in the form that `editgauge agree` reads.
 
     `editgauge study export study --out ratings.jsonl`
 
     `editgauge study export study --form answers --out answers.csv`
+
+    `editgauge study export study --form mturk --out batch --url https://lab.example/images`
     """
     from editgauge import studies
 
-    lines = studies.export(study, out, form, question, rater)
+    lines = studies.export(study, out, form, question, rater, url)
     typer.echo(f"{out}: {lines} lines.")
 
 

@@ -82,6 +82,11 @@ class Context:
         return score_tables(self.cells, self.methods, self.edit_types)
 
     @cached_property
+    def titles(self) -> dict[tuple[str, str], str]:
+        """What every score is called in this report, by protocol and name."""
+        return {(table.protocol, table.spec.name): table.title for table in self.tables}
+
+    @cached_property
     def ranks(self) -> dict[tuple[str, str, str], Rank]:
         """The place of every method over all edits, by protocol, score and method."""
         return {(protocol, name, method): rank for (protocol, name, _, method), rank in ranks(self.run).items()}

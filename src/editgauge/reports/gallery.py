@@ -70,7 +70,11 @@ class Gallery:
         return {"scores": scores, "unscored": list(self.whys), "pictures": pictures, "edits": edits, **embedded}
 
     def _score(self, protocol: str, name: str) -> Json:
-        told = {"name": name, "key": f"{protocol}/{name}", "decimals": self.keys[protocol, name]}
+        told = {
+            "name": self.context.titles[protocol, name],
+            "key": f"{protocol}/{name}",
+            "decimals": self.keys[protocol, name],
+        }
         told["higher"] = self.context.run.spec(protocol, name).higher_is_better
         return {**told, "headline": (protocol, name) in self.context.headlines}
 

@@ -42,7 +42,7 @@ def of_method(table: ScoreTable, methods: Sequence[str], method: str) -> Markup:
         own = row[mine]
         label = "all edits" if edit_type == ALL else words.spaced(edit_type)
         lines.append(Line(label, own.cell.mean if own else None, others))
-    return plot(lines, _scale(table), table.decimals, f"{table.spec.name} of {method} by edit type")
+    return plot(lines, _scale(table), table.decimals, f"{table.title} of {method} by edit type")
 
 
 def of_edit_type(table: ScoreTable, methods: Sequence[str], edit_type: str) -> Markup:
@@ -51,7 +51,7 @@ def of_edit_type(table: ScoreTable, methods: Sequence[str], edit_type: str) -> M
         Line(method, shown.cell.mean if shown else None)
         for method, shown in zip(methods, table.rows[edit_type], strict=True)
     ]
-    return plot(lines, _scale(table), table.decimals, f"{table.spec.name} at {words.spaced(edit_type)} by method")
+    return plot(lines, _scale(table), table.decimals, f"{table.title} at {words.spaced(edit_type)} by method")
 
 
 def _scale(table: ScoreTable) -> Scale:

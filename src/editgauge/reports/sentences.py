@@ -88,7 +88,8 @@ def _nothing_claimed(context: Context, few: dict[tuple[str, str], int]) -> Itera
     if few:
         least, most = min(few.values()), max(few.values())
         number = words.counted(most, "source image") if least == most else f"{least} to {most} source images"
-        names = [_score_name(context.run.spec(*key)) if len(few) == 1 else _code(key[1]) for key in few]
+        titles = [context.titles[key] for key in few]
+        names = [_score_name(titles[0], context.run.spec(*next(iter(few))))] if len(few) == 1 else [*map(_code, titles)]
         yield Markup("On {} nothing is claimed: there {} only {}, and intervals need {} to be relied on.").format(
             _listed(names), "is" if most == 1 else "are", number, FEW_SOURCES
         )
@@ -98,7 +99,7 @@ def _on_score(context: Context, key: tuple[str, str]) -> Markup:
     table = next(table for table in context.tables if (table.protocol, table.spec.name) == key)
     cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
     ranked = standings(cells, table.decimals)
-    name = _score_name(table.spec)
+    name = _score_name(table.title, table.spec)
     told = {standing.cell.method: _method(standing, table.decimals) for standing in ranked}
     if len(ranked) == 1:
         return Markup("{} has {}.").format(name, next(iter(told.values())))
@@ -141,7 +142,7 @@ def _uneven(context: Context) -> Iterable[Markup]:
         if len(set(scored.values())) > 1:
             counts = _listed([Markup("{} {:,}").format(_bold(method), count) for method, count in scored.items()])
             form = Markup("The methods were not scored on the same number of edits on {} ({}): compare with care.")
-            yield form.format(_code(name), counts)
+            yield form.format(_code(context.titles[protocol, name]), counts)
             return
 
 
@@ -174,7 +175,7 @@ def _by_edit_type(context: Context, few: Container[tuple[str, str]]) -> Iterable
         some = "no edit type has" if too_few == len(context.edit_types) else f"{too_few} of them {have} fewer than"
         rest = f"{some} {FEW_SOURCES} source images" if parts else f"{some} {FEW_SOURCES} source images to judge by"
         parts.append(Markup("{}").format(rest))
-    yield Markup("By edit type, on {}: {}.").format(_code(table.spec.name), Markup("; ").join(parts))
+    yield Markup("By edit type, on {}: {}.").format(_code(table.title), Markup("; ").join(parts))
 
 
 def _failures(context: Context) -> Iterable[Markup]:
@@ -274,8 +275,8 @@ def _method(standing: Standing, decimals: int) -> Markup:
     return Markup('{} <span class="told">{} [{}, {}]</span>').format(_bold(standing.cell.method), *numbers)
 
 
-def _score_name(spec: ScoreSpec) -> Markup:
-    return Markup("{} ({} is better)").format(_code(spec.name), "higher" if spec.higher_is_better else "lower")
+def _score_name(title: str, spec: ScoreSpec) -> Markup:
+    return Markup("{} ({} is better)").format(_code(title), "higher" if spec.higher_is_better else "lower")
 
 
 def _bold(name: str) -> Markup:

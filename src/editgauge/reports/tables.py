@@ -70,6 +70,8 @@ class ScoreTable:
     axis: Markup
     rows: dict[str, list[Shown | None]]
     """Edit type to a cell for every method; the first row is over all edits."""
+    title: str
+    """The score's name, with its protocol's where several have a score of that name."""
 
     @property
     def folded(self) -> list[str]:
@@ -90,7 +92,7 @@ def overview(cells: Iterable[Cell], methods: Sequence[str]) -> list[ScoreTable]:
     """The headline scores over all edits, each on a scale of its own."""
     overall = [cell for cell in cells if cell.edit_type == ALL]
     by_score = _by_score(overall)
-    return [_table(by_score[key], methods, [ALL], WIDE) for key in headlines(overall)]
+    return [_table(by_score[key], methods, [ALL], WIDE, _title(key, by_score)) for key in headlines(overall)]
 
 
 def score_tables(cells: Iterable[Cell], methods: Sequence[str], edit_types: Sequence[str]) -> list[ScoreTable]:
@@ -98,7 +100,12 @@ def score_tables(cells: Iterable[Cell], methods: Sequence[str], edit_types: Sequ
     by_score = _by_score(cells)
     first = headlines(cell for found in by_score.values() for cell in found)
     order = dict.fromkeys((*first, *by_score))
-    return [_table(by_score[key], methods, [ALL, *edit_types], NARROW) for key in order]
+    return [_table(by_score[key], methods, [ALL, *edit_types], NARROW, _title(key, by_score)) for key in order]
+
+
+def _title(key: tuple[str, str], known: Iterable[tuple[str, str]]) -> str:
+    protocol, name = key
+    return f"{protocol} {name}" if sum(other == name for _, other in known) > 1 else name
 
 
 def _by_score(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
@@ -123,14 +130,16 @@ def _preference(name: str) -> int:
     return PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)
 
 
-def _table(cells: Sequence[Cell], methods: Sequence[str], edit_types: Sequence[str], width: int) -> ScoreTable:
+def _table(
+    cells: Sequence[Cell], methods: Sequence[str], edit_types: Sequence[str], width: int, title: str
+) -> ScoreTable:
     first = cells[0]
     means = [cell.mean for cell in cells if cell.mean is not None]
     decimals = words.decimals_for(mean.value for mean in means)
     scale = scale_for(means, first.spec.range)
     shown = {(cell.edit_type, cell.method): _shown(cell, decimals, scale, width) for cell in cells}
     rows = {kind: [shown.get((kind, method)) for method in methods] for kind in edit_types}
-    return ScoreTable(first.protocol, first.spec, decimals, axis(scale, width), rows)
+    return ScoreTable(first.protocol, first.spec, decimals, axis(scale, width), rows, title)
 
 
 def _shown(cell: Cell, decimals: int, scale: Scale, width: int) -> Shown:

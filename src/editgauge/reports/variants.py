@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.analysis.summary import ALL, FEW_SOURCES
+from editgauge.analysis.summary import FEW_SOURCES
 from editgauge.reports.marks import axis, scale_for, whisker
 from editgauge.reports.words import number
 
@@ -37,7 +37,8 @@ def sweeps(tables: Sequence[ScoreTable], methods: Sequence[str]) -> list[Sweep]:
     groups: dict[tuple[str, str], list[ScoreTable]] = {}
     for table in tables:
         groups.setdefault((base_of(table.protocol), table.spec.name), []).append(table)
-    return [_sweep(*key, found, methods) for key, found in groups.items() if len(found) > 1]
+    made = [_sweep(*key, found, methods) for key, found in groups.items() if len(found) > 1]
+    return [sweep for sweep in made if sweep.rows]
 
 
 def base_of(protocol: str) -> str:
@@ -78,4 +79,4 @@ def _cells(table: ScoreTable, kind: str) -> list[Cell | None]:
 def _differs(kind: str, tables: Sequence[ScoreTable]) -> bool:
     """Is there a method for which the options give different means?"""
     means = [tuple(cell.mean.value if cell and cell.mean else None for cell in _cells(table, kind)) for table in tables]
-    return kind == ALL or len(set(means)) > 1
+    return len(set(means)) > 1

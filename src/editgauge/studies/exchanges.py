@@ -20,8 +20,8 @@ BUILT_IN = {
 class Exchange(Protocol):
     """A format of another tool."""
 
-    def write(self, study: Study, out: Path) -> int:
-        """Writes the study's open items for the other tool; says how many."""
+    def write(self, study: Study, out: Path, url: str | None = None) -> int:
+        """Writes the study's open items for the other tool, with pictures under the address; says how many."""
         ...
 
     def read(self, study: Study, file: Path) -> list[AnswerRecord]:

@@ -24,13 +24,15 @@ USUAL_FORM = {"outcome": "ratings", "pair": "choices", "attributes": "answers"}
 SUFFIXES = (".jsonl", ".csv")
 
 
-def write_export(study: Study, out: Path, form: str | None, question: str | None, rater: str | None) -> int:
+def write_export(
+    study: Study, out: Path, form: str | None, question: str | None, rater: str | None, url: str | None = None
+) -> int:
     """Writes the file; says how many lines it has."""
     form = form or USUAL_FORM[study.design.unit]
     if form not in FORMS:
         if form not in exchanges:
             raise UnknownName("form of export", form, [*FORMS, *exchanges])
-        return exchanges.get(form).write(study, out)
+        return exchanges.get(form).write(study, out, url)
     if out.suffix not in SUFFIXES:
         raise BadInput(f"'{out}' must end with .jsonl or .csv, so that it is clear how to write it.")
     with study.database.read() as session:

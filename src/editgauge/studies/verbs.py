@@ -57,19 +57,21 @@ def export(
     form: str | None = None,
     question: str | None = None,
     rater: str | None = None,
+    url: str | None = None,
 ) -> int:
     """Writes what people said; says how many lines.
 
     Args:
         study: the study folder.
-        out: the file, .jsonl or .csv.
+        out: the file, .jsonl or .csv; for the format of another tool, a folder.
         form: `ratings` or `choices`, which `editgauge agree` reads; `answers`, everything; or the format of another
             tool. Without it, ratings of outcomes, choices of pairs, answers about attributes.
         question: only this question.
         rater: only this rater, by name or label.
+        url: where raters of another tool find the study's folder `images`; its formats are folders, not files.
     """
     with Study.open(study) as opened:
-        return write_export(opened, Path(out), form, question, rater)
+        return write_export(opened, Path(out), form, question, rater, url)
 
 
 def import_(study: str | Path, file: str | Path, form: str = "answers") -> Imported:

@@ -77,7 +77,7 @@ async def background(scene: Scene, masks: Masks) -> Score:
     if inside.all():
         raise CannotTell("not_applicable", "the objects cover the whole picture: there is no background")
     value = background_score(as_unit(scene.item.source), as_unit(scene.item.edited), ~inside)
-    evidence: list[Evidence] = [Region("source", inside, "not background")] if inside.any() else []
+    evidence: list[Evidence] = [Region("edited", inside, "not background")] if inside.any() else []
     return Score(value, (*evidence, Note(f"The background is {(~inside).mean():.0%} of the picture.")))
 
 

@@ -1,0 +1,1 @@
+"""Studies on other platforms: tasks for people there, and their answers back. `exchanges.py` knows them by name."""

@@ -1,0 +1,201 @@
+"""Label Studio: a labeling configuration, tasks to import there, and annotations exported from there.
+
+Checked against its documentation (tags View, Image, Header, Choices, TextArea; "Label Studio task format") and the
+source of its tags: `html` of a Choice is shown and its `value` exported, nested Views are all to be visible, and
+`whenChoiceValue` takes values apart at commas. Every choice is a `Choices` tag, for it shows the words of each option,
+can be required, and knows a tie; answers of `Rating` and `Pairwise`, to which an owner may change it, are read too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+from editgauge.benchmarks.fields import shown
+from editgauge.benchmarks.public import read_text
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_text
+from editgauge.studies.design import Answers, Ask, Design, Question, from_form
+from editgauge.studies.errors import BadAnswers
+from editgauge.studies.exchange.tasks import (
+    Task,
+    all_checks,
+    fitting,
+    flags_of,
+    hidden_name,
+    items_by_name,
+    new_folder,
+    open_tasks,
+    picture_address,
+    problems_of,
+)
+from editgauge.studies.records import AnswerRecord
+from editgauge.studies.store import Item
+from editgauge.studies.study import Study
+
+PICTURES = {"outcome": ("source", "edited"), "pair": ("source", "left", "right"), "attributes": ("source",)}
+TITLES = {"source": "Original", "edited": "Result", "left": "Left", "right": "Right"}
+RESULTS = {"choices": "choices", "textarea": "text", "rating": "rating", "pairwise": "selected"}
+"""Kind of a result to the key of what was answered."""
+LINES_OF_TEXT = "3"
+
+
+class LabelStudio:
+    """Writes `config.xml` and `tasks.json` into a folder; reads a project's export in the format JSON."""
+
+    def write(self, study: Study, out: Path, url: str | None = None) -> int:
+        """Writes the study's open items, a task each; says how many."""
+        address = picture_address(url, "Label Studio")
+        _refuse_checks(study.design)
+        tasks, interface = open_tasks(study), config(study.design)
+        folder = new_folder(out)
+        write_text(folder / "config.xml", interface)
+        told = [{"data": _data(study.design, task, address)} for task in tasks]
+        write_text(folder / "tasks.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        return len(tasks)
+
+    def read(self, study: Study, file: Path) -> list[AnswerRecord]:
+        """The annotations of an export; raises `BadInput` that lists everything wrong with the file."""
+        return read_export(study, file)
+
+
+label_studio = LabelStudio()
+
+
+def _refuse_checks(design: Design) -> None:
+    if design.attention:
+        raise BadInput(
+            "Label Studio cannot show an attention check on some tasks only. "
+            "Make a study whose design has none; gold items work there."
+        )
+
+
+def config(design: Design) -> str:
+    """The labeling configuration."""
+    top = Xml.Element("View")
+    Xml.SubElement(top, "Header", value=design.title, size="3")
+    for paragraph in design.instructions.split("\n\n"):
+        Xml.SubElement(top, "Header", value=" ".join(paragraph.split()), size="5")
+    Xml.SubElement(top, "Header", value="$text", size="4")
+    pictures = Xml.SubElement(top, "View", style="display: flex; flex-wrap: wrap; gap: 1em")
+    for role in PICTURES[design.unit]:
+        frame = Xml.SubElement(pictures, "View", style="flex: 1 1 18em")
+        Xml.SubElement(frame, "Header", value=TITLES[role], size="5")
+        Xml.SubElement(frame, "Image", name=role, value=f"${role}", zoom="true")
+    if design.unit == "attributes":
+        for side in ("left", "right"):
+            Xml.SubElement(top, "Header", value=f"{TITLES[side]}: ${side}", size="5")
+    for question in design.questions:
+        _add_question(top, question)
+    Xml.indent(top)
+    return Xml.tostring(top, encoding="unicode") + "\n"
+
+
+def _add_question(top: Xml.Element, question: Question) -> None:
+    place = top
+    for name, values in question.when.items():
+        told = [str(value) for value in values]
+        if any("," in value for value in told):
+            raise BadInput(f"'{question.id}' is asked when '{name}' is {told}: Label Studio knows no commas there.")
+        place = Xml.SubElement(
+            place, "View", visibleWhen="choice-selected", whenTagName=name, whenChoiceValue=",".join(told)
+        )
+    Xml.SubElement(place, "Header", value=question.label, size="4")
+    if question.help:
+        Xml.SubElement(place, "Header", value=question.help, size="6")
+    needed = "true" if question.required and question.needs is None else "false"
+    control = {"name": question.id, "toName": "source", "required": needed}
+    if question.kind == "text":
+        begins = {"value": f"$prefill_{question.id}"} if question.prefill else {}
+        Xml.SubElement(place, "TextArea", control | begins, rows=LINES_OF_TEXT, maxSubmissions="1", editable="true")
+        return
+    several = "multiple" if question.kind == "multi_choice" else "single-radio"
+    choices = Xml.SubElement(place, "Choices", control, choice=several)
+    for option in question.choices:
+        hint = {"hint": option.help} if option.help else {}
+        # The attribute is HTML inside XML: words are escaped once more than the writer does.
+        words = option.label.replace("&", "&amp;").replace("<", "&lt;")
+        Xml.SubElement(choices, "Choice", {"value": str(option.value), "html": words} | hint)
+
+
+def _data(design: Design, task: Task, address: str) -> dict[str, str]:
+    page = task.page
+    told = {"item": task.name, "flipped": "yes" if task.flipped else "no", "text": page.text}
+    told |= {picture.role: address + picture.name for picture in page.pictures}
+    if page.left is not None and page.right is not None:
+        told |= {"left": page.left, "right": page.right}
+    prefilled = {question.id: question.prefill for question in page.questions}
+    columns = [question.id for question in design.questions if question.prefill]
+    return told | {f"prefill_{name}": prefilled.get(name, "") for name in columns}
+
+
+def read_export(study: Study, file: Path) -> list[AnswerRecord]:
+    """The annotations of an export as pages; those that were skipped there are none."""
+    items, pages, problems = items_by_name(study), list[AnswerRecord](), list[str]()
+    for task in _tasks(file):
+        data = task.get("data") if isinstance(task, dict) else None
+        name = data.get("item") if isinstance(data, dict) else None
+        if not isinstance(data, dict) or not isinstance(name, str) or name not in items:
+            problems.append(f"a task with the item {shown(name)} is not of this study")
+            continue
+        for annotation in task.get("annotations", ()):
+            try:
+                if not annotation.get("was_cancelled"):
+                    pages.append(_page(study, items[name], annotation, flipped=data.get("flipped") == "yes"))
+            except BadAnswers as error:
+                problems.append(f"annotation {annotation.get('id')}: {problems_of(error)}")
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                problems.append(f"an annotation of the item {name} cannot be read: {type(error).__name__} {error}")
+    if problems:
+        raise BadInput(f"The annotations in '{file}' have problems.", problems)
+    if not pages:
+        raise BadInput(f"'{file}' holds no annotations. Export the project in the format JSON (not JSON-MIN).")
+    return pages
+
+
+def _tasks(file: Path) -> list[Any]:
+    try:
+        told = json.loads(read_text(file))
+    except ValueError as error:
+        raise BadInput(f"'{file}' is not valid JSON: {error}. Export the project in the format JSON.") from error
+    if not isinstance(told, list):
+        raise BadInput(f"'{file}' must hold a list of tasks. Export the project in the format JSON.")
+    return told
+
+
+def _page(study: Study, item: Item, annotation: Mapping[str, Any], *, flipped: bool) -> AnswerRecord:
+    answers = fitting(study.design, item, answers_of(study.design, annotation["result"]), flipped=flipped, check=None)
+    by = annotation["completed_by"]
+    who = by["id"] if isinstance(by, dict) else by
+    seconds = annotation.get("lead_time")
+    made = annotation.get("created_at")
+    done = None if made is None else datetime.fromisoformat(made).timestamp()
+    return AnswerRecord(
+        rater=f"label-studio-{hidden_name(study, str(who))}",
+        item=item.key,
+        answers=answers,
+        flipped=flipped,
+        done=done,
+        claimed=None if done is None or seconds is None else done - float(seconds),
+        flags=flags_of(study.design, answers, None, seconds),
+    )
+
+
+def answers_of(design: Design, results: list[dict[str, Any]]) -> Answers:
+    """What was answered, question by question; results of other tags that the owner added are none."""
+    known: dict[str, Ask] = {question.id: question for question in (*design.questions, *all_checks(design))}
+    answers: Answers = {}
+    for result in results:
+        question = known.get(result.get("from_name", ""))
+        if question is None or result["type"] not in RESULTS:
+            continue
+        value = result["value"][RESULTS[result["type"]]]
+        words = [str(word) for word in (value if isinstance(value, list) else [value])]
+        answer = "\n".join(words) if question.kind == "text" else from_form(question, words)
+        if answer not in (None, ""):
+            answers[question.id] = answer
+    return answers

@@ -1,0 +1,144 @@
+"""Amazon Mechanical Turk: the layout of a task, the input of a batch, and what a worker must bring.
+
+Checked against Amazon's Requester UI Guide ("Create a project", "Publish a batch of HITs"), the Developer Guide's
+crowd-form examples, and the API Reference (CreateHITType, QualificationRequirement). `mturk_results.py` reads answers.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_text
+from editgauge.studies.design import Ask, Design, Question
+from editgauge.studies.design.answers import LONGEST_TEXT
+from editgauge.studies.design.fields import MTurk
+from editgauge.studies.exchange.mturk_results import read_results
+from editgauge.studies.exchange.tasks import Task, all_checks, new_folder, open_tasks, picture_address
+from editgauge.studies.records import AnswerRecord
+from editgauge.studies.study import Study
+
+APPROVED_SHARE, APPROVED_COUNT = "000000000000000000L0", "00000000000000000040"
+"""Amazon's names for the percentage of a worker's assignments, and the number of HITs, that were approved."""
+LIFETIME_DAYS = 14
+DAY = 86400
+
+
+class MechanicalTurk:
+    """Writes `layout.html`, `input.csv` and `hit.json` into a folder; reads the results of a batch (.csv)."""
+
+    def write(self, study: Study, out: Path, url: str | None = None) -> int:
+        """Writes the study's open items, a HIT each; says how many."""
+        terms = study.design.mturk
+        if terms is None:
+            raise BadInput("The design does not say what a HIT pays: give it 'mturk: {reward: 0.15}' (US dollars).")
+        address = picture_address(url, "Mechanical Turk")
+        tasks = open_tasks(study)
+        folder = new_folder(out)
+        write_text(folder / "layout.html", layout(study.design))
+        write_text(folder / "input.csv", input_csv(study.design, tasks, address))
+        told = properties(study.design, terms, study.manifest.raters)
+        write_text(folder / "hit.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        return len(tasks)
+
+    def read(self, study: Study, file: Path) -> list[AnswerRecord]:
+        """The answers of a batch; a copy of the file with its columns Approve and Reject filled is put beside it."""
+        return read_results(study, file)
+
+
+mturk = MechanicalTurk()
+
+
+def layout(design: Design) -> str:
+    """The page that every worker sees, with places for the columns of `input.csv`."""
+    asked = (*design.questions, *all_checks(design))
+    return (
+        _templates()
+        .get_template("mturk.html.j2")
+        .render(
+            design=design,
+            checks=all_checks(design),
+            whens={question.id: _when(question) for question in asked},
+            prefill=lambda question: f"${{prefill_{question.id}}}" if question.prefill else "",
+            longest=LONGEST_TEXT,
+        )
+    )
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(__package__ or ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["literal"] = literal
+    return environment
+
+
+def _when(question: Ask) -> Markup:
+    conditions = question.when if isinstance(question, Question) else {}
+    return literal(json.dumps({name: [str(value) for value in values] for name, values in conditions.items()}))
+
+
+def literal(text: str) -> Markup:
+    """Words that a page shows as they are: the platform fills in `${…}`, and knows no signs beyond the basic plane.
+
+    >>> literal('say "5 ${n}"')
+    Markup('say &quot;5 &#36;{n}&quot;')
+    """
+    escaped = html.escape(text).replace("$", "&#36;").replace("\r", "&#13;").replace("\n", "&#10;")
+    return Markup(escaped.encode("ascii", "xmlcharrefreplace").decode())  # noqa: S704 - escaped above
+
+
+def input_csv(design: Design, tasks: list[Task], address: str) -> str:
+    """One row per HIT."""
+    rows = [_row(design, task, address) for task in tasks]
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(rows[0]), quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _row(design: Design, task: Task, address: str) -> dict[str, str]:
+    page = task.page
+    told = {"item": task.name, "flipped": "yes" if task.flipped else "no", "check": task.check or ""}
+    told |= {"hidden": " ".join(task.not_asked), "text": literal(page.text)}
+    told |= {picture.role: address + picture.name for picture in page.pictures}
+    if page.left is not None and page.right is not None:
+        told |= {"left": literal(page.left), "right": literal(page.right)}
+    prefilled = {question.id: question.prefill for question in page.questions}
+    columns = {question.id for question in design.questions if question.prefill}
+    return told | {f"prefill_{name}": literal(prefilled.get(name, "")) for name in sorted(columns)}
+
+
+def properties(design: Design, terms: MTurk, raters: int) -> dict[str, Any]:
+    """What the project's form asks for; the same words as CreateHIT's, so that a script can pass them on."""
+    needs = ((APPROVED_SHARE, terms.approval_above), (APPROVED_COUNT, terms.hits_above))
+    return {
+        "Title": design.title,
+        "Description": design.about,
+        "Keywords": "image, picture, comparison, rating",
+        "Reward": f"{terms.reward:.2f}",
+        "MaxAssignments": raters,
+        "AssignmentDurationInSeconds": 60 * terms.minutes,
+        "AutoApprovalDelayInSeconds": DAY * terms.approve_after_days,
+        "LifetimeInSeconds": DAY * LIFETIME_DAYS,
+        "QualificationRequirements": [
+            {"QualificationTypeId": kind, "Comparator": "GreaterThan", "IntegerValues": [least]}
+            for kind, least in needs
+            if least is not None
+        ],
+    }

@@ -1,0 +1,204 @@
+"""The results of a batch on Mechanical Turk: answers in, and who is paid.
+
+The columns are those of the files that the Requester site gives under "Download CSV" (HITId, AssignmentId, WorkerId,
+AssignmentStatus, SubmitTime, WorkTimeInSeconds, Input.*, Answer.*, Approve, Reject), as published batches have them and
+the Requester UI Guide describes them ("Review assignments offline": an X approves, a reason in Reject rejects). Answers
+of a crowd-form come as `Answer.NAME`, as `Answer.NAME.VALUE` with true or false, or as JSON in `Answer.taskAnswers`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from editgauge.benchmarks.fields import shown
+from editgauge.benchmarks.public import read_text
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_text
+from editgauge.core.progress import say
+from editgauge.studies.design import Answers, Design, from_form
+from editgauge.studies.errors import BadAnswers
+from editgauge.studies.exchange.tasks import all_checks, fitting, flags_of, hidden_name, items_by_name, problems_of
+from editgauge.studies.quality import wrong_answers
+from editgauge.studies.records import AnswerRecord
+from editgauge.studies.store import Item
+from editgauge.studies.study import Study
+
+NEEDED = ("AssignmentId", "WorkerId", "AssignmentStatus", "Input.item", "Input.flipped", "Input.check")
+APPROVE, REJECT = "Approve", "Reject"
+ALL_AT_ONCE = "Answer.taskAnswers"
+REST = ""
+"""Where cells go that have no column."""
+HOURS = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7}
+"""Amazon writes its times in one of these zones."""
+Row = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """One assignment: the page it gives, or why it gives none."""
+
+    row: Row
+    page: AnswerRecord | None
+    failed_gold: bool = False
+    why_not: str = ""
+
+
+def read_results(study: Study, file: Path) -> list[AnswerRecord]:
+    """The pages that fit the study. What does not fit is said, and proposed for rejection in the reviewed copy."""
+    columns, rows = _rows(file)
+    items = items_by_name(study)
+    strange = [row["Input.item"] for row in rows if row["Input.item"] not in items]
+    if strange:
+        raise BadInput(f"'{file}' is of another study: this one has no item {shown(strange[0])}.")
+    assessed = [_assess(study, items[row["Input.item"]], row) for row in rows if row["AssignmentStatus"] != "Rejected"]
+    dismissed = _dismissed(study.design, assessed)
+    reviewed = file.with_name(f"{file.stem}.reviewed.csv")
+    write_text(reviewed, _reviewed(columns, rows, assessed, dismissed))
+    pages = [replace(one.page, excluded=dismissed.get(one.page.rater, "")) for one in assessed if one.page]
+    left_out = "".join(f" {row['AssignmentId']} is left out: {why}." for row, why in _left_out(assessed))
+    say(f"{reviewed}: {len(pages)} of {len(rows)} assignments fit; look at it, then upload it.{left_out}")
+    return pages
+
+
+def _rows(file: Path) -> tuple[list[str], list[Row]]:
+    reader = csv.DictReader(io.StringIO(read_text(file).removeprefix("\ufeff"), newline=""), restkey=REST, restval="")
+    try:
+        rows = [dict(row) for row in reader]
+    except csv.Error as error:
+        raise BadInput(f"'{file}' is not valid CSV: {error}.") from error
+    columns = list(reader.fieldnames or ())
+    lacking = [name for name in NEEDED if name not in columns]
+    if lacking:
+        raise BadInput(
+            f"'{file}' is no results file of this study's batch: it lacks {', '.join(lacking)}. "
+            "On the Requester site, open the batch and choose Download CSV."
+        )
+    if not rows:
+        raise BadInput(f"'{file}' holds no assignments yet.")
+    if any(REST in row for row in rows):
+        raise BadInput(f"A row of '{file}' has more cells than the header has names; download it again.")
+    return columns, rows
+
+
+def _assess(study: Study, item: Item, row: Row) -> Assessed:
+    flipped, check = row["Input.flipped"] == "yes", row["Input.check"] or None
+    given = answers_of(study.design, row)
+    try:
+        answers = fitting(study.design, item, given, flipped=flipped, check=check)
+    except BadAnswers as error:
+        return Assessed(row, None, why_not=problems_of(error))
+    seconds = _number(row.get("WorkTimeInSeconds", ""))
+    done = _moment(row.get("SubmitTime", ""))
+    page = AnswerRecord(
+        rater=f"mturk-{hidden_name(study, row['WorkerId'])}",
+        item=item.key,
+        answers=answers,
+        flipped=flipped,
+        check=check,
+        done=done,
+        claimed=None if done is None or seconds is None else done - seconds,
+        flags=flags_of(study.design, answers, check, seconds),
+    )
+    failed = item.right is not None and bool(wrong_answers(study.design, answers, item.right))
+    return Assessed(row, page, failed_gold=failed)
+
+
+def answers_of(design: Design, row: Mapping[str, str]) -> Answers:
+    """What a worker's form held, question by question."""
+    fields = _all_at_once(row) if row.get(ALL_AT_ONCE) else _by_column(row)
+    answers: Answers = {}
+    for question in (*design.questions, *all_checks(design)):
+        words = [fields.get(question.id, "")]
+        if question.kind == "multi_choice":
+            ticked = (fields.get(f"{question.id}--{place}") for place in range(len(question.options)))
+            words = [str(option.value) for option, tick in zip(question.options, ticked, strict=True) if tick]
+        answer = from_form(question, words)
+        if answer is not None:
+            answers[question.id] = answer
+    return answers
+
+
+def _by_column(row: Mapping[str, str]) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for column, cell in row.items():
+        name, _, value = column.removeprefix("Answer.").partition(".")
+        if not column.startswith("Answer.") or not cell:
+            continue
+        if not value:
+            fields[name] = cell
+        elif cell.lower() == "true":
+            fields[name] = value
+    return fields
+
+
+def _all_at_once(row: Mapping[str, str]) -> dict[str, str]:
+    try:
+        (told,) = json.loads(row[ALL_AT_ONCE])
+        return {name: _chosen(value) for name, value in told.items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BadInput(f"{ALL_AT_ONCE} of the assignment {row['AssignmentId']} cannot be read: {error}.") from error
+
+
+def _chosen(value: Any) -> str:
+    if isinstance(value, dict):
+        return next((name for name, chosen in value.items() if chosen is True), "")
+    return value if isinstance(value, str) else ""
+
+
+def _dismissed(design: Design, assessed: Iterable[Assessed]) -> dict[str, str]:
+    """Raters who failed too many gold items or attention checks, and why they are excluded."""
+    pages = [(one.page, one.failed_gold) for one in assessed if one.page]
+    gold = Counter(page.rater for page, failed in pages if failed)
+    attention = Counter(page.rater for page, _ in pages if "attention_failed" in page.flags)
+    most = design.attention.exclude_after if design.attention else None
+    found = {rater: f"failed {n} attention checks" for rater, n in attention.items() if most and n >= most}
+    return found | {rater: f"failed {n} gold items" for rater, n in gold.items() if n >= design.gold.exclude_after}
+
+
+def _left_out(assessed: Iterable[Assessed]) -> list[tuple[Row, str]]:
+    return [(one.row, one.why_not) for one in assessed if one.why_not]
+
+
+def _reviewed(
+    columns: list[str], rows: list[Row], assessed: Iterable[Assessed], dismissed: Mapping[str, str]
+) -> str:  # fmt: skip
+    reasons = {one.row["AssignmentId"]: _rejection(one, dismissed) for one in assessed}
+    out = io.StringIO(newline="")
+    header = [*columns, *(name for name in (APPROVE, REJECT) if name not in columns)]
+    writer = csv.DictWriter(out, header, quoting=csv.QUOTE_ALL, lineterminator="\r\n", extrasaction="ignore")
+    writer.writeheader()
+    for row in rows:
+        if row["AssignmentStatus"] == "Submitted":
+            reason = reasons[row["AssignmentId"]]
+            row |= {APPROVE: "" if reason else "X", REJECT: reason}
+        writer.writerow(row)
+    return out.getvalue()
+
+
+def _rejection(one: Assessed, dismissed: Mapping[str, str]) -> str:
+    if one.page is None:
+        return f"The form was not filled in as asked ({one.why_not})."
+    why = dismissed.get(one.page.rater, "")
+    return f"Control questions were answered wrongly ({why})." if why else ""
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text.replace(".", "", 1).isdecimal() else None
+
+
+def _moment(text: str) -> float | None:
+    """Seconds since 1970 of a time such as `Wed Mar 01 11:23:45 PST 2017`; None when it is written otherwise."""
+    words = text.split()
+    if len(words) != 6 or words[4] not in HOURS:
+        return None
+    zone = timezone(timedelta(hours=HOURS[words[4]]))
+    moment = datetime.strptime(" ".join([*words[:4], words[5]]), "%a %b %d %H:%M:%S %Y")
+    return moment.replace(tzinfo=zone).timestamp()

@@ -1,0 +1,132 @@
+"""The items of a study as tasks for another tool, under names that tell nothing; and whose answers come back."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import or_, select
+
+from editgauge.core.errors import BadInput
+from editgauge.studies.design import Answers, Check, Design, checked
+from editgauge.studies.design.answers import is_right
+from editgauge.studies.draw import draw, is_turn
+from editgauge.studies.errors import BadAnswers
+from editgauge.studies.page import Page, make_page
+from editgauge.studies.store import Assignment, Item
+from editgauge.studies.study import Study
+from editgauge.studies.submission import asked, seen_from_item
+
+SHORT = 16
+"""Signs of a name made by hashing: no two of a million are alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One item as another tool shows it; the same to everybody there."""
+
+    name: str
+    """Leads back to the item, and tells neither method nor edit."""
+    flipped: bool
+    check: str | None
+    page: Page
+    not_asked: tuple[str, ...]
+    """Questions of the design that make no sense for this edit."""
+
+
+def open_tasks(study: Study) -> list[Task]:
+    """Every item that still wants raters, and every gold item, in the study's order of chance."""
+    wanted = select(Item).where(or_(Item.is_open, Item.kind == "gold")).order_by(Item.shuffle, Item.id)
+    with study.database.read() as session:
+        items = session.scalars(wanted).all()
+        tasks = [_task(study, place, item) for place, item in enumerate(items, start=1)]
+    if not tasks:
+        raise BadInput(f"All items of '{study.folder}' have their raters already; there is nothing to hand out.")
+    return tasks
+
+
+def _task(study: Study, place: int, item: Item) -> Task:
+    seed = study.manifest.seed
+    flipped = len(item.content["compared"]) == 2 and draw(2, seed, "side elsewhere", item.key) == 1
+    attention = study.design.attention
+    check = None
+    if attention and is_turn(attention.every, place, seed, "attention elsewhere"):
+        check = attention.questions[draw(len(attention.questions), seed, "check elsewhere", item.key)].id
+    sheet = Assignment(id=0, number=place, flipped=flipped, check=check, until=0.0, state="claimed")
+    page = make_page(study.design, sheet, item, {})
+    there = {question.id for question in page.questions}
+    missing = tuple(question.id for question in study.design.questions if question.id not in there)
+    return Task(hidden_name(study, item.key), flipped, check, page, missing)
+
+
+def items_by_name(study: Study) -> dict[str, Item]:
+    """The items of the study by the names that tasks carry."""
+    with study.database.read() as session:
+        items = session.scalars(select(Item)).all()
+        session.expunge_all()
+    return {hidden_name(study, item.key): item for item in items}
+
+
+def hidden_name(study: Study, words: str) -> str:
+    """A short name for something that must not be told: a worker, or which method an item shows.
+
+    Keyed with the study's own random name, so that nobody finds a worker's number by hashing all numbers.
+    """
+    key, told = study.manifest.study.encode(), words.encode("utf-8", "surrogatepass")
+    return hmac.new(key, told, hashlib.sha256).hexdigest()[:SHORT]
+
+
+def fitting(design: Design, item: Item, given: Mapping[str, Any], *, flipped: bool, check: str | None) -> Answers:
+    """The answers as a study keeps them; `BadAnswers` tells what is wrong.
+
+    A tool that cannot hide a question from some items may send an answer to it: that is no answer.
+    """
+    questions, checks = asked(design, Assignment(check=check), item)
+    known = {question.id for question in (*questions, *checks)}
+    elsewhere = {question.id for question in (*design.questions, *all_checks(design))} - known
+    told = {name: value for name, value in given.items() if name not in elsewhere}
+    return seen_from_item(checked(questions, checks, told), design, flipped=flipped)
+
+
+def problems_of(error: BadAnswers) -> str:
+    """Everything that is wrong with the answers of one page, in one line."""
+    return "; ".join(f"{name}: {problem}" for name, problem in error.problems.items())
+
+
+def all_checks(design: Design) -> list[Check]:
+    """The attention checks of a design."""
+    return design.attention.questions if design.attention else []
+
+
+def flags_of(design: Design, answers: Answers, check: str | None, seconds: float | None) -> tuple[str, ...]:
+    """What is suspicious about a page: too fast, or the attention check failed."""
+    fast = seconds is not None and seconds < design.fast_seconds
+    failed = any(
+        each.id == check and not is_right(each, answers.get(each.id), each.right) for each in all_checks(design)
+    )
+    return (*(["fast"] if fast else []), *(["attention_failed"] if failed else []))
+
+
+def picture_address(url: str | None, tool: str) -> str:
+    """The address that the pictures lie under, ending with a slash."""
+    if url is None or not url.startswith(("http://", "https://", "/")):
+        given = "none was given" if url is None else f"got '{url}'"
+        raise BadInput(
+            f"{tool} shows pictures by their address: put the study's folder 'images' where the raters' browsers reach "
+            f"it, and give that address with --url, such as https://lab.example/images; {given}."
+        )
+    return url.rstrip("/") + "/"
+
+
+def new_folder(out: Path) -> Path:
+    """The folder to write into; refuses one that holds something else."""
+    if out.suffix:
+        raise BadInput(f"'{out}' looks like a file; this form of export writes a folder, give one with --out.")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(f"'{out}' is there already. Choose another folder with --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    return out
