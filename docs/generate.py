@@ -55,13 +55,25 @@ def _default(value: Any) -> str:
     return f"default `{' '.join(value) if isinstance(value, list) else value}`"
 
 
+GROUPS = {
+    "cache": ("info", "clear"),
+    "data": ("pull", "verify", "info"),
+    "models": ("list_weights", "pull", "verify", "info", "available", "weights_of"),
+    "study": (
+        *("create", "invite", "serve", "status", "export", "import_", "analyse"),
+        *("exclude", "include", "forget"),
+    ),
+}
+"""Verbs that have verbs of their own."""
+
+
 def python_page() -> str:
     """The public face: functions with their signatures, then the words as classes."""
     lines = ["# Python\n", "Everything lies in `editgauge` itself and is imported when first used.\n"]
     for name in sorted(editgauge.__all__, key=lambda word: (word[0].isupper(), word)):
         thing = getattr(editgauge, name)
         if inspect.ismodule(thing):
-            for verb in ("pull", "verify", "info"):
+            for verb in GROUPS[name]:
                 lines.append(_function(f"editgauge.{name}.{verb}", getattr(thing, verb)))
         elif inspect.isfunction(thing):
             lines.append(_function(f"editgauge.{name}", thing))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Box, Evidence
-from editgauge.core.types import Item, Score, Unscored
+from editgauge.core.phrases import read_position
+from editgauge.core.types import Edit, Item, Position, Score, Unscored
 
 if TYPE_CHECKING:
     from editgauge.core.evidence import Side
@@ -77,6 +78,11 @@ def needed(value: str | None, what: str) -> str:
     if not value:
         raise CannotTell("not_applicable", f"the edit does not say {what}")
     return value
+
+
+def asked_place(edit: Edit) -> Position:
+    """Where the edit wants something: as it is given, or as the words of `to` say."""
+    return edit.position or read_position(needed(edit.to, "where it should be"))
 
 
 def _sure(confidence: float) -> str:

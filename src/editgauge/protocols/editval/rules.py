@@ -12,7 +12,7 @@ from editgauge.core.phrases import read_size
 from editgauge.core.types import Item, Score
 from editgauge.metrics.positions import Third, middle, third, way
 from editgauge.metrics.regions import box_area
-from editgauge.protocols.seeing import Sighting, look_for, needed
+from editgauge.protocols.seeing import Sighting, asked_place, look_for, needed
 
 if TYPE_CHECKING:
     from editgauge.core.evidence import Side
@@ -73,9 +73,9 @@ async def positional_addition(item: Item, see: Perception, options: Options) -> 
 
 async def position_replacement(item: Item, see: Perception, options: Options) -> Score:
     """The object moved sideways, by more than delta, to where it should be."""
-    asked = item.edit.position
-    if asked is None or asked.relation not in {"left", "right", "center"}:
-        raise CannotTell("not_applicable", "the edit does not say left, right or center")
+    asked = asked_place(item.edit)
+    if asked.relation not in {"left", "right", "center"}:
+        raise CannotTell("no_rule", f"the rule knows left, right and center, not '{asked.relation}'")
     before, after = await _both(see, item)
     if not after.found:
         return _verdict(False, before, after, said=f"{after.words} in the edited image")

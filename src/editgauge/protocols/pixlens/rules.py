@@ -14,7 +14,7 @@ from editgauge.metrics.colour_names import colour_curves, colour_score, rgb_of
 from editgauge.metrics.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
 from editgauge.metrics.regions import containment
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
-from editgauge.protocols.seeing import needed
+from editgauge.protocols.seeing import asked_place, needed
 
 if TYPE_CHECKING:
     from editgauge.core.types import Edit
@@ -203,10 +203,10 @@ def _told_place(scene: Scene, value: float, anchor: Things, added: Things) -> st
 
 
 def _asked_third(edit: Edit) -> Third:
-    relation = edit.position.relation if edit.position else None
+    relation = asked_place(edit).relation
     found = next((name for name in THIRDS if name == relation), None)
     if found is None:
-        raise CannotTell("not_applicable", "the edit does not say left, right or center")
+        raise CannotTell("no_rule", f"the rule knows left, right and center, not '{relation}'")
     return found
 
 

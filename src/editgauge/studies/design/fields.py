@@ -56,7 +56,7 @@ class Node(Fields):
 
 YES_NO = (Option(value="yes", label="Yes", key="y"), Option(value="no", label="No", key="n"))
 SIDES = (Option(value="left", label="Left", key="1"), Option(value="right", label="Right", key="2"))
-TIE = Option(value="tie", label="Equally good", key="0")
+TIE = Option(value="tie", label="Neither more than the other", key="0")
 
 
 class Ask(Fields):

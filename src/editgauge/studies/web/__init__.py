@@ -1,0 +1,19 @@
+"""The web app of a study: raters come by personal links, the owner looks at `/admin`.
+
+`serve(study, host, port)` runs it; `make_app(study)` is the application itself, for another server. Pages are made on
+the server and work without JavaScript; scripts add saving at every answer, looking closely at pictures, and keys.
+
+| file | what it does |
+|---|---|
+| `app.py`, `server.py` | put everything together; run it |
+| `rating.py`, `screening.py`, `admin.py` | the pages, by who asks for them |
+| `visitors.py` | who asks: cookies, and tokens against forged forms |
+| `guard.py`, `buckets.py` | what no request gets past: headers, sizes, rates |
+| `seals.py` | what only this server can have written |
+| `forms.py`, `rendering.py` | words in, pages out |
+"""
+
+from editgauge.studies.web.app import make_app
+from editgauge.studies.web.server import serve
+
+__all__ = ["make_app", "serve"]

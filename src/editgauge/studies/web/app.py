@@ -1,0 +1,73 @@
+"""The application: one study, its pages, and what holds for all of them."""
+
+from __future__ import annotations
+
+import os
+from http import HTTPStatus
+from importlib import resources
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from editgauge.studies.study import Study
+from editgauge.studies.web import admin, pictures, rating, screening
+from editgauge.studies.web.buckets import Buckets, Limits
+from editgauge.studies.web.guard import Guard, add_headers
+from editgauge.studies.web.rendering import Renderer
+from editgauge.studies.web.seals import Seals
+from editgauge.studies.web.state import State, state_of
+
+PASSWORD = "EDITGAUGE_STUDY_PASSWORD"  # noqa: S105 - the name of the variable that holds it
+
+
+def make_app(study: Study, limits: Limits | None = None) -> FastAPI:
+    """The web application of a study; the password of its owner's pages is in `EDITGAUGE_STUDY_PASSWORD`.
+
+    Args:
+        study: the study, opened; it stays open as long as the application runs.
+        limits: how often visitors may ask.
+    """
+    limits = limits or Limits()
+    app = FastAPI(title=study.design.title, openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.shared = State(
+        study=study,
+        seals=Seals.of(study.folder),
+        pages=Renderer(study.design.title),
+        password=os.environ.get(PASSWORD) or None,
+        raters=Buckets(limits.rater),
+        guesses=Buckets(limits.guesses),
+    )
+    app.add_middleware(Guard, rate=limits.address)
+    for part in (rating, screening, pictures, admin):
+        app.include_router(part.router)
+    app.mount("/static", StaticFiles(directory=str(resources.files("editgauge.studies.web") / "static")))
+    app.add_exception_handler(HTTPException, _refused)  # type: ignore[arg-type] # the handler of this very kind
+    app.add_exception_handler(RequestValidationError, _unreadable)
+    app.add_exception_handler(Exception, _broken)
+    return app
+
+
+def _refused(request: Request, error: HTTPException) -> HTMLResponse:
+    response = _plain(request, error.status_code, str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _unreadable(request: Request, _: Exception) -> HTMLResponse:
+    return _plain(request, 404, "There is no such page.")
+
+
+def _broken(request: Request, _: Exception) -> HTMLResponse:
+    """Made outside of the guard, so it puts the headers on by itself. What went wrong is in the server's log."""
+    response = _plain(request, 500, "Something went wrong here, and it was noted. What you had saved is safe.")
+    add_headers(response.headers)
+    return response
+
+
+def _plain(request: Request, status: int, message: str) -> HTMLResponse:
+    phrase = HTTPStatus(status).phrase
+    text = message if message != phrase else f"{phrase}."
+    return state_of(request).pages.page("message", status, title=phrase, message=text)

@@ -1,0 +1,47 @@
+"""Pictures of the study's own folder, for those raters on whose pages they stand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import FileResponse
+
+from editgauge.studies.study import RaterInfo
+from editgauge.studies.web.rendering import size_of
+from editgauge.studies.web.state import State, state_of
+from editgauge.studies.web.visitors import Who
+
+NAME = re.compile(r"[0-9a-f]{40}\.(png|jpg|jpeg|webp|gif)")
+KINDS = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp", "gif": "image/gif"}
+KEEP = "private, max-age=604800, immutable"
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A picture as a page shows it."""
+
+    address: str
+    width: int
+    height: int
+
+
+def shown(state: State, rater: RaterInfo, name: str) -> Shown:
+    """A picture for one rater: its address is sealed, so that nobody can ask for pictures of pages not theirs."""
+    seal = state.seals.seal("picture", str(rater.id), name)
+    return Shown(f"/pictures/{seal}/{name}", *size_of(state.study.images / name))
+
+
+@router.get("/pictures/{seal}/{name}")
+def picture(request: Request, who: Who, seal: str, name: str) -> FileResponse:
+    """One picture, if it stands on a page of the rater."""
+    state = state_of(request)
+    found = NAME.fullmatch(name)
+    if found is None or not state.seals.holds(seal, "picture", str(who.rater.id), name):
+        raise HTTPException(404, "There is no such picture.")
+    path = state.study.images / name
+    if path.is_symlink() or not path.is_file():
+        raise HTTPException(404, "There is no such picture.")
+    return FileResponse(path, media_type=KINDS[found[1]], headers={"Cache-Control": KEEP})

@@ -1,0 +1,70 @@
+"""Pages out: templates, filled."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from PIL import Image
+
+from editgauge import __version__
+
+
+class Renderer:
+    """Fills templates with what is the same on every page, and what a page adds."""
+
+    def __init__(self, title: str) -> None:
+        loader = PackageLoader("editgauge.studies.web", "templates")
+        self._environment = Environment(
+            loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        self._environment.filters.update(paragraphs=paragraphs, moment=moment, duration=duration)
+        self._environment.globals.update(study_title=title, version=__version__, size_of=size_of)
+
+    def page(self, template: str, code: int = 200, **words: Any) -> HTMLResponse:
+        """The page made of a template."""
+        return HTMLResponse(self._environment.get_template(f"{template}.html.j2").render(words), code)
+
+
+def paragraphs(text: str) -> list[str]:
+    r"""The parts of a text between blank lines.
+
+    >>> paragraphs("One\nand the same.\n\nTwo.")
+    ['One and the same.', 'Two.']
+    """
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def moment(seconds: float) -> str:
+    """A moment for people, in UTC.
+
+    >>> moment(0)
+    '1970-01-01 00:00 UTC'
+    """
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def duration(seconds: float) -> str:
+    """A time span for people.
+
+    >>> duration(90), duration(7300), duration(200_000)
+    ('2 minutes', '2 hours', '2 days')
+    """
+    for unit, size in (("day", 86_400), ("hour", 3_600)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}s"
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} minute{'s' if minutes > 1 else ''}"
+
+
+@lru_cache(maxsize=4096)
+def size_of(path: Path) -> tuple[int, int]:
+    """Width and height of a picture as browsers show it, so that a page does not jump while it loads."""
+    turned = (5, 6, 7, 8)  # the EXIF orientations that lie on their side
+    with Image.open(path) as image:
+        width, height = image.size
+        return (height, width) if image.getexif().get(0x0112) in turned else (width, height)

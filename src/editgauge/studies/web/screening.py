@@ -1,0 +1,137 @@
+"""Before the first page: who may take part, and the test of who understood the task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from sqlalchemy import func, select
+
+from editgauge.studies.design import Answer, Ask
+from editgauge.studies.errors import BadAnswers, NotAllowed
+from editgauge.studies.store import Screening
+from editgauge.studies.study import RaterInfo
+from editgauge.studies.web.forms import ATTEMPT, read_answers
+from editgauge.studies.web.pictures import Shown, shown
+from editgauge.studies.web.rating import go
+from editgauge.studies.web.state import State, state_of
+from editgauge.studies.web.visitors import OwnForm, Visitor, Who, form_token
+
+router = APIRouter()
+
+
+@router.get("/eligibility")
+def eligibility(request: Request, who: Who) -> Response:
+    """A few questions about the rater."""
+    state = state_of(request)
+    if state.study.stage(who.rater) != "eligibility":
+        return go("/next")
+    return _eligibility_page(state, who, {}, {})
+
+
+@router.post("/eligibility")
+def answer_eligibility(request: Request, who: Who, fields: OwnForm) -> Response:
+    """Takes them; sent twice, the second time changes nothing."""
+    state = state_of(request)
+    given = read_answers(fields, _eligibility_questions(state))
+    try:
+        state.study.answer_eligibility(who.rater, given)
+    except BadAnswers as error:
+        return _eligibility_page(state, who, given, error.problems, 422)
+    except NotAllowed:
+        return go("/next")
+    return go("/next")
+
+
+@router.get("/qualification")
+def qualification(
+    request: Request, who: Who, wrong: Annotated[list[str], Query()] = [], left: int = 0  # noqa: B006 - never changed
+) -> Response:  # fmt: skip
+    """The test; after a failed attempt with what was wrong, and why."""
+    state = state_of(request)
+    if state.study.stage(who.rater) != "qualification":
+        return go("/next")
+    return _qualification_page(state, who, {}, {}, wrong=wrong, left=left)
+
+
+@router.post("/qualification")
+def answer_qualification(request: Request, who: Who, fields: OwnForm) -> Response:
+    """Takes an attempt at the test; sent twice, it is one attempt."""
+    state = state_of(request)
+    test = state.study.design.qualification
+    if test is None:
+        return go("/next")
+    given = read_answers(fields, [item.question for item in test.items])
+    try:
+        with state.quiz_turn:
+            if fields.get(ATTEMPT) != [str(_attempts(state, who.rater))]:
+                return go("/next")
+            result = state.study.answer_qualification(who.rater, given)
+    except BadAnswers as error:
+        return _qualification_page(state, who, given, error.problems, 422)
+    except NotAllowed:
+        return go("/next")
+    if result.passed or not result.attempts_left:
+        return go("/next")
+    return _again(result.wrong, result.attempts_left)
+
+
+def _again(wrong: tuple[str, ...], left: int) -> RedirectResponse:
+    return go("/qualification?" + "&".join([*(f"wrong={name}" for name in wrong), f"left={left}"]))
+
+
+def _attempts(state: State, rater: RaterInfo) -> int:
+    with state.study.database.read() as session:
+        mine = select(func.count()).where(Screening.rater_id == rater.id, Screening.kind == "qualification")
+        return session.scalar(mine) or 0
+
+
+def _eligibility_questions(state: State) -> list[Ask]:
+    return [Ask(id=each.id, kind="yes_no", label=each.label) for each in state.study.design.eligibility]
+
+
+def _eligibility_page(
+    state: State, who: Visitor, answers: Mapping[str, Answer], problems: Mapping[str, str], status: int = 200
+) -> HTMLResponse:  # fmt: skip
+    return state.pages.page(
+        "eligibility",
+        status,
+        questions=_eligibility_questions(state),
+        answers=answers,
+        problems=problems,
+        form_token=form_token(state, who.token),
+    )
+
+
+def _qualification_page(
+    state: State,
+    who: Visitor,
+    answers: Mapping[str, Answer],
+    problems: Mapping[str, str],
+    status: int = 200,
+    wrong: list[str] | None = None,
+    left: int = 0,
+) -> HTMLResponse:
+    test = state.study.design.qualification
+    assert test is not None, "there is no such page without a test"  # noqa: S101 - for the type checker
+    return state.pages.page(
+        "qualification",
+        status,
+        items=test.items,
+        pictures={item.question.id: _quiz_pictures(state, who, item.source, item.edited) for item in test.items},
+        instructions=state.study.design.instructions,
+        attempt=_attempts(state, who.rater),
+        wrong=wrong or [],
+        left=left,
+        answers=answers,
+        problems=problems,
+        form_token=form_token(state, who.token),
+    )
+
+
+def _quiz_pictures(state: State, who: Visitor, source: str | None, edited: str | None) -> list[tuple[str, Shown]]:
+    names = state.study.manifest.pictures
+    given = [("source", source), ("edited", edited)]
+    return [(role, shown(state, who.rater, names[path])) for role, path in given if path is not None]

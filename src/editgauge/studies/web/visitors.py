@@ -1,0 +1,130 @@
+"""Who asks: a rater by the cookie that a personal link gave, the owner by password or by sitting at this machine."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request, Response
+
+from editgauge.studies.errors import NotAllowed
+from editgauge.studies.study import RaterInfo
+from editgauge.studies.web.forms import CSRF, Fields, read_form
+from editgauge.studies.web.guard import address
+from editgauge.studies.web.state import State, state_of
+
+RATER_COOKIE, OWNER_COOKIE = "editgauge_rater", "editgauge_owner"
+RATER_DAYS = 90
+OWNER_SECONDS = 8 * 3600
+LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
+NO_LINK = "Please open the study with your personal link."
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A rater who has come by a personal link."""
+
+    rater: RaterInfo
+    token: str
+
+
+def set_cookie(request: Request, response: Response, name: str, value: str, seconds: int) -> None:
+    """A cookie that scripts cannot read and other sites cannot use."""
+    is_secure = request.url.scheme == "https"
+    response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="strict")
+
+
+# --- raters -----------------------------------------------------------------------------------------------------------
+
+
+def visitor(request: Request) -> Visitor:
+    """The rater who asks; 401 when nobody knows who it is, 429 when the rater asks too often."""
+    state, token = state_of(request), request.cookies.get(RATER_COOKIE, "")
+    if not token:
+        raise HTTPException(401, NO_LINK)
+    rater = find(request, state, token)
+    wait = state.raters.wait(str(rater.id))
+    if wait:
+        raise HTTPException(
+            429, "Too many requests at once; please wait a moment.", {"Retry-After": str(int(wait) + 1)}
+        )
+    return Visitor(rater, token)
+
+
+def find(request: Request, state: State, token: str) -> RaterInfo:
+    """The rater who holds a token. Guessing is slow, but shuts out nobody who shares an address with the guesser."""
+    try:
+        return state.study.rater(token)
+    except NotAllowed as error:
+        if state.guesses.wait(f"link {address(request.scope)}"):
+            raise HTTPException(429, "Too many wrong links; please wait a minute.", {"Retry-After": "60"}) from error
+        raise HTTPException(401, str(error)) from error
+
+
+def form_token(state: State, secret: str) -> str:
+    """What a form must send back: only a page that was made for this visitor knows it."""
+    return state.seals.seal("form", secret)
+
+
+def rater_form(
+    request: Request, who: Annotated[Visitor, Depends(visitor)], fields: Annotated[Fields, Depends(read_form)]
+) -> Fields:
+    """The form that a rater sent; 403 unless a page made for this rater sent it."""
+    return _own(state_of(request), fields, who.token)
+
+
+def _own(state: State, fields: Fields, secret: str) -> Fields:
+    if not state.seals.holds(fields.get(CSRF, [""])[-1], "form", secret):
+        raise HTTPException(403, "This form is out of date. Go back, load the page again, and send it once more.")
+    return fields
+
+
+# --- the owner --------------------------------------------------------------------------------------------------------
+
+
+def is_owner(request: Request) -> bool:
+    """Whether the owner's pages may be shown: after the password, or without one to this machine alone."""
+    state = state_of(request)
+    if state.password is None:
+        return _is_local(request)
+    nonce, _, rest = request.cookies.get(OWNER_COOKIE, "").partition(".")
+    until, _, seal = rest.partition(".")
+    return (
+        until.isdecimal()
+        and int(until) > time.time()
+        and state.seals.holds(seal, "owner", nonce, until, state.password)
+    )
+
+
+def _is_local(request: Request) -> bool:
+    """The name must be local too: another site's name may be made to lead here, and a proxy hides who asks."""
+    try:
+        is_here = ipaddress.ip_address(address(request.scope)).is_loopback
+    except ValueError:
+        return False
+    host = request.headers.get("host", "")
+    return is_here and (host if host.endswith("]") else host.rpartition(":")[0] or host) in LOCAL_NAMES
+
+
+def new_nonce() -> str:
+    """What a login form is tied to before anybody is known."""
+    return secrets.token_urlsafe(24)
+
+
+def owner_cookie(state: State, now: float) -> str:
+    """What a browser keeps after the right password; of no use after a working day, or with another password."""
+    nonce, until = new_nonce(), str(int(now) + OWNER_SECONDS)
+    return f"{nonce}.{until}.{state.seals.seal('owner', nonce, until, state.password or '')}"
+
+
+def is_password(state: State, given: str) -> bool:
+    """Whether it is the owner's password; takes the same time whatever the answer."""
+    return state.password is not None and hmac.compare_digest(given.encode(), state.password.encode())
+
+
+Who = Annotated[Visitor, Depends(visitor)]
+OwnForm = Annotated[Fields, Depends(rater_form)]
