@@ -64,6 +64,7 @@ bench: setup ## measure speed, as ratios to the plain way in the same run
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/perception.py
 	$(BIN)/python benchmarks/study.py
+	$(BIN)/python benchmarks/judges.py
 
 docs: $(VENV)/installed-docs ## generate the reference and build the site into site/
 	$(BIN)/python docs/generate.py

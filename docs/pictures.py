@@ -2,7 +2,8 @@
 
     python docs/pictures.py
 
-Needs the photographs (`editgauge data pull photos`) and, for the screenshots, a Chromium.
+Needs the photographs (`editgauge data pull photos`), the small models (`editgauge models pull lite`) and, for the
+screenshots, a Chromium.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _report(benchmark: str, folder: Path) -> Path:
     for method in METHODS:
         editgauge.edit(benchmark, method, folder / method, quiet=True)
     places = {method: folder / method for method in METHODS}
-    editgauge.run(benchmark, places, ["preservation"], folder / "run", quiet=True)
+    editgauge.run(benchmark, places, ["editval", "pixlens", "preservation"], folder / "run", models="lite", quiet=True)
     return editgauge.report(folder / "run", folder / "report", quiet=True)
 
 
@@ -111,7 +112,27 @@ def _public_domain_benchmark(folder: Path) -> Path:
     return folder
 
 
+def seen() -> None:
+    """What the small models see in two of the photographs."""
+    edits = {edit.id: edit for edit in open_benchmark("sample").edits}
+    shown = (("chelsea-black", ("cat",)), ("motorcycle-blur", ("motorcycle",)), ("astronaut-pad", ("person", "tie")))
+    tiles = []
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, phrases in shown:
+            drawn = Path(temporary) / f"{name}.png"
+            editgauge.see(edits[name].source.path, phrases, out=drawn)
+            picture = Image.open(drawn)
+            tiles.append(picture.resize((round(picture.width * 300 / picture.height), 300), Image.Resampling.LANCZOS))
+    sheet = Image.new("RGB", (sum(tile.width for tile in tiles) + GAP * (len(tiles) - 1), 300), "white")
+    left = 0
+    for tile in tiles:
+        sheet.paste(tile, (left, 0))
+        left += tile.width + GAP
+    sheet.save(OUT / "seen.jpg", quality=88)
+
+
 if __name__ == "__main__":
     OUT.mkdir(exist_ok=True)
     editors()
+    seen()
     screenshots()

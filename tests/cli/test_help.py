@@ -21,6 +21,7 @@ FIELDS = {
     "protocols": {"name", "from", "about", "paper", "scores"},
     "metrics": {"name", "from", "about", "higher_is_better", "range", "formula"},
     "models": {"name", "from", "about", "role"},
+    "judges": {"name", "from", "about"},
     "datasets": {"name", "from", "about"},
     "edit-types": {"name"},
 }

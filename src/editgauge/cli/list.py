@@ -10,7 +10,10 @@ import typer
 
 def list_names(
     kind: Annotated[
-        str, typer.Argument(help="benchmarks, methods, protocols, metrics, models, datasets, layouts or edit-types.")
+        str,
+        typer.Argument(
+            help="benchmarks, methods, protocols, metrics, models, judges, datasets, layouts or edit-types."
+        ),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:

@@ -49,14 +49,16 @@ def _tinted(canvas: Pixels, mask: BoolMask, colour: tuple[int, int, int], thickn
 def _frame(
     pen: ImageDraw.ImageDraw, box: Box, scale: float, colour: tuple[int, int, int], thickness: int
 ) -> None:  # fmt: skip
-    left, top, right, bottom = (side * scale for side in (box.left, box.top, box.right, box.bottom))
+    width, height = pen.im.size  # what reaches over the edge is drawn along it
+    left, right = (min(max(side * scale, 0), width - 1) for side in (box.left, box.right))
+    top, bottom = (min(max(side * scale, 0), height - 1) for side in (box.top, box.bottom))
     pen.rectangle((left, top, max(left, right), max(top, bottom)), outline=colour, width=thickness)
     text = box.label if box.confidence is None else f"{box.label} {box.confidence:.2f}"
     font = ImageFont.load_default(size=6 * thickness + 4)
-    _, _, width, height = pen.textbbox((0, 0), text, font=font)
+    _, _, long, high = pen.textbbox((0, 0), text, font=font)
     pad = thickness
     # Above the box where there is room, else inside it.
-    chip_top = top - height - 2 * pad if top >= height + 2 * pad else top
-    pen.rectangle((left, chip_top, left + width + 2 * pad, chip_top + height + 2 * pad), fill=colour)
+    chip_top = top - high - 2 * pad if top >= high + 2 * pad else top
+    pen.rectangle((left, chip_top, left + long + 2 * pad, chip_top + high + 2 * pad), fill=colour)
     bright = sum(colour) > 380
     pen.text((left + pad, chip_top + pad / 2), text, fill="black" if bright else "white", font=font)

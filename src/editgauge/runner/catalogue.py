@@ -10,6 +10,7 @@ from editgauge.benchmarks.data import datasets
 from editgauge.core.errors import UnknownName
 from editgauge.core.registry import Registry
 from editgauge.core.types import EDIT_TYPES
+from editgauge.judges import judges
 from editgauge.methods import methods
 from editgauge.methods.layouts import layouts
 from editgauge.metrics import metrics
@@ -50,6 +51,7 @@ _KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {
     "protocols": (protocols, _protocol),
     "metrics": (metrics, _metric),
     "models": (models, _model),
+    "judges": (judges, _benchmark),
     "datasets": (datasets, _about),
     "layouts": (layouts, _about),
 }
@@ -60,7 +62,7 @@ def list_names(kind: str) -> list[dict[str, Any]]:
     """What there is of a kind, each with its name, where it comes from and what it does.
 
     Args:
-        kind: benchmarks, methods, protocols, metrics, models, datasets, layouts or edit-types.
+        kind: benchmarks, methods, protocols, metrics, models, judges, datasets, layouts or edit-types.
     """
     if kind == "edit-types":
         return [{"name": name} for name in EDIT_TYPES]

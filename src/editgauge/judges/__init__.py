@@ -1,0 +1,100 @@
+"""Judges: language and vision-language models that answer questions about edits. Every call is recorded.
+
+    async with open_judge("openai:qwen2.5-vl@http://localhost:8000/v1", transcripts="transcripts") as judge:
+        answer = await judge.ask(ask_yes_no("Is there a dog in the picture?", Shown("The picture:", pixels)))
+        answer.value                                   # True or False; `NoAnswer` says why there is none
+
+A second run makes no call; with `replay=True` none is possible. Third parties add kinds of judges by entry points of
+the group `editgauge.judges`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from editgauge.core.errors import BadInput
+from editgauge.core.registry import Registry
+from editgauge.judges.consistency import position_bias, self_consistency, settled
+from editgauge.judges.faults import FAULTS, NoAnswer
+from editgauge.judges.forms import Choice
+from editgauge.judges.interfaces import Answer, Card, Client, Judge, Judging
+from editgauge.judges.judge import ModelJudge
+from editgauge.judges.money import Estimate, Price
+from editgauge.judges.pace import Patience
+from editgauge.judges.prompts import open_prompt
+from editgauge.judges.questions import (
+    Parameters,
+    Question,
+    Shown,
+    ask_pairwise,
+    ask_scale,
+    ask_structured,
+    ask_text,
+    ask_yes_no,
+)
+from editgauge.judges.service import Service
+from editgauge.judges.transcripts import Transcripts
+
+__all__ = [
+    "FAULTS",
+    "Answer",
+    "Card",
+    "Choice",
+    "Client",
+    "Estimate",
+    "Judge",
+    "Judging",
+    "ModelJudge",
+    "NoAnswer",
+    "Parameters",
+    "Patience",
+    "Price",
+    "Question",
+    "Service",
+    "Shown",
+    "Transcripts",
+    "ask_pairwise",
+    "ask_scale",
+    "ask_structured",
+    "ask_text",
+    "ask_yes_no",
+    "judges",
+    "open_judge",
+    "open_prompt",
+    "position_bias",
+    "self_consistency",
+    "settled",
+]
+
+BUILT_IN = {
+    "openai": "editgauge.judges.endpoint:open_endpoint",
+    "transformers": "editgauge.judges.local:open_local",
+}
+
+judges: Registry[Callable[..., Client]] = Registry("judge", BUILT_IN)
+
+
+def open_judge(
+    address: str,
+    *,
+    transcripts: Path | str | Transcripts | None = None,
+    client: dict[str, Any] | None = None,
+    **options: Any,
+) -> ModelJudge:
+    """The judge of an address.
+
+    Args:
+        address: `openai:MODEL@URL` for an OpenAI-compatible endpoint, `transformers:FOLDER` for a model on this machine
+        transcripts: The folder in which calls are recorded.
+        client: Options of the way to the model: for `openai`, `key` (the environment variable's name) and `at_once`.
+        options: Those of `ModelJudge`: parameters, patience, price, budget, replay, …
+    """
+    kind, separator, rest = address.partition(":")
+    if not separator or not rest:
+        raise BadInput(f"A judge is written KIND:MODEL, such as openai:gpt-4o or transformers:FOLDER; got '{address}'.")
+    if options.get("replay") and isinstance(transcripts, Path | str) and not Path(transcripts).is_dir():
+        raise BadInput(f"There are no transcripts to replay at '{transcripts}'.")
+    recorded = transcripts if isinstance(transcripts, Transcripts) else Transcripts(transcripts)
+    return ModelJudge(judges.get(kind)(rest, **(client or {})), transcripts=recorded, **options)

@@ -1,0 +1,79 @@
+"""Why a judge gave no answer: a closed list, each word counted on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.types import Reason
+
+Fault = Literal[
+    "refused",  # the model said that it will not answer
+    "filtered",  # a content filter of the endpoint stepped in
+    "truncated",  # the answer ran into the limit of tokens
+    "unparsable",  # the answer is not of the asked form
+    "wrong_model",  # another model answered than the one that was asked
+    "rejected",  # the endpoint turned the request down, and asking again would not help
+    "unreachable",  # no answer after all attempts
+    "budget",  # the answer could have cost more than is left
+    "not_recorded",  # replaying, and the transcripts hold no such call
+]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+
+REASON_OF: Mapping[Fault, Reason] = {
+    "refused": "refused",
+    "filtered": "refused",
+    "truncated": "unparsable",
+    "unparsable": "unparsable",
+    "wrong_model": "no_model",
+    "rejected": "no_model",
+    "unreachable": "no_model",
+    "budget": "budget",
+    "not_recorded": "no_model",
+}
+"""The nearest word of the closed list that scores use; the detail keeps the exact one."""
+
+MAY_PASS: frozenset[Fault] = frozenset({"wrong_model", "rejected", "unreachable", "budget", "not_recorded"})
+"""Faults that say nothing about the question: in another run, with another key or server, it is asked again."""
+
+
+class NoAnswer(CannotTell):
+    """A judge has no answer to give; the runner turns it into `Unscored`."""
+
+    def __init__(self, fault: Fault, detail: str) -> None:
+        self.fault: Fault = fault
+        self.told = detail
+        reason = REASON_OF[fault]
+        super().__init__(reason, detail if reason == fault else f"{fault}: {detail}")
+
+
+class Trouble(Exception):
+    """One attempt that brought nothing.
+
+    Args:
+        told: what happened, in a sentence
+        fault: what it is when nothing better comes
+        again: could another attempt help?
+        wait: the seconds that the endpoint wants to be left alone
+        too_fast: did the endpoint complain about the rate?
+        maybe_paid: may the endpoint charge for it all the same?
+    """
+
+    def __init__(
+        self,
+        told: str,
+        *,
+        fault: Fault = "unreachable",
+        again: bool = True,
+        wait: float | None = None,
+        too_fast: bool = False,
+        maybe_paid: bool = False,
+    ) -> None:
+        self.told = told
+        self.fault: Fault = fault
+        self.again = again
+        self.wait = wait
+        self.too_fast = too_fast
+        self.maybe_paid = maybe_paid
+        super().__init__(told)

@@ -1,0 +1,176 @@
+"""A judge whose every call is recorded: known answers are recalled, the others asked with patience and within a budget.
+
+Asking passes through the ask layer, which shares a question that several items ask at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Self, TypeVar
+
+from editgauge.core.ask import Ask, Request
+from editgauge.judges.asking import Asker
+from editgauge.judges.calls import Call
+from editgauge.judges.faults import Fault, NoAnswer
+from editgauge.judges.interfaces import Answer, Card, Client
+from editgauge.judges.money import Estimate, Ledger, Price
+from editgauge.judges.pace import Pace, Patience
+from editgauge.judges.questions import Parameters, Question, described, identity
+from editgauge.judges.reading import Unreadable, is_refusal
+from editgauge.judges.replies import Reply, fault_in, read_reply
+from editgauge.judges.transcripts import Transcripts
+
+Value = TypeVar("Value")
+
+
+class ModelJudge:
+    """A model as a judge.
+
+    Args:
+        client: the way to the model
+        transcripts: where calls are recorded, and recalled from; nowhere but in memory when left out
+        parameters: how the model is to answer
+        patience: how long to try
+        price: of a million tokens
+        budget: the most that all calls of these transcripts may cost together
+        tokens_per_image: what a picture is to this model, for estimates
+        also_called: further names by which the endpoint may call the model when it answers
+        replay: answer from the transcripts alone, and ask nothing
+        ask: the ask layer it shares with others; one of its own when left out
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        transcripts: Transcripts | None = None,
+        parameters: Parameters | None = None,
+        patience: Patience | None = None,
+        price: Price | None = None,
+        budget: float | None = None,
+        tokens_per_image: int | None = None,
+        also_called: tuple[str, ...] = (),
+        replay: bool = False,
+        ask: Ask | None = None,
+    ) -> None:
+        self.transcripts = Transcripts() if transcripts is None else transcripts
+        self.parameters = parameters or Parameters()
+        self.at_once = client.at_once
+        self.pace = Pace(client.at_once)
+        self.ledger = Ledger(price, budget, self.transcripts.spent)
+        self._asker = Asker(
+            client=client,
+            parameters=self.parameters,
+            patience=patience or Patience(),
+            pace=self.pace,
+            ledger=self.ledger,
+            tokens_per_image=tokens_per_image,
+        )
+        self._also_called = also_called
+        self._replay = replay
+        self._ask = ask or Ask()
+        self._ask_is_mine = ask is None
+        for call in self.transcripts:
+            if call.prompt_tokens is not None and call.asked["model"] == self.name:
+                self.ledger.measure(call.estimated_tokens, call.prompt_tokens, bool(call.asked["images"]))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._ask_is_mine:
+            self._ask.close()
+        await self._asker.client.close()
+        self.transcripts.close()
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        return self._asker.client.model
+
+    @property
+    def card(self) -> Card:
+        """What it is."""
+        return Card(self.name, self._asker.client.place, self.parameters)
+
+    async def ask(self, question: Question[Value]) -> Answer[Value]:
+        """The answer that is recorded, or else the answer that the model gives now."""
+        asked = await asyncio.to_thread(described, self.name, question, self.parameters)
+        key = identity(asked)
+        call = self.transcripts.recall(key) if self._replay else self._known(key)
+        if call is None and self._replay:
+            raise NoAnswer("not_recorded", f"'{self.name}' was never asked this; the transcripts hold no such call")
+        return self._answer(question, call or await self._ask(self, key, (question, asked)))
+
+    def estimate(self, questions: Iterable[Question[Any]]) -> Estimate:
+        """What asking all of these would take at most, if none fails; none is asked."""
+        distinct = {identity(described(self.name, each, self.parameters)): each for each in questions}
+        new = [each for key, each in distinct.items() if self._known(key) is None]
+        raised = (self.ledger.raised(self._asker.prompt_tokens(each), bool(each.images)) for each in new)
+        prompts = math.ceil(sum(raised))
+        completions = len(new) * self.parameters.max_tokens
+        cost = self.ledger.price.cost(prompts, completions)
+        return Estimate(len(distinct), len(distinct) - len(new), prompts, completions, cost)
+
+    async def reply(self, request: Request) -> Call:
+        """The call for a request of the ask layer, recorded; what went wrong is in it."""
+        question, asked = request.payload
+        began, key = time.monotonic(), str(request.key)
+        tried = await self._asker.ask(question, key)
+        said = Reply("") if tried.body is None else read_reply(tried.body)
+        fault, detail = (tried.fault, tried.detail) if tried.body is None else self._fault(question, said)
+        call = Call(
+            identity=key,
+            asked=asked,
+            endpoint=self._asker.client.place,
+            body=tried.body,
+            model=said.model,
+            fault=fault,
+            detail=detail,
+            estimated_tokens=self._asker.prompt_tokens(question),
+            prompt_tokens=said.prompt_tokens,
+            completion_tokens=said.completion_tokens,
+            cost=tried.cost,
+            latency=tried.latency,
+            seconds=round(time.monotonic() - began, 4),
+            attempts=(*tried.failed, fault or "answered"),
+            at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        )
+        self.transcripts.append(call)
+        return call
+
+    def _known(self, key: str) -> Call | None:
+        """The call that settled a question, if one did."""
+        call = self.transcripts.recall(key)
+        if call is None or call.final:
+            return call
+        renamed = call.body is not None and not fault_in(read_reply(call.body), self.name, self._also_called)
+        return call if renamed else None  # another model answered, which was allowed to since
+
+    def _answer(self, question: Question[Value], call: Call) -> Answer[Value]:
+        """The answer in a call, be it new or recorded."""
+        if call.body is None:
+            raise NoAnswer(call.fault or "unreachable", call.detail)
+        return Answer(self._read(question, read_reply(call.body)), call)
+
+    def _read(self, question: Question[Value], said: Reply) -> Value:
+        fault = fault_in(said, self.name, self._also_called)
+        if fault:
+            raise NoAnswer(*fault)
+        try:
+            return question.form.read(said.text)
+        except Unreadable as error:
+            if is_refusal(said.text):
+                raise NoAnswer("refused", said.text.strip()) from error
+            raise NoAnswer("unparsable", str(error)) from error
+
+    def _fault(self, question: Question[Any], said: Reply) -> tuple[Fault | None, str]:
+        try:
+            self._read(question, said)
+        except NoAnswer as error:
+            return error.fault, error.told
+        return None, ""

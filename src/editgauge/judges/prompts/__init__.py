@@ -1,0 +1,111 @@
+"""Prompts are text files with a version in their name: `yes_no.v1.txt`. A slot is written `{question}`.
+
+A published file is never changed, because answers are known by its text and version: a better wording is a new
+version. A prompt is data: it can name slots and nothing else, and what fills a slot is never read as a prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from editgauge.core.errors import BadInput, UnknownName
+
+_VERSIONED = re.compile(r"([a-z][a-z0-9_]*)\.v([1-9][0-9]{0,5})\.txt", re.ASCII)
+_SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a judge is told, and the prompt that it was made from."""
+
+    prompt: str
+    version: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One version of a prompt."""
+
+    name: str
+    version: int
+    text: str
+
+    @property
+    def slots(self) -> frozenset[str]:
+        """The names that it wants filled."""
+        return frozenset(_SLOT.findall(self.text))
+
+    def render(self, **slots: object) -> Words:
+        """The prompt with all its slots filled; a slot too few or too many is an error."""
+        problems = [f"'{name}' is not given" for name in sorted(self.slots - slots.keys())]
+        problems += [f"'{name}' is given, but it has no such slot" for name in sorted(slots.keys() - self.slots)]
+        if problems:
+            raise BadInput(f"The prompt '{self.name}.v{self.version}' cannot be rendered.", problems)
+        return Words(self.name, self.version, _SLOT.sub(lambda slot: str(slots[slot[1]]), self.text).strip())
+
+
+def open_prompt(name: str, version: int | None = None, folder: Path | str | None = None) -> Prompt:
+    """The prompt of a name, of the user's folder first, then of the built-in ones.
+
+    Args:
+        name: What it is called, without version and ending.
+        version: Which version; the newest when left out.
+        folder: Prompts of your own; those it lacks come from the built-in ones.
+    """
+    own = _prompts_in(_checked(Path(folder))) if folder else {}
+    known = own if name in own else _built_in()
+    if name not in known:
+        raise UnknownName("prompt", name, {*own, *_built_in()})
+    versions = known[name]
+    if version is not None and version not in versions:
+        there = ", ".join(f"v{each}" for each in sorted(versions))
+        raise BadInput(f"The prompt '{name}' has no version {version}. There are: {there}.")
+    chosen = max(versions) if version is None else version
+    return Prompt(name, chosen, _read(versions[chosen]))
+
+
+def prompt_names() -> tuple[str, ...]:
+    """The built-in prompts."""
+    return tuple(sorted(_built_in()))
+
+
+@cache
+def _built_in() -> dict[str, dict[int, Traversable]]:
+    return _prompts_in(resources.files(__package__))
+
+
+def _checked(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder of prompts at '{folder}'.")
+    astray = sorted(file.name for file in folder.glob("*.txt") if not _VERSIONED.fullmatch(file.name))
+    if astray:
+        raise BadInput(
+            f"The folder of prompts '{folder}' holds files that would never be found. A prompt is called as in "
+            "'yes_no.v2.txt'.",
+            astray,
+        )
+    return folder
+
+
+def _prompts_in(folder: Traversable) -> dict[str, dict[int, Traversable]]:
+    found: dict[str, dict[int, Traversable]] = {}
+    for file in folder.iterdir():
+        if match := _VERSIONED.fullmatch(file.name):
+            found.setdefault(match[1], {})[int(match[2])] = file
+    return found
+
+
+def _read(file: Traversable) -> str:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"The prompt '{file.name}' cannot be read: {error}.") from error
+    if not text.strip():
+        raise BadInput(f"The prompt '{file.name}' is empty.")
+    return text

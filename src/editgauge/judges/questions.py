@@ -1,0 +1,145 @@
+"""What a judge is asked: words, pictures with labels, and the form that the answer shall have."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from editgauge.core.errors import BadInput
+from editgauge.core.images import Pixels, pixel_hash
+from editgauge.judges.forms import Choice, Form, FreeText, Pairwise, Scale, Structured, YesNo
+from editgauge.judges.pictures import Encoding
+from editgauge.judges.prompts import Prompt, Words, open_prompt
+
+Value = TypeVar("Value")
+Structure = TypeVar("Structure", bound=BaseModel)
+
+IDENTITY_VERSION = 1
+"""Raised when the same question would be put to a model in another way, so that old answers no longer fit."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shown:
+    """A picture, and what it is called in front of it."""
+
+    label: str
+    pixels: Pixels
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Question(Generic[Value]):
+    """One thing to be asked of a judge; `repetition` counts when the very same thing is asked again."""
+
+    words: Words
+    form: Form[Value]
+    images: tuple[Shown, ...] = ()
+    repetition: int = 0
+
+    def again(self, repetition: int) -> Question[Value]:
+        """The same question as one of several, to see whether the judge agrees with itself."""
+        return dataclasses.replace(self, repetition=repetition)
+
+    def swapped(self) -> Question[Value]:
+        """The same question with its pictures in another order, to see whether the order matters.
+
+        Labels stay with their pictures. The two edits of a pair change places instead, and the answer still names
+        the edit, not the place.
+        """
+        if not isinstance(self.form, Pairwise):
+            return dataclasses.replace(self, images=self.images[::-1])
+        *before, first, second = self.images
+        exchanged = (Shown(first.label, second.pixels), Shown(second.label, first.pixels))
+        form: Any = Pairwise(not self.form.swapped)
+        return dataclasses.replace(self, form=form, images=(*before, *exchanged))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """How a model is to answer. All of it is part of an answer's identity.
+
+    Args:
+        temperature: how freely it chooses its words; None leaves that to the endpoint, as some models demand
+        max_tokens: how long an answer may become
+        seed: for endpoints that take one; repetitions count up from it
+        most_side: pictures with a longer side are made smaller, by Lanczos
+        encoding: `png` loses nothing; `jpeg` (quality 90) is smaller, and adds flaws of its own
+    """
+
+    temperature: float | None = 0.0
+    max_tokens: int = 512
+    seed: int | None = None
+    most_side: int = 1024
+    encoding: Encoding = "png"
+
+    def __post_init__(self) -> None:
+        counts = {"max_tokens": self.max_tokens, "most_side": self.most_side}
+        problems = [f"{name} must be at least 1, got {count}" for name, count in counts.items() if count < 1]
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            problems.append(f"temperature goes from 0 to 2, got {self.temperature}")
+        if self.encoding not in ("png", "jpeg"):
+            problems.append(f"encoding is png or jpeg, got '{self.encoding}'")
+        if problems:
+            raise BadInput("These parameters of a judge cannot be used.", problems)
+
+
+def ask_yes_no(question: str, *images: Shown, prompt: Prompt | None = None) -> Question[bool]:
+    """A question with yes or no for an answer."""
+    return Question(words=(prompt or open_prompt("yes_no")).render(question=question), form=YesNo(), images=images)
+
+
+def ask_scale(
+    question: str, low: int, high: int, low_means: str, high_means: str, *images: Shown, prompt: Prompt | None = None
+) -> Question[int]:
+    """A question for a whole number, whose two ends are explained."""
+    ends = {"low": low, "high": high, "low_means": low_means, "high_means": high_means}
+    words = (prompt or open_prompt("scale")).render(question=question, **ends)
+    return Question(words=words, form=Scale(low, high), images=images)
+
+
+def ask_text(question: str, *images: Shown, prompt: Prompt | None = None) -> Question[str]:
+    """A question for a free text."""
+    return Question(words=(prompt or open_prompt("describe")).render(question=question), form=FreeText(), images=images)
+
+
+def ask_pairwise(
+    question: str, request: str, source: Pixels, one: Pixels, two: Pixels, prompt: Prompt | None = None
+) -> Question[Choice]:
+    """Which of two edits is better? `swapped()` gives the same question in the other order."""
+    images = Shown("The picture as it was:", source), Shown("The first edit:", one), Shown("The second edit:", two)
+    words = (prompt or open_prompt("pairwise")).render(question=question, request=request)
+    return Question(words=words, form=Pairwise(), images=images)
+
+
+def ask_structured(
+    question: str, model: type[Structure], *images: Shown, prompt: Prompt | None = None
+) -> Question[Structure]:
+    """A question for an object of a pydantic model."""
+    form = Structured(model)
+    schema = json.dumps(form.schema, sort_keys=True)
+    words = (prompt or open_prompt("structured")).render(question=question, schema=schema)
+    return Question(words=words, form=form, images=images)
+
+
+def described(model: str, question: Question[Any], parameters: Parameters) -> dict[str, Any]:
+    """Everything that decides an answer, in plain types. Where the model runs is no part of it."""
+    return {
+        "version": IDENTITY_VERSION,
+        "model": model,
+        "prompt": f"{question.words.prompt}.v{question.words.version}",
+        "text": question.words.text,
+        "form": {"kind": question.form.kind, "schema": question.form.schema},
+        "images": [[shown.label, pixel_hash(shown.pixels)] for shown in question.images],
+        "parameters": dataclasses.asdict(parameters),
+        "repetition": question.repetition,
+    }
+
+
+def identity(described: Mapping[str, Any]) -> str:
+    """The name under which an answer is known."""
+    return hashlib.sha256(json.dumps(described, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

@@ -1,0 +1,33 @@
+"""The judges of a run, one per role, for the protocols that ask them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from editgauge.core.errors import CannotTell
+from editgauge.judges.interfaces import Answer, Judge
+from editgauge.judges.questions import Question
+
+Value = TypeVar("Value")
+
+
+class Service:
+    """Answers what protocols ask, with the judges chosen for a run.
+
+    Args:
+        chosen: the judge that plays each role; most protocols know one role, `judge`
+    """
+
+    def __init__(self, chosen: Mapping[str, Judge]) -> None:
+        self._chosen = dict(chosen)
+
+    def judge(self, role: str = "judge") -> Judge:
+        """The judge that plays a role."""
+        if role not in self._chosen:
+            raise CannotTell("no_model", f"no judge plays the role '{role}'; choose one, such as openai:MODEL@URL")
+        return self._chosen[role]
+
+    async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
+        """The answer of the judge that plays a role."""
+        return await self.judge(role).ask(question)

@@ -1,0 +1,41 @@
+"""Do the protocols tell a right edit from nothing done and from a wrong one? On `sample` the truth is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import editgauge
+from editgauge.perception.weights import available
+
+WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet")
+PASSED = {
+    "editval": {"identity": (0, 22), "classical": (20, 22), "overdone": (17, 22), "careless": (4, 22)},
+    "editval@released": {"identity": (0, 22), "classical": (15, 22), "overdone": (12, 22), "careless": (2, 22)},
+    "pixlens": {"identity": (1, 38), "classical": (32, 38), "overdone": (30, 37), "careless": (4, 38)},
+    "pixlens@released": {"identity": (1, 38), "classical": (34, 38), "overdone": (31, 37), "careless": (6, 38)},
+}
+"""Of docs/parity.md: outcomes with `edit` of at least a half, and outcomes with a score."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not all(map(available, WEIGHTS)), reason="NOT TESTED: run `editgauge models pull lite`")
+def test_the_documented_rates_come_out_again(tmp_path: Path) -> None:
+    places = {method: tmp_path / method for method in PASSED["editval"]}
+    for method, place in places.items():
+        editgauge.edit("sample", method, place, quiet=True)
+    run = editgauge.run("sample", places, list(PASSED), tmp_path / "run", quiet=True)
+
+    passed: Counter[tuple[str, str]] = Counter()
+    scored: Counter[tuple[str, str]] = Counter()
+    for row in run.scores.select(["protocol", "name", "method", "value"]).to_pylist():
+        if row["name"] == "edit" and row["value"] is not None:
+            scored[row["protocol"], row["method"]] += 1
+            passed[row["protocol"], row["method"]] += row["value"] >= 0.5
+    found = {
+        protocol: {method: (passed[protocol, method], scored[protocol, method]) for method in methods}
+        for protocol, methods in PASSED.items()
+    }
+    assert found == PASSED

@@ -1,0 +1,167 @@
+"""An endpoint on a real socket that speaks the chat completions protocol, and misbehaves as it is told.
+
+- `served`: the endpoint. `served.plan = function(text, seen)` decides what becomes of the question `text`, which came
+  `seen` times before: a `dict` is a chat completion, a `str` the text of one, a `Reply` anything else.
+- `say(text, **changes)`: a chat completion; `Reply`: status, content, headers, and ways of breaking off.
+- `ask(judge, *questions)`: the answers, or the `NoAnswer` in their place, all asked at once.
+- `soon`: patience for tests, with pauses of milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from editgauge.core.images import Pixels
+from editgauge.judges import ModelJudge, NoAnswer, Patience, Question
+
+MODEL = "tiny-judge"
+
+
+@dataclass
+class Reply:
+    """Anything but a plain answer."""
+
+    status: int = 200
+    content: bytes | str | dict[str, Any] = b"{}"
+    headers: dict[str, str] = field(default_factory=dict)
+    hang: float = 0.0
+    """Seconds before anything is sent."""
+    cut: int | None = None
+    """So many bytes of the content are sent, then the connection ends; -1: not even a status."""
+
+
+def say(
+    text: str | None, model: str = MODEL, finish: str = "stop", tokens: tuple[int, int] = (10, 2), **message: Any
+) -> dict[str, Any]:
+    told = {"role": "assistant", "content": text, **message}
+    usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
+    choice = {"index": 0, "message": told, "finish_reason": finish}
+    return {"id": "c1", "object": "chat.completion", "model": model, "choices": [choice], "usage": usage}
+
+
+class Served(ThreadingHTTPServer):
+    """The endpoint."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
+        self.plan: Callable[[str, int], dict[str, Any] | str | Reply] = lambda text, seen: '{"answer": "yes"}'
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.seen: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+        self.lock = threading.Lock()
+        self.under_way = self.most_under_way = 0
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news here."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: Served
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        content = asked["messages"][0]["content"]
+        text = content if isinstance(content, str) else content[-1]["text"]
+        with self.server.lock:
+            self.server.requests.append({"path": self.path, **asked})
+            self.server.keys.append(self.headers["Authorization"])
+            seen = self.server.seen[text]
+            self.server.seen[text] += 1
+            self.server.under_way += 1
+            self.server.most_under_way = max(self.server.most_under_way, self.server.under_way)
+        try:
+            planned = self.server.plan(text, seen)
+            answered = isinstance(planned, str | dict)
+            body: Any = say(planned) if isinstance(planned, str) else planned
+            reply = body if isinstance(body, Reply) else Reply(content=body)
+            if answered:
+                with self.server.lock:
+                    self.server.answered[text] += 1
+            self._send(reply)
+        finally:
+            with self.server.lock:
+                self.server.under_way -= 1
+
+    def _send(self, reply: Reply) -> None:
+        time.sleep(reply.hang)
+        is_json = isinstance(reply.content, dict)
+        given = json.dumps(reply.content) if isinstance(reply.content, dict) else reply.content
+        content = given.encode() if isinstance(given, str) else given
+        headers = {"Content-Type": "application/json" if is_json else "text/html", "Content-Length": str(len(content))}
+        lines = [f"HTTP/1.1 {reply.status} told", *(f"{k}: {v}" for k, v in (headers | reply.headers).items())]
+        if reply.cut != -1:
+            self.wfile.write("\r\n".join([*lines, "", ""]).encode() + content[: reply.cut])
+        if reply.cut is not None:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    for name in ("OPENAI_API_KEY", "EDITGAUGE_JUDGE_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    server = Served()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(name="say")
+def say_fixture() -> Callable[..., dict[str, Any]]:
+    return say
+
+
+@pytest.fixture
+def reply() -> type[Reply]:
+    return Reply
+
+
+@pytest.fixture
+def soon() -> Patience:
+    return Patience(attempts=5, timeout=20.0, first_wait=0.002, longest_wait=5.0)
+
+
+@pytest.fixture
+def ask() -> Callable[..., list[Any]]:
+    async def one(judge: ModelJudge, question: Question[Any]) -> Any:
+        try:
+            return await judge.ask(question)
+        except NoAnswer as error:
+            return error
+
+    async def everything(judge: ModelJudge, questions: tuple[Question[Any], ...]) -> list[Any]:
+        async with judge:
+            return await asyncio.gather(*(one(judge, question) for question in questions))
+
+    return lambda judge, *questions: asyncio.run(everything(judge, questions))
+
+
+@pytest.fixture
+def picture() -> Callable[[int], Pixels]:
+    return lambda seed: np.random.default_rng(seed).integers(0, 256, (24, 36, 3), dtype=np.uint8)

@@ -1,0 +1,308 @@
+"""The client against an endpoint on a real socket, in good order and in bad."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import socket
+import threading
+from collections.abc import Callable
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from editgauge.core.errors import BadInput
+from editgauge.core.images import Pixels
+from editgauge.judges import (
+    Answer,
+    NoAnswer,
+    Parameters,
+    Patience,
+    Shown,
+    ask_scale,
+    ask_text,
+    ask_yes_no,
+    open_judge,
+)
+from editgauge.judges.endpoint import open_endpoint, retry_after
+
+YES = '{"answer": "yes"}'
+Asks = Callable[..., list[Any]]
+
+
+@pytest.fixture
+def judge(served: Any, soon: Patience) -> Callable[..., Any]:
+    return lambda **options: open_judge(f"openai:tiny-judge@{served.url}", **{"patience": soon, **options})
+
+
+def test_a_question_travels_with_its_pictures_and_its_schema(
+    served: Any, judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels]
+) -> None:
+    before, after = picture(1), picture(2)
+    [answer] = ask(judge(), ask_yes_no("Is it red?", Shown("Before:", before), Shown("After:", after)))
+    assert answer.value is True
+    [request] = served.requests
+    assert (request["path"], request["model"], request["temperature"]) == ("/v1/chat/completions", "tiny-judge", 0.0)
+    assert request["response_format"]["json_schema"]["schema"]["properties"]["answer"]["enum"] == ["yes", "no"]
+    first, image, second, other, words = request["messages"][0]["content"]
+    assert (first["text"], second["text"]) == ("Before:", "After:")
+    assert "Is it red?" in words["text"]
+    for part, sent in ((image, before), (other, after)):
+        kind, _, content = part["image_url"]["url"].partition(",")
+        assert kind == "data:image/png;base64"
+        np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(base64.b64decode(content)))), sent)
+    assert (answer.call.model, answer.call.prompt_tokens, answer.call.attempts) == ("tiny-judge", 10, ("answered",))
+
+
+def test_pictures_are_made_smaller_and_encoded_as_asked(served: Any, judge: Callable[..., Any], ask: Asks) -> None:
+    large = np.zeros((40, 100, 3), np.uint8)
+    ask(judge(parameters=Parameters(most_side=50, encoding="jpeg")), ask_yes_no("Black?", Shown("It:", large)))
+    url = served.requests[0]["messages"][0]["content"][1]["image_url"]["url"]
+    assert url.startswith("data:image/jpeg;base64,")
+    assert Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).size == (50, 20)
+
+
+def test_a_question_without_pictures_is_plain_text(served: Any, judge: Callable[..., Any], ask: Asks) -> None:
+    served.plan = lambda text, seen: "A horse became a zebra."
+    [answer] = ask(judge(), ask_text("What changed?"))
+    assert answer.value == "A horse became a zebra."
+    assert isinstance(served.requests[0]["messages"][0]["content"], str)
+    assert "response_format" not in served.requests[0]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "told"),
+    [
+        ({"status": 429, "content": "slow down", "headers": {"Retry-After": "0"}}, "429 slow down"),
+        ({"status": 500, "content": "oops"}, "500 oops"),
+        ({"status": 529, "content": "overloaded"}, "529 overloaded"),
+        ({"hang": 1.5}, "no answer within 0.5 seconds"),
+        ({"content": '{"choices": [{"message"', "cut": 10}, "the connection broke"),
+        ({"cut": -1}, "the connection broke"),
+        ({"content": '{"choices": [{"mess'}, "no chat completion"),
+        ({"content": "<html>Gateway</html>"}, "an answer (text/html) that is no chat completion: <html>"),
+        ({"content": {"choices": []}}, "no chat completion"),
+        ({"content": {"choices": [{"message": {"content": 7}}]}}, "no chat completion"),
+        ({"content": {"error": {"code": 502, "message": "upstream"}}}, "502"),
+    ],
+)
+def test_what_passes_is_tried_again(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any, trouble: dict[str, Any], told: str
+) -> None:
+    served.plan = lambda text, seen: reply(**trouble) if seen == 0 else YES
+    patience = Patience(timeout=0.5 if "hang" in trouble else 20.0, first_wait=0.002)
+    [answer] = ask(judge(patience=patience), ask_yes_no("Is it red?"))
+    assert answer.value is True
+    assert told in answer.call.attempts[0]
+    assert answer.call.attempts[-1] == "answered"
+    assert len(served.requests) == len(answer.call.attempts)
+
+
+@pytest.mark.parametrize(
+    ("planned", "fault", "reason"),
+    [
+        ({"text": None, "refusal": "I will not look at this."}, "refused", "refused"),
+        ({"text": "I'm sorry, but I can't help with that."}, "refused", "refused"),
+        ({"text": "", "finish": "content_filter"}, "filtered", "refused"),
+        ({"text": YES, "finish": "content_filter"}, "filtered", "refused"),
+        ({"text": '{"answer": "y', "finish": "length"}, "truncated", "unparsable"),
+        ({"text": YES, "finish": "length"}, "truncated", "unparsable"),
+        ({"text": "Perhaps."}, "unparsable", "unparsable"),
+        ({"text": '{"answer": "maybe"}'}, "unparsable", "unparsable"),
+        ({"text": ""}, "unparsable", "unparsable"),
+    ],
+)
+def test_what_is_no_answer_is_typed_and_never_asked_again(
+    served: Any, judge: Callable[..., Any], ask: Asks, say: Any, tmp_path: Path, planned: Any, fault: str, reason: str
+) -> None:
+    served.plan = lambda text, seen: say(**planned)
+    for _ in range(2):
+        asked = judge(transcripts=tmp_path)
+        [error] = ask(asked, ask_yes_no("Is it red?"))
+        assert isinstance(error, NoAnswer)
+        assert (error.fault, error.reason) == (fault, reason)
+        assert asked.transcripts.counts() == {fault: 1}
+    assert len(served.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "fault"),
+    [
+        (400, {"error": {"code": "content_filter", "message": "flagged"}}, "filtered"),
+        (400, {"error": {"message": "this model has no eyes"}}, "rejected"),
+        (401, {"error": {"message": "bad key"}}, "rejected"),
+        (404, {"error": {"message": "no such model"}}, "rejected"),
+        (302, "elsewhere", "rejected"),
+        (429, {"error": {"code": "insufficient_quota"}}, "budget"),
+        (500, "oops", "unreachable"),
+    ],
+)
+def test_what_an_endpoint_turns_down_is_typed(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any, status: int, content: Any, fault: str
+) -> None:
+    served.plan = lambda text, seen: reply(status, content, {"Location": "http://127.0.0.1:9/"})
+    [error] = ask(judge(), ask_yes_no("Is it red?"))
+    assert error.fault == fault
+    assert len(served.requests) == (5 if fault == "unreachable" else 1)
+
+
+def test_nobody_there_is_told_with_the_address(ask: Asks, soon: Patience, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        [error] = ask(open_judge(f"openai:m@{url}", patience=soon), ask_yes_no("Is it red?"))
+    assert error.fault == "unreachable"
+    assert error.detail.startswith(f"unreachable: 5 attempts, the last: {url} cannot be reached")
+
+
+def test_an_endpoint_without_schemas_is_asked_in_words_from_then_on(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any
+) -> None:
+    def plan(text: str, seen: int) -> Any:
+        if "response_format" in served.requests[-1]:
+            return reply(400, {"error": {"message": "Unknown parameter: response_format"}})
+        return "Yes."
+
+    served.plan = plan
+    asked = judge(client={"at_once": 1})
+    answers = ask(asked, *(ask_yes_no(f"Is it red ({number})?") for number in range(4)))
+    assert [answer.value for answer in answers] == [True] * 4
+    assert sum("response_format" in request for request in served.requests) == 1
+    assert len(served.requests) == 5
+
+
+def test_the_newer_word_for_the_limit_is_learned_by_all_who_are_under_way(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any
+) -> None:
+    told = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    all_here = threading.Barrier(8)
+
+    def plan(text: str, seen: int) -> Any:
+        if seen:
+            return YES
+        all_here.wait(20)
+        return reply(400, {"error": {"message": told}})
+
+    served.plan = plan
+    answers = ask(judge(client={"at_once": 8}), *(ask_yes_no(f"{number}?") for number in range(8)))
+    assert [answer.value for answer in answers] == [True] * 8
+    [first, second] = [request for request in served.requests if "0?" in str(request["messages"])]
+    assert ("max_tokens" in first, "max_completion_tokens" in second) == (True, True)
+
+
+def test_a_dated_name_is_the_same_model(served: Any, judge: Callable[..., Any], ask: Asks, say: Any) -> None:
+    served.plan = lambda text, seen: say(YES, model="tiny-judge-2025-01-31")
+    assert ask(judge(), ask_yes_no("?"))[0].value is True
+
+
+def test_an_answer_of_another_model_is_none_unless_it_is_allowed(
+    served: Any, judge: Callable[..., Any], ask: Asks, say: Any, tmp_path: Path
+) -> None:
+    served.plan = lambda text, seen: say(YES, model="tiny-judge-mini")
+    for asked_so_far in (1, 2):  # the right model may be served the next time
+        [error] = ask(judge(transcripts=tmp_path), ask_yes_no("?"))
+        assert (error.fault, error.reason) == ("wrong_model", "no_model")
+        assert "'tiny-judge-mini' answered" in error.detail
+        assert len(served.requests) == asked_so_far
+    [answer] = ask(judge(transcripts=tmp_path, also_called=("tiny-judge-mini",)), ask_yes_no("?"))
+    assert answer.value is True
+    assert len(served.requests) == 2
+
+
+def test_retry_after_halves_the_pace_and_is_waited_for(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any
+) -> None:
+    all_here = threading.Barrier(8)
+
+    def plan(text: str, seen: int) -> Any:
+        if seen:
+            return YES
+        all_here.wait(20)
+        return reply(429, "slow", {"Retry-After": "0.3"})
+
+    served.plan = plan
+    asked = judge(client={"at_once": 8})
+    answers = ask(asked, *(ask_yes_no(f"Is it red ({number})?") for number in range(8)))
+    assert all(isinstance(answer, Answer) for answer in answers)
+    assert asked.pace.halved == 1  # eight complaints about one moment are one complaint
+    assert asked.pace.limit < 8
+    assert all(answer.call.seconds >= 0.3 for answer in answers)
+
+
+def test_an_endpoint_that_wants_too_long_a_pause_is_given_up(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any
+) -> None:
+    served.plan = lambda text, seen: reply(429, "come back tomorrow", {"Retry-After": "86400"})
+    [error] = ask(judge(patience=Patience(longest_wait=0.2)), ask_yes_no("Is it red?"))
+    assert error.fault == "unreachable"
+    assert "tomorrow" in error.detail
+
+
+def test_a_date_in_retry_after_is_read() -> None:
+    wait = retry_after(formatdate(4_000_000_000, usegmt=True))
+    assert wait is not None
+    assert wait > 1e8
+
+
+def test_the_key_comes_from_the_environment_and_is_never_repeated(
+    served: Any, ask: Asks, reply: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    served.plan = lambda text, seen: reply(401, "wrong key sk-very-secret")
+    judge = open_judge(f"openai:m@{served.url}", transcripts=tmp_path, client={"key": "MY_KEY"})
+    [error] = ask(judge, ask_yes_no("?"))
+    assert served.keys == ["Bearer sk-very-secret"]
+    assert "***" in error.detail
+    assert all(b"secret" not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_vendors_key_does_not_reach_a_stranger(
+    served: Any, judge: Callable[..., Any], ask: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-vendor")
+    ask(judge(), ask_yes_no("?"))
+    assert served.keys == [None]
+
+
+def test_what_stands_behind_a_question_mark_stays_behind_it(served: Any, ask: Asks) -> None:
+    [answer] = ask(open_judge(f"openai:tiny-judge@{served.url}/?api-version=2"), ask_yes_no("?"))
+    assert served.requests[0]["path"] == "/v1/chat/completions?api-version=2"
+    assert answer.call.endpoint == served.url
+
+
+def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(BadInput, match="OPENAI_API_KEY, which is not set"):
+        open_endpoint("gpt-4o")
+
+
+def test_an_address_without_http_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert open_endpoint("Qwen/Qwen2.5-VL@https://host:8000/v1").model == "Qwen/Qwen2.5-VL"
+    assert open_endpoint("m@http://me:word@host/v1?x=1").place == "http://host/v1"
+    with pytest.raises(BadInput, match="KIND:MODEL"):
+        open_judge("gpt-4o")
+
+
+def test_an_answer_that_never_ends_is_cut_off(served: Any, judge: Callable[..., Any], ask: Asks, reply: Any) -> None:
+    served.plan = lambda text, seen: reply(content=b" " * 17_000_000) if seen == 0 else YES
+    patience = Patience(timeout=20, first_wait=0.002)
+    [answer] = ask(judge(patience=patience), ask_yes_no("?"))
+    assert answer.call.attempts[0] == "an answer of more than 16,000,000 bytes"
+
+
+def test_who_stops_waiting_leaves_nothing_behind(served: Any, judge: Callable[..., Any], reply: Any) -> None:
+    served.plan = lambda text, seen: reply(hang=0.4)
+
+    async def stop() -> None:
+        async with judge() as asked:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(asked.ask(ask_scale("?", 1, 5, "bad", "good")), 0.1)
+
+    asyncio.run(stop())

@@ -1,0 +1,280 @@
+"""Calls are recorded, recalled and replayed; nothing is asked twice, and no more is spent than was allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from editgauge.core.ask import Ask
+from editgauge.core.errors import BadInput, CannotTell
+from editgauge.core.images import Pixels
+from editgauge.judges import (
+    Answer,
+    Card,
+    Judging,
+    NoAnswer,
+    Parameters,
+    Patience,
+    Price,
+    Service,
+    Shown,
+    ask_pairwise,
+    ask_scale,
+    ask_structured,
+    ask_text,
+    ask_yes_no,
+    open_judge,
+)
+
+Asks = Callable[..., list[Any]]
+
+
+class Change(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    what: str
+    how_many: int
+
+
+@pytest.fixture
+def judge(served: Any, soon: Patience, tmp_path: Path) -> Callable[..., Any]:
+    usual = {"patience": soon, "transcripts": tmp_path / "transcripts"}
+    return lambda **options: open_judge(f"openai:tiny-judge@{served.url}", **{**usual, **options})
+
+
+@pytest.fixture
+def kinds(picture: Callable[[int], Pixels]) -> list[Any]:
+    """A question of every kind, and some that get no answer."""
+    shown = Shown("The picture:", picture(0))
+    pair = ask_pairwise("Which is better?", "add a hat", picture(0), picture(1), picture(2))
+    return [
+        ask_yes_no("yes-no?", shown),
+        ask_scale("scale?", 1, 5, "bad", "good", shown),
+        ask_text("free?", shown),
+        pair,
+        pair.swapped(),
+        ask_structured("structure?", Change, shown),
+        ask_yes_no("odd?"),
+        ask_yes_no("refused?"),
+    ]
+
+
+def answer_of_every_kind(text: str, _: int) -> str:
+    said = {
+        "yes-no?": '{"answer": "no"}',
+        "scale?": '{"answer": 4}',
+        "free?": "A hat appeared.",
+        "better?": '{"answer": "first"}',
+        "structure?": '{"what": "hat", "how_many": 2}',
+        "odd?": "Who knows?",
+        "refused?": "I cannot help with this picture.",
+    }
+    return next(value for key, value in said.items() if key in text)
+
+
+def as_bytes(answers: list[Any]) -> bytes:
+    """Everything that came back, as bytes."""
+    return "\n".join(
+        each.call.to_line().decode() + repr(each.value) if isinstance(each, Answer) else repr((each.fault, str(each)))
+        for each in answers
+    ).encode()
+
+
+def test_every_kind_is_answered_recorded_and_replayed_to_the_same_bytes(
+    served: Any, judge: Callable[..., Any], ask: Asks, kinds: list[Any], tmp_path: Path
+) -> None:
+    served.plan = answer_of_every_kind
+    first = ask(judge(), *kinds)
+    values = [each.value if isinstance(each, Answer) else each.fault for each in first]
+    assert values == [
+        False,
+        4,
+        "A hat appeared.",
+        "one",
+        "two",
+        Change(what="hat", how_many=2),
+        "unparsable",
+        "refused",
+    ]
+    asked = len(served.requests)
+    files = {file: file.read_bytes() for file in (tmp_path / "transcripts").iterdir()}
+
+    again = ask(judge(), *kinds)  # a second run
+    replayed = ask(judge(replay=True), *kinds)
+    served.shutdown()
+    served.server_close()
+    elsewhere = open_judge("openai:tiny-judge@http://127.0.0.1:9/v1", transcripts=tmp_path / "transcripts", replay=True)
+    offline = ask(elsewhere, *kinds)
+
+    assert as_bytes(again) == as_bytes(replayed) == as_bytes(offline) == as_bytes(first)
+    assert len(served.requests) == asked == len(kinds)
+    assert {file: file.read_bytes() for file in (tmp_path / "transcripts").iterdir()} == files
+
+
+def test_replay_tells_what_was_never_asked(served: Any, judge: Callable[..., Any], ask: Asks, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no transcripts to replay"):
+        judge(replay=True)
+    (tmp_path / "transcripts").mkdir()
+    [error] = ask(judge(replay=True), ask_yes_no("Is it red?"))
+    assert (error.fault, error.reason) == ("not_recorded", "no_model")
+    assert served.requests == []
+
+
+def test_what_failed_for_a_passing_reason_is_asked_again_and_replayed_as_it_was(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any
+) -> None:
+    served.plan = lambda text, seen: reply(500, "oops")
+    [failed] = ask(judge(), ask_yes_no("Is it red?"))
+    [replayed] = ask(judge(replay=True), ask_yes_no("Is it red?"))
+    assert str(replayed) == str(failed)
+    assert failed.fault == "unreachable"
+    served.plan = lambda text, seen: "yes"
+    assert ask(judge(), ask_yes_no("Is it red?"))[0].value is True
+    assert ask(judge(replay=True), ask_yes_no("Is it red?"))[0].value is True
+
+
+def test_many_who_ask_the_same_at_once_cause_one_call(served: Any, judge: Callable[..., Any], ask: Asks) -> None:
+    answers = ask(judge(), *(ask_yes_no("Is it red?") for _ in range(20)))
+    assert len(served.requests) == 1
+    assert len({answer.call.at for answer in answers}) == 1
+
+
+def test_another_parameter_wording_picture_or_repetition_is_another_question(
+    served: Any, judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels]
+) -> None:
+    shown = Shown("It:", picture(0)), Shown("That:", picture(1))
+    question = ask_yes_no("Is it red?", *shown)
+    others = [
+        ask_yes_no("Is it blue?", *shown),
+        ask_yes_no("Is it red?", Shown("It:", picture(2)), shown[1]),
+        ask_yes_no("Is it red?", Shown("This:", picture(0)), shown[1]),
+        question.swapped(),
+        question.again(1),
+    ]
+    ask(judge(), question, question, *others)
+    assert len(served.requests) == 6
+    ask(judge(parameters=Parameters(temperature=0.7)), question)
+    ask(judge(parameters=Parameters(seed=3)), question.again(2))
+    assert len(served.requests) == 8
+    assert served.requests[-1]["seed"] == 5
+
+
+def test_where_the_model_runs_is_no_part_of_an_answers_identity(
+    served: Any, judge: Callable[..., Any], ask: Asks, tmp_path: Path
+) -> None:
+    ask(judge(), ask_yes_no("Is it red?"))
+    moved = open_judge(served.url.join(["openai:tiny-judge@", "/elsewhere"]), transcripts=tmp_path / "transcripts")
+    assert ask(moved, ask_yes_no("Is it red?"))[0].value is True
+    assert len(served.requests) == 1
+
+
+def test_a_call_keeps_all_that_decides_and_explains_it(
+    judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels], served: Any, tmp_path: Path
+) -> None:
+    ask(judge(price=Price(1.0, 2.0)), ask_yes_no("Is it red?", Shown("It:", picture(0))))
+    [file] = (tmp_path / "transcripts").iterdir()
+    stored = json.loads(file.read_bytes().partition(b" ")[2])
+    assert stored["asked"]["prompt"] == "yes_no.v1"
+    assert "Is it red?" in stored["asked"]["text"]
+    assert stored["asked"]["images"][0][0] == "It:"
+    assert len(stored["asked"]["images"][0][1]) == 64
+    assert stored["asked"]["parameters"]["max_tokens"] == 512
+    assert stored["body"]["choices"][0]["message"]["content"] == '{"answer": "yes"}'
+    assert stored["endpoint"] == served.url
+    assert stored["cost"] == pytest.approx((10 * 1 + 2 * 2) / 1e6)
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
+def test_a_budget_is_never_exceeded(served: Any, judge: Callable[..., Any], ask: Asks, say: Any, at_once: int) -> None:
+    served.plan = lambda text, seen: say('{"answer": "yes"}', tokens=(300, 100))  # far more than the estimate
+    price, budget = Price(1000.0, 1000.0), 3.05
+    options = {
+        "price": price,
+        "budget": budget,
+        "parameters": Parameters(max_tokens=120),
+        "client": {"at_once": at_once},
+    }
+    questions = [ask_yes_no(f"Is it red ({number})?") for number in range(40)]
+    first = judge(**options)
+    answers = ask(first, *questions)
+    answered = [each for each in answers if isinstance(each, Answer)]
+    assert 5 <= len(answered) <= 7  # each costs 0.4, and the last may be withheld because it could cost 0.42
+    assert {each.fault for each in answers if isinstance(each, NoAnswer)} == {"budget"}
+    assert first.ledger.spent == pytest.approx(0.4 * len(served.requests))
+    assert first.ledger.spent <= budget
+    continued = judge(**options)  # a continued run knows what was spent
+    ask(continued, *questions)
+    assert continued.ledger.spent <= budget
+
+
+def test_the_first_question_with_pictures_shows_what_pictures_cost(
+    served: Any, judge: Callable[..., Any], ask: Asks, say: Any, picture: Callable[[int], Pixels]
+) -> None:
+    served.plan = lambda text, seen: say('{"answer": "yes"}', tokens=(1000 if "dear" in text else 10, 1))
+    asked = judge(price=Price(1000.0, 0.0), budget=3.5)
+    cheap = [ask_yes_no(f"{number}?") for number in range(3)]
+    dear = [ask_yes_no(f"dear {number}?", Shown("It:", picture(0))) for number in range(20)]
+    answers = ask(asked, *cheap, *dear)
+    assert sum(isinstance(each, Answer) for each in answers) == 6
+    assert asked.ledger.spent == pytest.approx(3.03)
+
+
+def test_attempts_that_may_have_been_charged_for_count(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any
+) -> None:
+    served.plan = lambda text, seen: reply(hang=5.0)
+    options = {"price": Price(0.0, 1000.0), "budget": 1.0, "patience": Patience(timeout=0.4, first_wait=0.002)}
+    asked = judge(parameters=Parameters(max_tokens=400), **options)
+    [error] = ask(asked, ask_yes_no("Is it red?"))
+    assert len(served.requests) == 2  # a third attempt could have gone over it
+    assert error.fault == "budget"
+    assert asked.ledger.spent == pytest.approx(0.8)
+
+
+def test_an_endpoint_that_does_not_count_is_charged_by_estimate(
+    served: Any, judge: Callable[..., Any], ask: Asks, say: Any
+) -> None:
+    served.plan = lambda text, seen: {**say("yes"), "usage": None}
+    asked = judge(price=Price(0.0, 1000.0), budget=5.0, parameters=Parameters(max_tokens=1000))
+    answers = ask(asked, *(ask_yes_no(f"{number}?") for number in range(9)))
+    assert sum(isinstance(each, Answer) for each in answers) == 5
+
+
+def test_a_dry_run_asks_nothing_and_bounds_the_cost(
+    served: Any, judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels]
+) -> None:
+    questions = [ask_yes_no(f"{number}?", Shown("It:", picture(number))) for number in range(10)]
+    price = Price(2.0, 8.0)
+    planned = judge(price=price).estimate([*questions, questions[0]])
+    assert (planned.questions, planned.recorded, planned.calls) == (10, 0, 10)
+    assert planned.completion_tokens == 10 * 512
+    assert served.requests == []
+    spent = judge(price=price)
+    ask(spent, *questions[:6])
+    assert 0 < spent.ledger.spent < planned.cost
+    assert judge().estimate(questions).recorded == 6
+
+
+def test_a_budget_without_a_price_is_refused(judge: Callable[..., Any]) -> None:
+    with pytest.raises(BadInput, match="needs the price"):
+        judge(budget=1.0)
+
+
+def test_protocols_ask_by_role_through_a_shared_layer(served: Any, judge: Callable[..., Any]) -> None:
+    async def score() -> tuple[bool, int]:
+        layer = Ask()
+        async with judge(ask=layer) as model:
+            see: Judging = Service({"judge": model})
+            answer = await see.ask(ask_yes_no("Is it red?"))
+            assert see.judge().card == Card("tiny-judge", served.url, Parameters())
+            with pytest.raises(CannotTell, match="no judge plays the role 'matcher'"):
+                see.judge("matcher")
+        layer.close()
+        return answer.value, len(served.requests)
+
+    assert asyncio.run(score()) == (True, 1)

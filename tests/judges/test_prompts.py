@@ -1,0 +1,63 @@
+"""Prompts are files with versions, rendered strictly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.judges.prompts import open_prompt, prompt_names
+
+
+@pytest.mark.parametrize("name", prompt_names())
+def test_every_built_in_prompt_is_rendered_whole(name: str) -> None:
+    prompt = open_prompt(name)
+    words = prompt.render(**{slot: f"<{slot}>" for slot in prompt.slots})
+    assert (words.prompt, words.version) == (name, prompt.version)
+    assert all(f"<{slot}>" in words.text for slot in prompt.slots)
+    assert "question" in prompt.slots
+
+
+@given(st.text())
+def test_what_fills_a_slot_is_never_read_as_a_prompt(text: str) -> None:
+    assert text.strip() in open_prompt("yes_no").render(question=text).text
+    assert "{low}" in open_prompt("describe").render(question="{low} {question}").text
+
+
+def test_slots_too_few_and_too_many_are_all_named() -> None:
+    with pytest.raises(BadInput) as error:
+        open_prompt("yes_no").render(questoin="?", picture="x")
+    assert error.value.problems == (
+        "'question' is not given",
+        "'picture' is given, but it has no such slot",
+        "'questoin' is given, but it has no such slot",
+    )
+
+
+def test_the_newest_version_of_a_folder_counts_before_the_built_in_ones(tmp_path: Path) -> None:
+    (tmp_path / "yes_no.v9.txt").write_text("Old: {question}")
+    (tmp_path / "yes_no.v10.txt").write_text("New: {question}")
+    assert open_prompt("yes_no", folder=tmp_path).render(question="Red?").text == "New: Red?"
+    assert open_prompt("yes_no", 9, tmp_path).render(question="Red?").text == "Old: Red?"
+    assert open_prompt("scale", folder=tmp_path) == open_prompt("scale")
+
+
+def test_what_cannot_be_used_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'yes_no'"):
+        open_prompt("yes_on")
+    with pytest.raises(BadInput, match=r"has no version 7\. There are: v1"):
+        open_prompt("yes_no", 7)
+    with pytest.raises(BadInput, match="no folder of prompts"):
+        open_prompt("yes_no", folder=tmp_path / "none")
+    (tmp_path / "mine.v1.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadInput, match="cannot be read"):
+        open_prompt("mine", folder=tmp_path)
+    (tmp_path / "mine.v2.txt").write_text(" \n")
+    with pytest.raises(BadInput, match="is empty"):
+        open_prompt("mine", folder=tmp_path)
+    (tmp_path / "yes-no.txt").write_text("{question}")
+    with pytest.raises(BadInput, match=r"never be found.*\n  - yes-no.txt"):
+        open_prompt("yes_no", folder=tmp_path)

@@ -1,0 +1,73 @@
+"""The protocol `reference`, and what several protocols share: comparing pictures by networks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Picture, Pixels
+from editgauge.core.types import Score, Unscored
+from editgauge.protocols import open_protocol
+from editgauge.protocols.sets import score_set
+
+Make = Callable[..., tuple[Any, Any]]
+MODELS = {"perceptual_distance": "lpips-alex", "joint_embedder": "clip-b16"}
+
+
+class Comparing:
+    """A perception for tests only: the distance is the mean difference, and it has no joint embedder."""
+
+    async def distance(self, before: Pixels, after: Pixels) -> float:
+        return float(np.abs(before.astype(float) - after.astype(float)).mean() / 255)
+
+    async def joint_image(self, image: Pixels) -> Any:
+        raise CannotTell("no_model", "no model plays the role 'joint_embedder'")
+
+
+def scored(staged: Make, reference: Pixels | None, picture: Picture | None) -> Any:
+    item, _ = staged({"type": "style", "reference": picture}, size=(40, 30))
+    item = replace(item, reference=reference)
+    protocol = open_protocol("reference").given(MODELS)
+    see: Any = Comparing()
+    return asyncio.run(protocol.score(item, see)), item
+
+
+def test_the_outcome_is_compared_with_the_ground_truth(staged: Make) -> None:
+    truth = np.full((30, 40, 3), 60, np.uint8)  # which the staged outcome is, and its source is not
+    scores, _ = scored(staged, truth, Picture("t", Path("/t")))
+
+    assert {name: given.value for name, given in scores.items() if isinstance(given, Score)} == {
+        "l1": 0.0, "l2": 0.0, "lpips-alex": 0.0
+    }  # fmt: skip
+    assert scores["clip_i[clip-b16]"] == Unscored("no_model", "no model plays the role 'joint_embedder'")
+
+
+@pytest.mark.parametrize(
+    ("picture", "reason"), [(None, "not_applicable"), (Picture("t.png", Path("/t")), "unreadable_image")]
+)
+def test_without_a_ground_truth_nothing_is_scored(staged: Make, picture: Picture | None, reason: str) -> None:
+    scores, _ = scored(staged, None, picture)
+
+    assert {given.reason for given in scores.values()} == {reason}
+
+
+def test_sets_need_pictures_and_say_when_they_are_few() -> None:
+    random = np.random.default_rng(0)
+    parts = [(random.normal(0, 1, 8), random.normal(1, 1, 8)) for _ in range(30)]
+
+    scores = score_set(parts)
+    fid, kid = scores["fid"], scores["kid"]
+    assert isinstance(fid, Score)
+    assert isinstance(kid, Score)
+    assert fid.value > 4
+    assert "few for FID" in fid.evidence[0].text  # type: ignore[union-attr]
+    assert not isinstance(score_set(parts[:1])["fid"], Score)
+    same_source = [(parts[0][0], after) for _, after in parts]
+    assert score_set(same_source)["kid"] == Unscored("not_applicable", "a set needs two source images at least")

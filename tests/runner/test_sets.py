@@ -1,0 +1,31 @@
+"""FID and KID of a run, from real Inception features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import editgauge
+from editgauge.perception.weights import available
+
+NEEDED = ("inception-fid", "efficientdet-lite2")
+
+
+@pytest.mark.skipif(not all(map(available, NEEDED)), reason="NOT TESTED: run `editgauge models pull lite`")
+def test_a_run_scores_its_sets_by_method_and_edit_type(
+    make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path], tmp_path: Path
+) -> None:
+    benchmark = make_benchmark(tmp_path / "benchmark", edits=6, size=64)
+    places = {"mine": make_outcomes(benchmark, tmp_path / "mine", 1)}
+    models = ["fid_features=inception-fid"]
+
+    run = editgauge.run(benchmark, places, ["editval"], tmp_path / "run", model=models, processes=1, quiet=True)
+    whole = {score.name: score for score in run.sets if score.edit_type == "all"}
+    assert set(whole) == {"fid", "kid"}
+    assert whole["fid"].value is not None
+    assert whole["fid"].value > 0
+    assert whole["fid"].n == 6
+    assert "few for FID" in whole["fid"].detail
+    assert {score.edit_type for score in run.sets} == {"all", "color", "object_removal", "style"}
