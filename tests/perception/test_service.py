@@ -180,6 +180,11 @@ FAKES = (Brightness, OpenBrightness, StricterBrightness, Filler, AsItIs, Two, Ot
 
 
 @pytest.fixture(autouse=True)
+def room_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITGAUGE_CACHE_BYTES", "1e9")
+
+
+@pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str, int]]]:
     for fake in FAKES:
         monkeypatch.setitem(BUILT_IN, fake.__name__, f"{__name__}:{fake.__name__}")
