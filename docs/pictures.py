@@ -71,7 +71,7 @@ def screenshots() -> None:
         whole = _report("sample", folder / "whole")
         few = _report(str(_public_domain_benchmark(folder / "few-benchmark")), folder / "few")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1240, "height": 900})
+        page = browser.new_page(viewport={"width": 1240, "height": 1250})
         page.goto(whole.as_uri())
         page.screenshot(path=OUT / "report.png", clip={"x": 0, "y": 0, "width": 1240, "height": 1330}, full_page=True)
         page.goto(few.as_uri())

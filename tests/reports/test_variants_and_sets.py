@@ -76,3 +76,26 @@ def test_scores_of_sets_have_a_table_with_their_n_and_warnings(
     assert "unscored" in told
     assert "40 pictures are few." in told
     assert Run.open(run).sets[0].value == 12.3456
+
+
+def test_ways_of_aggregating_stand_side_by_side_with_the_papers_own_marked(
+    make_record: Callable[..., Record], make_run: Callable[..., Path], as_page: Callable[[Path], Page], tmp_path: Path
+) -> None:
+    kinds = ["size"] * 18 + ["color"] * 2
+    records = [
+        make_record(
+            f"e{place}",
+            {"edit": float(kind == "size")},
+            protocol="editval",
+            place=place,
+            source=f"{place}.png",
+            edit_type=kind,
+        )
+        for place, kind in enumerate(kinds)
+    ]
+    run = make_run(*records, protocols={"editval": EDIT})
+
+    told = as_page(report(run, tmp_path / "out", quiet=True)).section("aggregations").said()
+    assert "0.900" in told  # every outcome counts once
+    assert "0.500" in told  # every edit type counts once
+    assert "by type the paper's" in told

@@ -42,6 +42,7 @@ BUILT_IN = {
     "methods": "editgauge.reports.sections:methods",
     "edit_types": "editgauge.reports.sections:edit_types",
     "summary": "editgauge.reports.sections:summary",
+    "aggregations": "editgauge.reports.sections:aggregations",
     "variants": "editgauge.reports.sections:variants",
     "sets": "editgauge.reports.sections:sets",
     "agreement": "editgauge.reports.sections:agreement",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from editgauge.analysis.aggregations import OF_A_METHOD, OF_ALL_METHODS
 from editgauge.reports import paper
+from editgauge.reports.aggregated import aggregated
 from editgauge.reports.agreement import left_out, people_tables
 from editgauge.reports.failures import failures
 from editgauge.reports.heat_map import STEPS
@@ -75,6 +77,11 @@ def _gallery(context: Context) -> Content:
     return {"edit_types": context.edit_types, "reasons": reasons, "note": context.gallery_note}
 
 
+def _aggregations(context: Context) -> Content | None:
+    found = aggregated(context)
+    return {"scores": found, "meanings": OF_A_METHOD | OF_ALL_METHODS} if found else None
+
+
 def _variants(context: Context) -> Content | None:
     found = sweeps(context.tables, context.methods)
     return {"sweeps": found} if found else None
@@ -96,9 +103,10 @@ heat_map = TemplateSection("heat_map", "Heat map", 20, _heat_map)
 methods = TemplateSection("methods", "Methods", 30, _methods)
 edit_types = TemplateSection("edit_types", "Edit types", 40, _edit_types)
 summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHADES})
+aggregations = TemplateSection("aggregations", "Aggregations", 51, _aggregations)
 variants = TemplateSection("variants", "Options", 52, _variants)
 sets = TemplateSection("sets", "Sets", 54, _sets)
 agreement = TemplateSection("agreement", "People", 55, _agreement)
 unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"failures": failures(context)})
 gallery = TemplateSection("gallery", "Gallery", 70, _gallery)
-measured = TemplateSection("measured", "How it was measured", 80, lambda context: {"text": paper.as_text(context.run)})
+measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.as_text(context.run)})
