@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser weights demo test test-all check format bench docs clean
+.PHONY: help setup programs weights demo test test-all check format bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,17 +36,18 @@ setup: $(VENV)/installed-dev ## make .venv with all that the demo and the tests 
 demo: $(VENV)/installed ## evaluate four editors on real photographs and write an HTML report
 	$(BIN)/editgauge demo --out $(OUT)
 
-browser:
+programs:
 	@sh scripts/bring-chromium.sh
+	@sh scripts/bring-postgres.sh
 
 weights: setup
 	$(BIN)/editgauge data pull photos
 	$(BIN)/editgauge models pull lite lpips-vgg sam2-tiny efficientdet-lite0 ssd-mobilenet-v2
 
-test: weights browser ## run the tests (some minutes)
+test: weights programs ## run the tests (some minutes)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
-test-all: weights browser ## run every test, the slow ones too
+test-all: weights programs ## run every test, the slow ones too
 	$(BIN)/pytest -n 2 --dist loadfile
 
 check: setup ## lint, format and types

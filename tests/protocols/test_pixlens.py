@@ -290,3 +290,29 @@ def test_mirror_the_pictures_and_left_becomes_right(
 
     first = value(PAPER, staging(side, one, other))
     assert first == pytest.approx(value(PAPER, staging(opposite, mirrored(one), mirrored(other))))
+
+
+@slow
+@given(boxes, boxes, st.integers(2, 3), st.sampled_from(EDITS))
+def test_scale_both_pictures_and_no_verdict_changes(
+    staged: Make, one: Any, other: Any, scale: int, edit: Any
+) -> None:  # fmt: skip
+    names = ("dog", "bench", "cup")
+
+    def verdict(times: int) -> float | str:
+        before, after = ([tuple(side * times for side in box)] for box in (one, other))
+        size = (SIZE[0] * times, SIZE[1] * times)
+        return value(PAPER, staged(edit, dict.fromkeys(names, before), dict.fromkeys(names, after), size=size))
+
+    assert verdict(scale) == pytest.approx(verdict(1), abs=1e-6)
+
+
+@slow
+@given(st.lists(boxes, min_size=2, max_size=4), st.randoms(use_true_random=False), st.sampled_from(EDITS))
+def test_the_order_of_detections_never_matters(stage: Make, seen: list[Any], random: Any, edit: Any) -> None:
+    sure = [(*box, 0.9 - 0.1 * place) for place, box in enumerate(seen)]
+    shuffled = random.sample(sure, len(sure))
+    names = ("dog", "bench", "cup")
+    for protocol in (PAPER, RELEASED):
+        both = [stage(edit, dict.fromkeys(names, order), dict.fromkeys(names, order)) for order in (sure, shuffled)]
+        assert value(protocol, both[0]) == value(protocol, both[1])
