@@ -155,7 +155,7 @@ def test_settings_are_never_mixed(saved: Callable[[str], Path], tmp_path: Path) 
         make_latents(place, PROMPTS, tmp_path / "made", steps=STEPS, size=SIZE, seed=1, quiet=True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "red.npy").write_bytes(b"")
-    with pytest.raises(BadInput, match="not made here"):
+    with pytest.raises(BadInput, match="not made by `editgauge disentangle`"):
         make_latents(place, PROMPTS, tmp_path / "mine", steps=STEPS, size=SIZE, quiet=True)
 
 

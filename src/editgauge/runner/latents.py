@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from inspect import signature
@@ -18,10 +17,11 @@ from PIL import Image
 
 from editgauge.analysis.latents import SETTINGS, latent_file
 from editgauge.core.errors import BadInput
-from editgauge.core.files import write_bytes, write_json
+from editgauge.core.files import write_bytes
 from editgauge.core.images import write_png
 from editgauge.core.progress import progress, say
 from editgauge.perception.neural.loading import usual_device
+from editgauge.runner.claims import claim
 
 SHOWN_OF_AN_ERROR = 300
 """Characters of another library's message that help; theirs can run to pages."""
@@ -55,7 +55,13 @@ def make_latents(
     if steps < 1 or size < 8 or size % 8:
         raise BadInput(f"--steps counts from 1 and --size is a multiple of 8; got {steps} and {size}.")
     diffusers = _diffusers()
-    _claim(place, {"pipeline": str(pipeline), "steps": steps, "size": size, "seed": seed})
+    claim(
+        place,
+        SETTINGS,
+        {"pipeline": str(pipeline), "steps": steps, "size": size, "seed": seed},
+        "latents",
+        "editgauge disentangle",
+    )
     left = [prompt for prompt in prompts if not latent_file(place, prompt).is_file()]
     if not left:
         say(f"All {len(prompts)} latents are there, in {place}", quiet=quiet)
@@ -157,24 +163,6 @@ def _no_bars() -> Iterator[None]:
     finally:
         for each in showed:
             each.enable_progress_bar()
-
-
-def _claim(folder: Path, settings: dict[str, Any]) -> None:
-    """Takes a new or empty folder, or one begun with the same settings; never mixes two."""
-    path = folder / SETTINGS
-    if path.is_file():
-        earlier = json.loads(path.read_text("utf-8"))
-        changed = [
-            f"{key}: {earlier.get(key)} there, {new} asked for"
-            for key, new in settings.items()
-            if earlier.get(key) != new
-        ]
-        if changed:
-            raise BadInput(f"'{folder}' holds latents made with other settings; choose another folder.", changed)
-    elif folder.is_dir() and any(folder.iterdir()):
-        raise BadInput(f"'{folder}' is not empty and its latents were not made here; choose another folder.")
-    else:
-        write_json(path, settings)
 
 
 def _npy(latent: NDArray[np.float32]) -> bytes:

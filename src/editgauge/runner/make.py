@@ -18,12 +18,13 @@ import numpy as np
 from editgauge import __version__
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.edits import to_lines
-from editgauge.core.errors import BadImage, BadInput, CannotEdit
-from editgauge.core.files import write_json, write_text
+from editgauge.core.errors import BadImage, CannotEdit
+from editgauge.core.files import write_text
 from editgauge.core.images import read_image, write_png
 from editgauge.core.progress import progress, say
 from editgauge.methods import Method, methods
 from editgauge.methods.outcomes import LIST
+from editgauge.runner.claims import claim
 
 if TYPE_CHECKING:
     from editgauge.core.types import Benchmark, Edit
@@ -70,7 +71,7 @@ def edit(
     opened = open_benchmark(benchmark, data, images)
     edits = opened.edits[:limit]
     folder = Path(out)
-    _claim(folder, _settings(opened, method, seed))
+    claim(folder, SETTINGS, _settings(opened, method, seed), "outcomes", "editgauge edit")
     kept = [each for each in edits if _file(folder, each).is_file()]
     left = [each for each in edits if not _file(folder, each).is_file()]
     absences: dict[str, str] = {}
@@ -144,20 +145,3 @@ def _settings(opened: Benchmark, method: str, seed: int) -> dict[str, Any]:
     recipes = repr([edit.recipe for edit in opened.edits]).encode()
     edits = hashlib.sha256(to_lines(opened.edits) + recipes).hexdigest()
     return {"method": method, "benchmark": opened.name, "edits_sha256": edits, "seed": seed, "editgauge": __version__}
-
-
-def _claim(folder: Path, settings: dict[str, Any]) -> None:
-    """Takes a new or empty folder, or one that was made with the same settings; never mixes two."""
-    path = folder / SETTINGS
-    if path.is_file():
-        earlier = json.loads(path.read_text("utf-8"))
-        changed = [
-            f"{key}: {earlier.get(key)} there, {new} asked for"
-            for key, new in settings.items()
-            if earlier.get(key) != new
-        ]
-        if changed:
-            raise BadInput(f"'{folder}' holds outcomes made with other settings; choose another folder.", changed)
-    elif folder.is_dir() and any(folder.iterdir()):
-        raise BadInput(f"'{folder}' is not empty and was not made by `editgauge edit`; choose another folder.")
-    write_json(path, settings)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -18,7 +17,7 @@ from editgauge.core.images import Pixels
 from editgauge.perception.answers import Vector
 from editgauge.perception.interfaces import Card
 from editgauge.perception.lite.graphs import Floats, Graph
-from editgauge.perception.lite.running import IMAGENET_MEAN, IMAGENET_SPREAD, card_of, onnx_session
+from editgauge.perception.lite.running import IMAGENET_MEAN, IMAGENET_SPREAD, FromCatalogue, card_of, onnx_session
 from editgauge.perception.weights import weights_of
 from editgauge.perception.weights.pickles import read_torch_checkpoint
 
@@ -33,16 +32,11 @@ NEVER_ZERO = 1e-5
 Weights = Mapping[str, Floats]
 
 
-class AugNet:
+class AugNet(FromCatalogue):
     """Role `image_embedder`: 768 numbers per picture; about a fifth of a second."""
 
     batch = 4
     weights = (NAME,)
-
-    def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
-        """Takes the weights of the catalogue, or another file."""
-        self._weights = weights
-        self._threads = threads
 
     @property
     def card(self) -> Card:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -13,7 +12,7 @@ import numpy as np
 from editgauge.core.images import Pixels
 from editgauge.perception.answers import ClassMap
 from editgauge.perception.interfaces import Card
-from editgauge.perception.lite.running import card_of, litert
+from editgauge.perception.lite.running import FromCatalogue, card_of, litert
 from editgauge.perception.weights import weights_of
 
 NAME = "deeplab-v3"
@@ -26,16 +25,11 @@ CLASSES = (
 """Those of PASCAL VOC in the order of the network's outputs, in the words of COCO where the two differ."""
 
 
-class DeepLabV3:
+class DeepLabV3(FromCatalogue):
     """Role `semantic_segmenter`: coarse outlines, and most things are background to it; a fiftieth of a second."""
 
     batch = 8
     weights = (NAME,)
-
-    def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
-        """Takes the weights of the catalogue, or another file."""
-        self._weights = weights
-        self._threads = threads
 
     @property
     def card(self) -> Card:

@@ -19,7 +19,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.perception.interfaces import Card
 from editgauge.perception.lite.graphs import Floats, Graph
-from editgauge.perception.lite.running import card_of, onnx_session
+from editgauge.perception.lite.running import FromCatalogue, card_of, onnx_session
 from editgauge.perception.weights import weights_of
 from editgauge.perception.weights.pickles import read_numpy_pickle, read_torch_checkpoint
 
@@ -29,7 +29,7 @@ SCALE = np.array([0.458, 0.448, 0.450], np.float32)
 NEVER_ZERO = np.array(1e-10, np.float32)
 
 
-class _Lpips(ABC):
+class _Lpips(FromCatalogue, ABC):
     name: str
     """Of its weights in the catalogue."""
     file: str
@@ -37,16 +37,6 @@ class _Lpips(ABC):
     least_side: int
     """Of a picture of which something is left at the greatest depth."""
     batch = 8
-
-    def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
-        """Takes the weights of the catalogue, or another file."""
-        self._weights = weights
-        self._threads = threads
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """What it needs of the catalogue."""
-        return (self.name,)
 
     @property
     def card(self) -> Card:
@@ -81,6 +71,7 @@ class LpipsAlex(_Lpips):
     """Role `perceptual_distance`: LPIPS on AlexNet, the variant that its authors advise for comparing pictures."""
 
     name = "lpips-alex"
+    weights = ("lpips-alex",)
     file = "lpips_alex_v0.1.pt"
     id = "LPIPS 0.1 (AlexNet)"
     least_side = 31
@@ -103,6 +94,7 @@ class LpipsVgg(_Lpips):
     """Role `perceptual_distance`: LPIPS on VGG-16, which many papers report and which takes twenty times as long."""
 
     name = "lpips-vgg"
+    weights = ("lpips-vgg",)
     file = "vgg16.ckpt"
     id = "LPIPS 0.1 (VGG-16)"
     least_side = 16

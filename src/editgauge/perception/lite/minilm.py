@@ -11,7 +11,7 @@ import numpy as np
 
 from editgauge.perception.answers import Vector
 from editgauge.perception.interfaces import Card
-from editgauge.perception.lite.running import card_of, library, onnx_session
+from editgauge.perception.lite.running import FromCatalogue, card_of, library, onnx_session
 from editgauge.perception.weights import weights_of
 
 NAME = "minilm"
@@ -20,7 +20,7 @@ MOST_TOKENS = 256
 LENGTH = 384
 
 
-class MiniLm:
+class MiniLm(FromCatalogue):
     """Role `text_similarity`: a sentence as the mean of what the network makes of its tokens, as a unit vector.
 
     Each text goes alone. The network rounds to 8 bits by what it is given, so a neighbour in the batch would change
@@ -29,11 +29,6 @@ class MiniLm:
 
     batch = 64
     weights = (NAME,)
-
-    def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
-        """Takes the weights of the catalogue, or a folder that holds the same two files."""
-        self._weights = weights
-        self._threads = threads
 
     @property
     def card(self) -> Card:

@@ -33,6 +33,21 @@ class MissingLibrary(EditGaugeError):
         )
 
 
+class FromCatalogue:
+    """A small model: its weights come from the catalogue, or from elsewhere; so many threads run it.
+
+    Args:
+        weights: another file than the catalogue's, or a folder with all its files where there are several
+        threads: one by default, because several processes share the cores
+    """
+
+    weights: tuple[str, ...] = ()
+
+    def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
+        self._weights = weights
+        self._threads = threads
+
+
 def library(name: str, wanted: str, extra: str = "lite") -> ModuleType:
     """The library of that name; raises `MissingLibrary`, which says how to get it, when it is not installed."""
     try:

@@ -19,7 +19,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 from editgauge.perception.answers import Features, Prompt
 from editgauge.perception.interfaces import Card
-from editgauge.perception.lite.running import card_of, imagenet_scaled, onnx_session
+from editgauge.perception.lite.running import FromCatalogue, card_of, imagenet_scaled, onnx_session
 from editgauge.perception.weights import weights_of
 
 NAME = "sam2-tiny"
@@ -32,16 +32,11 @@ POINT, TOP_LEFT, BOTTOM_RIGHT = 1.0, 2.0, 3.0
 """How the decoder is told what a coordinate stands for."""
 
 
-class Sam2Tiny:
+class Sam2Tiny(FromCatalogue):
     """Role `segmenter`: careful outlines, at several seconds a picture."""
 
     batch = 1
     weights = (NAME,)
-
-    def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
-        """Takes the weights of the catalogue, or a folder that holds the same two files."""
-        self._weights = weights
-        self._threads = threads
 
     @property
     def card(self) -> Card:

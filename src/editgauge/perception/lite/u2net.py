@@ -20,7 +20,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 from editgauge.perception.answers import ClassMap, Features, Prompt
 from editgauge.perception.interfaces import Card
-from editgauge.perception.lite.running import card_of, imagenet_scaled, library, onnx_session
+from editgauge.perception.lite.running import FromCatalogue, card_of, imagenet_scaled, library, onnx_session
 from editgauge.perception.weights import weights_of
 
 NAME = "u2netp"
@@ -32,15 +32,10 @@ MARGIN = 0.25
 OUTSTANDING = 0.5
 
 
-class _U2Net:
+class _U2Net(FromCatalogue):
     side: int
     batch = 8
     weights = (NAME,)
-
-    def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
-        """Takes the weights of the catalogue, or another file."""
-        self._weights = weights
-        self._threads = threads
 
     def outstanding(self, image: Pixels) -> NDArray[np.float32]:
         """How much each pixel stands out, from 0 for the least of the picture to 1 for the most."""

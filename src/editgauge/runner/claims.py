@@ -1,0 +1,36 @@
+"""Folders that are filled bit by bit: a file of settings says what they were begun with, so that nothing is mixed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_json
+
+
+def claim(folder: Path, file: str, settings: dict[str, Any], what: str, made_by: str) -> None:
+    """Takes a new or empty folder, or one that was begun with the same settings.
+
+    Args:
+        folder: the folder to fill
+        file: the name of its settings file
+        settings: what it is filled with
+        what: what it holds, in a word such as `outcomes`
+        made_by: the command that fills such folders
+    """
+    path = folder / file
+    if path.is_file():
+        earlier = json.loads(path.read_text("utf-8"))
+        changed = [
+            f"{key}: {earlier.get(key)} there, {new} asked for"
+            for key, new in settings.items()
+            if earlier.get(key) != new
+        ]
+        if changed:
+            raise BadInput(f"'{folder}' holds {what} made with other settings; choose another folder.", changed)
+    elif folder.is_dir() and any(folder.iterdir()):
+        raise BadInput(f"'{folder}' is not empty and was not made by `{made_by}`; choose another folder.")
+    else:
+        write_json(path, settings)
