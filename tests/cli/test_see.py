@@ -67,6 +67,7 @@ def test_a_role_can_be_played_by_another_model(editgauge: Command, cat: Path) ->
     [
         (["nowhere.png"], "There is no image at 'nowhere.png'"),
         (["CAT", "--models", "lyte"], "There is no profile called 'lyte'. Did you mean 'lite'?"),
+        (["CAT", "--models", "paper"], "Nothing can be seen without a detector.\n  - detector: owlvit-base is not on"),
         (["CAT", "--detector", "owlet"], "There is no model called 'owlet'"),
         (["CAT", "--model", "eyes=owlvit-base"], "There is no role called 'eyes'"),
         (["CAT", "--detector", "lpips-alex"], "cannot play the role 'detector'"),

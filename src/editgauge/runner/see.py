@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from editgauge.core.drawing import draw
-from editgauge.core.errors import CannotTell
+from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Pixels, read_image, write_png
 from editgauge.perception.answers import Detections, Instances, Prompt
 from editgauge.perception.interfaces import Perception
@@ -66,6 +66,8 @@ def see(
         out: where to draw it, as PNG.
     """
     chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ["detector", "segmenter"])
+    if "detector" not in chosen.models:
+        raise BadInput("Nothing can be seen without a detector.", chosen.remarks)
     picture = read_image(Path(image))
     with Service(chosen.models) as service, ThreadPoolExecutor(1) as thread:  # a notebook has a running event loop
         looking = _look(service, picture, phrases, least, outlines="segmenter" in chosen.models)
