@@ -270,3 +270,19 @@ def test_the_source_itself_is_no_edit(staged: Make, box: Any, kind: str) -> None
     untouched = {"dog": [box], "bench": [BIG]}
     for protocol in (PAPER, RELEASED):
         assert value(protocol, staged(edits[kind], untouched, untouched)) == 0
+
+
+def test_an_addition_without_a_class_asks_for_the_new_object_alone(staged: Make) -> None:
+    edit = {"type": "object_addition", "to": "dog"}
+
+    assert value(PAPER, staged(edit, {}, {"dog": [BIG]})) == 1
+    assert value(PAPER, staged(edit, {}, {})) == 0
+
+
+@pytest.mark.parametrize("protocol", ["editval", "pixlens"])
+@pytest.mark.parametrize("kind", sorted(rules.RULES))
+def test_an_edit_that_lacks_its_parts_is_unscored_and_leaves_no_question_unasked(
+    staged: Make, protocol: str, kind: str
+) -> None:  # fmt: skip
+    """A question that is made and never awaited is a warning, and warnings are errors here."""
+    assert value(protocol, staged({"type": kind, "subject": "dog"})) in {"not_applicable", "not_detected", "no_rule"}

@@ -12,6 +12,7 @@ from editgauge.analysis.intervals import Mean
 from editgauge.analysis.summary import ALL, Cell
 from editgauge.core.types import ScoreSpec
 from editgauge.reports.heat_map import STEPS, heat_map
+from editgauge.reports.marks import scale_for
 from editgauge.reports.profiles import of_edit_type, of_method
 from editgauge.reports.tables import score_tables
 
@@ -112,3 +113,12 @@ def test_a_long_or_nasty_name_stays_in_its_place() -> None:
     (label,) = named(drawn(of_edit_type(made, [name], "size")), "label")
     assert (label.text or "").startswith("<script>alert(")
     assert (label.text or "").endswith("…")
+
+
+def test_means_that_differ_by_rounding_alone_get_a_scale_all_the_same() -> None:
+    """An unchanged copy scored 1.0 on one edit and 0.9999999999999999 on another, and the report could not be drawn."""
+    nearly = Mean(0.9999999999999999, None, None, 1, 1)
+    scale = scale_for([Mean(1.0, None, None, 1, 1), nearly], (-1.0, 1.0))
+
+    assert scale.high > scale.low
+    assert 0 <= scale.share(nearly.value) <= 1

@@ -40,7 +40,7 @@ def info(name: Name, json: AsJson = False) -> None:
     """Say what a set of weights is, where it comes from, where it is, and under which licence."""
     from editgauge.perception import weights
 
-    found = weights.info(name)
+    found = weights.info(_set_of(name))
     if json:
         _print_json(_plain(found))
     else:
@@ -104,7 +104,15 @@ def path(name: Name) -> None:
     """Print the folder that holds a set of weights."""
     from editgauge.perception import weights
 
-    typer.echo(weights.weights_of(name).folder)
+    typer.echo(weights.weights_of(_set_of(name)).folder)
+
+
+def _set_of(name: str) -> str:
+    """The set of weights that a name stands for: its own, or that of a model."""
+    from editgauge.perception import weights
+
+    ((found, *_), *_) = weights.wanted([name])
+    return found
 
 
 def _show(found: list[WeightInfo]) -> None:

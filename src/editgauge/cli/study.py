@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,7 @@ RaterName = Annotated[str, typer.Argument(help="A rater, by name (r0001) or by t
 def _libraries() -> None:
     """Ask people about outcomes: make a study from a run, serve it to raters, export what they said."""
     lacking = [name for name in LIBRARIES if find_spec(name) is None]
-    if lacking:
+    if lacking and not {"--help", "-h"} & set(sys.argv):
         raise EditGaugeError(f"Studies need {', '.join(lacking)}: install them with `pip install 'editgauge[study]'`.")
 
 

@@ -39,7 +39,10 @@ def verify(
     if not found.sound:
         typer.echo(f"{len(found.problems)} problem{'s' * (len(found.problems) > 1)} in {run}")
         raise typer.Exit(1)
-    typer.echo(f"{run} is sound: {found.files} files, {found.scores} scores and {found.images} images as recorded.")
+    typer.echo(
+        f"{run} is sound: {found.files} files, {found.scores} scores and {found.images} images as recorded."
+        f"{' No score was computed anew.' if recompute and not found.recomputed.outcomes else ''}"
+    )
 
 
 def _second_look(found: Recomputed) -> list[str]:

@@ -38,17 +38,21 @@ def _of(context: Context, protocol: str, name: str) -> Aggregated:
     table = next(table for table in context.tables if (table.protocol, table.spec.name) == (protocol, name))
 
     def told(estimates: Mapping[str, Estimate], way: str) -> str:
-        return _text(estimates.get(way), table.decimals)
+        return _text(estimates.get(way), table.decimals, table.spec.range)
 
     rows = {method: tuple(told(found[method], way) for way in OF_A_METHOD) for method in context.methods}
     over_all = {way: told(found["all"], way) for way in OF_ALL_METHODS}
     return Aggregated(table.title, OF_A_METHOD, chosen_by_paper(protocol), rows, over_all)
 
 
-def _text(estimate: Estimate | None, decimals: int) -> str:
+def _text(estimate: Estimate | None, decimals: int, limits: tuple[float, float]) -> str:
     if estimate is None or estimate.value is None:
         return "no score"
     value = number(estimate.value, decimals)
     if estimate.low is None or estimate.high is None:
         return value
-    return f"{value} [{number(estimate.low, decimals)}, {number(estimate.high, decimals)}]"
+    low, high = (
+        max(estimate.low, limits[0]),
+        min(estimate.high, limits[1]),
+    )  # Student's t knows no limits, the score does
+    return f"{value} [{number(low, decimals)}, {number(high, decimals)}]"

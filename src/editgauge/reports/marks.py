@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 HEIGHT = 18
 MARGIN = 7
+DUST = 1e-9
+"""Means that differ by a smaller share differ by rounding only: 1 and 0.9999999999999999."""
 STEPS = 4
 """A scale has about this many round steps."""
 FINENESS = 1 / 400
@@ -48,7 +50,8 @@ def scale_for(means: Iterable[Mean], limits: tuple[float, float]) -> Scale:
     low, high = (min(seen), max(seen)) if seen else limits
     if not (math.isfinite(low) and math.isfinite(high)):
         low, high = 0.0, 1.0
-    step = _round_step((high - low or abs(high) / 10 or 0.001) / STEPS)
+    span = high - low if high - low > DUST * max(abs(low), abs(high)) else 0.0
+    step = _round_step((span or abs(high) / 10 or 0.001) / STEPS)
     first, last = math.floor(round(low / step, 6)), math.ceil(round(high / step, 6))
     if first == last:
         first, last = first - STEPS, last + STEPS

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.edits import to_lines
-from editgauge.core.errors import BadImage, EditGaugeError
+from editgauge.core.errors import BadImage, EditGaugeError, UnknownName
 from editgauge.core.images import Picture, pixel_hash, read_image
 from editgauge.core.progress import progress
 from editgauge.core.run import Key, Row, Run
@@ -87,7 +87,9 @@ def recompute(run: Run, count: int, place: Place, seed: int, quiet: bool) -> Rec
     try:
         edits = _edits(run, place)
     except EditGaugeError as error:
-        found.pass_over(str(error).splitlines()[0], sum(len(s) for each in chosen for s in each.stored.values()))
+        hint = " Name a folder of your own with --benchmark." if isinstance(error, UnknownName) else ""
+        why = str(error).splitlines()[0] + hint
+        found.pass_over(why, sum(len(s) for each in chosen for s in each.stored.values()))
         return found
     here = {name: _protocol(run, name) for name in run.manifest.protocols}
     with ThreadPoolExecutor(1) as thread:  # a notebook runs an event loop in this one

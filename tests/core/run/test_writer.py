@@ -295,7 +295,10 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "benchmark": ({"benchmark": "others"}, "the benchmark changed from 'toys' to 'others'"),
     "edits": ({"edits_sha256": "f00"}, "the edits of benchmark 'toys' changed"),
     "seed": ({"seed": 7}, "the seed changed from 0 to 7"),
-    "models": ({"models": {"detector": {"id": "owl"}}}, "the models changed from {} to {'detector': {'id': 'owl'}}"),
+    "models": (
+        {"models": {"detector": {"name": "owl", "revision": "1"}}},
+        "the models changed from none to detector owl 1",
+    ),
     "version": ({"editgauge": "0.2.0"}, "the version of editgauge changed from '0.1.0' to '0.2.0'"),
 }
 

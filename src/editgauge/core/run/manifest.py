@@ -91,11 +91,12 @@ class Manifest:
             for what, before, after in (
                 ("the benchmark", self.benchmark, other.benchmark),
                 ("the seed", self.seed, other.seed),
-                ("the models", self.models, other.models),
                 ("the version of editgauge", self.editgauge, other.editgauge),
             )
             if before != after
         ]
+        if self.models != other.models:
+            changed.append(f"the models changed from {_told(self.models)} to {_told(other.models)}")
         if self.benchmark == other.benchmark and self.edits_sha256 != other.edits_sha256:
             changed.append(f"the edits of benchmark {self.benchmark!r} changed")
         changed += [
@@ -104,6 +105,12 @@ class Manifest:
             if name in self.protocols and self.protocols[name] != entry
         ]
         return changed
+
+
+def _told(models: dict[str, dict[str, str]]) -> str:
+    """The models in a line; the manifest has all about them."""
+    known = (f"{role} {model.get('name', '')} {model.get('revision', '')}".strip() for role, model in models.items())
+    return ", ".join(known) or "none"
 
 
 def environment() -> dict[str, str]:

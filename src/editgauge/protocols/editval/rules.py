@@ -35,11 +35,11 @@ class Options:
 
 async def object_addition(item: Item, see: Perception, options: Options) -> Score:
     """The new object is seen in the edited image, and the old one still is."""
-    added, kept = await gather(
-        _seen(see, item, "edited", needed(item.edit.to, "what to add")), _seen(see, item, "edited", _class(item))
-    )
-    if not options.needs_class:
+    wanted, subject = needed(item.edit.to, "what to add"), item.edit.subject
+    if not (options.needs_class and subject):
+        added = await _seen(see, item, "edited", wanted)
         return _verdict(added.found, added, said=added.words)
+    added, kept = await gather(_seen(see, item, "edited", wanted), _seen(see, item, "edited", subject))
     return _verdict(added.found and kept.found, added, kept, said=f"{added.words}, {kept.words}")
 
 
@@ -59,10 +59,8 @@ async def positional_addition(item: Item, see: Perception, options: Options) -> 
     asked = item.edit.position
     if asked is None:
         raise CannotTell("not_applicable", "the edit does not say where to add it")
-    anchor, added = await gather(
-        _seen(see, item, "source", asked.anchor or _class(item)),
-        _seen(see, item, "edited", needed(item.edit.to, "what to add")),
-    )
+    beside, wanted = asked.anchor or _class(item), needed(item.edit.to, "what to add")
+    anchor, added = await gather(_seen(see, item, "source", beside), _seen(see, item, "edited", wanted))
     _must_be_seen(anchor)
     if not added.found:
         return _verdict(False, anchor, added, said=added.words)
@@ -103,9 +101,9 @@ async def size(item: Item, see: Perception, options: Options) -> Score:
 
 async def alter_parts(item: Item, see: Perception, options: Options) -> Score:
     """The part is seen, and its centre lies in the box of the class."""
+    wanted, subject = needed(item.edit.to, "which part"), _class(item)
     part, whole = await gather(
-        _seen(see, item, "edited", needed(item.edit.to, "which part")),
-        look_for(see, item, "edited", _class(item), QUERY, least=0.0),
+        _seen(see, item, "edited", wanted), look_for(see, item, "edited", subject, QUERY, least=0.0)
     )
     if not (part.found and whole.found):
         return _verdict(False, part, whole, said=f"{part.words}, {whole.words}")

@@ -27,8 +27,9 @@ STAYED = 0.9
 
 async def object_addition(scene: Scene) -> Score:
     """Algorithm 1: the new object is seen; nothing else is asked here."""
-    added = await scene.things("edited", _to(scene.item.edit))
-    return verdict(len(added) > 0, added, said=added.words)
+    before, added = await scene.both(_to(scene.item.edit))
+    already = f"; {len(before)} seen in the source image already" if len(before) else ""
+    return verdict(len(added) > 0, added, said=f"{added.words}{already}")
 
 
 async def size(scene: Scene) -> Score:
@@ -69,10 +70,9 @@ async def position_replacement(scene: Scene) -> Score:
 async def object_replacement(scene: Scene) -> Score:
     """Algorithm 5: the new object lies where the old one was. Whether the old one is gone is told, not scored."""
     edit = scene.item.edit
+    gone, wanted = edit.from_ or _category(edit), _to(edit)
     old, new, still = await gather(
-        scene.things("source", edit.from_ or _category(edit)),
-        scene.things("edited", _to(edit)),
-        scene.things("edited", edit.from_ or _category(edit)),
+        scene.things("source", gone), scene.things("edited", wanted), scene.things("edited", gone)
     )
     must_be_seen(old)
     fate = f"{old.name} {'still seen' if len(still) else 'gone'}"
@@ -102,9 +102,8 @@ async def single_instance_removal(scene: Scene) -> Score:
 
 async def alter_parts(scene: Scene) -> Score:
     """Algorithm 7: the share of objects that meet their closest part."""
-    wholes, parts = await gather(
-        scene.things("source", _category(scene.item.edit)), scene.things("edited", _to(scene.item.edit))
-    )
+    subject, wanted = _category(scene.item.edit), _to(scene.item.edit)
+    wholes, parts = await gather(scene.things("source", subject), scene.things("edited", wanted))
     must_be_seen(wholes)
     if not len(parts):
         return verdict(0, wholes, parts, said=parts.words)
@@ -166,9 +165,8 @@ async def placed(scene: Scene) -> tuple[float, Things, Things]:
     edit = scene.item.edit
     if edit.position is None or edit.position.relation not in DIRECTIONS:
         raise CannotTell("not_applicable", "the edit does not say left, right, above or below what")
-    anchor, added = await gather(
-        scene.things("source", edit.position.anchor or _category(edit)), scene.things("edited", _to(edit))
-    )
+    beside, wanted = edit.position.anchor or _category(edit), _to(edit)
+    anchor, added = await gather(scene.things("source", beside), scene.things("edited", wanted))
     must_be_seen(anchor)
     if not len(added):
         return 0.0, anchor, added
