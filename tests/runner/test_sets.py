@@ -29,3 +29,20 @@ def test_a_run_scores_its_sets_by_method_and_edit_type(
     assert whole["fid"].n == 6
     assert "few for FID" in whole["fid"].detail
     assert {score.edit_type for score in run.sets} == {"all", "color", "object_removal", "style"}
+
+
+@pytest.mark.skipif(not all(map(available, NEEDED)), reason="NOT TESTED: run `editgauge models pull lite`")
+def test_a_lost_outcome_is_counted_and_a_run_begun_anew_keeps_no_old_number(
+    make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path], tmp_path: Path
+) -> None:
+    benchmark = make_benchmark(tmp_path / "benchmark", edits=4, size=64)
+    mine = make_outcomes(benchmark, tmp_path / "mine", 1)
+    next(iter(sorted(mine.glob("*.png")))).write_bytes(b"no picture")
+    models, out = ["fid_features=inception-fid"], tmp_path / "run"
+
+    run = editgauge.run(benchmark, {"mine": mine}, ["editval"], out, model=models, processes=1, quiet=True)
+    (whole,) = (score for score in run.sets if score.edit_type == "all" and score.name == "fid")
+    assert (whole.n, whole.missing) == (3, 1)
+    again = editgauge.run(benchmark, {"mine": mine}, ["editval"], out, processes=1, quiet=True)
+    assert again.sets == ()
+    assert (out / "superseded" / "0001" / "sets.json").is_file()

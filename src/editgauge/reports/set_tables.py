@@ -44,4 +44,5 @@ def _table(protocol: str, name: str, scores: Sequence[SetScore], methods: Sequen
 def _text(score: SetScore | None) -> str:
     if score is None:
         return ""
-    return "unscored" if score.value is None else f"{number(score.value, 3)} (n {score.n:,})"
+    count = f"n {score.n:,}" + (f", {score.missing:,} missing" if score.missing else "")
+    return f"{'unscored' if score.value is None else number(score.value, 3)} ({count})"

@@ -13,7 +13,7 @@ from editgauge.methods.outcomes import Found
 from editgauge.perception.cache import place
 from editgauge.runner.local import Setup, cores, execute
 from editgauge.runner.plan import prepare, tasks_left
-from editgauge.runner.sets import score_sets
+from editgauge.runner.sets import forget_sets, score_sets
 
 TASKS_WORTH_A_PROCESS = 16
 FAULTS_TOLD = 8
@@ -69,6 +69,8 @@ def run(
         if done:
             then = "continuing" if tasks else "nothing is left to do"
             say(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)
+        if tasks:
+            forget_sets(plan, Path(out))
         setup = Setup(tuple(each.name for each in plan.protocols), plan.choice.models, place())
         with (
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,

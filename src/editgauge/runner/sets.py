@@ -9,35 +9,47 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import BadImage, CannotTell
 from editgauge.core.evidence import Note
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
-from editgauge.core.run.sets import ALL, SetScore, write_sets
+from editgauge.core.run.sets import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.core.types import Score, Unscored
 from editgauge.perception.service import Service
+from editgauge.perception.weights import MissingWeights
 from editgauge.runner.plan import Plan, all_tasks
 from editgauge.runner.scoring import Task, prepare
 
 if TYPE_CHECKING:
     from editgauge.protocols import Part, Protocol
 
-Cells = dict[tuple[str, str], "list[Part]"]
-"""Method and edit type to what is known of each outcome."""
+Cells = dict[tuple[str, str], "list[Part | None]"]
+"""Method and edit type to what is known of each outcome; None for one that could not be taken in."""
+
+
+def forget_sets(plan: Plan, folder: Path) -> None:
+    """Takes away what is about to be scored anew, so that an unfinished run shows no number of other pictures."""
+    if (folder / FILE).exists():
+        write_sets(folder, _of_others(plan, folder))
 
 
 def score_sets(plan: Plan, folder: Path, cache: Path | None, *, quiet: bool) -> None:
-    """Scores the sets of every protocol that has such scores, and keeps them in the run folder."""
+    """Scores the sets of every protocol that has such scores, and keeps them beside those of other methods."""
     scoring = [protocol for protocol in plan.protocols if protocol.sets]
     if not scoring:
         return
     tasks = list(all_tasks(plan))
-    found: list[SetScore] = []
+    found = _of_others(plan, folder)
     with Service(plan.choice.models, cache) as see, ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
         for protocol in scoring:
             parts = thread.submit(asyncio.run, _parts(protocol, tasks, see, quiet)).result()
-            found += [each for cell, known in parts.items() for each in _scored(protocol, cell, known)]
+            found += [each for cell, known in parts.items() for each in scored(protocol, cell, known)]
     write_sets(folder, found)
+
+
+def _of_others(plan: Plan, folder: Path) -> list[SetScore]:
+    """The set scores of methods and protocols that this plan leaves alone."""
+    mine = {(protocol.name, method) for protocol in plan.protocols for method in plan.found}
+    return [score for score in read_sets(folder) if (score.protocol, score.method) not in mine]
 
 
 async def _parts(protocol: Protocol, tasks: Sequence[Task], see: Service, quiet: bool) -> Cells:
@@ -45,26 +57,29 @@ async def _parts(protocol: Protocol, tasks: Sequence[Task], see: Service, quiet:
     with progress(f"sets of {protocol.name}", len(tasks), quiet=quiet) as advance:
         for task in tasks:
             part = await _part(protocol, task, see)
-            if part is not None:
-                for edit_type in (ALL, task.edit.type):
-                    cells[task.outcome.method, edit_type].append(part)
+            for edit_type in (ALL, task.edit.type):
+                cells[task.outcome.method, edit_type].append(part)
             advance()
     return cells
 
 
 async def _part(protocol: Protocol, task: Task, see: Service) -> Part | None:
-    """What the protocol keeps of one outcome; nothing of one that cannot be read, which its scores tell already."""
+    """What the protocol keeps of one outcome, or nothing, whatever an image or a model does."""
     if task.outcome.image is None:
         return None
     try:
         source, edited = read_image(task.edit.source.path), read_image(task.outcome.image)
         return await protocol.part(prepare(task.edit, task.outcome, source, edited), see)
-    except (BadImage, CannotTell):
+    except MissingWeights:
+        raise
+    except Exception:
         return None
 
 
-def _scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part]) -> list[SetScore]:
-    scores = protocol.score_set(parts)
+def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | None]) -> list[SetScore]:
+    """The scores of one set, each with how many outcomes it is made of and how many it lacks."""
+    known = [part for part in parts if part is not None]
+    scores = protocol.score_set(known)
     found = []
     for spec in protocol.sets:
         given = scores.get(spec.name, Unscored("crashed", f"the protocol gave no score named '{spec.name}'"))
@@ -73,6 +88,20 @@ def _scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part]) ->
             if isinstance(given, Score)
             else (None, given.reason, given.detail)
         )
-        meaning = spec.higher_is_better, spec.about
-        found.append(SetScore(protocol.name, spec.name, *cell, value, len(parts), *meaning, reason, detail))
+        method, edit_type = cell
+        found.append(
+            SetScore(
+                protocol=protocol.name,
+                name=spec.name,
+                method=method,
+                edit_type=edit_type,
+                value=value,
+                n=len(known),
+                higher_is_better=spec.higher_is_better,
+                about=spec.about,
+                reason=reason,
+                detail=detail,
+                missing=len(parts) - len(known),
+            )
+        )
     return found

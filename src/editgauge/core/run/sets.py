@@ -31,6 +31,8 @@ class SetScore:
     reason: str = ""
     detail: str = ""
     """A warning that belongs to the value, or why there is none."""
+    missing: int = 0
+    """Outcomes of the cell that could not be taken in: no image, an unreadable one, a model that failed."""
 
 
 def write_sets(folder: Path, scores: Sequence[SetScore]) -> None:

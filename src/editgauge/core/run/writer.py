@@ -14,13 +14,14 @@ from editgauge.core.run import segments
 from editgauge.core.run.journal import Journal, journals, read_journal
 from editgauge.core.run.manifest import FILE, Manifest, now
 from editgauge.core.run.records import ImageStamp, Key, Record
+from editgauge.core.run.sets import FILE as SETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 RECORDS_IN_A_JOURNAL = 20_000
-OUR_NAMES = {"scores", "evidence", "superseded", ".lock", "edits.jsonl"}
+OUR_NAMES = {"scores", "evidence", "superseded", ".lock", "edits.jsonl", SETS}
 
 
 class RunWriter:
@@ -127,7 +128,7 @@ class RunWriter:
     def _set_aside(self) -> Path:
         """Moves the earlier run away, part by part, then gives it its number. A kill leaves `.moving` to go on with."""
         self._moving.mkdir(parents=True, exist_ok=True)
-        for name in ("scores", "evidence", "edits.jsonl", FILE):
+        for name in ("scores", "evidence", "edits.jsonl", SETS, FILE):
             if (self.folder / name).exists() and not (self._moving / name).exists():
                 (self.folder / name).rename(self._moving / name)
         self._make_folders()
