@@ -43,6 +43,7 @@ from editgauge.metrics import metrics
 from editgauge.perception import models
 from editgauge.protocols import protocols
 
+pytest_plugins = ["tests.endpoint"]
 os.environ["EDITGAUGE_CACHE_BYTES"] = "0"  # a model must be asked: no test is to be answered by an earlier one
 collect_ignore = ["plugin_package"]  # a package of its own, with modules that are broken on purpose
 

@@ -18,7 +18,7 @@ LEVELS = (
     ("methods", "benchmarks"),
     ("protocols", "analysis"),
     ("runner", "reports", "studies"),
-    ("audit", "build"),
+    ("auditing", "building"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
@@ -87,7 +87,7 @@ def test_every_room_has_its_level() -> None:
         ("core/types.py", "if TYPE_CHECKING:\n    import editgauge.cli.run", "core/types.py imports cli"),
         ("methods/a.py", "from editgauge.benchmarks import b", "methods/a.py imports benchmarks"),
         ("runner/a.py", "import numpy, editgauge.reports.page as page", "runner/a.py imports reports"),
-        ("audit/a.py", "from editgauge.cli import app", "audit/a.py imports cli"),
+        ("auditing/a.py", "from editgauge.cli import app", "auditing/a.py imports cli"),
         ("runner/a.py", "import editgauge", "runner/a.py imports the face"),
         ("runner/a.py", "from editgauge import score", "runner/a.py imports the face"),
         ("cli/a.py", "from editgauge import __version__, run", "cli/a.py imports the face"),

@@ -158,7 +158,7 @@ def test_nobody_there_is_told_with_the_address(ask: Asks, soon: Patience, monkey
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         [error] = ask(open_judge(f"openai:m@{url}", patience=soon), ask_yes_no("Is it red?"))
     assert error.fault == "unreachable"
-    assert error.detail.startswith(f"unreachable: 5 attempts, the last: {url} cannot be reached")
+    assert error.detail.startswith(f"5 attempts, the last: {url} cannot be reached")
 
 
 def test_an_endpoint_without_schemas_is_asked_in_words_from_then_on(
@@ -207,7 +207,7 @@ def test_an_answer_of_another_model_is_none_unless_it_is_allowed(
     served.plan = lambda text, seen: say(YES, model="tiny-judge-mini")
     for asked_so_far in (1, 2):  # the right model may be served the next time
         [error] = ask(judge(transcripts=tmp_path), ask_yes_no("?"))
-        assert (error.fault, error.reason) == ("wrong_model", "no_model")
+        assert (error.fault, error.reason) == ("wrong_model", "unreachable")
         assert "'tiny-judge-mini' answered" in error.detail
         assert len(served.requests) == asked_so_far
     [answer] = ask(judge(transcripts=tmp_path, also_called=("tiny-judge-mini",)), ask_yes_no("?"))

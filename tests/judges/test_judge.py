@@ -121,7 +121,7 @@ def test_replay_tells_what_was_never_asked(served: Any, judge: Callable[..., Any
         judge(replay=True)
     (tmp_path / "transcripts").mkdir()
     [error] = ask(judge(replay=True), ask_yes_no("Is it red?"))
-    assert (error.fault, error.reason) == ("not_recorded", "no_model")
+    assert (error.fault, error.reason) == ("not_recorded", "unreachable")
     assert served.requests == []
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from editgauge.cli.roles import WithRoles
+
+_JUDGES: Any = {"rich_help_panel": "Judges"}
 
 
 def run(
@@ -28,6 +30,28 @@ def run(
         list[str],
         typer.Option(help="Another model for a role, as ROLE=NAME; --detector NAME and so on are short for it."),
     ] = [],  # noqa: B006
+    attributes: Annotated[
+        Path | None, typer.Option(help="Attributes of the edits, from `editgauge build attributes`.")
+    ] = None,
+    judge: Annotated[
+        list[str],
+        typer.Option(help="Who answers questions: openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS.", **_JUDGES),
+    ] = [],  # noqa: B006
+    price: Annotated[
+        str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION such as 2.5,10.", **_JUDGES)
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="The most that all calls of this run may cost together.", min=0, **_JUDGES)
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="How long an answer may become; 512 when not given.", min=1, **_JUDGES)
+    ] = None,
+    prompts: Annotated[
+        Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.", **_JUDGES)
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Ask nobody; answer from the run's transcripts.", **_JUDGES)
+    ] = False,
     seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0,
     processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores and work.", min=0)] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks, no table.")] = False,
@@ -44,14 +68,37 @@ def run(
     """
     try:
         from editgauge.cli.tables import show_plan, show_summary
+        from editgauge.runner.asking_cost import asking_cost
         from editgauge.runner.execute import run as execute
+        from editgauge.runner.jury import judges_of, read_jury
         from editgauge.runner.plan import prepare
 
         if dry_run:
-            show_plan(prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed).told(out))
+            jury = read_jury(judge, price, budget, max_tokens, replay, prompts, judges_of(out))
+            plan = prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury)
+            asking = asking_cost(plan, out)
+            show_plan(plan.told(out) | ({"asking": asking} if asking else {}))
             return
         finished = execute(
-            benchmark, outcomes, protocol, out, data, images, layout, models, model, seed, processes, quiet
+            benchmark,
+            outcomes,
+            protocol,
+            out,
+            data,
+            images,
+            layout,
+            models,
+            model,
+            attributes,
+            judge,
+            price,
+            budget,
+            max_tokens,
+            prompts,
+            replay,
+            seed,
+            processes,
+            quiet,
         )
     except KeyboardInterrupt:
         sys.stderr.write(f"\nStopped. What was scored is in {out}; give the same command again to continue.\n")

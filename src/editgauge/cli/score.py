@@ -31,6 +31,11 @@ def score(
         list[str],
         typer.Option(help="Another model for a role, as ROLE=NAME; --detector NAME and so on are short for it."),
     ] = [],  # noqa: B006
+    judge: Annotated[
+        list[str],
+        typer.Option(help="Who answers questions: openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS."),
+    ] = [],  # noqa: B006
+    prompts: Annotated[Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Score one edited image.
@@ -41,7 +46,21 @@ def score(
     from editgauge.runner.one import score as score_one
 
     verdicts = score_one(
-        before, after, instruction, edit_type, subject, from_, to, position, anchor, mask, protocol, models, model
+        before,
+        after,
+        instruction,
+        edit_type,
+        subject,
+        from_,
+        to,
+        position,
+        anchor,
+        mask,
+        protocol,
+        models,
+        model,
+        judge,
+        prompts,
     )
     if json:
         typer.echo(

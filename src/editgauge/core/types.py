@@ -46,6 +46,7 @@ Reason = Literal[
     "unknown_word",  # a closed-vocabulary model does not know the word
     "not_detected",  # an object the rule starts from was not seen
     "no_model",  # no model plays a role the protocol needs
+    "unreachable",  # a judge gave no answer this time: no connection, a wrong key, nothing recorded
     "refused",  # a judge or a filter refused
     "unparsable",  # an answer that is not of the asked form
     "budget",  # the budget was used up

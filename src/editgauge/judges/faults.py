@@ -26,11 +26,11 @@ REASON_OF: Mapping[Fault, Reason] = {
     "filtered": "refused",
     "truncated": "unparsable",
     "unparsable": "unparsable",
-    "wrong_model": "no_model",
-    "rejected": "no_model",
-    "unreachable": "no_model",
+    "wrong_model": "unreachable",
+    "rejected": "unreachable",
+    "unreachable": "unreachable",
     "budget": "budget",
-    "not_recorded": "no_model",
+    "not_recorded": "unreachable",
 }
 """The nearest word of the closed list that scores use; the detail keeps the exact one."""
 

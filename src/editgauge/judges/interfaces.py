@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from editgauge.judges.calls import Call
+from editgauge.judges.prompts import Prompt
 from editgauge.judges.questions import Parameters, Question
 from editgauge.judges.replies import Body
 
@@ -56,6 +57,10 @@ class Judging(Protocol):
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
         """The answer of the judge that plays a role."""
+        ...
+
+    def prompt(self, name: str) -> Prompt:
+        """The prompt of a name: the user's own where there is one, else the built-in one."""
         ...
 
 

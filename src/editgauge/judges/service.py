@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from editgauge.core.errors import CannotTell
 from editgauge.judges.interfaces import Answer, Judge
+from editgauge.judges.prompts import Prompt, open_prompt
 from editgauge.judges.questions import Question
 
 Value = TypeVar("Value")
@@ -17,10 +19,12 @@ class Service:
 
     Args:
         chosen: the judge that plays each role; most protocols know one role, `judge`
+        prompts: a folder of prompts that take the place of the built-in ones of the same name
     """
 
-    def __init__(self, chosen: Mapping[str, Judge]) -> None:
+    def __init__(self, chosen: Mapping[str, Judge], prompts: Path | None = None) -> None:
         self._chosen = dict(chosen)
+        self._prompts = prompts
 
     def judge(self, role: str = "judge") -> Judge:
         """The judge that plays a role."""
@@ -31,3 +35,7 @@ class Service:
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
         """The answer of the judge that plays a role."""
         return await self.judge(role).ask(question)
+
+    def prompt(self, name: str) -> Prompt:
+        """The prompt of a name: the user's own where there is one, else the built-in one."""
+        return open_prompt(name, folder=self._prompts)

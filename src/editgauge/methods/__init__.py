@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import typing
+from typing import TYPE_CHECKING, Any
 
+from editgauge.core.errors import BadInput
 from editgauge.core.registry import Registry
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from editgauge.core.images import Pixels
     from editgauge.core.types import Edit
+    from editgauge.methods.prompts import Form, Prompt
 
 
-class Method(Protocol):
-    """Something that edits images."""
+class Method(typing.Protocol):
+    """Something that edits images; inherit from it."""
 
     name: str
     about: str
+    at_once: int = 0
+    """How many edits may be made side by side; 0 for as many as there are cores."""
+    form: Form | None = None
+    """How the method wants to be told: by an instruction, a caption …; None when it needs no words."""
+    token: str | None = None
+    """The word it learns for what the source shows, for the form `token`."""
+    price: float | None = None
+    """What one outcome costs, where that is known; in any currency."""
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """The edited image, the same for the same seed; raises `CannotEdit` when there is none."""
         ...
+
+    def prompt(self, edit: Edit) -> Prompt:
+        """What the method is told about an edit; recorded with its outcome."""
+        from editgauge.methods.prompts import Prompt, render
+        from editgauge.methods.prompts.families import USUAL_TOKEN
+
+        if self.form is None:
+            return Prompt(edit.instruction)
+        return render(edit, self.form, token=self.token or USUAL_TOKEN)
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides its outcomes besides edit and seed: model, revision, scheduler, steps, guidance."""
+        return {}
+
+    def variant(self, options: Mapping[str, str]) -> Method:
+        """The method with other options, as `--option steps=20` asks for."""
+        raise BadInput(f"The method '{self.name}' has no options, got {', '.join(options)}.")
 
 
 BUILT_IN = {

@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from editgauge.core.types import Item, Scores, ScoreSpec
-    from editgauge.perception.interfaces import Perception
 
+from editgauge.judges.interfaces import Judging
+from editgauge.perception.interfaces import Perception
 
 Part = tuple["NDArray[Any]", ...]
+
+
+class Sight(Perception, Judging, typing.Protocol):
+    """What a protocol may ask while it scores: models that see, and judges that answer questions."""
 
 
 class Protocol(typing.Protocol):
@@ -31,17 +36,17 @@ class Protocol(typing.Protocol):
     deviations: tuple[str, ...]
     scores: tuple[ScoreSpec, ...]
     needs: tuple[str, ...] = ()
-    """The roles of models without which it can score nothing."""
+    """The roles of models without which it can score nothing; `judge` is one of them."""
     uses: tuple[str, ...] = ()
     """The roles that add scores where a model plays them."""
     sets: tuple[ScoreSpec, ...] = ()
     """Scores of whole sets of outcomes, such as FID."""
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, see: Sight) -> Scores:
         """A score, or the reason why there is none, for every name in `scores`."""
         ...
 
-    async def part(self, item: Item, see: Perception) -> Part:
+    async def part(self, item: Item, see: Sight) -> Part:
         """What the scores of a set need to know of one outcome."""
         return ()
 
@@ -54,11 +59,17 @@ class Protocol(typing.Protocol):
         raise BadInput(f"The protocol '{self.name}' has no options, got [{_written(options)}].")
 
     def given(self, models: Mapping[str, str]) -> Protocol:
-        """The protocol as it is with these models by role: a score made by a model bears its name."""
+        """The protocol as it is with these models by role: a score made by a model bears its name.
+
+        A protocol that needs or uses a `judge` is given one judge at a time, under the role `judge`; it names itself
+        after it, as `editinspector[gpt-4o]`, and asks it by that name: `await see.ask(question, role="gpt-4o")`.
+        """
         return self
 
 
 BUILT_IN = {
+    "editinspector": "editgauge.protocols.editinspector:editinspector",
+    "editinspector": "editgauge.protocols.editinspector:editinspector",
     "editval": "editgauge.protocols.editval:editval",
     "editval@released": "editgauge.protocols.editval:as_released",
     "pixlens": "editgauge.protocols.pixlens:pixlens",

@@ -19,6 +19,7 @@ MEANINGS: dict[Reason, str] = {
     "unknown_word": "A model with a closed vocabulary does not know the word.",
     "not_detected": "An object the rule starts from was not seen.",
     "no_model": "No model plays a role the protocol needs.",
+    "unreachable": "A judge gave no answer this time; the same command asks it again.",
     "refused": "A judge or a filter refused.",
     "unparsable": "An answer was not of the asked form.",
     "budget": "The budget was used up.",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from editgauge.core.edits import to_lines
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run, RunWriter
 from editgauge.methods.outcomes import Found
 from editgauge.perception.cache import place
+from editgauge.runner.jury import FOLDER, Jury, judges_of, read_jury
 from editgauge.runner.local import Setup, cores, execute
 from editgauge.runner.plan import prepare, tasks_left
 from editgauge.runner.sets import forget_sets, score_sets
@@ -29,6 +31,13 @@ def run(
     layout: str | None = None,
     models: str | None = None,
     model: Mapping[str, str] | Sequence[str] = (),
+    attributes: str | Path | None = None,
+    judge: Mapping[str, str] | Sequence[str] = (),
+    price: str | None = None,
+    budget: float | None = None,
+    max_tokens: int | None = None,
+    prompts: str | Path | None = None,
+    replay: bool = False,
     seed: int = 0,
     processes: int = 0,
     quiet: bool = False,
@@ -49,18 +58,28 @@ def run(
         models: the profile whose models add scores: lite, paper or best. Without one, only what a protocol cannot do
             without is asked, and that of `lite`.
         model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
+        attributes: a file with the attributes of the edits, for protocols that compare by them (`editgauge build
+            attributes` makes one).
+        judge: a language or vision-language model for protocols that ask one: an address such as
+            `openai:MODEL@URL` or `transformers:FOLDER`, or `NAME=ADDRESS`.
+        price: what a million tokens cost, as `PROMPT,COMPLETION`.
+        budget: the most that all calls of this run may cost together; needs `price`.
+        max_tokens: how long an answer of a judge may become; 512 when left out.
+        prompts: a folder of prompts in place of the built-in ones.
+        replay: ask no judge; answer from the transcripts of the run.
         seed: for everything drawn at random.
         processes: worker processes; 0 chooses by cores and work.
         quiet: no progress, no remarks.
     """
-    plan = prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed)
+    jury = read_jury(judge, price, budget, max_tokens, replay, prompts, judges_of(out))
+    plan = prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury)
     if plan.benchmark.about:
         say(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
     for name, these in plan.found.items():
         say(these.sentence(name), quiet=quiet)
         for row in _fault_rows(these):
             say(row, quiet=quiet)
-    for remark in (*plan.choice.remarks, *_told_models(plan.choice.models)):
+    for remark in (*plan.choice.remarks, *_told_models(plan.choice.models), *_told_judges(plan.manifest.judges)):
         say(remark, quiet=quiet)
     with RunWriter(Path(out), plan.manifest, to_lines(plan.benchmark.edits)) as writer:
         for note in writer.notes:
@@ -71,10 +90,11 @@ def run(
             say(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)
         if tasks:
             forget_sets(plan, Path(out))
-        setup = Setup(tuple(each.name for each in plan.protocols), plan.choice.models, place())
+        names = tuple(each.name for each in plan.protocols)
+        setup = Setup(names, plan.choice.models, place(), jury, Path(out) / FOLDER)
         with (
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,
-            closing(execute(tasks, setup, processes or _sensible_processes(len(tasks)))) as answers,
+            closing(execute(tasks, setup, _processes(processes, len(tasks), jury))) as answers,
         ):
             for records in answers:
                 for record in records:
@@ -89,6 +109,10 @@ def _told_models(models: Mapping[str, str]) -> list[str]:
     return [f"{role}: {name}" for role, name in models.items()]
 
 
+def _told_judges(judges: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return [f"judge {name}: {told['model']} at {told['endpoint']}" for name, told in judges.items()]
+
+
 def _fault_rows(found: Found) -> list[str]:
     """The first few faults as a table."""
     rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in found.faults[:FAULTS_TOLD]]
@@ -96,5 +120,8 @@ def _fault_rows(found: Found) -> list[str]:
     return [*rows, f"  and {more} more; --dry-run lists all"] if more else rows
 
 
-def _sensible_processes(tasks: int) -> int:
-    return max(1, min(cores(), tasks // TASKS_WORTH_A_PROCESS))
+def _processes(wanted: int, tasks: int, jury: Jury) -> int:
+    """As many as pay; judges are asked by one, so that pace and budget have one keeper."""
+    if jury.addresses:
+        return 1
+    return wanted or max(1, min(cores(), tasks // TASKS_WORTH_A_PROCESS))

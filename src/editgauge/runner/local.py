@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from editgauge.core.errors import EditGaugeError
 from editgauge.runner.handout import Handout, in_hand
+from editgauge.runner.jury import Jury
 from editgauge.runner.options import choose
 from editgauge.runner.scoring import Task, crashed
 
@@ -48,6 +49,14 @@ class Setup:
     models: dict[str, str]
     cache: Path | None = None
     """Where answers of models are remembered."""
+    jury: Jury = field(default_factory=Jury)
+    transcripts: Path | None = None
+    """Where calls of judges are recorded."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether items wait for answers, so that it pays to work at many at once."""
+        return bool(self.models or self.jury.addresses)
 
 
 def execute(tasks: Sequence[Task], setup: Setup, processes: int) -> Generator[list[Record], None, None]:
@@ -82,7 +91,7 @@ class _Pool:
         self._setup = setup
         self._processes = processes
         self._waiting = Handout(tasks)
-        self._in_hand = in_hand(len(tasks), processes, bool(setup.models))
+        self._in_hand = in_hand(len(tasks), processes, setup.waits)
         self._answers: queue.SimpleQueue[tuple[_Worker, tuple[int, Any] | None]] = queue.SimpleQueue()
         self._suspects: deque[_Try] = deque()
         self._numbers = count()

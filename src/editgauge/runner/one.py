@@ -14,10 +14,11 @@ from editgauge.core.images import Picture, read_image
 from editgauge.core.masks import MaskFile
 from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec, read_edit_type
 from editgauge.perception.cache import place
-from editgauge.perception.service import Service
 from editgauge.protocols import Protocol
+from editgauge.runner.jury import read_jury
 from editgauge.runner.options import choose_with_models
 from editgauge.runner.scoring import item_rows, prepare
+from editgauge.runner.sight import Sight
 
 if TYPE_CHECKING:
     from editgauge.core.run import Row
@@ -51,6 +52,8 @@ def score(
     protocol: Sequence[str] = ("preservation",),
     models: str | None = None,
     model: Mapping[str, str] | Sequence[str] = (),
+    judge: Mapping[str, str] | Sequence[str] = (),
+    prompts: str | Path | None = None,
 ) -> list[Verdict]:
     """Scores one edited image.
 
@@ -69,8 +72,12 @@ def score(
         models: the profile whose models add scores: lite, paper or best. Without one, only what a protocol cannot do
             without is asked, and that of `lite`.
         model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
+        judge: a language or vision-language model for protocols that ask one: an address such as
+            `openai:MODEL@URL` or `transformers:FOLDER`, or `NAME=ADDRESS`.
+        prompts: a folder of prompts in place of the built-in ones.
     """
-    chosen, choice = choose_with_models(protocol, models, model)
+    jury = read_jury(judge, prompts=prompts)
+    chosen, choice = choose_with_models(protocol, models, model, jury.addresses)
     edit = Edit(
         id="edit",
         source=Picture("source", Path(before)),
@@ -84,19 +91,18 @@ def score(
     )
     outcome = Outcome(edit_id=edit.id, method="given", image=Path(after))
     item = prepare(edit, outcome, read_image(Path(before)), read_image(Path(after)))
-    with (
-        Service(choice.models, place()) as see,
-        ThreadPoolExecutor(1) as thread,
-    ):  # a notebook runs an event loop in this one
-        return thread.submit(asyncio.run, _verdicts(chosen, item, see)).result()
+    sight = Sight(choice.models, place(), jury)
+    with ThreadPoolExecutor(1) as thread:  # a notebook runs an event loop in this one
+        return thread.submit(asyncio.run, _verdicts(chosen, item, sight)).result()
 
 
-async def _verdicts(chosen: Sequence[Protocol], item: Item, see: Service) -> list[Verdict]:
-    return [
-        _verdict(each.name, spec, row)
-        for each in chosen
-        for spec, row in zip(each.scores, await item_rows(each, item, see), strict=True)
-    ]
+async def _verdicts(chosen: Sequence[Protocol], item: Item, sight: Sight) -> list[Verdict]:
+    async with sight as see:
+        return [
+            _verdict(each.name, spec, row)
+            for each in chosen
+            for spec, row in zip(each.scores, await item_rows(each, item, see), strict=True)
+        ]
 
 
 def _position(relation: str | None, anchor: str | None) -> Position | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
@@ -37,18 +37,36 @@ def pairs(given: Mapping[str, str | Path] | Sequence[str], option: str, form: st
     return read
 
 
+JUDGE = "judge"
+"""The role that no model of perception plays."""
+
+
 def choose_with_models(
-    names: Sequence[str], profile: str | None, overrides: Mapping[str, str] | Sequence[str]
+    names: Sequence[str],
+    profile: str | None,
+    overrides: Mapping[str, str] | Sequence[str],
+    judges: Collection[str] = (),
 ) -> tuple[list[Protocol], Choice]:
-    """The protocols of these names with the models that they need, and those they can use if a profile is named."""
+    """The protocols of these names with the models that they need, and those they can use if a profile is named.
+
+    A protocol that asks a judge comes once for each of the judges.
+    """
     opened = choose(names, {})
-    roles = [role for each in opened for role in (*each.needs, *(each.uses if profile else ()))]
+    asked = [role for each in opened for role in (*each.needs, *(each.uses if profile else ()))]
+    roles = [role for role in asked if role != JUDGE]
     choice = choose_models(profile or USUAL, pairs(overrides, "model", "ROLE=NAME"), roles)
-    lacking = {role: each.name for each in opened for role in each.needs if role not in choice.models}
+    at_hand = {*choice.models, *([JUDGE] if judges else [])}
+    lacking = {role: each.name for each in opened for role in each.needs if role not in at_hand}
     if lacking:
         needs = (f"{name} needs a {role.replace('_', ' ')}" for role, name in lacking.items())
-        raise BadInput(f"{'; '.join(needs).capitalize()}.", choice.remarks)
-    return [each.given(choice.models) for each in opened], choice
+        how = ("name one with --judge, such as openai:MODEL@URL or transformers:FOLDER",) if JUDGE in lacking else ()
+        raise BadInput(f"{'; '.join(needs)}.", (*choice.remarks, *how))
+    given = [
+        each.given({**choice.models, **judge})
+        for each in opened
+        for judge in ([{JUDGE: name} for name in judges] if judges and JUDGE in (*each.needs, *each.uses) else [{}])
+    ]
+    return list({each.name: each for each in given}.values()), choice
 
 
 def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:

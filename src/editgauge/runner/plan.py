@@ -10,6 +10,7 @@ from typing import Any
 
 from editgauge import __version__
 from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks.attributes import attach, read_attributes
 from editgauge.core.edits import to_lines
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
@@ -21,10 +22,13 @@ from editgauge.methods.outcomes import Found, find_outcomes
 from editgauge.perception import service
 from editgauge.perception.profiles import Choice
 from editgauge.protocols import Protocol
+from editgauge.runner.jury import Jury
 from editgauge.runner.options import choose_with_models, pairs
 from editgauge.runner.scoring import Task, stamp
 
 ROWS_AT_ONCE = 50_000
+AGAIN = frozenset({"crashed", "budget", "unreachable"})
+"""Reasons that say nothing about the outcome: what has no score for one of them is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class Plan:
     choice: Choice
     found: dict[str, Found]
     manifest: Manifest
+    jury: Jury
 
     def told(self, out: Path) -> dict[str, Any]:
         """The plan in words, for `--dry-run`."""
@@ -52,6 +57,7 @@ class Plan:
             ],
             "protocols": {each.name: [spec.name for spec in each.scores] for each in self.protocols},
             "models": self.manifest.models,
+            **({"judges": self.manifest.judges} if self.manifest.judges else {}),
             "remarks": list(self.choice.remarks),
             "seed": self.manifest.seed,
             "out": str(out),
@@ -76,25 +82,31 @@ def prepare(
     models: str | None,
     model: Mapping[str, str] | Sequence[str],
     seed: int,
+    attributes: str | Path | None = None,
+    jury: Jury | None = None,
 ) -> Plan:
     """Opens the benchmark and finds the outcomes; writes nothing."""
-    chosen, choice = choose_with_models(protocol, models, model)
+    jury = jury or Jury()
+    chosen, choice = choose_with_models(protocol, models, model, jury.addresses)
     given = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
     places = {name: _place(text) for name, text in pairs(given, "outcomes", "NAME=FOLDER").items()}
     if not places:
         raise BadInput("--outcomes is needed at least once, as NAME=FOLDER.")
     opened = open_benchmark(benchmark, data, images)
+    if attributes is not None:
+        opened = attach(opened, read_attributes(attributes))
     found = {name: find_outcomes(name, place, opened.edits, layout) for name, place in places.items()}
     manifest = _manifest(opened, chosen, places, found, choice.models, seed)
-    return Plan(opened, chosen, choice, found, manifest)
+    manifest.judges = jury.told()
+    return Plan(opened, chosen, choice, found, manifest, jury)
 
 
 def tasks_left(plan: Plan, writer: RunWriter) -> tuple[list[Task], int]:
     """What is left to do, outcomes of one source image together, and how many outcomes are done."""
     names = [each.name for each in plan.protocols]
-    known, crashed = _earlier(writer.folder, plan.found, names)
+    known, passing = _earlier(writer.folder, plan.found, names)
     tasks: list[Task] = []
-    stale = set(crashed)
+    stale = set(passing)
     done = 0
     for task in all_tasks(plan):
         edit, outcome = task.edit, task.outcome
@@ -102,7 +114,7 @@ def tasks_left(plan: Plan, writer: RunWriter) -> tuple[list[Task], int]:
         keys = [Key(outcome.edit_id, outcome.method, outcome.seed, name) for name in names]
         known -= set(keys)
         stale |= {key for key in keys if writer.is_stale(key, *stamps)}
-        left = tuple(key.protocol for key in keys if key in crashed or not writer.is_done(key, *stamps))
+        left = tuple(key.protocol for key in keys if key in passing or not writer.is_done(key, *stamps))
         if left:
             tasks.append(replace(task, protocols=left))
         else:
@@ -177,15 +189,15 @@ def _manifest(
 
 
 def _earlier(folder: Path, methods: Collection[str], protocols: Collection[str]) -> tuple[set[Key], set[Key]]:
-    """What the run holds of these methods and protocols, and what of it crashed and deserves another try."""
+    """What the run holds of these methods and protocols, and what of it deserves another try."""
     scores = Run.open(folder).scores
     known: set[Key] = set()
-    crashed: set[Key] = set()
+    passing: set[Key] = set()
     for batch in scores.select([*Key._fields, "reason"]).to_batches(max_chunksize=ROWS_AT_ONCE):
         for *key, reason in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             found = Key._make(key)
             if found.method in methods and found.protocol in protocols:
                 known.add(found)
-                if reason == "crashed":
-                    crashed.add(found)
-    return known, crashed
+                if reason in AGAIN:
+                    passing.add(found)
+    return known, passing

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks.attributes import EXTRA
 from editgauge.core.edits import to_lines
 from editgauge.core.errors import BadImage, EditGaugeError, UnknownName
 from editgauge.core.images import Picture, pixel_hash, read_image
@@ -21,13 +22,15 @@ from editgauge.core.run import Key, Row, Run
 from editgauge.core.types import Edit, Item, Outcome
 from editgauge.perception import service
 from editgauge.protocols import Protocol, open_protocol
+from editgauge.runner.jury import FOLDER, recorded_jury
 from editgauge.runner.scoring import item_rows, prepare
+from editgauge.runner.sight import Sight
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 """How far a score may move between machines before it is called another value: a hundredth of a percent."""
-BY_CHANCE = frozenset({"crashed", "budget", "refused"})
+BY_CHANCE = frozenset({"crashed", "budget", "refused", "unreachable"})
 """Reasons that depend on the day; what has no score for one of them may have one now."""
-NOT_AT_HAND = frozenset({"no_model", "crashed", "budget", "refused"})
+NOT_AT_HAND = frozenset({"no_model", "crashed", "budget", "refused", "unreachable"})
 """Reasons for having no score now that say nothing about the score the run has."""
 
 
@@ -116,9 +119,16 @@ def _edits(run: Run, place: Place) -> dict[str, Edit]:
     """The edits of the very benchmark that was run; another one is refused."""
     name = place.benchmark or run.manifest.benchmark
     opened = open_benchmark(name, place.data, place.images)
-    if hashlib.sha256(to_lines(opened.edits)).hexdigest() != run.manifest.edits_sha256:
+    edits = [_as_run(edit, run.edits.get(edit.id, {})) for edit in opened.edits]
+    if hashlib.sha256(to_lines(edits)).hexdigest() != run.manifest.edits_sha256:
         raise EditGaugeError(f"the benchmark '{opened.name}' holds other edits here than the run was made with")
-    return {edit.id: edit for edit in opened.edits}
+    return {edit.id: edit for edit in edits}
+
+
+def _as_run(edit: Edit, told: Mapping[str, Any]) -> Edit:
+    """The edit with the attributes that the run was given for it, which no benchmark holds."""
+    attributes = told.get("extras", {}).get(EXTRA)
+    return edit if attributes is None else replace(edit, extras={**edit.extras, EXTRA: attributes})
 
 
 def _protocol(run: Run, name: str) -> Protocol | str:
@@ -162,7 +172,9 @@ async def _score_all(
     quiet: bool,
 ) -> None:
     models, absent = _models(run)
-    with service.Service(models) as see, progress("scoring again", len(chosen), quiet=quiet) as advance:
+    transcripts = run.folder / FOLDER
+    jury = recorded_jury(run.manifest.judges) if transcripts.is_dir() else None
+    with Sight(models, None, jury, transcripts) as see, progress("scoring again", len(chosen), quiet=quiet) as advance:
         for each in chosen:
             before = found.scores + len(found.problems)
             item = _item(each, edits)

@@ -22,8 +22,7 @@ from editgauge.perception.weights import MissingWeights
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from editgauge.perception.interfaces import Perception
-    from editgauge.protocols import Protocol
+    from editgauge.protocols import Protocol, Sight
     from editgauge.runner.room import Room
 
 ROUNDING = 1e-6
@@ -40,7 +39,7 @@ class Task:
     protocols: tuple[str, ...]
 
 
-async def score_task(task: Task, protocols: Sequence[Protocol], see: Perception, room: Room) -> list[Record]:
+async def score_task(task: Task, protocols: Sequence[Protocol], see: Sight, room: Room) -> list[Record]:
     """One record per protocol. Nothing an image or a protocol does can raise: it becomes unscored with its reason."""
     async with room.entered() as hold:
         source = _decoded(task.edit.source.path)
@@ -55,7 +54,7 @@ async def score_task(task: Task, protocols: Sequence[Protocol], see: Perception,
         return records
 
 
-async def _get_ready_for_sets(item: Item, protocols: Sequence[Protocol], see: Perception) -> None:
+async def _get_ready_for_sets(item: Item, protocols: Sequence[Protocol], see: Sight) -> None:
     """Asks now, in many processes, what `score_sets` will ask again, so that it finds all answers remembered."""
     for protocol in protocols:
         if protocol.sets:
@@ -69,7 +68,7 @@ def crashed(task: Task, protocols: Sequence[Protocol], why: str) -> list[Record]
     return [_record(task, protocol, *stamps, _nothing(protocol, Unscored("crashed", why))) for protocol in protocols]
 
 
-async def item_rows(protocol: Protocol, item: Item, see: Perception) -> tuple[Row, ...]:
+async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ...]:
     """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored.
 
     Only `MissingWeights` is raised: every further item would lack them too, and the user can bring them.

@@ -14,10 +14,11 @@ from editgauge.core.images import read_image
 from editgauge.core.progress import progress
 from editgauge.core.run.sets import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.core.types import Score, Unscored
-from editgauge.perception.service import Service
 from editgauge.perception.weights import MissingWeights
+from editgauge.runner.jury import FOLDER
 from editgauge.runner.plan import Plan, all_tasks
 from editgauge.runner.scoring import Task, prepare
+from editgauge.runner.sight import Sight
 
 if TYPE_CHECKING:
     from editgauge.protocols import Part, Protocol
@@ -39,7 +40,13 @@ def score_sets(plan: Plan, folder: Path, cache: Path | None, *, quiet: bool) -> 
         return
     tasks = list(all_tasks(plan))
     found = _of_others(plan, folder)
-    with Service(plan.choice.models, cache) as see, ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
+    # Judges were asked while the outcomes were scored, and are not asked again.
+    jury = plan.jury.replayed(plan.manifest.judges)
+    transcripts = folder / FOLDER if (folder / FOLDER).is_dir() else None
+    with (
+        Sight(plan.choice.models, cache, jury, transcripts) as see,
+        ThreadPoolExecutor(1) as thread,  # a notebook has a running loop
+    ):
         for protocol in scoring:
             parts = thread.submit(asyncio.run, _parts(protocol, tasks, see, quiet)).result()
             found += [each for cell, known in parts.items() for each in scored(protocol, cell, known)]
@@ -52,7 +59,7 @@ def _of_others(plan: Plan, folder: Path) -> list[SetScore]:
     return [score for score in read_sets(folder) if (score.protocol, score.method) not in mine]
 
 
-async def _parts(protocol: Protocol, tasks: Sequence[Task], see: Service, quiet: bool) -> Cells:
+async def _parts(protocol: Protocol, tasks: Sequence[Task], see: Sight, quiet: bool) -> Cells:
     cells: Cells = defaultdict(list)
     with progress(f"sets of {protocol.name}", len(tasks), quiet=quiet) as advance:
         for task in tasks:
@@ -63,7 +70,7 @@ async def _parts(protocol: Protocol, tasks: Sequence[Task], see: Service, quiet:
     return cells
 
 
-async def _part(protocol: Protocol, task: Task, see: Service) -> Part | None:
+async def _part(protocol: Protocol, task: Task, see: Sight) -> Part | None:
     """What the protocol keeps of one outcome, or nothing, whatever an image or a model does."""
     if task.outcome.image is None:
         return None

@@ -16,11 +16,11 @@ from typing import BinaryIO
 import cv2
 
 from editgauge.core.errors import EditGaugeError
-from editgauge.perception.service import Service
 from editgauge.runner.local import READY, REFUSED, Setup
 from editgauge.runner.options import choose
 from editgauge.runner.room import Room
 from editgauge.runner.scoring import Task, score_task
+from editgauge.runner.sight import Sight
 
 PARENT_IS_GONE = (EOFError, OSError, pickle.UnpicklingError)
 """What reading from the pipe raises then: at its end, when it is closed, or in the middle of a message."""
@@ -33,7 +33,7 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
 
     try:
         chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
-        see, room = Service(setup.models, setup.cache), Room()
+        see, room = Sight(setup.models, setup.cache, setup.jury, setup.transcripts), Room()
     except EditGaugeError as error:
         send(REFUSED, str(error))
         return
@@ -66,7 +66,7 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
 
     send(READY, None)
     threading.Thread(target=listen, daemon=True).start()
-    async with asyncio.TaskGroup() as group:
+    async with see, asyncio.TaskGroup() as group:
         while (message := await waiting.get()) is not None:
             group.create_task(answer(*message))
 

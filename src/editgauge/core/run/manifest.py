@@ -56,6 +56,8 @@ class Manifest:
     started: str = ""
     finished: str | None = None
     segments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    judges: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Judge to what it is and how it is asked."""
     schema: int = SCHEMA
 
     def save(self, folder: Path) -> None:
@@ -97,6 +99,11 @@ class Manifest:
         ]
         if self.models != other.models:
             changed.append(f"the models changed from {_told(self.models)} to {_told(other.models)}")
+        changed += [
+            f"the judge {name!r} is asked in another way: other {', '.join(what)}"
+            for name, told in other.judges.items()
+            if name in self.judges and (what := _unlike(self.judges[name], told))
+        ]
         if self.benchmark == other.benchmark and self.edits_sha256 != other.edits_sha256:
             changed.append(f"the edits of benchmark {self.benchmark!r} changed")
         changed += [
@@ -105,6 +112,11 @@ class Manifest:
             if name in self.protocols and self.protocols[name] != entry
         ]
         return changed
+
+
+def _unlike(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """What differs between two judges; where a model is served makes no difference."""
+    return [what for what in ("model", "parameters", "prompts") if one.get(what) != other.get(what)]
 
 
 def _told(models: dict[str, dict[str, str]]) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RECORDS_IN_A_JOURNAL = 20_000
-OUR_NAMES = {"scores", "evidence", "superseded", ".lock", "edits.jsonl", SETS}
+OUR_NAMES = {"scores", "evidence", "superseded", ".lock", "edits.jsonl", SETS, "transcripts"}
 
 
 class RunWriter:
@@ -115,6 +115,7 @@ class RunWriter:
     def _extended(self, earlier: Manifest, wanted: Manifest) -> Manifest:
         earlier.methods |= wanted.methods
         earlier.protocols |= wanted.protocols
+        earlier.judges |= wanted.judges
         for method, counts in wanted.planned.items():
             earlier.planned[method] = {**earlier.planned.get(method, {}), **counts}
         earlier.environment, earlier.finished = wanted.environment, None

@@ -9,6 +9,7 @@ import numpy as np
 
 from editgauge.core.errors import CannotEdit
 from editgauge.core.recipes import Recipe, Restyle
+from editgauge.methods import Method
 from editgauge.methods.reference.blunders import blunder
 from editgauge.methods.reference.flaws import spoiled
 from editgauge.methods.reference.following import asked_for, followed, kept_inside
@@ -23,7 +24,7 @@ EXCESS_OF_STYLE = {"drift": 1.0, "underexposure": 0.6, "noise": 0.2}
 """Flaws over a restyled picture: no colour cast, for that would undo a gray or sepia style."""
 
 
-class Identity:
+class Identity(Method):
     """Does nothing: the edit is missing, and everything else is kept."""
 
     name = "identity"
@@ -34,7 +35,7 @@ class Identity:
         return source.copy()
 
 
-class Classical:
+class Classical(Method):
     """Does what was asked, by classical means, and nothing else."""
 
     name = "classical"
@@ -42,10 +43,10 @@ class Classical:
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """The right outcome; nothing in it is random."""
-        return followed(_recipe(edit, source), source)
+        return followed(recipe_of(edit, source), source)
 
 
-class Overdone:
+class Overdone(Method):
     """Does what was asked, and disturbs the rest."""
 
     name = "overdone"
@@ -53,14 +54,14 @@ class Overdone:
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """The right outcome with flaws around it."""
-        recipe, chance = _recipe(edit, source), _chance(edit, seed)
+        recipe, chance = recipe_of(edit, source), chance_of(edit, seed)
         result = followed(recipe, source)
         for flaw, severity in (EXCESS_OF_STYLE if isinstance(recipe, Restyle) else EXCESS).items():
             result = spoiled(result, flaw, severity, int(chance.integers(2**32)), asked_for(recipe, source))
         return result
 
 
-class Careless:
+class Careless(Method):
     """Does something else than what was asked."""
 
     name = "careless"
@@ -68,14 +69,15 @@ class Careless:
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """A wrong outcome, made as well as the right one."""
-        recipe = _recipe(edit, source)
-        return followed(blunder(edit, recipe, source, _chance(edit, seed)), source)
+        recipe = recipe_of(edit, source)
+        return followed(blunder(edit, recipe, source, chance_of(edit, seed)), source)
 
 
 identity, classical, overdone, careless = Identity(), Classical(), Overdone(), Careless()
 
 
-def _recipe(edit: Edit, source: Pixels) -> Recipe:
+def recipe_of(edit: Edit, source: Pixels) -> Recipe:
+    """The edit's recipe, fit for this picture; raises `CannotEdit` when it has none."""
     if edit.recipe is None:
         raise CannotEdit(
             f"The edit '{edit.id}' has no recipe, and reference editors follow recipes; "
@@ -84,6 +86,6 @@ def _recipe(edit: Edit, source: Pixels) -> Recipe:
     return kept_inside(edit.recipe, source)
 
 
-def _chance(edit: Edit, seed: int) -> np.random.Generator:
+def chance_of(edit: Edit, seed: int) -> np.random.Generator:
     """Random numbers that differ between edits and seeds, and are the same on every machine."""
     return np.random.default_rng([seed, zlib.crc32(edit.id.encode())])

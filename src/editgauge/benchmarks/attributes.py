@@ -1,0 +1,132 @@
+"""Attributes of edits: short phrases that tell what a source image shows, and what its edit should show (AugCLIP).
+
+A file has one JSON object on each line, `{"edit_id": "cat-black", "source": ["white cat", …], "target": ["black cat",
+…]}`; `by` says who wrote them, `caption` what the source image was said to show. Written once, it serves every run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from editgauge.benchmarks.fields import shown
+from editgauge.benchmarks.lines import Spot, read_jsonl
+from editgauge.benchmarks.public import read_text
+from editgauge.core.errors import BadInput, CannotTell
+from editgauge.core.files import write_text
+from editgauge.core.types import Benchmark, Edit
+
+SIDES = ("source", "target")
+KEYS = ("edit_id", *SIDES, "by", "caption")
+EXTRA = "attributes"
+"""Where an edit keeps them, among its extras."""
+HOW_TO_GET_THEM = (
+    "write them with `editgauge build attributes BENCHMARK --out attributes.jsonl` (--rules, or --judge ADDRESS) and "
+    "give `--attributes attributes.jsonl`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What tells an edit's two pictures apart and what they share, in phrases; the most telling first."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    by: str = ""
+    """Who wrote them: `rules.v1`, or a judge with its prompts."""
+    caption: str = ""
+    """What the source image was said to show, where they were made from a caption."""
+
+
+def of_edit(edit: Edit) -> Attributes:
+    """The attributes that an edit brings; raises `CannotTell` that says how to get them when it has none."""
+    told = edit.extras.get(EXTRA)
+    if told is None:
+        raise CannotTell("not_applicable", f"the edit has no attributes; {HOW_TO_GET_THEM}")
+    problems = _problems(told)
+    if problems:
+        raise CannotTell("not_applicable", f"the edit's attributes cannot be used: {'; '.join(problems)}")
+    return _attributes(told)
+
+
+def attach(benchmark: Benchmark, attributes: Mapping[str, Attributes]) -> Benchmark:
+    """The benchmark with attributes on its edits; an edit for which there are none stays as it is."""
+    edits = tuple(_with(edit, attributes.get(edit.id)) for edit in benchmark.edits)
+    if edits and attributes and not any(edit.id in attributes for edit in edits):
+        raise BadInput(
+            f"None of the {len(attributes)} attribute lists belongs to an edit of '{benchmark.name}': they are for "
+            f"edits such as '{next(iter(attributes))}', and its edits are called as in '{edits[0].id}'."
+        )
+    return replace(benchmark, edits=edits)
+
+
+def read_attributes(file: Path | str) -> dict[str, Attributes]:
+    """The attributes in a file by edit; every fault is listed at once."""
+    path = Path(file)
+    document = read_jsonl(read_text(path), path.name)
+    found: dict[str, Attributes] = {}
+    for place, told in enumerate(document.value["edits"] if document.value else ()):
+        spot = Spot(document, ("edits", place))
+        name = told.get("edit_id") if isinstance(told, dict) else None
+        if not isinstance(told, dict):
+            spot.report(f"must be a mapping, got {shown(told)}")
+        elif not isinstance(name, str) or not name.strip():
+            spot.report(f"'edit_id' must be a text, got {shown(name)}" if "edit_id" in told else "'edit_id' is missing")
+        elif name in found:
+            spot.report(f"the edit '{name}' was given before")
+        else:
+            problems = [f"there is no key '{key}'; there are {', '.join(KEYS)}" for key in told if key not in KEYS]
+            problems += _problems(told)
+            for problem in problems:
+                spot.report(f"edit '{name}': {problem}")
+            found[name] = _attributes(told) if not problems else Attributes((), ())
+    if document.faults:
+        raise BadInput(f"The attributes in '{path}' have problems.", document.problems())
+    return found
+
+
+def write_attributes(file: Path | str, attributes: Mapping[str, Attributes]) -> None:
+    """Writes them, one edit on each line, in the order given."""
+    lines = [json.dumps({"edit_id": name, **_plain(each)}, ensure_ascii=False) for name, each in attributes.items()]
+    write_text(Path(file), "".join(f"{line}\n" for line in lines))
+
+
+def _with(edit: Edit, attributes: Attributes | None) -> Edit:
+    return edit if attributes is None else replace(edit, extras={**edit.extras, EXTRA: _plain(attributes)})
+
+
+def _plain(attributes: Attributes) -> dict[str, Any]:
+    told = {"source": list(attributes.source), "target": list(attributes.target)}
+    return told | {key: value for key in ("by", "caption") if (value := getattr(attributes, key))}
+
+
+def _attributes(told: Mapping[str, Any]) -> Attributes:
+    source, target = (tuple(" ".join(phrase.split()) for phrase in told[side]) for side in SIDES)
+    return Attributes(source, target, told.get("by", ""), told.get("caption", ""))
+
+
+def _problems(told: Any) -> list[str]:
+    if not isinstance(told, Mapping):
+        return [f"they must be lists by side ({' and '.join(SIDES)}), got {shown(told)}"]
+    texts = {key: told[key] for key in ("by", "caption") if key in told}
+    problems = [
+        f"'{key}' must be a text, got {shown(text)}" for key, text in texts.items() if not isinstance(text, str)
+    ]
+    for side in SIDES:
+        problems += _side_problems(side, told[side]) if side in told else [f"'{side}' is missing"]
+    return problems
+
+
+def _side_problems(side: str, phrases: Any) -> list[str]:
+    if not isinstance(phrases, list | tuple):
+        return [f"'{side}' must be a list of texts, got {shown(phrases)}"]
+    if not phrases:
+        return [f"'{side}' is empty"]
+    return [f"'{side}' holds {shown(phrase)}, which is no text" for phrase in phrases if not _is_text(phrase)]
+
+
+def _is_text(phrase: Any) -> bool:
+    return isinstance(phrase, str) and bool(phrase.strip())

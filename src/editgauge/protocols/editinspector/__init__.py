@@ -1,0 +1,105 @@
+"""EditInspector: five questions about an edit, put to a judge that sees both pictures, and what it finds wrong."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections import ChainMap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from editgauge.core.errors import BadInput, CannotTell
+from editgauge.core.types import Item, Scores, ScoreSpec
+from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols.editinspector.inspecting import EXPLAINED, PROMPTS, SHARED, Inspection, Options
+
+if TYPE_CHECKING:
+    from editgauge.protocols import Sight
+
+PAPER = (
+    "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988, "
+    "sections 3.2 and 3.3.1, appendices A.5 and A.6"
+)
+DEVIATIONS = (
+    "The questions are worded by ourselves, so a judge may answer otherwise than in table 3.",
+    "Technical precision is asked so that yes means cleanly made; the paper's wording leaves open what yes means.",
+    "The edited image is resized to the source's size before it is shown.",
+    "What the judge finds wrong is asked where it answers no, as people are asked, and where people found something; "
+    "whether both share a point is decided by the same judge, where the paper always asks GPT-4o.",
+    "What the judge refuses or answers in another form is unscored.",
+)
+ZERO_OR_ONE = (0.0, 1.0)
+ASKED = (
+    ScoreSpec("edit", True, ZERO_OR_ONE, "Was the instruction carried out? The judge's yes is 1."),
+    ScoreSpec("consistent", True, ZERO_OR_ONE, "Does the change fit instruction, scene and common sense?"),
+    ScoreSpec("precise", True, ZERO_OR_ONE, "Is the change cleanly made: resolution, sharpness, surfaces?"),
+    ScoreSpec("artifacts", False, ZERO_OR_ONE, "Did the edit leave clear traces where nothing was asked for?"),
+    ScoreSpec("caption_right", True, ZERO_OR_ONE, "Does the edit's difference caption say what changed?"),
+)
+WITH_PEOPLE = tuple(
+    ScoreSpec(f"{SHARED}{name}", True, ZERO_OR_ONE, f"Does the judge find the same not {name} that people do?")
+    for name in EXPLAINED
+)
+SELF_AGREEMENT = ScoreSpec("self_agreement", True, ZERO_OR_ONE, "How often two answers to one question are the same.")
+ORDER_AGREEMENT = ScoreSpec(
+    "order_agreement", True, ZERO_OR_ONE, "The share of questions answered alike in either order of the pictures."
+)
+
+
+class EditInspector(Protocol):
+    """One variant per judge: `editinspector[gpt-4o]`."""
+
+    about = "Five yes-or-no questions to a judge: followed, consistent, precise, artifacts, caption; and what is wrong."
+    paper = PAPER
+    version = "1"
+    deviations = DEVIATIONS
+    needs = ("judge",)
+
+    def __init__(self, judge: str | None = None, options: Options = Options()) -> None:  # noqa: B008 - frozen
+        self._judge = judge
+        self._options = options
+        words = {"repeat": str(options.repeat)} if options.repeat > 1 else {}
+        words |= {"swap": ""} if options.swap else {}
+        self.name = variant_name("editinspector", words | ({judge: ""} if judge else {}))
+        self.scores: tuple[ScoreSpec, ...] = (
+            *ASKED,
+            *WITH_PEOPLE,
+            *([SELF_AGREEMENT] if options.repeat > 1 else []),
+            *([ORDER_AGREEMENT] if options.swap else []),
+        )
+
+    def variant(self, options: Mapping[str, str]) -> EditInspector:
+        """`[repeat=3]` asks everything three times and takes the majority; `[swap]` asks in both orders of pictures.
+
+        Another word is the name of the judge.
+        """
+        judges = [word for word in options if word not in ("repeat", "swap")]
+        if len(judges) > 1 or any(options[word] for word in (*judges, "swap") if word in options):
+            told = variant_name("editinspector", options)
+            raise BadInput(f"editinspector takes repeat=N, swap, and the name of one judge; got '{told}'.")
+        chosen = Options(_odd(options["repeat"]) if "repeat" in options else 1, "swap" in options)
+        return EditInspector(judges[0] if judges else None, chosen)
+
+    def given(self, models: Mapping[str, str]) -> EditInspector:
+        """Asks the judge that was named first: in the protocol's own name, or by the run."""
+        return EditInspector(self._judge or models.get("judge"), self._options)
+
+    async def score(self, item: Item, see: Sight) -> Scores:
+        """The five answers, whether what was found wrong is what people found, and how steady the judge is."""
+        if self._judge is None:
+            raise CannotTell("no_model", "editinspector needs a judge; name one with --judge")
+        inspection = Inspection(item, see, self._judge, self._options)
+        scores = dict(ChainMap(*await gather(*map(inspection.verdict, PROMPTS))))
+        steadiness = {
+            SELF_AGREEMENT.name: inspection.self_agreement(),
+            ORDER_AGREEMENT.name: inspection.order_agreement(),
+        }
+        return scores | {spec.name: steadiness[spec.name] for spec in self.scores if spec.name in steadiness}
+
+
+def _odd(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) % 2 and int(text) > 1):
+        raise BadInput(f"editinspector[repeat=N] takes an odd number from 3 on, for a majority; got '{text}'.")
+    return int(text)
+
+
+editinspector = EditInspector()
