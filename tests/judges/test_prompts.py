@@ -18,7 +18,6 @@ def test_every_built_in_prompt_is_rendered_whole(name: str) -> None:
     words = prompt.render(**{slot: f"<{slot}>" for slot in prompt.slots})
     assert (words.prompt, words.version) == (name, prompt.version)
     assert all(f"<{slot}>" in words.text for slot in prompt.slots)
-    assert "question" in prompt.slots
 
 
 @given(st.text())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from editgauge.analysis.feedback import Feedback
 from editgauge.analysis.intervals import Mean
 from editgauge.analysis.pairwise import Pairwise
 from editgauge.analysis.raters import Panel
@@ -36,6 +37,8 @@ class StudyFindings:
     """Pages that count."""
     questions: tuple[QuestionFindings, ...]
     sides: tuple[SideFindings, ...]
+    reasons: tuple[Feedback, ...]
+    """What the words are about that people gave for finding something wrong."""
     not_counted: tuple[str, ...]
     """Questions whose answers are words or several ticks: they are exported, not counted."""
     labels: dict[str, str]

@@ -17,6 +17,7 @@ BUILT_IN = {
     "sample": "editgauge.benchmarks.sample:load",
     "editval": "editgauge.benchmarks.editval:load",
     "editval-pixlens": "editgauge.benchmarks.editval:load_pixlens",
+    "editinspector": "editgauge.benchmarks.editinspector:load",
     "tedbench": "editgauge.benchmarks.tedbench:load",
     "magicbrush": "editgauge.benchmarks.magicbrush:load",
     "magicbrush-multiturn": "editgauge.benchmarks.magicbrush:load_multiturn",

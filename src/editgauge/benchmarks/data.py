@@ -1,17 +1,29 @@
-"""Data sets that are fetched on request and never shipped: `editgauge data pull|verify|info NAME`."""
+"""Data sets that are never shipped: fetched on request, and what people said in them: `editgauge data VERB NAME`."""
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.core.errors import BadInput
+from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.fetch import Carrier, Say, faults, fetch_package
+from editgauge.core.files import write_text
 from editgauge.core.registry import Registry
 
 DATASETS = {
     "photos": "editgauge.benchmarks.photos:PHOTOS",
 }
+RATED = {
+    "editinspector": "editgauge.benchmarks.editinspector_labels:ratings_of",
+}
+"""Benchmarks that come with ratings by people."""
+REMARKED = {
+    "editinspector": "editgauge.benchmarks.editinspector_labels:remarks_of",
+}
+"""Benchmarks that come with what people wrote about outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +83,18 @@ class Dataset:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a person wrote to a question about an outcome, and the source image of its edit."""
+
+    question: str
+    text: str
+    source: str
+
+
 datasets: Registry[Dataset] = Registry("dataset", DATASETS)
+rated: Registry[Callable[[Path, str], Iterator[dict[str, object]]]] = Registry("benchmark with ratings", RATED)
+remarked: Registry[Callable[[Path], Iterator[Remark]]] = Registry("benchmark with remarks", REMARKED)
 
 
 def pull(name: str, say: Say = lambda words: None) -> DatasetInfo:
@@ -87,3 +110,37 @@ def verify(name: str) -> DatasetInfo:
 def info(name: str) -> DatasetInfo:
     """Where the data set is and how much of it is there."""
     return datasets.get(name).info()
+
+
+def ratings(name: str, data: str | Path, method: str, out: str | Path = "ratings.csv") -> int:
+    """Writes what people said of the outcomes of a benchmark as ratings that `agree` reads; says how many.
+
+    Args:
+        name: the benchmark, such as `editinspector`.
+        data: its file, or the folder it lies in.
+        method: what the method whose outcomes people judged is called in your run.
+        out: the CSV file to write.
+    """
+    if Path(out).suffix != ".csv":
+        raise BadInput(f"Ratings are written as CSV: --out must end with .csv, got '{out}'.")
+    if name not in rated:
+        raise UnknownName("benchmark with ratings", name, rated)
+    rows = list(rated.get(name)(Path(data), method))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(Path(out), text.getvalue())
+    return len(rows)
+
+
+def remarks(name: str, data: str | Path) -> Iterator[Remark]:
+    """What people wrote about the outcomes of a benchmark.
+
+    Args:
+        name: the benchmark, such as `editinspector`.
+        data: its file, or the folder it lies in.
+    """
+    if name not in remarked:
+        raise UnknownName("benchmark with remarks", name, remarked)
+    return remarked.get(name)(Path(data))

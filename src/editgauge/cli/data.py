@@ -1,7 +1,8 @@
-"""`editgauge data pull|verify|info`."""
+"""`editgauge data pull|verify|info|ratings|feedback`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,6 +38,42 @@ def info(name: Name) -> None:
     from editgauge.benchmarks import data
 
     _tell(data.info(name))
+
+
+@app.command()
+def ratings(
+    name: Annotated[
+        str, typer.Argument(help="A benchmark that comes with ratings by people, such as `editinspector`.")
+    ],
+    data: Annotated[Path, typer.Option(help="Its file, or the folder it lies in.")],
+    method: Annotated[str, typer.Option(help="What the method whose outcomes people judged is called in your run.")],
+    out: Annotated[Path, typer.Option(help="The CSV file to write.")] = Path("ratings.csv"),
+) -> None:
+    """Write what people said of a benchmark's outcomes, in the form that `editgauge agree` reads.
+
+    `editgauge data ratings editinspector --data editinspector_benchmark.csv --method magicbrush`
+    """
+    from editgauge.benchmarks import data as datasets
+
+    typer.echo(f"{out}: {datasets.ratings(name, data, method, out)} ratings.")
+
+
+@app.command()
+def feedback(
+    name: Annotated[
+        str, typer.Argument(help="A benchmark that comes with remarks by people, such as `editinspector`.")
+    ],
+    data: Annotated[Path, typer.Option(help="Its file, or the folder it lies in.")],
+    plot: Annotated[Path | None, typer.Option(help="An SVG file for the figure.")] = None,
+) -> None:
+    """Say what people complain about in the remarks of a benchmark, by ten kinds of issue.
+
+    `editgauge data feedback editinspector --data editinspector_benchmark.csv --plot issues.svg`
+    """
+    from editgauge.analysis.feedback import feedback as sort_feedback
+    from editgauge.cli.feedback_table import show_feedback
+
+    show_feedback(sort_feedback(name, data, plot))
 
 
 def _tell(found: DatasetInfo) -> None:

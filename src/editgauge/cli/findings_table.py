@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge.analysis.summary import ALL
+from editgauge.cli.feedback_table import show_feedback
 from editgauge.cli.tables import new_table, show
 
 if TYPE_CHECKING:
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 
 
 def show_findings(found: StudyFindings) -> None:
-    """Every question, then every choice of sides."""
+    """Every question, then every choice of sides, then what the reasons are about."""
     for question in found.questions:
         _show_question(question)
     for side in found.sides:
         _show_side(side)
+    show_feedback(found.reasons)
 
 
 def _show_question(question: QuestionFindings) -> None:

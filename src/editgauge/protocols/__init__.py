@@ -69,7 +69,6 @@ class Protocol(typing.Protocol):
 
 BUILT_IN = {
     "editinspector": "editgauge.protocols.editinspector:editinspector",
-    "editinspector": "editgauge.protocols.editinspector:editinspector",
     "editval": "editgauge.protocols.editval:editval",
     "editval@released": "editgauge.protocols.editval:as_released",
     "pixlens": "editgauge.protocols.pixlens:pixlens",

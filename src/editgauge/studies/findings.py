@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
+from editgauge.analysis.feedback import Feedback, sort_remarks
 from editgauge.analysis.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.analysis.pairwise import pairwise
 from editgauge.analysis.raters import krippendorff, panel
 from editgauge.analysis.ratings import Choice
 from editgauge.analysis.study_findings import SideFindings, StudyFindings
 from editgauge.analysis.study_levels import Asked, Level, LevelAnswer, QuestionFindings, question_findings
+from editgauge.benchmarks.data import Remark
 from editgauge.core.errors import BadInput
 from editgauge.studies.design import Question
 from editgauge.studies.records import AnswerRecord, rating_of, records
@@ -44,6 +46,7 @@ def findings(study: Study) -> StudyFindings:
         answers=len(pages),
         questions=tuple(each for each in told if each),
         sides=tuple(side for each in sided if (side := _side(each, pages, sources))),
+        reasons=_reasons(design.questions, pages, sources),
         not_counted=tuple(each.id for each in design.questions if each not in (*counted, *sided)),
         labels=labels,
     )
@@ -63,6 +66,15 @@ def _question(
         if (answer := page.answers.get(question.id)) is not None and not isinstance(answer, list)
     ]
     return question_findings(asked, answers) if answers else None
+
+
+def _reasons(
+    questions: Sequence[Question], pages: Sequence[AnswerRecord], sources: dict[str, str]
+) -> tuple[Feedback, ...]:
+    """Words that are asked for only after another answer say what is wrong; other words may be about anything."""
+    asked = [each.id for each in questions if each.kind == "text" and each.when]
+    said = ((name, page.answers.get(name), sources[page.item]) for name in asked for page in pages)
+    return sort_remarks([Remark(name, text, source) for name, text, source in said if isinstance(text, str)])
 
 
 def _method(page: AnswerRecord) -> str:

@@ -1,0 +1,212 @@
+"""EditInspector's questions, put to a judge behind a real endpoint: answers, refusals, feedback, steadiness, replay."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from editgauge import run
+from editgauge.core.errors import BadInput
+from editgauge.core.evidence import Note
+from editgauge.core.images import Picture
+from editgauge.core.run import Run
+from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge.judges import Service, open_judge
+from editgauge.protocols import open_protocol
+from tests.endpoint import MODEL, Served
+
+ASKED = {
+    "Was the request carried out?": "edit",
+    "Does the changed part fit": "consistent",
+    "Is the changed part cleanly made": "precise",
+    "Did the change leave clear traces": "artifacts",
+    "wrote down what the main difference": "caption_right",
+    "out of keeping with the request": "why not consistent",
+    "Where is the changed part not cleanly made": "why not precise",
+    "a point in common": "shared",
+}
+"""What of a prompt tells which question it is."""
+CAPTION = {"difference_caption": "The grey counter became white."}
+ALL_YES = {**dict.fromkeys(ASKED.values(), "yes"), "why not consistent": "No shadow.", "why not precise": "Blurred."}
+REFUSAL = "I'm sorry, but I can't help with that."
+
+
+def question(text: str) -> str:
+    (found,) = [name for words, name in ASKED.items() if words in text]
+    return found
+
+
+def answering(answers: Mapping[str, str]) -> Callable[[str, int], str]:
+    return lambda text, seen: answers[question(text)]
+
+
+def asked(served: Served) -> list[str]:
+    return sorted(question(each["messages"][0]["content"][-1]["text"]) for each in served.requests if _shows(each))
+
+
+def _shows(request: Mapping[str, Any]) -> bool:
+    return isinstance(request["messages"][0]["content"], list)
+
+
+def inspect(served: Served, name: str = f"editinspector[{MODEL}]", **extras: Any) -> Scores:
+    rng = np.random.default_rng(0)
+    source, edited = (rng.integers(0, 256, (16, 20, 3), dtype=np.uint8) for _ in range(2))
+    edit = Edit(
+        id="e", source=Picture("p", Path("/p")), type="color", instruction="Let the counter be white.", extras=extras
+    )
+    outcome = Outcome(edit_id="e", method="m", image=Path("/o"))
+
+    async def score() -> Scores:
+        async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
+            see: Any = Service({MODEL: judge})
+            return await open_protocol(name).score(Item(edit=edit, outcome=outcome, source=source, edited=edited), see)
+
+    return asyncio.run(score())
+
+
+def values(scores: Scores) -> dict[str, float | str]:
+    return {name: each.value if isinstance(each, Score) else each.reason for name, each in scores.items()}
+
+
+def notes(score: Score | Unscored) -> list[str]:
+    return [piece.text for piece in score.evidence if isinstance(piece, Note)]
+
+
+def test_five_answers_are_five_scores_and_name_their_calls(served: Served) -> None:
+    served.plan = answering({**ALL_YES, "artifacts": '{"answer": "no"}'})
+    scores = inspect(served, **CAPTION)
+    assert values(scores) == {
+        "edit": 1.0,
+        "consistent": 1.0,
+        "precise": 1.0,
+        "artifacts": 0.0,
+        "caption_right": 1.0,
+        "feedback_shared_consistent": "not_applicable",
+        "feedback_shared_precise": "not_applicable",
+    }
+    (note,) = notes(scores["artifacts"])
+    assert note.startswith(f"{MODEL} answers no (inspect_artifacts.v1, call ")
+    assert asked(served) == sorted(["edit", "consistent", "precise", "artifacts", "caption_right"])
+
+
+def test_the_judge_sees_both_pictures_in_order_and_reads_instruction_and_caption(served: Served) -> None:
+    served.plan = answering(ALL_YES)
+    inspect(served, **CAPTION)
+    for request in served.requests:
+        *shown, last = request["messages"][0]["content"]
+        assert [part["text"] for part in shown if part["type"] == "text"] == [
+            "The picture before the change:",
+            "The picture after the change:",
+        ]
+        assert "Let the counter be white." in last["text"]
+        assert (CAPTION["difference_caption"] in last["text"]) == (question(last["text"]) == "caption_right")
+
+
+def test_without_a_caption_nothing_is_asked_about_it(served: Served) -> None:
+    served.plan = answering(ALL_YES)
+    assert values(inspect(served))["caption_right"] == "not_applicable"
+    assert "caption_right" not in asked(served)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"), [(REFUSAL, "refused"), ("Yes and no.", "unparsable"), ("perhaps", "unparsable")]
+)
+def test_what_is_no_answer_is_unscored_and_takes_no_other_score_with_it(served: Served, said: str, reason: str) -> None:
+    served.plan = answering({**ALL_YES, "edit": said, "consistent": said})
+    told = values(inspect(served, **CAPTION))
+    assert [told[name] for name in ("edit", "consistent", "precise", "artifacts")] == [reason, reason, 1.0, 1.0]
+
+
+def test_what_is_wrong_is_asked_where_the_answer_is_no(served: Served) -> None:
+    served.plan = answering({**ALL_YES, "consistent": "no"})
+    scores = inspect(served)
+    assert values(scores)["consistent"] == 0
+    assert notes(scores["consistent"])[1].startswith(f"{MODEL}: No shadow. (inspect_feedback_consistent.v1, call ")
+    assert "why not precise" not in asked(served)
+    assert values(scores)["feedback_shared_consistent"] == "not_applicable"
+
+
+def test_an_answer_counts_without_an_explanation(served: Served) -> None:
+    served.plan = answering({**ALL_YES, "precise": "no", "why not precise": REFUSAL})
+    scores = inspect(served, feedback={"precise": ["The edges are blurred."]})
+    assert values(scores)["precise"] == 0
+    assert values(scores)["feedback_shared_precise"] == "refused"
+    assert "does not say what is wrong" in notes(scores["precise"])[1]
+
+
+@pytest.mark.parametrize(("said", "value"), [("yes", 1.0), ("no", 0.0), (REFUSAL, "refused")])
+def test_feedback_is_compared_with_that_of_people(served: Served, said: str, value: float | str) -> None:
+    served.plan = answering({**ALL_YES, "shared": said})
+    scores = inspect(served, feedback={"consistent": ["No shadow under it.", "Too large."]})
+    assert values(scores)["feedback_shared_consistent"] == value
+    assert values(scores)["feedback_shared_precise"] == "not_applicable"
+    (compared,) = [each for each in served.requests if not _shows(each)]
+    text = compared["messages"][0]["content"]
+    assert "First remark: No shadow.\nSecond remark: No shadow under it.\nToo large." in text
+    if value == 1.0:
+        assert notes(scores["feedback_shared_consistent"])[1] == "People: No shadow under it. / Too large."
+
+
+def test_asked_again_the_majority_counts_and_steadiness_is_measured(served: Served) -> None:
+    served.plan = lambda text, seen: "no" if question(text) == "edit" and seen == 1 else "yes"
+    scores = inspect(served, f"editinspector[{MODEL},repeat=3]", **CAPTION)
+    assert values(scores)["edit"] == 1
+    assert len(served.requests) == 15
+    assert values(scores)["self_agreement"] == pytest.approx((4 + 1 / 3) / 5)
+
+
+def test_in_the_other_order_the_judge_may_answer_otherwise(served: Served) -> None:
+    served.plan = lambda text, seen: "no" if question(text) in {"edit", "artifacts"} and seen == 1 else "yes"
+    scores = inspect(served, f"editinspector[{MODEL},swap]")
+    assert len(served.requests) == 8
+    labels = [each["messages"][0]["content"][0]["text"] for each in served.requests]
+    assert Counter(labels) == {"The picture before the change:": 4, "The picture after the change:": 4}
+    assert values(scores)["order_agreement"] == 0.5
+    assert len(notes(scores["edit"])) == 2
+
+
+def test_it_is_named_after_its_judge_and_its_options() -> None:
+    plain = open_protocol("editinspector")
+    assert plain.given({"judge": "gpt-4o"}).name == "editinspector[gpt-4o]"
+    assert open_protocol("editinspector[swap,repeat=3]").given({"judge": "a"}).name == "editinspector[a,repeat=3,swap]"
+    named = open_protocol("editinspector[gpt-4o]")
+    assert named.given({}).name == named.given({"judge": "other"}).name == "editinspector[gpt-4o]"
+
+
+@pytest.mark.parametrize("name", ["a,b", "repeat=2", "repeat=1", "repeat=x", "swap=1", "gpt=4"])
+def test_options_it_does_not_have_are_explained(name: str) -> None:
+    with pytest.raises(BadInput, match="editinspector"):
+        open_protocol(f"editinspector[{name}]")
+
+
+def test_a_replayed_run_gives_the_same_rows_without_a_call(
+    served: Served, tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]
+) -> None:
+    served.plan = answering({**ALL_YES, "consistent": "no", "precise": REFUSAL})
+    benchmark = make_benchmark(tmp_path / "set", 3)
+    outcomes = {"mine": make_outcomes(benchmark, tmp_path / "mine")}
+    judge = [f"openai:{MODEL}@{served.url}"]
+    first = run(benchmark, outcomes, ["editinspector"], tmp_path / "run", judge=judge, quiet=True)
+    calls = len(served.requests)
+    assert calls == 3 * 5
+    (tmp_path / "again").mkdir()
+    (tmp_path / "run" / "transcripts").rename(tmp_path / "again" / "transcripts")
+    second = run(benchmark, outcomes, ["editinspector"], tmp_path / "again", judge=judge, replay=True, quiet=True)
+    assert len(served.requests) == calls
+    assert rows(first) == rows(second)
+    assert b'"consistent", 0.0' in rows(first)
+    assert b'"refused"' in rows(first)
+
+
+def rows(found: Run) -> bytes:
+    """Every score with its reason and its evidence, which is kept in the order in which outcomes were done."""
+    columns = ("edit", "method", "protocol", "name", "value", "reason", "detail")
+    scores = list(zip(*(found.scores[column].to_pylist() for column in columns), strict=True))
+    return json.dumps([scores, sorted(map(str, found.all_evidence()))]).encode()
