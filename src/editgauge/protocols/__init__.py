@@ -68,6 +68,8 @@ class Protocol(typing.Protocol):
 
 
 BUILT_IN = {
+    "difference-captions": "editgauge.protocols.difference:difference_captions",
+    "difference-captions@released": "editgauge.protocols.difference:as_released",
     "editinspector": "editgauge.protocols.editinspector:editinspector",
     "editval": "editgauge.protocols.editval:editval",
     "editval@released": "editgauge.protocols.editval:as_released",

@@ -1,0 +1,210 @@
+"""`difference-captions`: what a model says changed between two pictures, against what people say (EditInspector)."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import BadInput, CannotTell
+from editgauge.core.evidence import Note
+from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.metrics.triplets import Agreement, Triplet, agreement
+from editgauge.protocols import Part, Protocol, variant_name
+from editgauge.protocols.difference.asking import same_difference
+from editgauge.protocols.difference.objects import embedded, judged, known_alike
+from editgauge.protocols.difference.parsing import first_change
+from editgauge.protocols.difference.people import human_captions
+from editgauge.protocols.difference.sets import SETS, set_scores
+from editgauge.protocols.difference.told import (
+    Told,
+    told_by_judged_pipeline,
+    told_by_pipeline,
+    told_directly,
+    triplets_by_judge,
+    triplets_by_rules,
+)
+from editgauge.protocols.difference.wording import WORDING, wording_scores
+from editgauge.protocols.seeing import attempt
+
+if TYPE_CHECKING:
+    from editgauge.protocols import Sight
+
+MANY = 1000.0
+"""More differences than anybody lists."""
+TRIPLETS = (
+    ScoreSpec("mp", True, (0.0, 1.0), "Share of people's differences that the model told (Model Precision)."),
+    ScoreSpec("hr", False, (0.0, 1.0), "Share of the model's differences that no person told (Hallucination Rate)."),
+    ScoreSpec("soft_mp", True, (0.0, 1.0), "As mp; source and target may be reversed."),
+    ScoreSpec("soft_hr", False, (0.0, 1.0), "As hr; source and target may be reversed."),
+)
+SPECS = (
+    ScoreSpec("main_matched", True, (0.0, 1.0), "Share of people whose main difference is the model's."),
+    *TRIPLETS,
+    ScoreSpec("differences", True, (0.0, MANY), "How many differences the model told; people tell six."),
+    *WORDING,
+)
+OBJECTS = ScoreSpec("objects", True, (0.0, 1e6), "How many objects a detector sees in the edited image; no verdict.")
+OPTIONS = {
+    "pipeline": "captions at three zooms around the mask, then one call without pictures",
+    "pipeline=judge": "the same, with captions by the judge instead of a captioner",
+    "rules": "triplets by rules and objects by sentence embeddings, not by the judge",
+}
+TELLING: dict[str | None, Callable[[Item, Sight, str], Awaitable[Told]]] = {
+    None: told_directly,
+    "": told_by_pipeline,
+    "judge": told_by_judged_pipeline,
+}
+"""Who tells the differences, by the option `pipeline`."""
+
+
+class DifferenceCaptions(Protocol):
+    """Captions of all differences and of the main one, matched with people's.
+
+    Args:
+        options: of `OPTIONS`, by name
+        released: count as the released notebooks do
+        models: by role, with the judge's name under `judge`
+    """
+
+    about = (
+        "Does a model tell the differences that people tell? Main difference, MP and HR of triplets, n-grams beside."
+    )
+    paper = "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988"
+    version = "1"
+    sets = SETS
+
+    def __init__(
+        self,
+        options: Mapping[str, str] | None = None,
+        released: bool = False,
+        models: Mapping[str, str] | None = None,
+    ) -> None:
+        self._options, self._released, self._models = dict(options or {}), released, dict(models or {})
+        self._judge = self._models.get("judge", "judge")
+        self._by_rules = "rules" in self._options
+        base = "difference-captions@released" if released else "difference-captions"
+        self.name = variant_name(base, self._options | ({self._judge: ""} if "judge" in self._models else {}))
+        captioner = ("captioner",) if self._options.get("pipeline") == "" else ()
+        self.needs = ("judge", *captioner, *(("text_similarity",) if self._by_rules else ()))
+        self.uses = ("detector",)
+        self.scores = (*SPECS, *([OBJECTS] if "detector" in self._models else []))
+        self.deviations = DEVIATIONS + (RELEASED if released else ())
+        self._tell = TELLING[self._options.get("pipeline")]
+        self._read = triplets_by_rules if self._by_rules else triplets_by_judge
+
+    def variant(self, options: Mapping[str, str]) -> Protocol:
+        """The protocol by another way (`pipeline`, `rules`, or both), or with a judge: any other name is one."""
+        written = {f"{name}={value}" if value else name: name for name, value in options.items()}
+        chosen = {name: options[name] for option, name in written.items() if option in OPTIONS}
+        judges = [option for option in written if option not in OPTIONS]
+        if len(judges) > 1 or any("=" in option for option in judges):
+            known = [f"{name}: {means}" for name, means in OPTIONS.items()]
+            given = ", ".join(written)
+            raise BadInput(f"'{self.name}' takes the name of one judge, and these options; got [{given}].", known)
+        models = {**self._models, **({"judge": judges[0]} if judges else {})}
+        return DifferenceCaptions(chosen, self._released, models)
+
+    def given(self, models: Mapping[str, str]) -> Protocol:
+        """The protocol with the judge that was named first, in its own name or by the run; it names itself after it."""
+        return DifferenceCaptions(self._options, self._released, {**models, **self._models})
+
+    async def score(self, item: Item, see: Sight) -> Scores:
+        """What the model told, by itself and against people's captions."""
+        told = await self._tell(item, see, self._judge)
+        shown = (Note(f"Told: {told.caption or 'no difference'}"), Note(f"Main: {told.main or 'none'}"))
+        main, triplets, wording = await gather(
+            attempt(self._main_matched(item, told, see)), self._triplets(item, told, see), wording_scores(item, told)
+        )
+        number = Score(float(min(len(told.differences), MANY)), shown)
+        objects = {"objects": await attempt(_objects(item, see))} if OBJECTS in self.scores else {}
+        return {"main_matched": main, **triplets, "differences": number, **wording, **objects}
+
+    async def part(self, item: Item, see: Sight) -> Part:
+        """The number of differences, the caption, and people's captions where there are any."""
+        told = await self._tell(item, see, self._judge)
+        try:
+            people = human_captions(item.edit)
+        except CannotTell:
+            people = ()
+        return np.array([len(told.differences)]), np.array([told.caption]), np.array(people, dtype=np.str_)
+
+    def score_set(self, parts: Sequence[Part]) -> Scores:
+        """Avg. Diff, No Diffs and CIDEr."""
+        return set_scores(parts)
+
+    async def _main_matched(self, item: Item, told: Told, see: Sight) -> Score | Unscored:
+        people = [first_change(caption) for caption in human_captions(item.edit)]
+        main = told.main
+        if main is None:
+            return Score(0.0, (Note("The model saw no difference."),))
+        matched = await gather(*(self._same_main(first, main, told, see) for first in people))
+        notes = (f"{'matched' if same else 'not matched'}: {text}" for same, text in zip(matched, people, strict=True))
+        return Score(fmean(matched), tuple(map(Note, notes)))
+
+    async def _same_main(self, human: str, main: str, told: Told, see: Sight) -> bool:
+        if not self._by_rules:
+            return (await see.ask(same_difference(human, main, see), role=self._judge)).value
+        one = (await self._read(human, see, self._judge))[:1]
+        other = (told.triplet,) if told.triplet else (await self._read(main, see, self._judge))[:1]
+        strict, _ = await self._agreements(one, other, see)
+        return strict.found > 0
+
+    async def _triplets(self, item: Item, told: Told, see: Sight) -> dict[str, Score | Unscored]:
+        try:
+            captions = human_captions(item.edit)
+            model = (told.triplet,) if told.triplet else await self._read(told.caption, see, self._judge)
+            people = await gather(*(self._read(caption, see, self._judge) for caption in captions))
+            found = await gather(*(self._agreements(human, model, see) for human in people))
+        except CannotTell as unable:
+            return {spec.name: Unscored(unable.reason, unable.detail) for spec in TRIPLETS}
+        strict, soft = zip(*found, strict=True)
+        shown = (*(Note(f"People: {each}") for each in people[0]), *(Note(f"Model: {each}") for each in model))
+        return {
+            "mp": _precision(strict, shown),
+            "hr": _hallucination(strict, shown),
+            "soft_mp": _precision(soft),
+            "soft_hr": _hallucination(soft),
+        }
+
+    async def _agreements(
+        self, human: Sequence[Triplet], model: Sequence[Triplet], see: Sight
+    ) -> tuple[Agreement, Agreement]:
+        """Strictly, and softly."""
+        opinion = embedded(see) if self._by_rules else judged(see, self._judge)
+        alike = await known_alike(human, model, opinion)
+        strict = agreement(human, model, alike, released=self._released)
+        return strict, agreement(human, model, alike, soft=True, released=self._released)
+
+
+def _precision(found: Sequence[Agreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
+    values = [each.precision for each in found if each.precision is not None]
+    return Score(fmean(values), shown) if values else Unscored("not_applicable", "no person told a difference", shown)
+
+
+def _hallucination(found: Sequence[Agreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
+    values = [each.hallucination for each in found if each.hallucination is not None]
+    return Score(fmean(values), shown) if values else Unscored("not_applicable", "the model told no difference", shown)
+
+
+async def _objects(item: Item, see: Sight) -> Score:
+    return Score(float(len((await see.detect_all(item.edited)).confidences)))
+
+
+DEVIATIONS = (
+    "Prompts are our own; answers have a fixed form, so that 'no difference' is never read from prose.",
+    "Differences are paired one to one, as many as can be; the paper leaves open what happens to doubles.",
+    "Each person's caption is compared by itself, and the mean taken; the paper does not say which of three it used.",
+    "HR without any prediction is unscored, not 0.",
+    "Objects whose nouns are the same or synonyms in WordNet are alike without asking anybody.",
+)
+RELEASED = (
+    "As the released notebooks count: several differences may match the same one, Replace equals Change Attribute, an "
+    "addition's source and a removal's target are ignored.",
+)
+
+difference_captions = DifferenceCaptions()
+as_released = DifferenceCaptions(released=True)

@@ -1,0 +1,75 @@
+"""EditInspector's caption pipeline (section 4.1): captions of the place at three zooms, the best of them, one call.
+
+captions at three zooms ─► those that share most nouns with the instruction ─► one judge call ─► caption, metadata
+"""
+
+from __future__ import annotations
+
+import re
+from asyncio import gather
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from editgauge.core.errors import CannotTell
+from editgauge.metrics.changes import change_mask
+from editgauge.perception.vocabulary import wordnet_here
+from editgauge.perception.vocabulary.phrases import singulars
+from editgauge.perception.vocabulary.resolving import PULL
+from editgauge.protocols.difference.asking import SaidCaption, told_from_captions
+from editgauge.protocols.difference.zooms import closest_to, cropped, zoom_frames
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.masks import BoolMask
+    from editgauge.core.types import Item
+    from editgauge.perception.vocabulary import WordNet
+    from editgauge.protocols import Sight
+
+Captioning = Callable[["Pixels"], Awaitable[str]]
+NO_NOUN = re.compile(
+    r"a|an|the|of|in|on|at|to|into|onto|with|without|by|for|from|and|or|is|are|be|was|were|it|its|there|let|have|has|had|"
+    r"make|put|add|remove|change|replace|turn|can|could|should|would|we|you|i|want|what|if|as|out|up|down|over|under|"
+    r"next|more|one|two|three|some|this|that|these|those|front|back|left|right|top|side"
+)
+"""Words of instructions that WordNet also has as nouns, and that say nothing about things."""
+
+
+async def pipeline_caption(item: Item, see: Sight, judge: str, caption: Captioning) -> SaidCaption:
+    """A difference caption with its metadata; raises `CannotTell` where no change is to be seen.
+
+    Args:
+        item: the two pictures and the instruction
+        see: what may be asked
+        judge: who writes the caption
+        caption: who says what a part of a picture shows
+    """
+    mask = edited_place(item)
+    before, after = await gather(*(_grounded(picture, mask, item, caption) for picture in (item.source, item.edited)))
+    answer = await see.ask(told_from_captions(item.edit.instruction, before, after, see), role=judge)
+    return answer.value
+
+
+def edited_place(item: Item) -> BoolMask:
+    """The edit's own mask, or where the two pictures differ."""
+    mask = item.mask if item.mask is not None else change_mask(item.source, item.edited)
+    if not mask.any():
+        raise CannotTell("not_detected", "the edit has no mask, and the pictures do not differ anywhere")
+    return mask
+
+
+def nouns(text: str, wordnet: WordNet) -> list[frozenset[str]]:
+    """The nouns of a text in the singular, each with its synonyms in the most frequent sense."""
+    found = []
+    for word in re.findall(r"[a-z]+", text.lower()):
+        form = next((each for each in (*singulars(word), word) if wordnet.senses(each)), None)
+        if form and not NO_NOUN.fullmatch(word):
+            found.append(frozenset({form, *(name.casefold() for name in wordnet.names(wordnet.senses(form)[0]))}))
+    return found
+
+
+async def _grounded(picture: Pixels, mask: BoolMask, item: Item, caption: Captioning) -> str:
+    wordnet = wordnet_here()
+    if wordnet is None:
+        raise CannotTell("no_model", f"the pipeline compares nouns by WordNet, which is not on this machine; {PULL}")
+    captions = await gather(*(caption(cropped(picture, frame)) for frame in zoom_frames(mask)))
+    return closest_to(nouns(item.edit.instruction, wordnet), captions, lambda text: nouns(text, wordnet))

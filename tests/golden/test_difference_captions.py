@@ -1,0 +1,91 @@
+"""EditInspector's worked examples of MP and HR, and how well the rules read its captions.
+
+The captions are not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with `editinspector`.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from ast import literal_eval
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from editgauge.metrics.triplets import Triplet, agreement
+from editgauge.protocols.difference.objects import same_words
+from editgauge.protocols.difference.parsing import read_triplets
+
+PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
+with_data = pytest.mark.skipif(
+    PLACE is None, reason="NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data"
+)
+
+FLOOR = Triplet("carpet floor", "wooden floor", "Replace")
+APPENDIX = [
+    FLOOR,
+    Triplet(None, "door", "Add"),
+    Triplet("fridge bottom", "extended fridge bottom", "Change Attribute"),
+    Triplet("yellow box", "extended yellow box", "Change Attribute"),
+    Triplet("yellow box text", None, "Remove"),
+    Triplet("text", "image", "Replace"),
+]
+TABLE_2 = [
+    ([Triplet("blue vase", "brown vase", "Change Attribute")], [Triplet("squirrel", None, "Remove")], 0.0),
+    ([Triplet(None, "brown squirrel", "Add")], [Triplet(None, "squirrel", "Add")], 1.0),
+    (
+        [Triplet("tree", None, "Remove"), Triplet(None, "flowerbed", "Add")],
+        [Triplet("flowerbed", None, "Remove"), Triplet(None, "tree", "Add")],
+        0.0,
+    ),
+]
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_the_worked_example_of_the_appendix(released: bool) -> None:
+    """A.3: one of six found, nothing made up: 16.67 % and 0 %."""
+    found = agreement(APPENDIX, [FLOOR], same_words, released=released)
+    assert found.precision == pytest.approx(1 / 6)
+    assert found.hallucination == 0
+
+
+@pytest.mark.parametrize(("human", "model", "mp"), TABLE_2)
+def test_the_three_pairs_of_table_2(human: list[Triplet], model: list[Triplet], mp: float) -> None:
+    assert agreement(human, model, same_words).precision == mp
+
+
+def captions(column: str) -> Iterator[tuple[str, str]]:
+    """The annotated action with each caption of a column."""
+    place = Path(PLACE or "") / "editinspector" / "editinspector_benchmark.csv"
+    with place.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            told = literal_eval(row[column]) if row[column].startswith("[") else [row[column]]
+            yield from ((row["action"], each) for each in told if row["action"] and each.strip())
+
+
+@with_data
+@pytest.mark.parametrize(
+    ("column", "captioned", "at_least"),
+    [
+        ("caption", 751, 0.98),
+        ("extensive_caption", 751, 0.96),
+        ("metadata_annotated_difference_caption_explanation", 2205, 0.84),
+    ],
+    ids=["short", "long", "people"],
+)
+def test_the_first_change_that_the_rules_read_has_the_annotated_action(
+    column: str, captioned: int, at_least: float
+) -> None:
+    """Measured 98.9, 96.8 and 85.3 %; people also correct the action, so that theirs cannot reach 100."""
+    told = list(captions(column))
+    right = sum(action == (found[0].action if (found := read_triplets(text)) else None) for action, text in told)
+    assert len(told) == captioned
+    assert right / len(told) >= at_least
+
+
+@with_data
+def test_people_tell_more_than_one_difference() -> None:
+    """The paper counts six per edit, by GPT-4o; the rules read 4.6 per caption."""
+    told = [read_triplets(text) for _, text in captions("metadata_annotated_difference_caption_explanation")]
+    assert 4.4 < sum(map(len, told)) / len(told) < 4.9

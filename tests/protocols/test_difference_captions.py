@@ -1,0 +1,235 @@
+"""Difference captions of a judge behind a real endpoint, against people's: by judge, by rules, as released."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from editgauge.core.errors import BadInput, CannotTell
+from editgauge.core.evidence import Note
+from editgauge.core.images import Picture
+from editgauge.core.types import Edit, Item, Outcome, Score, Scores
+from editgauge.judges import Service, open_judge
+from editgauge.protocols import Part, Protocol
+from editgauge.protocols.difference import as_released, difference_captions
+from editgauge.protocols.difference.people import human_captions
+from tests.endpoint import MODEL, Served
+
+ASKED = {
+    "List every difference": "all",
+    "What is the main difference": "main",
+    "Turn the description into": "triplets",
+    "Can both mean the same kind": "object",
+    "Do they mean the same difference": "same",
+}
+PEOPLE = ["The grey counter was replaced with a white table. A vase was added. The rug is gone.", "A vase was added."]
+TOLD = ["A vase was added on the counter.", "A clock was removed."]
+TRIPLETS: dict[str, list[tuple[str | None, str | None, str]]] = {
+    PEOPLE[0]: [("counter", "table", "Replace"), (None, "vase", "Add"), ("rug", None, "Remove")],
+    PEOPLE[1]: [(None, "vase", "Add")],
+    " ".join(TOLD): [(None, "vase", "Add"), ("clock", None, "Remove")],
+    "A jug was added.": [(None, "jug", "Add")],
+    "The counter became a table.": [("counter", "table", "Change Attribute")],
+}
+REFUSAL = "I'm sorry, but I can't help with that."
+
+
+def question(text: str) -> str:
+    (found,) = [name for words, name in ASKED.items() if words in text]
+    return found
+
+
+def answering(**changes: str) -> Callable[[str, int], str]:
+    def answer(text: str, seen: int) -> str:
+        kind = question(text)
+        if kind in changes:
+            return changes[kind]
+        if kind == "triplets":
+            (caption,) = [each for each in TRIPLETS if f"\n{each}\n" in text]
+            rows = [dict(zip(("source", "target", "action"), each, strict=True)) for each in TRIPLETS[caption]]
+            return json.dumps({"triplets": rows})
+        if kind == "same":
+            return "yes" if text.count("vase") == 2 else "no"
+        usual = {"all": {"differences": TOLD}, "main": {"difference": TOLD[0]}, "object": {"answer": "no"}}
+        return json.dumps(usual[kind])
+
+    return answer
+
+
+class Seeing(Service):
+    """Judges behind an endpoint; sentence embeddings say that nothing is alike."""
+
+    async def similarity(self, text: str, other: str) -> float:
+        return 0.0
+
+    async def detect_all(self, image: Any) -> Any:
+        raise CannotTell("not_applicable", "an open vocabulary has no end")
+
+
+def item(**extras: Any) -> Item:
+    pictures = (np.random.default_rng(seed).integers(0, 256, (16, 20, 3), dtype=np.uint8) for seed in range(2))
+    source, edited = pictures
+    edit = Edit(
+        id="e", source=Picture("p", Path("/p")), type="unspecified", instruction="Add a vase.", extras=extras
+    )  # fmt: skip
+    return Item(
+        edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("/o")), source=source, edited=edited
+    )  # fmt: skip
+
+
+def scored(served: Served, protocol: Protocol = difference_captions, **extras: Any) -> Scores:
+    async def score() -> Scores:
+        async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
+            see: Any = Seeing({MODEL: judge})
+            return await protocol.given({"judge": MODEL}).score(item(**extras), see)
+
+    return asyncio.run(score())
+
+
+def part(served: Served, **extras: Any) -> Part:
+    async def made() -> Part:
+        async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
+            see: Any = Seeing({MODEL: judge})
+            return await difference_captions.given({"judge": MODEL}).part(item(**extras), see)
+
+    return asyncio.run(made())
+
+
+def values(scores: Scores) -> dict[str, float | str]:
+    return {name: each.value if isinstance(each, Score) else each.reason for name, each in scores.items()}
+
+
+def test_each_person_counts_and_the_mean_is_taken(served: Served) -> None:
+    served.plan = answering()
+    scores = scored(served, differences=PEOPLE)
+    found = values(scores)
+    assert found["main_matched"] == 0.5  # the first person begins with the counter, the second with the vase
+    assert found["mp"] == pytest.approx((1 / 3 + 1) / 2)
+    assert found["hr"] == 0.5
+    assert found["differences"] == 2
+    assert set(found) == {spec.name for spec in difference_captions.scores}
+    told = [piece.text for piece in scores["mp"].evidence if isinstance(piece, Note)]
+    assert "People: Add: nothing → vase" in told
+    assert "Model: Remove: clock → nothing" in told
+
+
+def test_pictures_are_shown_before_first_and_only_where_they_are_needed(served: Served) -> None:
+    served.plan = answering()
+    scored(served, differences=PEOPLE)
+    shown = {
+        question(each["messages"][0]["content"][-1]["text"]): [
+            part["text"] for part in each["messages"][0]["content"][:-1:2]
+        ]
+        for each in served.requests
+        if isinstance(each["messages"][0]["content"], list)
+    }
+    assert shown == {kind: ["Before the change:", "After the change:"] for kind in ("all", "main")}
+
+
+def test_the_words_of_the_captions_are_compared_with_the_nearest_person(served: Served) -> None:
+    served.plan = answering(all='{"differences": ["A vase was added."]}')
+    found = values(scored(served, differences=PEOPLE))
+    assert found["rouge_1"] == found["rouge_l"] == found["bleu"] == pytest.approx(1.0)
+    assert isinstance(found["meteor"], float)
+    assert found["meteor"] > 0.99
+
+
+def test_without_people_the_number_of_differences_is_all_there_is(served: Served) -> None:
+    served.plan = answering()
+    found = values(scored(served))
+    assert found.pop("differences") == 2
+    assert set(found.values()) == {"not_applicable"}
+
+
+def test_no_difference_is_an_answer_and_hallucinates_nothing(served: Served) -> None:
+    served.plan = answering(all='{"differences": []}', main='{"difference": null}')
+    found = values(scored(served, differences=[PEOPLE[1]]))
+    assert (found["differences"], found["main_matched"], found["mp"], found["bleu"]) == (0, 0, 0, 0)
+    assert found["hr"] == found["soft_hr"] == "not_applicable"
+
+
+def test_a_refused_reading_takes_only_its_own_scores_with_it(served: Served) -> None:
+    served.plan = answering(triplets=REFUSAL, same="maybe")
+    found = values(scored(served, differences=PEOPLE))
+    assert (found["mp"], found["hr"], found["main_matched"]) == ("refused", "refused", "unparsable")
+    assert found["differences"] == 2
+    assert isinstance(found["rouge_1"], float)
+
+
+def test_a_judge_that_refuses_to_look_leaves_nothing_to_score(served: Served) -> None:
+    served.plan = answering(all=REFUSAL)
+    with pytest.raises(CannotTell, match="refused"):
+        scored(served, differences=PEOPLE)
+
+
+def test_objects_that_words_do_not_tell_are_shown_to_the_judge(served: Served) -> None:
+    served.plan = answering(object="yes", all='{"differences": ["A jug was added."]}')
+    assert values(scored(served, differences=[PEOPLE[1]]))["mp"] == 1
+    asked = [text for text in served.seen if question(text) == "object"]
+    assert len(asked) == 1
+    assert "vase" in asked[0]
+    assert "jug" in asked[0]
+
+
+def test_by_rules_the_judge_is_asked_for_captions_alone(served: Served) -> None:
+    served.plan = answering()
+    by_rules = difference_captions.variant({"rules": ""})
+    found = values(scored(served, by_rules, differences=PEOPLE))
+    assert {question(text) for text in served.seen} == {"all", "main"}
+    assert found["mp"] == pytest.approx((1 / 3 + 1) / 2)
+    assert found["main_matched"] == 0.5
+    assert by_rules.needs == ("judge", "text_similarity")
+
+
+def test_as_released_replacing_is_changing(served: Served) -> None:
+    served.plan = answering(all='{"differences": ["The counter became a table."]}')
+    assert values(scored(served, differences=PEOPLE[:1]))["mp"] == 0
+    assert values(scored(served, as_released, differences=PEOPLE[:1]))["mp"] == pytest.approx(1 / 3)
+
+
+def test_sets_count_differences_and_weigh_rare_words(served: Served) -> None:
+    served.plan = answering()
+    told = part(served, differences=PEOPLE)
+    served.plan = answering(all='{"differences": []}')
+    nothing = part(served, differences=["The sky was changed to green."])
+    found = values(difference_captions.score_set([told, nothing, part(served)]))
+    assert found["avg_diff"] == pytest.approx(2 / 3)
+    assert found["no_diffs"] == pytest.approx(2 / 3)
+    assert isinstance(found["cider"], float)
+    assert found["cider"] > 0
+    assert values(difference_captions.score_set([told]))["cider"] == "not_applicable"
+    assert set(values(difference_captions.score_set([])).values()) == {"not_applicable"}
+
+
+def test_where_objects_can_be_counted_they_are() -> None:
+    counting = difference_captions.given({"judge": "a", "detector": "efficientdet-lite2"})
+    assert [spec.name for spec in counting.scores][-1] == "objects"
+    assert "objects" not in [spec.name for spec in difference_captions.scores]
+
+
+def test_it_is_named_after_its_judge_and_its_options() -> None:
+    assert difference_captions.given({"judge": "gpt-4o"}).name == "difference-captions[gpt-4o]"
+    both = difference_captions.variant({"pipeline": "", "gpt-4o": ""})
+    assert both.name == both.given({"judge": "other"}).name == "difference-captions[gpt-4o,pipeline]"
+    assert both.needs == ("judge", "captioner")
+    judged = difference_captions.variant({"pipeline": "judge"}).given({"judge": "a"})
+    assert (judged.name, judged.needs) == ("difference-captions[a,pipeline=judge]", ("judge",))
+    assert as_released.given({"judge": "a"}).name == "difference-captions@released[a]"
+
+
+@pytest.mark.parametrize("options", [{"a": "", "b": ""}, {"pipeline": "3"}, {"zoom": "2"}])
+def test_options_it_does_not_have_are_explained(options: Mapping[str, str]) -> None:
+    with pytest.raises(BadInput, match="three zooms"):
+        difference_captions.variant(options)
+
+
+def test_empty_captions_are_nobodys() -> None:
+    assert human_captions(item(differences=["", " A cat was added. "]).edit) == ("A cat was added.",)
+    with pytest.raises(CannotTell):
+        human_captions(item(differences=["  "], difference_caption="A machine wrote this.").edit)

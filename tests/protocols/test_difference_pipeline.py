@@ -1,0 +1,210 @@
+"""The caption pipeline: zooms, the choice of captions, and the whole way with a real small BLIP and a real endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Picture, Pixels
+from editgauge.core.masks import BoolMask
+from editgauge.core.types import Edit, Item, Outcome, Score, Scores
+from editgauge.perception.neural.captions import Captioner
+from editgauge.perception.vocabulary import wordnet_here
+from editgauge.protocols.difference import difference_captions
+from editgauge.protocols.difference.pipeline import edited_place, nouns
+from editgauge.protocols.difference.zooms import SMALLEST, closest_to, cropped, zoom_frames
+from editgauge.runner.jury import read_jury
+from editgauge.runner.sight import Sight
+from tests.endpoint import MODEL, Served
+
+SAID = {
+    "caption": "A sleeping cat was added to the sofa.",
+    "action": "Add",
+    "source_object": None,
+    "target_object": "cat",
+    "source_attributes": [],
+    "target_attributes": ["sleeping"],
+}
+
+
+def box_mask(size: tuple[int, int], left: int, top: int, right: int, bottom: int) -> BoolMask:
+    mask = np.zeros(size, np.bool_)
+    mask[top:bottom, left:right] = True
+    return mask
+
+
+SIZES = st.tuples(st.integers(2, 200), st.integers(2, 200))
+
+
+@given(SIZES, st.data())
+def test_each_look_lies_in_the_one_before_and_holds_the_mask(size: tuple[int, int], data: st.DataObject) -> None:
+    height, width = size
+    left, top = data.draw(st.integers(0, width - 1)), data.draw(st.integers(0, height - 1))
+    right, bottom = data.draw(st.integers(left + 1, width)), data.draw(st.integers(top + 1, height))
+    frames = zoom_frames(box_mask(size, left, top, right, bottom))
+    assert frames[0] == (0, 0, width, height)
+    for wide, near in zip(frames, (*frames[1:], (left, top, right, bottom)), strict=True):
+        assert wide[0] <= near[0] < near[2] <= wide[2]
+        assert wide[1] <= near[1] < near[3] <= wide[3]
+
+
+def test_the_closest_look_is_never_too_small_to_see_anything() -> None:
+    left, top, right, bottom = zoom_frames(box_mask((100, 100), 97, 50, 98, 51))[2]
+    assert (right - left, bottom - top) == (SMALLEST, SMALLEST)
+
+
+def test_a_look_is_what_lies_in_its_frame() -> None:
+    picture = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
+    assert np.array_equal(cropped(picture, (1, 2, 4, 4)), picture[2:4, 1:4])
+
+
+def test_synonyms_ground_a_caption_and_verbs_do_not() -> None:
+    wordnet = wordnet_here()
+    if wordnet is None:
+        pytest.skip("NOT TESTED: WordNet is not on this machine (editgauge models pull wordnet)")
+
+    def told(text: str) -> list[frozenset[str]]:
+        return nouns(text, wordnet)
+
+    captions = ["a kitchen with a table", "an automobile on a street", "a tree"]
+    assert closest_to(told("let the car have a spoiler"), captions, told) == captions[1]
+    assert closest_to(told("put it there"), captions, told) == captions[-1]
+    assert nouns("let it be there", wordnet) == []
+
+
+def item(mask: BoolMask | None, edited: Pixels | None = None) -> Item:
+    source = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
+    after = source if edited is None else edited
+    edit = Edit(
+        id="e",
+        source=Picture("p", Path("/p")),
+        type="object_addition",
+        instruction="let there be a cat on the sofa",
+        extras={"differences": ["A grey cat was added to the couch."]},
+    )
+    outcome = Outcome(edit_id="e", method="m", image=Path("/o"))
+    return Item(edit=edit, outcome=outcome, source=source, edited=after, mask=mask)
+
+
+def test_without_a_mask_the_place_is_where_the_pictures_differ() -> None:
+    before = np.full((64, 96, 3), 90, np.uint8)
+    after = before.copy()
+    after[20:50, 30:70] = (250, 20, 20)
+    there = item(None, after)
+    found = edited_place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
+    assert found[20:50, 30:70].mean() > 0.8
+    assert found.mean() < 0.5
+    with pytest.raises(CannotTell, match="do not differ"):
+        edited_place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=before))
+
+
+@pytest.fixture(scope="module")
+def blip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BLIP of two layers that knows a dozen words, with weights drawn at random."""
+    torch, library, parts = import_module("torch"), import_module("transformers"), import_module("tokenizers")
+    library.utils.logging.disable_progress_bar()
+    library.utils.logging.set_verbosity_error()
+    words = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "cat", "dog", "sofa", "on", "the", "red", "room")
+    pieces = parts.Tokenizer(
+        parts.models.WordPiece({word: place for place, word in enumerate(words)}, unk_token="[UNK]")
+    )  # fmt: skip
+    pieces.pre_tokenizer = parts.pre_tokenizers.Whitespace()
+    layer = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
+    marks = {"bos_token_id": 2, "eos_token_id": 3, "sep_token_id": 3, "pad_token_id": 0}
+    text = {**layer, **marks, "vocab_size": len(words), "max_position_embeddings": 64, "encoder_hidden_size": 16}
+    config = library.BlipConfig(
+        text_config=text,
+        vision_config={**layer, "image_size": 32, "patch_size": 8},
+        projection_dim=16,
+        image_text_hidden_size=16,
+    )
+    torch.manual_seed(3)
+    folder = tmp_path_factory.mktemp("blip")
+    model = library.BlipForConditionalGeneration(config)
+    with torch.no_grad():
+        for weights in model.parameters():
+            if weights.ndim > 1:
+                weights.normal_(0, 0.4 / weights[0].numel() ** 0.25)
+    model.eval().save_pretrained(folder)
+    library.BlipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+    library.BertTokenizerFast(tokenizer_object=pieces, model_max_length=64).save_pretrained(folder)
+    return folder
+
+
+def scored(served: Served, blip: Path, about: Item) -> Scores:
+    async def score() -> Scores:
+        jury = read_jury([f"openai:{MODEL}@{served.url}"])
+        async with Sight({"captioner": f"captioner:{blip}"}, jury=jury) as see:
+            return await difference_captions.variant({"pipeline": "", MODEL: ""}).score(about, see)
+
+    return asyncio.run(score())
+
+
+def test_captions_of_the_place_become_one_difference(served: Served, blip: Path) -> None:
+    def answer(text: str, seen: int) -> str:
+        if "Answer:" in text:
+            return json.dumps(SAID)
+        if "Turn the description" in text:
+            return '{"triplets": [{"source": null, "target": "grey cat", "action": "Add"}]}'
+        return "yes"
+
+    served.plan = answer
+    about = item(box_mask((64, 96), 40, 20, 70, 50))
+    scores = scored(served, blip, about)
+    found = {name: each.value if isinstance(each, Score) else each.reason for name, each in scores.items()}
+    assert (found["mp"], found["hr"], found["differences"], found["main_matched"]) == (1, 0, 1, 1)
+    (asked,) = [text for text in served.seen if "Answer:" in text]
+    captioner = Captioner(blip, device="cpu")
+    looks = captioner.caption([cropped(about.source, frame) for frame in zoom_frames(about.mask)])  # type: ignore[arg-type]
+    (before,) = re.findall(r"^Before: (.*)$", asked, re.MULTILINE)[1:]
+    assert before in looks
+    assert "Request: let there be a cat on the sofa\n" in asked
+    assert all(isinstance(each["messages"][0]["content"], str) for each in served.requests)
+
+
+def test_the_judge_may_caption_the_looks_itself(served: Served) -> None:
+    def answer(text: str, seen: int) -> str:
+        if "Answer:" in text:
+            return json.dumps(SAID)
+        if "Describe the picture in one sentence" in text:
+            return "A cat on a sofa."
+        return '{"triplets": []}' if "Turn the description" in text else "no"
+
+    async def score() -> Scores:
+        async with Sight({}, jury=read_jury([f"openai:{MODEL}@{served.url}"])) as see:
+            about = item(box_mask((64, 96), 40, 20, 70, 50), np.full((64, 96, 3), 9, np.uint8))
+            return await difference_captions.variant({"pipeline": "judge", MODEL: ""}).score(about, see)
+
+    served.plan = answer
+    scores = asyncio.run(score())
+    assert scores["main_matched"] == Score(0.0, scores["main_matched"].evidence)
+    looks = [each for each in served.requests if isinstance(each["messages"][0]["content"], list)]
+    assert len(looks) == 6  # three of each picture, one at a time
+    (asked,) = [text for text in served.seen if "Answer:" in text]
+    assert "Before: A cat on a sofa.\nAfter: A cat on a sofa.\n" in asked
+
+
+def test_metadata_of_another_form_is_not_guessed_at(served: Served, blip: Path) -> None:
+    served.plan = lambda text, seen: json.dumps({**SAID, "action": "Appear"})
+    with pytest.raises(CannotTell, match="unparsable"):
+        scored(served, blip, item(box_mask((64, 96), 40, 20, 70, 50)))
+
+
+def test_without_a_captioner_it_says_so(served: Served) -> None:
+    async def score() -> Any:
+        async with Sight({}, jury=read_jury([f"openai:{MODEL}@{served.url}"])) as see:
+            about = item(box_mask((64, 96), 40, 20, 70, 50))
+            return await difference_captions.variant({"pipeline": "", MODEL: ""}).score(about, see)
+
+    with pytest.raises(CannotTell, match="captioner"):
+        asyncio.run(score())
