@@ -17,7 +17,7 @@ from editgauge.reports.page import report
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
 
-SHOWN = [name for name in BUILT_IN if name not in {"variants", "sets", "agreement"}]
+SHOWN = [name for name in BUILT_IN if name not in {"sweep", "variants", "sets", "agreement"}]
 """All but those that need something more: several options, scores of sets, what people said."""
 MODULE = """
 from markupsafe import Markup

@@ -1,7 +1,8 @@
 """Outcomes on disk: a folder in one of the layouts in use, or JSON lines that name the images.
 
 A line is `{"id": edit id, "image_path": file}` or `{"id": edit id, "absence": why there is no image}`, and may hold
-`seed` and `prompt`. A folder that holds `outcomes.jsonl` is read by it, unless a layout is asked for.
+`seed` and `prompt`, and what `editgauge edit` remembers besides, `source_prompt` and `seconds`. A folder that holds
+`outcomes.jsonl` is read by it, unless a layout is asked for.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 LIST = "outcomes.jsonl"
+KEYS = ("id", "image_path", "absence", "seed", "prompt", "source_prompt", "seconds")
 OWN_FILES = {LIST, "method.json"}
 """What `editgauge edit` writes beside the outcomes."""
 
@@ -157,11 +159,11 @@ def _read_line(method: str, line: str, folder: Path) -> Outcome:
     told: Any = json.loads(line)
     if not isinstance(told, dict) or not isinstance(told.get("id"), str):
         raise BadInput('expected {"id": ..., "image_path": ...} or {"id": ..., "absence": ...}')
-    unknown = set(told) - {"id", "image_path", "absence", "seed", "prompt"}
+    unknown = set(told) - set(KEYS)
     if unknown:
-        raise BadInput(f"unknown keys {sorted(unknown)}; known are id, image_path, absence, seed, prompt")
+        raise BadInput(f"unknown keys {sorted(unknown)}; known are {', '.join(KEYS)}")
     for key, value in told.items():
-        if key != "seed" and value is not None:
+        if key not in {"seed", "seconds"} and value is not None:
             _check_text(key, value)
     image, seed = told.get("image_path"), told.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or not -(2**63) <= seed < 2**63:

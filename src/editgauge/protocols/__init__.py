@@ -15,15 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from editgauge.core.types import Item, Scores, ScoreSpec
-
-from editgauge.judges.interfaces import Judging
-from editgauge.perception.interfaces import Perception
+    from editgauge.protocols.sight import Sight as Sight
 
 Part = tuple["NDArray[Any]", ...]
-
-
-class Sight(Perception, Judging, typing.Protocol):
-    """What a protocol may ask while it scores: models that see, and judges that answer questions."""
 
 
 class Protocol(typing.Protocol):

@@ -14,6 +14,7 @@ from editgauge.reports.context import Context
 from editgauge.reports.heat_map import heat_map
 from editgauge.reports.heat_map_drawing import drawing
 from editgauge.reports.profiles import of_edit_type, of_method
+from editgauge.reports.sweep import draw, swept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,6 +73,9 @@ def _of_score(context: Context, table: ScoreTable) -> Iterator[tuple[str, str]]:
     for kind in context.edit_types:
         if kind not in table.folded:
             yield f"{folder}/type-{_file_name(kind)}", of_edit_type(table, context.methods, kind)
+    for number, each in enumerate(swept(context.methods), start=1):
+        name = f"sweep-{number}-{_file_name(each.method)}-{_file_name(each.option)}"
+        yield f"{folder}/{name}", draw(each, table, context.methods)
 
 
 def _file_name(name: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge.analysis.aggregations import OF_A_METHOD, OF_ALL_METHODS
+from editgauge.methods.card import read_card
 from editgauge.reports import paper
 from editgauge.reports.aggregated import aggregated
 from editgauge.reports.agreement import left_out, people_tables
@@ -60,7 +62,9 @@ def _methods(context: Context) -> Content | None:
     if not context.tables:
         return None
     plots = {m: [of_method(table, context.methods, m) for table in context.tables] for m in context.methods}
-    return {"plots": plots, "of_method": {method: context.counts_of(method) for method in context.methods}}
+    counts = {method: context.counts_of(method) for method in context.methods}
+    cards = {method: read_card(Path(place)) for method, place in context.run.manifest.methods.items()}
+    return {"plots": plots, "of_method": counts, "cards": cards}
 
 
 def _edit_types(context: Context) -> Content | None:

@@ -13,6 +13,7 @@ from editgauge.core.types import EDIT_TYPES
 from editgauge.judges import judges
 from editgauge.methods import methods
 from editgauge.methods.layouts import layouts
+from editgauge.methods.opening import ADDRESSES, as_method
 from editgauge.metrics import metrics
 from editgauge.perception import models
 from editgauge.protocols import protocols
@@ -24,6 +25,10 @@ def _benchmark(load: Any) -> dict[str, Any]:
 
 def _about(thing: Any) -> dict[str, Any]:
     return {"about": thing.about}
+
+
+def _method(thing: Any) -> dict[str, Any]:
+    return {"about": as_method(thing, getattr(thing, "__name__", "it")).about}
 
 
 def _metric(metric: Any) -> dict[str, Any]:
@@ -47,7 +52,7 @@ def _model(load: Any) -> dict[str, Any]:
 
 _KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {
     "benchmarks": (benchmarks, _benchmark),
-    "methods": (methods, _about),
+    "methods": (methods, _method),
     "protocols": (protocols, _protocol),
     "metrics": (metrics, _metric),
     "models": (models, _model),
@@ -73,6 +78,8 @@ def list_names(kind: str) -> list[dict[str, Any]]:
     if kind == "benchmarks":
         forms: Registry[Any] = Registry("form of benchmark", BY_PATH)
         told += [{"name": f"path/to/{form}", "from": "editgauge", **_told(forms, form, describe)} for form in forms]
+    if kind == "methods":
+        told += [{"name": name, "from": "editgauge", "about": about} for name, about in ADDRESSES.items()]
     return told
 
 

@@ -9,7 +9,7 @@ from editgauge.core.types import Edit
 def human_captions(edit: Edit) -> tuple[str, ...]:
     """The difference captions that people wrote, one for each; raises `CannotTell` where there is none.
 
-    They stand in `extras["differences"]`; `extras["difference_caption"]` may be a machine's, and is never taken for one.
+    They stand in `extras["differences"]`; `extras["difference_caption"]` may be a machine's and is not taken for one.
     """
     told = edit.extras.get("differences", ())
     captions = tuple(each.strip() for each in told if isinstance(each, str) and each.strip())

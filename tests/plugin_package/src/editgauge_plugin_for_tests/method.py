@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,9 @@ import numpy as np
 from editgauge.core.errors import CannotEdit
 from editgauge.core.images import Pixels
 from editgauge.core.types import Edit
+from editgauge.methods import Method
+from editgauge.methods.absences import Refused
+from editgauge.methods.options import read_options
 
 
 class Negative:
@@ -28,6 +33,12 @@ class Clumsy:
         match edit.subject:
             case "raises":
                 raise RuntimeError("no such luck")
+            case "raises-surrogates":
+                raise RuntimeError("a name that is not text: \udce9")
+            case "empty":
+                given = source[:0]
+            case "refuses":
+                raise Refused("the filter says no")
             case "cannot":
                 raise CannotEdit("there is no cat")
             case "floats":
@@ -38,6 +49,36 @@ class Clumsy:
                 given = None
         pixels: Pixels = given
         return pixels
+
+
+def brighter(edit: Edit, source: Pixels, seed: int, light: int = 40) -> Pixels:
+    """Adds light everywhere.
+
+    The seed adds a little more.
+    """
+    return np.asarray(np.clip(source.astype(int) + light + seed, 0, 255), dtype=np.uint8)
+
+
+class Mirrored(Method):
+    """Told by a caption, one edit at a time, and slow if asked to be."""
+
+    name = "mirrored"
+    about = "Turns the picture around."
+    at_once = 1
+    form = "caption"
+
+    def __init__(self, options: Mapping[str, Any] | None = None) -> None:
+        self.options: dict[str, Any] = {"shift": 0, "wait": 0.0, **(options or {})}
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        time.sleep(self.options["wait"])
+        return np.asarray(np.roll(source[:, ::-1], self.options["shift"] + seed, axis=1), dtype=np.uint8)
+
+    def settings(self) -> dict[str, Any]:
+        return {"model": "mirror", "revision": "1", "shift": self.options["shift"]}
+
+    def variant(self, options: Mapping[str, str]) -> Mirrored:
+        return Mirrored(read_options(self.name, self.options, options))
 
 
 negative = Negative()

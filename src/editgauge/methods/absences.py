@@ -1,0 +1,33 @@
+"""Why there is no outcome, in a word that can be counted and a sentence that can be read: `refused: nudity filter`."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from editgauge.core.errors import CannotEdit
+
+Why = Literal[
+    "refused",  # a filter or the model itself would not; another try would end the same way
+    "timeout",  # it took longer than it was given
+    "unreachable",  # the editor did not answer, however often it was asked
+    "crashed",  # it failed, or gave something that is no picture
+    "cannot",  # the edit lacks something that the method needs
+]
+WHYS: tuple[Why, ...] = get_args(Why)
+
+
+class Refused(CannotEdit):
+    """A filter, or the model itself, would not make this edit: a recorded absence, never a black square."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"refused: {detail}")
+
+
+def why(absence: str) -> Why:
+    """The word an absence is counted under.
+
+    >>> why("refused: nudity filter"), why("there is no cat")
+    ('refused', 'cannot')
+    """
+    word = absence.partition(":")[0]
+    return next((known for known in WHYS if word == known), "cannot")

@@ -1,0 +1,54 @@
+"""The card of a method: how long it takes, how much memory, how often it fails and why, and what it costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+SETTINGS = "method.json"
+"""The manifest that `editgauge edit` writes beside the outcomes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What making these outcomes took; what was not seen is None."""
+
+    outcomes: int
+    failures: Mapping[str, int]
+    """Reason to how many outcomes there are none of."""
+    seconds_mean: float | None
+    seconds_median: float | None
+    peak_memory: int | None
+    """In bytes, of the process and of commands it ran, everything else in it included."""
+    peak_gpu_memory: int | None
+    cost: float | None
+    """Of the outcomes that there are; an endpoint may charge for failures too."""
+
+    def told(self) -> str:
+        """The card in a line."""
+        failed = sum(self.failures.values())
+        reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
+        parts = [
+            f"{self.seconds_median:.3g} s per edit (median)" if self.seconds_median is not None else "",
+            f"{self.peak_memory / 1e9:.2f} GB of memory" if self.peak_memory else "",
+            f"{self.peak_gpu_memory / 1e9:.2f} GB on the GPU" if self.peak_gpu_memory else "",
+            f"{failed} of {self.outcomes + failed} failed ({reasons})" if failed else "no failures",
+            f"cost {self.cost:.4g}" if self.cost is not None else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in the method's manifest."""
+        return asdict(self)
+
+
+def read_card(outcomes: Path) -> Card | None:
+    """The card beside outcomes, where `editgauge edit` made them and finished."""
+    try:
+        told = json.loads((outcomes / SETTINGS).read_text("utf-8"))["card"]
+        return Card(**{field.name: told[field.name] for field in fields(Card)})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

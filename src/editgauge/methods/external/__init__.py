@@ -1,0 +1,1 @@
+"""Editors from elsewhere: a command, an HTTP endpoint, a Python function."""

@@ -1,0 +1,162 @@
+"""Any program as a method: it is given a picture and words, and leaves a picture.
+
+`--command "my_editor {source} {instruction} {output}"` is cut into words once, as a shell would, and the placeholders
+are filled in afterwards: no shell sees what an edit says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from editgauge.core.errors import BadImage, BadInput, CannotEdit
+from editgauge.core.images import read_image, write_png
+from editgauge.methods import Method
+from editgauge.methods.absences import Refused
+from editgauge.methods.options import read_options
+from editgauge.methods.prompts import render
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.types import Edit
+    from editgauge.methods.prompts import Form
+
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+OF_AN_EDIT = ("source", "instruction", "caption", "source_caption", "mask", "output", "seed")
+USUAL = {"timeout": 600.0, "at_once": 1}
+"""Seconds for one edit, and how many run side by side: most editors fill a graphics card alone."""
+SHOWN_OF_STDERR = 300
+
+
+class Command(Method):
+    """A command that makes one outcome each time it is run.
+
+    Args:
+        name: what the method is called
+        command: its words, with placeholders for what belongs to an edit and for options
+        options: values for the placeholders that are options, besides `timeout` and `at_once`
+    """
+
+    about = "A command."
+
+    def __init__(self, name: str, command: str, options: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self._command = command
+        self._words = _words(command)
+        self._holders = set(PLACEHOLDER.findall(command))
+        self._given = dict(options or {})
+        places = dict.fromkeys(sorted(self._holders - set(OF_AN_EDIT)), "")
+        self._options = read_options(name, {**places, **USUAL}, self._given)
+        self._timeout: float = self._options["timeout"]
+        self.at_once = self._options["at_once"]
+        self.form = _form(self._holders)
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """What the command left at `{output}`."""
+        with tempfile.TemporaryDirectory(prefix="editgauge-") as folder:
+            values = self._values(edit, source, seed, Path(folder))
+            self._run([PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in self._words])
+            try:
+                return read_image(Path(values["output"]))
+            except BadImage as error:
+                there = "no picture that can be read" if Path(values["output"]).exists() else "nothing"
+                raise CannotEdit(f"crashed: '{self._words[0]}' ended well and left {there} at {{output}}") from error
+
+    def settings(self) -> dict[str, Any]:
+        """The command as it was given, not how long it may take; a placeholder without a value is an error."""
+        lacking = sorted(self._holders - set(OF_AN_EDIT) - set(self._given))
+        if lacking:
+            raise BadInput(f"The command of '{self.name}' has placeholders that need --option NAME=VALUE.", lacking)
+        return {"command": self._command, "options": {k: v for k, v in self._options.items() if k not in USUAL}}
+
+    def variant(self, options: Mapping[str, str]) -> Command:
+        """The command with other values for its placeholders."""
+        return Command(self.name, self._command, {**self._given, **options})
+
+    def _values(self, edit: Edit, source: Pixels, seed: int, folder: Path) -> dict[str, str]:
+        values = {name: str(value) for name, value in self._options.items()}
+        values |= {"source": str(folder / "source.png"), "output": str(folder / "output.png"), "seed": str(seed)}
+        write_png(source, folder / "source.png")
+        if "instruction" in self._holders:
+            values["instruction"] = render(edit, "instruction").text
+        if "caption" in self._holders:
+            values["caption"] = render(edit, "caption").text
+        if "source_caption" in self._holders:
+            values["source_caption"] = render(edit, "captions").source or ""
+        if "mask" in self._holders:
+            if edit.mask is None:
+                raise CannotEdit(f"the edit '{edit.id}' has no mask, which the command wants")
+            values["mask"] = str(folder / "mask.png")
+            height, width = source.shape[:2]
+            where = edit.mask.render(width, height)
+            write_png(np.repeat(np.where(where, np.uint8(255), np.uint8(0))[..., None], 3, axis=2), folder / "mask.png")
+        return values
+
+    def _run(self, words: list[str]) -> None:
+        """Runs it in a process group of its own, so that what it started ends with it."""
+        program = words[0]
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's own command, and no shell
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # a null byte in an instruction is a ValueError
+            raise CannotEdit(f"crashed: '{program}' cannot be started: {error}") from error
+        try:
+            told = process.communicate(timeout=self._timeout)[1]
+        except subprocess.TimeoutExpired as error:
+            raise CannotEdit(f"timeout: '{program}' was stopped after {self._timeout:g} seconds") from error
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        if process.returncode:
+            raise _failed(program, process.returncode, told.decode("utf-8", "replace"))
+
+
+def _failed(program: str, code: int, stderr: str) -> CannotEdit:
+    """The last line tells most; one that begins with `refused:` says that the editor would not."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    last = lines[-1][:SHOWN_OF_STDERR] if lines else "it said nothing"
+    if last.lower().startswith("refused:"):
+        return Refused(last[len("refused:") :].strip() or f"'{program}' would not")
+    ended = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
+    return CannotEdit(f"crashed: '{program}' {ended}: {last}")
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise BadInput(f"--command cannot be cut into words ({error}): {command}") from error
+    holders = set(PLACEHOLDER.findall(command))
+    problems = [] if words else ["it is empty"]
+    problems += [f"it lacks {{{needed}}}" for needed in ("source", "output") if needed not in holders]
+    if words and not PLACEHOLDER.search(words[0]) and shutil.which(words[0]) is None:
+        problems.append(f"there is no program '{words[0]}'")
+    if problems:
+        raise BadInput(f"--command cannot be used: {command}", problems)
+    return words
+
+
+def _form(holders: set[str]) -> Form | None:
+    """Which words are the prompt: what the command is given decides."""
+    if "instruction" in holders:
+        return "instruction"
+    if "source_caption" in holders:
+        return "captions"
+    return "caption" if "caption" in holders else None

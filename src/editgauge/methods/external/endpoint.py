@@ -1,0 +1,140 @@
+"""A model behind an OpenAI-compatible endpoint for image edits: `POST /v1/images/edits`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from editgauge.core.errors import BadImage, BadInput, CannotEdit
+from editgauge.core.images import read_image
+from editgauge.judges.endpoint import ADDRESS, OPENAI, OPENAI_KEY
+from editgauge.judges.faults import Trouble
+from editgauge.judges.pace import Patience
+from editgauge.methods import Method
+from editgauge.methods.external.exchange import Exchange
+from editgauge.methods.external.pictures import as_mask, as_png
+from editgauge.methods.options import read_options
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.types import Edit
+
+USUAL_KEY = "EDITGAUGE_EDITOR_KEY"
+"""Read for every endpoint but OpenAI's, so that a vendor's key never reaches a stranger."""
+USUAL: dict[str, Any] = {
+    "key": "",
+    "timeout": 300.0,
+    "attempts": 6,
+    "longest_wait": 120.0,
+    "at_once": 4,
+    "price": 0.0,
+    "mask": False,
+    "send_seed": False,
+}
+"""Where the key is, how patient to be, what an outcome costs, and what is sent besides picture and words."""
+OF_THE_PROTOCOL = ("size", "quality", "background", "input_fidelity", "output_format", "response_format")
+OTHER_FIELD = "field."
+"""Before the name of a field that only some endpoints know: `--option field.guidance_scale=4`."""
+
+
+class ImageEndpoint(Method):
+    """One model of one endpoint.
+
+    Args:
+        model: what the endpoint calls it
+        url: where the endpoint is, with its `/v1`
+        options: by name, as text
+    """
+
+    about = "A model behind an OpenAI-compatible endpoint for image edits."
+    form = "instruction"
+
+    def __init__(self, model: str, url: str = OPENAI, options: Mapping[str, str] | None = None) -> None:
+        self.name = model.rpartition("/")[2].replace(":", "-")
+        self.model = model
+        self._url = url
+        self._given = dict(options or {})
+        others = {name: "" for name in self._given if name.startswith(OTHER_FIELD)}
+        read = read_options(self.name, {**USUAL, **dict.fromkeys(OF_THE_PROTOCOL, ""), **others}, self._given)
+        self._fields = {
+            name.removeprefix(OTHER_FIELD): read[name] for name in (*OF_THE_PROTOCOL, *others) if read[name]
+        }
+        self.at_once = read["at_once"]
+        self.price = read["price"] if "price" in self._given else None
+        self._with_mask, self._with_seed = read["mask"], read["send_seed"]
+        self._patience = Patience(attempts=read["attempts"], timeout=read["timeout"], longest_wait=read["longest_wait"])
+        self._exchange = Exchange(url, _key(read["key"], url))
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """What the endpoint sent back; a filter's refusal is an absence."""
+        prompt = self.prompt(edit).text
+        fields = {"model": self.model, "prompt": prompt, "n": "1", **self._fields}
+        if self._with_seed:
+            fields["seed"] = str(seed)
+        files = {"image": ("image.png", as_png(source), "image/png")}
+        if self._with_mask:
+            if edit.mask is None:
+                raise CannotEdit(f"the edit '{edit.id}' has no mask, which the endpoint is to be sent")
+            height, width = source.shape[:2]
+            files["mask"] = ("mask.png", as_mask(edit.mask.render(width, height)), "image/png")
+        return _decoded(self._patiently(fields, files, f"{edit.id} {seed}"))
+
+    def settings(self) -> dict[str, Any]:
+        """Which model where, and what it is sent; an endpoint that is sent no seed draws its own."""
+        return {
+            "model": self.model,
+            "endpoint": self._exchange.place,
+            "fields": self._fields,
+            "mask": self._with_mask,
+            "seed": "sent with every edit" if self._with_seed else "not sent: the endpoint draws its own",
+        }
+
+    def variant(self, options: Mapping[str, str]) -> ImageEndpoint:
+        """The same model, asked in another way."""
+        return ImageEndpoint(self.model, self._url, {**self._given, **options})
+
+    def _patiently(self, fields: dict[str, str], files: dict[str, tuple[str, bytes, str]], what: str) -> bytes:
+        failed = 0
+        while True:
+            try:
+                return self._exchange.send(fields, files, self._patience.timeout)
+            except Trouble as trouble:
+                failed += 1
+                pause = self._patience.pause(failed, what) if trouble.wait is None else trouble.wait
+                if failed >= self._patience.attempts or pause > self._patience.longest_wait:
+                    tries = f"{failed} {'try' if failed == 1 else 'tries'}"
+                    raise CannotEdit(f"unreachable: after {tries}: {trouble.told}") from trouble
+                time.sleep(pause)
+
+
+def open_image_endpoint(address: str) -> ImageEndpoint:
+    """The endpoint of `MODEL@URL`, or of `MODEL` alone at OpenAI."""
+    found = ADDRESS.fullmatch(address)
+    if found is None or "@http" in found["model"]:
+        raise BadInput(f"An image endpoint is written endpoint:MODEL@URL, with http:// or https://; got '{address}'.")
+    return ImageEndpoint(found["model"], found["url"] or OPENAI)
+
+
+def _key(named: str, url: str) -> str | None:
+    name = named or (OPENAI_KEY if url.rstrip("/") == OPENAI else USUAL_KEY)
+    key = os.environ.get(name, "").strip()
+    if not key and (named or name == OPENAI_KEY):
+        raise BadInput(f"The key for {url} is read from the environment variable {name}, which is not set.")
+    if not key.isascii():
+        raise BadInput(f"The key in {name} holds signs that no key has; was it copied whole?")
+    return key or None
+
+
+def _decoded(content: bytes) -> Pixels:
+    """The picture, by the one door that pixels enter by, which takes files."""
+    with tempfile.TemporaryDirectory(prefix="editgauge-") as folder:
+        file = Path(folder) / "answer"
+        file.write_bytes(content)
+        try:
+            return read_image(file)
+        except BadImage as error:
+            raise CannotEdit(f"crashed: the endpoint sent {len(content):,} bytes that are no picture") from error

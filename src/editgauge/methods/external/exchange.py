@@ -1,0 +1,123 @@
+"""One request to an endpoint for image edits, and what its answer holds: a picture, or a `Trouble`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from editgauge.core.errors import BadInput, CannotEdit, EditGaugeError
+from editgauge.judges.endpoint import TRIED_AGAIN, retry_after
+from editgauge.judges.faults import Trouble
+from editgauge.judges.replies import is_filter
+from editgauge.methods.absences import Refused
+
+if TYPE_CHECKING:
+    import httpx
+
+Files = dict[str, tuple[str, bytes, str]]
+MOST_BYTES = 100_000_000
+"""No edited picture is so large, not even in Base64; a broken server may be."""
+SHOWN_OF_AN_ERROR = 300
+REFUSALS = ("moderation_blocked", "safety_violation", "sensitive_content")
+"""What image endpoints say of their filters, besides what all endpoints say."""
+NOTHING_LEFT = ("insufficient_quota", "billing_hard_limit")
+
+
+class Exchange:
+    """The way to one endpoint.
+
+    Args:
+        url: where it is, with its `/v1`
+        key: sent with requests to this address, and to no other
+    """
+
+    def __init__(self, url: str, key: str | None) -> None:
+        base, _, query = url.partition("?")
+        self._address = f"{base.rstrip('/')}/images/edits" + (f"?{query}" if query else "")
+        self._key = key
+        self.place = re.sub(r"//[^/@]*@", "//", base.rstrip("/"))
+        """Where it is, for the record: without a name, a password or a query that the address may hold."""
+
+    def send(self, fields: dict[str, str], files: Files, timeout: float) -> bytes:
+        """The picture that the endpoint makes of these, as a file; raises `Trouble` when another attempt may help."""
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        status, told, content = self._ask("POST", self._address, timeout, data=fields, files=files, headers=headers)
+        if status != 200:
+            raise self._failure(status, told.get("retry-after"), content)
+        found = self._read(told.get("content-type", "no content type"), content)
+        if isinstance(found, bytes):
+            return found
+        status, told, content = self._ask("GET", found, timeout)
+        if status != 200:
+            raise Trouble(f"the picture's own address answered {status} {self._shown(content)}")
+        return content
+
+    def _ask(self, verb: str, address: str, timeout: float, **what: Any) -> tuple[int, httpx.Headers, bytes]:
+        try:
+            import httpx
+        except ImportError as error:
+            raise EditGaugeError("An editor over HTTP needs httpx: pip install 'editgauge[judges]'") from error
+        until = time.monotonic() + timeout
+        try:
+            # A redirect would carry pictures and key to somebody else.
+            with httpx.stream(verb, address, timeout=timeout, follow_redirects=False, **what) as response:
+                received = bytearray()
+                for piece in response.iter_bytes():
+                    received += piece
+                    if len(received) > MOST_BYTES:
+                        raise Trouble(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
+                    if time.monotonic() > until:
+                        raise Trouble(f"no whole answer within {timeout:g} seconds", maybe_paid=True)
+                return response.status_code, response.headers, bytes(received)
+        except httpx.TimeoutException as error:
+            raise Trouble(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
+        except httpx.ConnectError as error:
+            raise Trouble(f"{self.place} cannot be reached: {self._hidden(str(error))}") from error
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise BadInput(f"'{self._hidden(address)[:SHOWN_OF_AN_ERROR]}' is not an address: {error}.") from error
+        except httpx.HTTPError as error:
+            told = self._hidden(str(error)) or type(error).__name__
+            raise Trouble(f"the connection broke: {told}", maybe_paid=True) from error
+
+    def _read(self, kind: str, content: bytes) -> bytes | str:
+        """The picture's bytes, or the address where it is."""
+        try:
+            body = json.loads(content)
+            if isinstance(body, dict) and body.get("error") and not body.get("data"):
+                raise self._failure(500, None, content)
+            first = body["data"][0]
+            if first.get("b64_json"):
+                return base64.b64decode(first["b64_json"].partition("base64,")[2] or first["b64_json"], validate=True)
+            address = first["url"]
+            if not isinstance(address, str) or not address.startswith(("https://", "http://")):
+                raise ValueError(f"the picture's address is {address!r:.60}")
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, binascii.Error) as error:
+            raise Trouble(f"an answer ({kind}) without a picture: {self._shown(content)}", maybe_paid=True) from error
+        return address
+
+    def _failure(self, status: int, wait: str | None, content: bytes) -> Exception:
+        """What a failed request means: this edit will not be made, no edit will, or the next attempt may bring it."""
+        told = f"{status} {self._shown(content)}"
+        if is_filter(told) or any(word in told.lower() for word in REFUSALS):
+            return Refused(told)
+        if any(word in told for word in NOTHING_LEFT):
+            return BadInput(f"The account at {self.place} has nothing left: {told}")
+        if status in (401, 403):
+            return BadInput(f"{self.place} does not accept the key: {told}")
+        if status == 404:
+            return BadInput(f"{self.place} has no such model, or makes no image edits (does it end in /v1?): {told}")
+        if status in TRIED_AGAIN:
+            return Trouble(told, wait=retry_after(wait), too_fast=status in (429, 529))
+        return CannotEdit(f"crashed: the endpoint turned the request down: {told}")
+
+    def _shown(self, content: bytes) -> str:
+        """How an endpoint's words about its trouble begin, on one line."""
+        text = content[: 10 * SHOWN_OF_AN_ERROR].decode("utf-8", "replace")
+        return self._hidden(" ".join(text.split()))[:SHOWN_OF_AN_ERROR]
+
+    def _hidden(self, text: str) -> str:
+        return text.replace(self._key, "***") if self._key else text

@@ -1,0 +1,98 @@
+"""A Python function as a method: `(edit, source, seed) -> pixels`, with further arguments as its options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from editgauge.core.errors import BadInput
+from editgauge.methods import Method
+from editgauge.methods.options import read_options
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.types import Edit
+
+Function = Callable[..., Any]
+GIVEN = 3
+"""The edit, the source and the seed."""
+
+
+class FunctionMethod(Method):
+    """A function that edits; its first line of documentation says what it does.
+
+    Which words of an edit it reads is its own affair: unless a form is asked for, the instruction is on record.
+
+    Args:
+        name: what the method is called
+        function: takes the edit, the source's pixels and the seed; what it takes besides must have a usual value
+        about: what it does, if its documentation does not say so
+        options: values for what it takes besides
+    """
+
+    def __init__(
+        self, name: str, function: Function, about: str | None = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name = name
+        self.about = about or (inspect.getdoc(function) or f"The function {_place(function)}.").partition("\n")[0]
+        self.at_once = getattr(function, "at_once", 0)
+        self._function = function
+        self._usual = _options_of(name, function)
+        self._options = {**self._usual, **(options or {})}
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """What the function gives; the runner looks whether it is a picture."""
+        pixels: Pixels = self._function(edit, source, seed, **self._options)
+        return pixels
+
+    def settings(self) -> dict[str, Any]:
+        """Which function it is, and with what options."""
+        return {"function": _place(self._function), "options": self._options}
+
+    def variant(self, options: Mapping[str, str]) -> FunctionMethod:
+        """The function with other values for what it takes besides."""
+        read = read_options(self.name, self._usual, options)
+        return FunctionMethod(self.name, self._function, self.about, read)
+
+
+def import_function(address: str) -> Function:
+    """The function, or the class or object, of `module:name`."""
+    module, colon, name = address.partition(":")
+    if not (module and colon and name):
+        raise BadInput(f"A Python method is written python:MODULE:NAME, got 'python:{address}'.")
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # importing runs a stranger's code, and that can fail in any way
+        raise BadInput(f"'{address}' could not be imported: {error}. Is its folder on PYTHONPATH?") from error
+    if not callable(found) and not hasattr(found, "edit"):
+        raise BadInput(f"'{address}' is no function and no method: it is a {type(found).__name__}.")
+    return found  # type: ignore[no-any-return]
+
+
+def _options_of(name: str, function: Function) -> dict[str, Any]:
+    """What the function takes besides edit, source and seed, with the usual values."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return {}
+    several = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    taken = [each for each in parameters if each.kind not in several]
+    by_place = [each for each in taken if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    is_open = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    besides = [each for each in taken if each not in by_place[:GIVEN]]
+    without = [each.name for each in besides if each.default is inspect.Parameter.empty]
+    if without or (len(by_place) < GIVEN and not is_open):
+        raise BadInput(
+            f"The function of the method '{name}' must take (edit, source, seed), and anything besides only with a "
+            f"usual value; it takes ({', '.join(each.name for each in parameters)})."
+        )
+    return {each.name: each.default for each in besides}
+
+
+def _place(function: Function) -> str:
+    named = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', '?')}:{named}"

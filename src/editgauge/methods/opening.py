@@ -1,0 +1,65 @@
+"""A method by what a user calls it: a name, an address, or a name for a command."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, cast
+
+from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.types import id_problem
+from editgauge.methods import Method, methods
+
+ADDRESSES = {
+    "endpoint:MODEL@URL": "A model behind an OpenAI-compatible endpoint for image edits.",
+    "python:MODULE:NAME": "A Python function (edit, source, seed) -> pixels, or a Method.",
+}
+"""How methods are written that have no name, and what they are."""
+
+
+def open_method(method: str, command: str | None = None) -> Method:
+    """The method of that name or address; with a command, the command under that name."""
+    kind, colon, rest = method.partition(":")
+    if command is not None:
+        return _command(method, command)
+    if colon and kind == "endpoint":
+        from editgauge.methods.external.endpoint import open_image_endpoint
+
+        return open_image_endpoint(rest)
+    if colon and kind == "python":
+        from editgauge.methods.external.function import import_function
+
+        return as_method(import_function(rest), rest.rpartition(":")[2])
+    return as_method(methods.get(method), method)
+
+
+def as_method(thing: Any, name: str) -> Method:
+    """A method, whatever a plug-in brings: one of its own, a class of one, or a function that edits."""
+    from editgauge.methods.external.function import FunctionMethod
+
+    if inspect.isclass(thing):
+        try:
+            thing = thing()
+        except EditGaugeError:
+            raise
+        except Exception as error:
+            raise EditGaugeError(f"The method '{name}' could not be made: {type(error).__name__}: {error}.") from error
+    if Method in type(thing).__mro__:
+        return cast("Method", thing)
+    if callable(getattr(thing, "edit", None)):
+        method = FunctionMethod(getattr(thing, "name", name), thing.edit, getattr(thing, "about", None))
+        method.at_once = getattr(thing, "at_once", 0)
+        return method
+    if callable(thing):
+        return FunctionMethod(name, thing)
+    raise EditGaugeError(f"'{name}' is no method: a {type(thing).__name__}, which is no function and has no edit.")
+
+
+def _command(name: str, command: str) -> Method:
+    from editgauge.methods.external.command import Command
+
+    problem = id_problem(name)
+    if problem:
+        raise BadInput(f"The method's name cannot be used: {problem}.")
+    if name in methods:
+        raise BadInput(f"'{name}' is the name of a method there is already; call the command something else.")
+    return Command(name, command)

@@ -1,0 +1,108 @@
+"""The list of a method's outcomes, which grows as they are made: after a kill it says what there is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from editgauge.core.errors import BadInput
+from editgauge.core.files import DRAFT, write_text
+from editgauge.methods.outcomes import LIST
+
+
+class Key(NamedTuple):
+    """Which outcome."""
+
+    id: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What its file is called, without suffix; the finder of outcomes reads the seed back.
+
+        >>> Key("cat-black", 0).name, Key("cat-black", 2).name
+        ('cat-black', 'cat-black__seed2')
+        """
+        return f"{self.id}__seed{self.seed}" if self.seed else self.id
+
+    @property
+    def file(self) -> str:
+        """What its file is called."""
+        return f"{self.name}.png"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One outcome, or why there is none."""
+
+    id: str
+    seed: int
+    prompt: str
+    source_prompt: str | None = None
+    image_path: str | None = None
+    absence: str | None = None
+    seconds: float | None = None
+    """How long the method took, where it was seen at work."""
+
+    @property
+    def key(self) -> Key:
+        """Which outcome it is."""
+        return Key(self.id, self.seed)
+
+    def written(self) -> str:
+        """The line as it stands in the list."""
+        told = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps(told, ensure_ascii=False) + "\n"
+
+
+class OutcomeList:
+    """The list in a folder. A line that a kill or a full disk cut in two is left out, and its outcome made again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LIST
+        self._lines = {line.key: line for line in _read(self._path) if _is_true(line, folder)}
+        for draft in folder.glob(f"{DRAFT}*"):
+            draft.unlink(missing_ok=True)
+
+    def __iter__(self) -> Iterator[Line]:
+        return iter(self._lines.values())
+
+    def get(self, key: Key) -> Line | None:
+        """What the list says of an outcome."""
+        return self._lines.get(key)
+
+    def add(self, line: Line) -> None:
+        """Writes one more line behind the others."""
+        self._lines[line.key] = line
+        try:
+            with self._path.open("ab", buffering=0) as file:
+                written = line.written().encode()
+                if file.write(written) != len(written):
+                    raise OSError(None, "the disk is full")
+        except OSError as error:
+            raise BadInput(f"'{self._path}' cannot be written: {error.strerror or error}. Make room there.") from error
+
+    def write(self, order: Iterable[str] = ()) -> None:
+        """Writes the whole list anew, edits in this order, seeds upwards."""
+        places = {edit_id: place for place, edit_id in enumerate(order)}
+        lines = sorted(self, key=lambda line: (places.get(line.id, len(places)), line.seed))
+        write_text(self._path, "".join(line.written() for line in lines))
+
+
+def _read(path: Path) -> Iterator[Line]:
+    if not path.is_file():
+        return
+    for text in path.read_text("utf-8", "replace").split("\n"):
+        try:
+            told: Any = json.loads(text)
+            yield Line(**told)
+        except (ValueError, TypeError):
+            continue
+
+
+def _is_true(line: Line, folder: Path) -> bool:
+    """Whether the picture it names is there; an absence needs none."""
+    return line.absence is not None or (folder / (line.image_path or line.key.file)).is_file()
