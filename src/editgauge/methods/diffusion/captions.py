@@ -1,0 +1,149 @@
+"""Text-to-image networks that start from the source, or from nothing: SDEdit, LCM, ControlNet, text alone."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import cv2
+import numpy as np
+from PIL import Image
+
+from editgauge.core.errors import BadInput
+from editgauge.methods.diffusion.options import number, offers, text, whole
+from editgauge.methods.diffusion.pipeline import Asked, Diffusion, common
+from editgauge.methods.diffusion.weights import Weights, clear_errors
+
+STABLE_DIFFUSION = "stable-diffusion-v1-5/stable-diffusion-v1-5"
+STRENGTH = number(0.8, "how much of the noise is added to the source: 1 keeps next to nothing of it", most=1.0)
+
+
+class SDEdit(Diffusion):
+    """Adds noise to the source and removes it under the words."""
+
+    name = "sdedit"
+    about = "SDEdit (img2img): the source under noise, denoised towards the words."
+    paper = "https://arxiv.org/abs/2108.01073"
+    pipeline = "StableDiffusionImg2ImgPipeline"
+    known = offers(
+        common(STABLE_DIFFUSION),
+        steps=whole(50, "denoising steps, of which the share `strength` is made"),
+        guidance=number(7.5, "towards the words"),
+        strength=STRENGTH,
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The source, denoised."""
+        return self.call(asked, image=asked.image, **self.usual(asked))
+
+    def usual(self, asked: Asked) -> dict[str, Any]:
+        """What all of these are told alike."""
+        steps, strength = self.options["steps"], self.options["strength"]
+        if int(steps * strength) < 1:
+            raise BadInput(f"A strength of {strength:g} leaves less than one of {steps} steps; raise one of them.")
+        return {
+            "prompt": asked.prompt.text,
+            "strength": strength,
+            "num_inference_steps": steps,
+            "guidance_scale": self.options["guidance"],
+        }
+
+
+class LCMImg2Img(SDEdit):
+    """SDEdit with a network that needs a few steps only."""
+
+    name = "lcm-img2img"
+    about = "Latent consistency model, img2img: SDEdit in a few steps."
+    paper = "https://arxiv.org/abs/2310.04378"
+    pipeline = "LatentConsistencyModelImg2ImgPipeline"
+    scheduler = "LCMScheduler"
+    known = offers(
+        common("SimianLuo/LCM_Dreamshaper_v7", size=768),
+        steps=whole(4, "denoising steps"),
+        guidance=number(8.5, "towards the words, as the network was distilled with"),
+        strength=STRENGTH,
+    )
+
+
+class ControlNetCanny(SDEdit):
+    """SDEdit that keeps to the edges of the source."""
+
+    name = "controlnet-canny"
+    about = "ControlNet with Canny edges, img2img: the source under noise, its edges held."
+    paper = "https://arxiv.org/abs/2302.05543"
+    pipeline = "StableDiffusionControlNetImg2ImgPipeline"
+    known = offers(
+        SDEdit.known,
+        controlnet=text("lllyasviel/sd-controlnet-canny", "the control network: an id of the hub, or a folder"),
+        control=number(1.0, "how strongly the edges are held"),
+        low=whole(100, "Canny's lower threshold", least=0),
+        high=whole(200, "Canny's upper threshold", least=0),
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The source, denoised along its edges."""
+        return self.call(
+            asked,
+            image=asked.image,
+            control_image=edges(asked.image, self.options["low"], self.options["high"]),
+            controlnet_conditioning_scale=self.options["control"],
+            **self.usual(asked),
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Those of every method, and which control network."""
+        return {**super().settings(), "controlnet": self.control.id, "controlnet_revision": self.control.commit}
+
+    @cached_property
+    def control(self) -> Weights:
+        """Where the control network is."""
+        return Weights(self.options["controlnet"], index="config.json")
+
+    def parts(self, library: Any) -> dict[str, Any]:
+        """The control network."""
+        import torch
+
+        with clear_errors(self.control):
+            network = library.ControlNetModel.from_pretrained(
+                self.control.folder,
+                dtype=getattr(torch, self.precision),
+                use_safetensors=True,
+                local_files_only=True,
+            )
+        return {"controlnet": network}
+
+
+class TextToImage(Diffusion):
+    """Paints the target caption and never sees the source: what changing everything looks like."""
+
+    name = "text-to-image"
+    about = "The target caption alone, without the source: everything is changed (AugCLIP's 'excessively modified')."
+    paper = "https://arxiv.org/abs/2112.10752"
+    pipeline = "StableDiffusionPipeline"
+    form = "caption"
+    known = offers(
+        common(STABLE_DIFFUSION),
+        steps=whole(50, "denoising steps"),
+        guidance=number(7.5, "towards the caption"),
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The caption, painted at the source's shape."""
+        width, height = asked.image.size
+        return self.call(
+            asked,
+            prompt=asked.prompt.text,
+            width=width,
+            height=height,
+            num_inference_steps=self.options["steps"],
+            guidance_scale=self.options["guidance"],
+        )
+
+
+def edges(image: Image.Image, low: int, high: int) -> Image.Image:
+    """White edges on black, as the control network was trained with."""
+    found = cv2.Canny(np.asarray(image), low, high)
+    return Image.fromarray(np.repeat(found[..., None], 3, axis=2))
+
+
+sdedit, lcm_img2img, controlnet_canny, text_to_image = SDEdit(), LCMImg2Img(), ControlNetCanny(), TextToImage()

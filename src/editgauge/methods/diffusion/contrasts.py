@@ -1,0 +1,113 @@
+"""Pipelines of the library that find by themselves what to change: DiffEdit and LEDITS++."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
+from editgauge.methods.diffusion.options import number, offers, whole
+from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Asked, Diffusion, common
+from editgauge.methods.diffusion.weights import diffusers
+
+SDE_DPM = MappingProxyType({"algorithm_type": "sde-dpmsolver++", "solver_order": 2})
+"""The solver for which LEDITS++ derives its inversion (section 3.1)."""
+
+
+class DiffEdit(Diffusion):
+    """Masks where two captions disagree, inverts the source, and repaints inside the mask."""
+
+    name = "diffedit"
+    about = "DiffEdit: a mask from the contrast of two captions, then DDIM inversion and repainting inside it."
+    paper = "https://arxiv.org/abs/2210.11427"
+    pipeline = "StableDiffusionDiffEditPipeline"
+    scheduler = "DDIMScheduler"
+    scheduler_options = LATENT_DDIM
+    form = "captions"
+    known = offers(
+        common(STABLE_DIFFUSION),
+        steps=whole(50, "denoising steps"),
+        guidance=number(7.5, "towards the caption"),
+        strength=number(0.8, "how far the source is inverted (the paper's encoding ratio)", least=0.05, most=1.0),
+        maps=whole(10, "contrasts that are averaged into the mask"),
+        mask_strength=number(0.5, "noise under which the captions are contrasted", least=0.05, most=1.0),
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The source, repainted inside the mask."""
+        steps, strength = self.options["steps"], self.options["strength"]
+        pipe = self.pipe
+        mask = pipe.generate_mask(
+            image=asked.image,
+            source_prompt=asked.prompt.source,
+            target_prompt=asked.prompt.text,
+            num_maps_per_mask=self.options["maps"],
+            mask_encode_strength=self.options["mask_strength"],
+            num_inference_steps=steps,
+            guidance_scale=self.options["guidance"],
+            generator=asked.generator,
+        )
+        inverted = pipe.invert(
+            prompt=asked.prompt.source,
+            image=asked.image,
+            num_inference_steps=steps,
+            inpaint_strength=strength,
+            guidance_scale=1.0,  # guided inversion does not lead back to the source
+            generator=asked.generator,
+        ).latents
+        return self.call(
+            asked,
+            prompt=asked.prompt.text,
+            mask_image=mask,
+            image_latents=inverted,
+            num_inference_steps=steps,
+            inpaint_strength=strength,
+            guidance_scale=self.options["guidance"],
+        )
+
+    def placed(self, pipe: Any) -> Any:
+        """With the inverse of its scheduler, which models are saved without."""
+        inverse = diffusers(f"The method '{self.name}'").DDIMInverseScheduler.from_config(pipe.scheduler.config)
+        pipe.register_modules(inverse_scheduler=inverse)
+        return super().placed(pipe)
+
+
+class LEditsPP(Diffusion):
+    """Inverts the source without error, and guides only where the words matter."""
+
+    name = "ledits++"
+    about = "LEDITS++: edit-friendly inversion, then guidance inside masks the network finds by itself."
+    paper = "https://arxiv.org/abs/2311.16711"
+    pipeline = "LEditsPPPipelineStableDiffusion"
+    form = "captions"
+    scheduler = "DPMSolverMultistepScheduler"
+    scheduler_options = SDE_DPM
+    multiple = 32
+    known = offers(
+        common(STABLE_DIFFUSION),
+        steps=whole(50, "inversion steps"),
+        skip=number(0.15, "share of the noisiest steps that is left out", most=0.99),
+        source_guidance=number(3.5, "towards the source caption while inverting"),
+        guidance=number(5.0, "towards the target caption"),
+        threshold=number(0.9, "share of the picture that stays", most=1.0),
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The source, guided towards the target caption."""
+        self.pipe.invert(
+            image=asked.image,
+            source_prompt=asked.prompt.source,
+            source_guidance_scale=self.options["source_guidance"],
+            num_inversion_steps=self.options["steps"],
+            skip=self.options["skip"],
+            generator=asked.generator,
+        )
+        return self.call(
+            asked,
+            editing_prompt=[asked.prompt.text],
+            edit_guidance_scale=self.options["guidance"],
+            edit_threshold=self.options["threshold"],
+        )
+
+
+diffedit, ledits_pp = DiffEdit(), LEditsPP()

@@ -1,0 +1,51 @@
+"""Delta Denoising Score: the source moved along the difference of what two captions ask of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from editgauge.methods.diffusion.options import number, offers, whole
+from editgauge.methods.diffusion.painter import USUAL, Painter, PaperMethod, mixed
+from editgauge.methods.diffusion.pipeline import Asked
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+EARLIEST, LATEST = 0.05, 0.95
+"""Shares of the timesteps between which noise is drawn, as in the paper's code."""
+RATE_OF_THE_CODE = 200.0
+"""The paper's code sums its loss, times 2000, over the latent's area, with a learning rate of 0.1."""
+
+
+class DDS(PaperMethod):
+    """Descends the difference of two denoising scores: the error both share cancels."""
+
+    name = "dds"
+    about = "Delta Denoising Score: gradient steps on the source's latents, no sampling and no mask."
+    paper = "https://arxiv.org/abs/2304.07090"
+    known = offers(
+        USUAL,
+        steps=whole(200, "gradient steps"),
+        rate=number(1.0, "size of a step, as a multiple of that in the paper's code"),
+    )
+
+    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+        """The source, moved."""
+        import torch
+
+        blank, guidance = painter.words(["", ""]), self.options["guidance"]
+        captions = torch.cat([painter.words(asked.prompt.source or ""), painter.words(asked.prompt.text)])
+        source = painter.latents(asked.image)
+        target = source.clone()
+        first, last = (round(share * painter.training_steps) for share in (EARLIEST, LATEST))
+        size = RATE_OF_THE_CODE * self.options["rate"] / (source.shape[-1] * source.shape[-2])
+        for _ in range(self.options["steps"]):
+            timestep = int(torch.randint(first, last, (1,), generator=asked.generator))
+            noise = painter.random_like(source, asked.generator)
+            noised = mixed(torch.cat([source, target]), noise, painter.kept(timestep))
+            of_source, of_target = painter.guided(noised, timestep, captions, blank, guidance).chunk(2)
+            target = target - size * (of_target - of_source)
+        return target
+
+
+dds = DDS()

@@ -1,0 +1,49 @@
+"""Imagic: words that mean the source, a network that knows it, and a step from there to the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from editgauge.methods.diffusion.options import Option, number, offers, whole
+from editgauge.methods.diffusion.painter import USUAL, Painter, PaperMethod
+from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.diffusion.tuning import denoising_loss, learn, tuned
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Imagic(PaperMethod):
+    """Optimises the target's words towards the source, tunes the network on them, and interpolates."""
+
+    name = "imagic"
+    about = "Imagic: text embedding optimised, network tuned, then words between both; eta says how far to the target."
+    paper = "https://arxiv.org/abs/2210.09276"
+    form = "caption"
+    known = offers(
+        USUAL,
+        eta=Option(0.9, "how far towards the target's words: 0 the source, 1 the target", least=0.0, most=2.0),
+        word_steps=whole(1000, "optimisation steps of the words", least=0),
+        word_rate=number(2e-3, "their learning rate"),
+        tuning_steps=whole(1500, "tuning steps of the network", least=0),
+        tuning_rate=number(5e-7, "their learning rate"),
+    )
+
+    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+        """The picture of the words between source and target."""
+        options, latents = self.options, painter.latents(asked.image)
+        target = painter.words(asked.prompt.text)
+        source = target.detach().clone().requires_grad_()
+
+        def loss() -> Tensor:
+            return denoising_loss(painter, latents, source, asked.generator)
+
+        learn([source], loss, options["word_steps"], options["word_rate"])
+        source = source.detach()
+        pupil = tuned(painter, latents, source, options["tuning_steps"], options["tuning_rate"], asked.generator)
+        words = options["eta"] * target + (1 - options["eta"]) * source
+        noise = painter.random_like(latents, asked.generator)
+        return pupil.sampled(noise, words, painter.words(""), options["guidance"], options["steps"])
+
+
+imagic = Imagic()

@@ -1,0 +1,190 @@
+"""Editors that follow an instruction: InstructPix2Pix, FLUX Kontext and klein, Qwen-Image-Edit, OmniGen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from editgauge.core.errors import BadInput
+from editgauge.methods.diffusion.options import number, offers, text, whole
+from editgauge.methods.diffusion.pipeline import Asked, Diffusion, common
+
+
+class InstructPix2Pix(Diffusion):
+    """Follows the instruction with two guidances, one towards the words and one towards the source."""
+
+    name = "instructpix2pix"
+    about = "InstructPix2Pix: a network trained on pairs of pictures and instructions."
+    paper = "https://arxiv.org/abs/2211.09800"
+    pipeline = "StableDiffusionInstructPix2PixPipeline"
+    known = offers(
+        common("timbrooks/instruct-pix2pix"),
+        steps=whole(100, "denoising steps"),
+        guidance=number(7.5, "towards the instruction"),
+        image_guidance=number(1.5, "towards the source", least=1.0),
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The instruction, followed."""
+        return self.call(
+            asked,
+            prompt=asked.prompt.text,
+            image=asked.image,
+            num_inference_steps=self.options["steps"],
+            guidance_scale=self.options["guidance"],
+            image_guidance_scale=self.options["image_guidance"],
+        )
+
+
+class _Large(Diffusion):
+    """A network of many billion weights."""
+
+    on_gpu = "bfloat16"
+    multiple = 16
+    by_area = True
+
+    def placed(self, pipe: Any) -> Any:
+        """On its device; with `offload` only the part that is at work."""
+        if self.options["offload"] == "no":
+            return pipe.to(self.device)
+        if self.device == "cpu":
+            raise BadInput("offload=yes moves the parts that rest away from a GPU, and the device is cpu.")
+        pipe.enable_model_cpu_offload(device=self.device)
+        return pipe
+
+
+OFFLOAD = {"offload": text("no", "keep only the part that is at work on the GPU", "no", "yes")}
+
+
+class FluxKontext(_Large):
+    """Follows the instruction with the source in the network's context."""
+
+    name = "flux-kontext"
+    about = "FLUX.1 Kontext: a flow transformer that has the source in its context."
+    paper = "https://arxiv.org/abs/2506.15742"
+    pipeline = "FluxKontextPipeline"
+    known = offers(
+        common("black-forest-labs/FLUX.1-Kontext-dev", size=1024),
+        OFFLOAD,
+        steps=whole(28, "denoising steps"),
+        guidance=number(3.5, "distilled guidance towards the instruction"),
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The instruction, followed, at the size chosen here and no other."""
+        width, height = asked.image.size
+        return self.call(
+            asked,
+            prompt=asked.prompt.text,
+            image=asked.image,
+            width=width,
+            height=height,
+            max_area=width * height,
+            _auto_resize=False,
+            num_inference_steps=self.options["steps"],
+            guidance_scale=self.options["guidance"],
+        )
+
+
+class Flux2Klein(_Large):
+    """Follows the instruction in a few steps, read by a language model."""
+
+    name = "flux2-klein"
+    about = "FLUX.2 klein: a small flow transformer, distilled to a few steps, with the source in its context."
+    paper = "https://huggingface.co/black-forest-labs/FLUX.2-klein-4B"
+    pipeline = "Flux2KleinPipeline"
+    known = offers(
+        common("black-forest-labs/FLUX.2-klein-4B", size=1024),
+        OFFLOAD,
+        steps=whole(4, "denoising steps"),
+        guidance=number(1.0, "towards the instruction; a distilled network ignores it"),
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The instruction, followed."""
+        width, height = asked.image.size
+        return self.call(
+            asked,
+            prompt=asked.prompt.text,
+            image=asked.image,
+            width=width,
+            height=height,
+            num_inference_steps=self.options["steps"],
+            guidance_scale=self.options["guidance"],
+        )
+
+
+class QwenImageEdit(_Large):
+    """Follows the instruction, read together with the source by a vision-language model."""
+
+    name = "qwen-image-edit"
+    about = "Qwen-Image-Edit: a vision-language model reads source and instruction, a flow transformer paints."
+    paper = "https://arxiv.org/abs/2508.02324"
+    pipeline = "QwenImageEditPipeline"
+    multiple = 32
+    known = offers(
+        common("Qwen/Qwen-Image-Edit", size=1024),
+        OFFLOAD,
+        steps=whole(50, "denoising steps"),
+        guidance=number(4.0, "towards the instruction, away from a blank one"),
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The instruction, followed."""
+        width, height = asked.image.size
+        return self.call(
+            asked,
+            prompt=asked.prompt.text,
+            negative_prompt=" ",  # without one the pipeline takes no guidance
+            image=asked.image,
+            width=width,
+            height=height,
+            num_inference_steps=self.options["steps"],
+            true_cfg_scale=self.options["guidance"],
+        )
+
+
+class QwenImageEditPlus(QwenImageEdit):
+    """The successor, whose pipeline reads several pictures and is given one."""
+
+    name = "qwen-image-edit-plus"
+    about = "Qwen-Image-Edit-2509: the successor of Qwen-Image-Edit, by its own pipeline."
+    pipeline = "QwenImageEditPlusPipeline"
+    known = offers(
+        QwenImageEdit.known,
+        model=text("Qwen/Qwen-Image-Edit-2509", QwenImageEdit.known["model"].about),
+        steps=whole(40, "denoising steps"),
+    )
+
+
+class OmniGen(_Large):
+    """Follows the instruction as one language model that reads and paints."""
+
+    name = "omnigen"
+    about = "OmniGen: one transformer that reads instruction and source, and paints."
+    paper = "https://arxiv.org/abs/2409.11340"
+    pipeline = "OmniGenPipeline"
+    known = offers(
+        common("Shitao/OmniGen-v1-diffusers", size=1024),
+        OFFLOAD,
+        steps=whole(50, "denoising steps"),
+        guidance=number(2.5, "towards the instruction"),
+        image_guidance=number(1.6, "towards the source"),
+    )
+
+    def make(self, asked: Asked) -> Any:
+        """The instruction, followed; where the source belongs is marked as the model was trained to read it."""
+        return self.call(
+            asked,
+            prompt=f"<img><|image_1|></img> {asked.prompt.text}",
+            input_images=[asked.image],
+            use_input_image_size_as_output=True,
+            max_input_image_size=self.options["size"],
+            num_inference_steps=self.options["steps"],
+            guidance_scale=self.options["guidance"],
+            img_guidance_scale=self.options["image_guidance"],
+        )
+
+
+instructpix2pix, omnigen = InstructPix2Pix(), OmniGen()
+flux_kontext, flux2_klein = FluxKontext(), Flux2Klein()
+qwen_image_edit, qwen_image_edit_plus = QwenImageEdit(), QwenImageEditPlus()

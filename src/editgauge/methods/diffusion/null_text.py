@@ -1,0 +1,116 @@
+"""Null-text inversion with Prompt-to-Prompt, and the same without the optimisation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from editgauge.methods.diffusion.attention import Injection, counterparts, looking, padded
+from editgauge.methods.diffusion.inversion import inverted
+from editgauge.methods.diffusion.options import number, offers, whole
+from editgauge.methods.diffusion.painter import USUAL, Painter, PaperMethod, moved
+from editgauge.methods.diffusion.pipeline import Asked
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class NullText(PaperMethod):
+    """Learns blank words under which guidance leads back to the source, then swaps the caption."""
+
+    name = "null-text"
+    about = "Null-text inversion with Prompt-to-Prompt: blank words learned per step, attention of the source kept."
+    paper = "https://arxiv.org/abs/2211.09794"
+    known = offers(
+        USUAL,
+        inner_steps=whole(10, "optimisation steps of the blank words at every step", least=0),
+        cross=number(0.8, "share of the steps in which attention to words is the source's", most=1.0),
+        own=number(0.5, "share of the steps in which attention within the picture is the source's", most=1.0),
+    )
+
+    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+        """The target, painted beside the source."""
+        source, target = painter.words(asked.prompt.source or ""), painter.words(asked.prompt.text)
+        way = inverted(painter, painter.latents(asked.image), source, self.options["steps"])
+        blanks = learned_blanks(painter, way, source, self.options["guidance"], self.inner_steps)
+        return self._side_by_side(painter, way[-1], source, target, blanks, _places(painter, asked))
+
+    @property
+    def inner_steps(self) -> int:
+        """How often the blank words of a step are improved."""
+        return int(self.options["inner_steps"])
+
+    def _side_by_side(
+        self, painter: Painter, noise: Tensor, source: Tensor, target: Tensor, blanks: list[Tensor], places: Tensor
+    ) -> Tensor:
+        import torch
+
+        steps = self.options["steps"]
+        injection = Injection(places)
+        pair, captions = torch.cat([noise, noise]), torch.cat([source, target])
+        with looking(painter.unet, injection):
+            for place, timestep in enumerate(painter.timesteps(steps)):
+                injection.cross = place < self.options["cross"] * steps
+                injection.own = place < self.options["own"] * steps
+                blank = blanks[place].expand(2, -1, -1)
+                seen = painter.guided(pair, timestep, captions, blank, self.options["guidance"])
+                pair = moved(pair, seen, painter.kept(timestep), painter.kept(painter.before(timestep, steps)))
+        return pair[1:]
+
+
+class DDIMPromptToPrompt(NullText):
+    """Prompt-to-Prompt on plain DDIM inversion: what null-text inversion is compared with."""
+
+    name = "ddim-p2p"
+    about = "Prompt-to-Prompt on plain DDIM inversion: null-text inversion without its optimisation."
+    paper = "https://arxiv.org/abs/2208.01626"
+    known = offers({name: option for name, option in NullText.known.items() if name != "inner_steps"})
+
+    @property
+    def inner_steps(self) -> int:
+        """None."""
+        return 0
+
+
+def learned_blanks(
+    painter: Painter, way: list[Tensor], words: Tensor, guidance: float, inner_steps: int
+) -> list[Tensor]:
+    """Blank words for every step, under which guided sampling goes back the way the inversion came.
+
+    Learning rate and early stop are those of the paper's code: the rate falls to half, the tolerance grows.
+    """
+    import torch
+
+    steps = len(way) - 1
+    blank, latents, learned = painter.words(""), way[-1], []
+    for place, timestep in enumerate(painter.timesteps(steps)):
+        here, there = painter.kept(timestep), painter.kept(painter.before(timestep, steps))
+        goal, with_words = way[steps - place - 1], painter.noise(latents, timestep, words)
+        with torch.enable_grad():
+            blank = blank.detach().clone().requires_grad_()
+            optimiser = torch.optim.Adam([blank], lr=1e-2 * (1 - place / (2 * steps)))
+            for _ in range(inner_steps):
+                without = painter.noise(latents, timestep, blank)
+                noise = without + guidance * (with_words - without)
+                loss = torch.nn.functional.mse_loss(moved(latents, noise, here, there), goal)
+                optimiser.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimiser.step()
+                if loss.item() < 1e-5 + place * 2e-5:
+                    break
+        learned.append(blank.detach())
+        latents = moved(latents, painter.guided(latents, timestep, words, learned[-1], guidance), here, there)
+    return learned
+
+
+def _places(painter: Painter, asked: Asked) -> Tensor:
+    import torch
+
+    tokenizer = painter.pipe.tokenizer
+    source, target = (
+        tokenizer(told, truncation=True, max_length=tokenizer.model_max_length).input_ids
+        for told in (asked.prompt.source or "", asked.prompt.text)
+    )
+    return torch.tensor(padded(counterparts(source, target), tokenizer.model_max_length), device=painter.unet.device)
+
+
+null_text, ddim_p2p = NullText(), DDIMPromptToPrompt()

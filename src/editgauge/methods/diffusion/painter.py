@@ -1,0 +1,147 @@
+"""The parts of Stable Diffusion, and the few steps that methods written from papers are made of."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PIL import Image
+
+from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
+from editgauge.methods.diffusion.options import number, offers, whole
+from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Asked, Diffusion, common, refuse_flagged
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from editgauge.methods.prompts import Form
+
+USUAL = offers(
+    common(STABLE_DIFFUSION),
+    steps=whole(50, "DDIM steps"),
+    guidance=number(7.5, "towards the caption"),
+)
+
+
+class PaperMethod(Diffusion):
+    """A method written here after its paper, on the parts of a Stable Diffusion pipeline; write `paint`."""
+
+    pipeline = "StableDiffusionPipeline"
+    scheduler = "DDIMScheduler"
+    scheduler_options = LATENT_DDIM
+    on_gpu = "float32"  # gradients of half precision vanish
+    form: Form | None = "captions"
+
+    def make(self, asked: Asked) -> Any:
+        """What was painted; raises `Refused` where the model's safety checker flags it."""
+        return self.painter.picture(self.paint(self.painter, asked))
+
+    @abstractmethod
+    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+        """The latents of the outcome."""
+
+    @property
+    def painter(self) -> Painter:
+        """The parts."""
+        return Painter(self.pipe, self.pipe.unet)
+
+    def placed(self, pipe: Any) -> Any:
+        """On its device, every weight held: what learns is always a copy or a tensor of its own."""
+        for part in (pipe.unet, pipe.vae, pipe.text_encoder):
+            part.requires_grad_(False)
+        return super().placed(pipe)
+
+
+@dataclass(frozen=True)
+class Painter:
+    """A diffusion network in its latent space."""
+
+    pipe: Any
+    unet: Any
+
+    def words(self, told: str | Sequence[str]) -> Tensor:
+        """Texts as the network reads them; longer ones are cut."""
+        return self.pipe.text_encoder(self.tokens(told))[0]  # type: ignore[no-any-return]
+
+    def tokens(self, told: str | Sequence[str]) -> Tensor:
+        """Texts as numbers of the vocabulary, filled up to the full length."""
+        tokenizer = self.pipe.tokenizer
+        told = [told] if isinstance(told, str) else list(told)
+        length = tokenizer.model_max_length
+        read = tokenizer(told, padding="max_length", truncation=True, max_length=length, return_tensors="pt")
+        return read.input_ids.to(self.unet.device)  # type: ignore[no-any-return]
+
+    def latents(self, image: Image.Image) -> Tensor:
+        """The picture in latent space, without chance."""
+        vae = self.pipe.vae
+        values = self.pipe.image_processor.preprocess(image).to(vae.device, vae.dtype)
+        return vae.encode(values).latent_dist.mode() * vae.config.scaling_factor  # type: ignore[no-any-return]
+
+    def picture(self, latents: Tensor) -> Any:
+        """The picture of latents, height x width x 3 in [0, 1]; raises `Refused` where it is flagged."""
+        vae = self.pipe.vae
+        decoded = vae.decode(latents / vae.config.scaling_factor, return_dict=False)[0]
+        _, flags = self.pipe.run_safety_checker(decoded, self.unet.device, self.unet.dtype)
+        refuse_flagged(flags)
+        return self.pipe.image_processor.postprocess(decoded, output_type="np")[0]
+
+    def random_like(self, latents: Tensor, generator: Any) -> Tensor:
+        """Fresh noise, drawn on the processor so that every device gets the same."""
+        import torch
+
+        noise = torch.randn(latents.shape, generator=generator, dtype=torch.float32)
+        return noise.to(latents.device, latents.dtype)
+
+    def timesteps(self, steps: int) -> list[int]:
+        """The timesteps of a sampling, the noisiest first."""
+        self.pipe.scheduler.set_timesteps(steps)
+        return [int(step) for step in self.pipe.scheduler.timesteps]
+
+    def before(self, timestep: int, steps: int) -> int:
+        """The timestep that follows this one in a sampling: less noisy, and below 0 the last."""
+        return timestep - self.training_steps // steps
+
+    @property
+    def training_steps(self) -> int:
+        """How many timesteps the network was trained with."""
+        return int(self.pipe.scheduler.config.num_train_timesteps)
+
+    def kept(self, timestep: int) -> Tensor:
+        """How much of the picture is left at a timestep (the papers' cumulative alpha)."""
+        return self.pipe.scheduler.alphas_cumprod[max(timestep, 0)].to(self.unet.device)  # type: ignore[no-any-return]
+
+    def noise(self, latents: Tensor, timestep: int, words: Tensor) -> Tensor:
+        """The noise the network sees in latents."""
+        predicted: Tensor = self.unet(latents, timestep, encoder_hidden_states=words).sample
+        if self.pipe.scheduler.config.prediction_type == "v_prediction":
+            kept = self.kept(timestep)
+            predicted = kept.sqrt() * predicted + (1 - kept).sqrt() * latents
+        return predicted
+
+    def guided(self, latents: Tensor, timestep: int, words: Tensor, blank: Tensor, guidance: float) -> Tensor:
+        """The noise, driven from what blank words give towards what these words give."""
+        import torch
+
+        both = self.noise(torch.cat([latents, latents]), timestep, torch.cat([blank, words]))
+        without, with_words = both.chunk(2)
+        return without + guidance * (with_words - without)
+
+    def sampled(self, latents: Tensor, words: Tensor, blank: Tensor, guidance: float, steps: int) -> Tensor:
+        """Noise turned into latents of a picture, by DDIM."""
+        for timestep in self.timesteps(steps):
+            noise = self.guided(latents, timestep, words, blank, guidance)
+            latents = moved(latents, noise, self.kept(timestep), self.kept(self.before(timestep, steps)))
+        return latents
+
+
+def moved(latents: Tensor, noise: Tensor, kept: Tensor, then: Tensor) -> Tensor:
+    """The deterministic DDIM step from one share of picture to another, in either direction (DDIM, equation 12)."""
+    clean = (latents - (1 - kept).sqrt() * noise) / kept.sqrt()
+    return mixed(clean, noise, then)
+
+
+def mixed(clean: Tensor, noise: Tensor, kept: Tensor) -> Tensor:
+    """A picture under noise."""
+    return kept.sqrt() * clean + (1 - kept).sqrt() * noise

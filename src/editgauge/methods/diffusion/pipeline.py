@@ -1,0 +1,172 @@
+"""What all methods through diffusers share: options, loading, sizes, seeds, refusals, and what is written down."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from PIL import Image
+
+from editgauge.core.errors import BadInput
+from editgauge.methods import Method
+from editgauge.methods.absences import Refused
+from editgauge.methods.diffusion.frames import fitted, outcome_like
+from editgauge.methods.diffusion.options import Option, Value, chosen, text, whole
+from editgauge.methods.diffusion.weights import Weights, clear_errors, diffusers, quiet
+from editgauge.perception.neural.loading import usual_device
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.types import Edit
+    from editgauge.methods.prompts import Form, Prompt
+
+LATENT_DDIM = MappingProxyType({"clip_sample": False, "set_alpha_to_one": False})
+"""DDIM for latents, which go beyond 1: the scheduler's own habit of clipping is meant for pixels."""
+LIBRARIES = ("diffusers", "torch", "transformers")
+PRECISIONS = ("float32", "float16", "bfloat16")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One edit as a pipeline gets it: the words, the source at a size it takes, and the noise it may draw."""
+
+    edit: Edit
+    prompt: Prompt
+    image: Image.Image
+    generator: Any
+
+
+def common(model: str, size: int = 512) -> dict[str, Option]:
+    """The options every method has."""
+    return {
+        "model": text(model, "an id of the model hub, or a folder that `save_pretrained` wrote"),
+        "revision": text("", "a commit, tag or branch of the model hub; empty for the one that was fetched"),
+        "size": whole(size, "the side in pixels at which the network works", least=8),
+        "device": text("", "such as cuda, cuda:1, mps or cpu; empty for a GPU where there is one"),
+        "precision": text("", "of the network; empty for what suits device and method", "", *PRECISIONS),
+    }
+
+
+class Diffusion(Method):
+    """A method that edits with a pipeline of the diffusers library; inherit from it, and write `make`."""
+
+    paper: ClassVar[str]
+    at_once = 1
+    pipeline: ClassVar[str]
+    """The class of the library."""
+    scheduler: ClassVar[str] = ""
+    """The scheduler that the method wants, whatever the model brings."""
+    scheduler_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    known: ClassVar[Mapping[str, Option]]
+    form: Form | None = "instruction"
+    multiple: ClassVar[int] = 8
+    by_area: ClassVar[bool] = False
+    """Whether the network was trained at one area, in all shapes, rather than at one side."""
+    on_gpu: ClassVar[str] = "float16"
+
+    def __init__(self, **options: Value) -> None:
+        self.options: dict[str, Any] = {name: option.usual for name, option in self.known.items()} | options
+
+    def variant(self, options: Mapping[str, str]) -> Self:
+        """The method with other options."""
+        return type(self)(**chosen(self.name, self.known, self.options, options))
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the outcomes; the model must be on this machine, for its commit belongs to them."""
+        diffusers(f"The method '{self.name}'")
+        own = {name: value for name, value in self.options.items() if name not in {"model", "revision", "device"}}
+        return {
+            **own,
+            "model": self.weights.id,
+            "revision": self.weights.commit,
+            "pipeline": self.pipeline,
+            "scheduler": self.scheduler or str((self.weights.parts.get("scheduler") or ["", "none"])[1]),
+            "device": self.device.partition(":")[0],
+            "precision": self.precision,
+            **{library: version(library) for library in LIBRARIES},
+        }
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """The outcome, of the source's size; the same for the same edit, seed and settings."""
+        diffusers(f"The method '{self.name}'")
+        import torch
+
+        generator = torch.Generator("cpu").manual_seed(_mixed(seed, edit.id))  # same noise on every device
+        image = fitted(source, self.options["size"], self.multiple, by_area=self.by_area)
+        asked = Asked(edit, self.prompt(edit), image, generator)
+        with quiet(), torch.no_grad():
+            return outcome_like(source, self.make(asked))
+
+    @abstractmethod
+    def make(self, asked: Asked) -> Any:
+        """The edited picture, height x width x 3 in [0, 1]."""
+
+    def call(self, asked: Asked, **options: Any) -> Any:
+        """What the pipeline makes; raises `Refused` where its safety checker flagged it."""
+        made = self.pipe(generator=asked.generator, output_type="np", **options)
+        refuse_flagged(getattr(made, "nsfw_content_detected", None))
+        return made.images[0]
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Where the model is."""
+        return Weights(self.options["model"], self.options["revision"])
+
+    @property
+    def device(self) -> str:
+        """Where it runs."""
+        return str(self.options["device"] or usual_device())
+
+    @property
+    def precision(self) -> str:
+        """How many bits its numbers have."""
+        return str(self.options["precision"] or ("float32" if self.device == "cpu" else self.on_gpu))
+
+    @cached_property
+    def pipe(self) -> Any:
+        """The pipeline, loaded when first asked for."""
+        library = diffusers(f"The method '{self.name}'")
+        kind = getattr(library, self.pipeline, None)
+        if kind is None:
+            raise BadInput(f"diffusers {version('diffusers')} has no {self.pipeline}, which '{self.name}' needs.")
+        import torch
+
+        folder = self.weights.folder
+        with clear_errors(self.weights), quiet(), torch.inference_mode(mode=False):
+            pipe = kind.from_pretrained(
+                folder,
+                dtype=getattr(torch, self.precision),
+                use_safetensors=True,
+                local_files_only=True,
+                **self.parts(library),
+            )
+            if self.scheduler:
+                wanted = getattr(library, self.scheduler)
+                pipe.scheduler = wanted.from_config(pipe.scheduler.config, **self.scheduler_options)
+            pipe.set_progress_bar_config(disable=True)
+            return self.placed(pipe)
+
+    def parts(self, library: Any) -> dict[str, Any]:
+        """Parts of the pipeline that the model's folder does not bring."""
+        return {}
+
+    def placed(self, pipe: Any) -> Any:
+        """The pipeline on its device."""
+        return pipe.to(self.device)
+
+
+def refuse_flagged(flags: Any) -> None:
+    """Raises `Refused` when the safety checker flagged the picture, which it has then painted black."""
+    if flags is not None and any(flags):
+        raise Refused("the pipeline's safety checker flagged the picture")
+
+
+def _mixed(seed: int, edit_id: str) -> int:
+    """One number for a seed and an edit: edits of one run do not share their noise."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\0{edit_id}".encode()).digest()[:7], "big")

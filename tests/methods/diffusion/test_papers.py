@@ -1,0 +1,190 @@
+"""What the papers' methods must do on any network, trained or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from editgauge.core.errors import BadInput
+from editgauge.core.images import Pixels
+from editgauge.core.types import Edit
+from editgauge.methods.diffusion.attention import Injection, counterparts, padded
+from editgauge.methods.diffusion.dds import dds
+from editgauge.methods.diffusion.imagic import imagic
+from editgauge.methods.diffusion.inversion import inverted, reconstructed
+from editgauge.methods.diffusion.null_text import ddim_p2p, learned_blanks, null_text
+from editgauge.methods.diffusion.painter import Painter, PaperMethod, moved
+from editgauge.methods.diffusion.personal import dreambooth, single_token, textual_inversion
+from editgauge.methods.diffusion.sine import sine
+
+torch: Any = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
+
+CAPTION = "a photo of a red cat"
+
+
+@pytest.fixture(autouse=True)
+def without_gradients() -> Iterator[None]:
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture(scope="module")
+def painter(saved: Any) -> Painter:
+    return null_text.variant({"model": str(saved("stable"))}).painter
+
+
+@pytest.fixture
+def latents(painter: Painter, source: Pixels) -> Any:
+    return painter.latents(Image.fromarray(source).resize((32, 32)))
+
+
+def small(method: PaperMethod, saved: Any, **options: object) -> PaperMethod:
+    told = {"model": str(saved("stable")), "size": "32", "steps": 2, **options}
+    return method.variant({name: str(value) for name, value in told.items()})
+
+
+def test_a_step_there_and_back_is_no_step(painter: Painter, latents: Any) -> None:
+    noise, high, low = torch.ones_like(latents), painter.kept(900), painter.kept(20)
+    torch.testing.assert_close(moved(moved(latents, noise, low, high), noise, high, low), latents)
+
+
+def test_the_error_of_an_inversion_falls_with_its_steps(painter: Painter, latents: Any) -> None:
+    words = painter.words(CAPTION)
+
+    def error(steps: int) -> float:
+        way = inverted(painter, latents, words, steps)
+        assert len(way) == steps + 1
+        return float((reconstructed(painter, way[-1], words, steps) - latents).abs().mean())
+
+    errors = [error(steps) for steps in (15, 30, 60)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.75 * errors[0]
+
+
+def test_our_steps_are_those_of_the_librarys_scheduler(painter: Painter, latents: Any) -> None:
+    words, blank, ours = painter.words(CAPTION), painter.words(""), painter.sampled
+    scheduler = painter.pipe.scheduler
+    expected = latents
+    for timestep in painter.timesteps(5):
+        noise = painter.guided(expected, timestep, words, blank, 7.5)
+        expected = scheduler.step(noise, timestep, expected, return_dict=False)[0]
+    torch.testing.assert_close(ours(latents, words, blank, 7.5, 5), expected)
+
+
+def test_learned_blanks_bring_guided_sampling_back_to_the_source(painter: Painter, latents: Any) -> None:
+    words, steps = painter.words(CAPTION), 4
+    way = inverted(painter, latents, words, steps)
+
+    def error(inner: int) -> float:
+        made = way[-1]
+        for blank, timestep in zip(
+            learned_blanks(painter, way, words, 7.5, inner), painter.timesteps(steps), strict=True
+        ):
+            there = painter.kept(painter.before(timestep, steps))
+            made = moved(made, painter.guided(made, timestep, words, blank, 7.5), painter.kept(timestep), there)
+        return float((made - latents).abs().mean())
+
+    errors = [error(inner) for inner in (0, 3, 12)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.9 * errors[0]
+
+
+def test_words_find_their_counterparts() -> None:
+    assert counterparts([1, 5, 6, 2], [1, 5, 6, 2]) == [0, 1, 2, 3]
+    assert counterparts([1, 5, 6, 2], [1, 5, 9, 6, 2]) == [0, 1, -1, 2, 3], "an added word has none"
+    assert counterparts([1, 5, 6, 2], [1, 5, 9, 2]) == [0, 1, 2, 3], "a swapped word looks where the old one looked"
+    assert counterparts([1, 5, 6, 2], [1, 7, 8, 9, 2]) == [0, -1, -1, -1, 3]
+    assert padded([0, 1, 3], 5) == [0, 1, 3, 3, 4]
+
+
+def test_injection_touches_the_target_under_its_caption_only() -> None:
+    weights = torch.arange(4 * 2 * 3 * 3, dtype=torch.float32).reshape(8, 3, 3)
+    injection = Injection(torch.tensor([0, -1, 1]), cross=True)
+    changed = injection(weights, to_words=True).reshape(4, 2, 3, 3)
+    before = weights.reshape(4, 2, 3, 3)
+    assert torch.equal(changed[:3], before[:3])
+    assert torch.equal(changed[3, ..., 0], before[2, ..., 0])
+    assert torch.equal(changed[3, ..., 1], before[3, ..., 1]), "no counterpart: its own"
+    assert torch.equal(changed[3, ..., 2], before[2, ..., 1])
+    assert torch.equal(injection(weights, to_words=False), weights)
+    injection.own = True
+    assert torch.equal(injection(weights, to_words=False).reshape(4, 2, 3, 3)[3], before[2])
+    injection.largest = 2
+    assert torch.equal(injection(weights, to_words=False), weights), "fine layers keep their own"
+
+
+def test_our_attention_is_the_librarys_when_nothing_is_put_in(saved: Any, source: Pixels, request_: Edit) -> None:
+    method = small(ddim_p2p, saved, cross=0, own=0)
+    before = {name: type(each) for name, each in method.painter.unet.attn_processors.items()}
+    free = method.edit(request_, source, 0)
+    assert {name: type(each) for name, each in method.painter.unet.attn_processors.items()} == before
+    painter, image = method.painter, Image.fromarray(source).resize((32, 24), Image.Resampling.LANCZOS)
+    assert request_.source_caption is not None
+    assert request_.target_caption is not None
+    way = inverted(painter, painter.latents(image), painter.words(request_.source_caption), 2)
+    made = painter.sampled(way[-1], painter.words(request_.target_caption), painter.words(""), 7.5, 2)
+    plain = np.rint(painter.picture(made) * 255).astype(np.uint8)
+    plain = np.asarray(Image.fromarray(plain).resize((70, 60), Image.Resampling.LANCZOS))
+    assert np.abs(plain.astype(int) - free).max() <= 1
+    assert not np.array_equal(free, small(ddim_p2p, saved, cross=1, own=0).edit(request_, source, 0))
+    assert not np.array_equal(free, small(ddim_p2p, saved, cross=0, own=1).edit(request_, source, 0))
+
+
+def test_dds_moves_nothing_when_both_captions_agree(saved: Any, source: Pixels, request_: Edit) -> None:
+    same = replace(request_, target_caption=request_.source_caption)
+    method = small(dds, saved)
+    still = method.edit(same, source, 0)
+    np.testing.assert_array_equal(still, method.edit(same, source, 5))
+    assert not np.array_equal(still, method.edit(request_, source, 0))
+
+
+def test_imagic_goes_from_source_to_target_with_eta(saved: Any, source: Pixels, request_: Edit) -> None:
+    at = {
+        eta: small(imagic, saved, eta=eta, word_steps=3, word_rate=0.3, tuning_steps=0).edit(request_, source, 0)
+        for eta in (0.0, 0.5, 1.0)
+    }
+    untaught = small(imagic, saved, eta=1.0, word_steps=0, tuning_steps=0)
+    assert not np.array_equal(at[0.0], at[1.0])
+    apart = [float(np.abs(at[eta].astype(float) - at[1.0]).mean()) for eta in (0.0, 0.5, 1.0)]
+    assert apart == sorted(apart, reverse=True)
+    still = small(imagic, saved, eta=0.3, word_steps=0, tuning_steps=0).edit(request_, source, 0)
+    np.testing.assert_array_equal(still, untaught.edit(request_, source, 0), "nothing learned, nothing between")
+
+
+def test_sine_without_a_share_for_the_source_hears_the_target_only(saved: Any, source: Pixels, request_: Edit) -> None:
+    alone = small(sine, saved, source_share=0, tuning_steps=0).edit(request_, source, 0)
+    late = small(sine, saved, source_share=0.6, until=1.0, tuning_steps=0).edit(request_, source, 0)
+    heard = small(sine, saved, source_share=0.6, until=0.0, tuning_steps=0).edit(request_, source, 0)
+    np.testing.assert_array_equal(alone, late)
+    assert not np.array_equal(alone, heard)
+
+
+@pytest.mark.parametrize("method", [imagic, sine, dreambooth, textual_inversion], ids=lambda method: method.name)
+def test_tuning_leaves_the_model_as_it_was(method: PaperMethod, saved: Any, source: Pixels, request_: Edit) -> None:
+    tuned, untuned = (
+        small(method, saved, tuning_steps=steps, tuning_rate=0.01, **({"word_steps": 0} if method is imagic else {}))
+        for steps in (2, 0)
+    )
+    parts = [tuned.pipe.unet, tuned.pipe.text_encoder]
+    before = [{name: value.clone() for name, value in part.state_dict().items()} for part in parts]
+    outcome = tuned.edit(request_, source, 0)
+    for part, kept in zip(parts, before, strict=True):
+        assert all(torch.equal(value, kept[name]) for name, value in part.state_dict().items())
+    assert not np.array_equal(outcome, untuned.edit(request_, source, 0)), "what was learned is heard"
+
+
+def test_a_learned_word_is_one_token(painter: Painter) -> None:
+    assert single_token(painter, "*") == painter.pipe.tokenizer.convert_tokens_to_ids("*</w>")
+    with pytest.raises(BadInput, match="'newword' is 7 tokens"):
+        single_token(painter, "newword")
+
+
+def test_the_prompt_of_a_learned_word_holds_it(request_: Edit) -> None:
+    assert "*" in textual_inversion.prompt(request_).text
+    assert "sks" in dreambooth.prompt(request_).text
+    assert "toy" in dreambooth.variant({"token": "toy"}).prompt(request_).text
