@@ -42,7 +42,7 @@ programs:
 
 weights: setup
 	$(BIN)/editgauge data pull photos
-	$(BIN)/editgauge models pull lite lpips-vgg sam2-tiny efficientdet-lite0 ssd-mobilenet-v2
+	$(BIN)/editgauge models pull lite lpips-vgg sam2-tiny efficientdet-lite0 ssd-mobilenet-v2 migan
 
 test: weights programs ## run the tests (some minutes)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
@@ -66,6 +66,7 @@ bench: setup ## measure speed, as ratios to the plain way in the same run
 	$(BIN)/python benchmarks/perception.py
 	$(BIN)/python benchmarks/study.py
 	$(BIN)/python benchmarks/judges.py
+	$(BIN)/python benchmarks/augclip.py
 
 docs: $(VENV)/installed-docs ## generate the reference and build the site into site/
 	$(BIN)/python docs/generate.py

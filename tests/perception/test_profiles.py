@@ -69,7 +69,7 @@ def test_the_second_choice_is_taken_aloud(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_protocol_that_cannot_do_without_a_model_is_refused_at_once() -> None:
-    with pytest.raises(BadInput, match=r"Editval needs a detector\.\n.*models pull efficientdet-lite2"):
+    with pytest.raises(BadInput, match=r"editval needs a detector\.\n.*models pull efficientdet-lite2"):
         choose_with_models(["editval"], None, {})
 
 

@@ -16,6 +16,7 @@ ROLES = (
     "perceptual_distance",
     "captioner",
     "text_similarity",
+    "inpainter",
 )
 """The keys of `perception.interfaces.ROLES`, which would bring numpy with it; a test holds the two together."""
 

@@ -1,4 +1,4 @@
-"""What can be shown for a score: boxes, regions and arrows on a picture, curves, sentences. Stored as JSON."""
+"""What can be shown for a score: boxes, regions and arrows on a picture, curves, points, sentences. Stored as JSON."""
 
 from __future__ import annotations
 
@@ -57,13 +57,32 @@ class Curves:
 
 
 @dataclass(frozen=True, slots=True)
+class ScatterPoint:
+    """One point of a scatter: what it is called, and the group by which it is drawn."""
+
+    name: str
+    group: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Named points in a plane, and perhaps a line through it: x and y of its two ends."""
+
+    label: str
+    points: tuple[ScatterPoint, ...]
+    line: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """A sentence a person can read."""
 
     text: str
 
 
-Evidence = Box | Region | Arrow | Curves | Note
+Evidence = Box | Region | Arrow | Curves | Scatter | Note
 
 _ONE_BIT = (cv2.IMWRITE_PNG_BILEVEL, 1, cv2.IMWRITE_PNG_COMPRESSION, 3)
 """Level 3: a third of the size of OpenCV's own choice in the same time, where 9 takes up to forty times as long."""
@@ -86,6 +105,12 @@ def to_json(evidence: Evidence) -> dict[str, Any]:
         case Curves():
             rows = {name: [round(float(value), 5) for value in values] for name, values in evidence.rows}
             return {"curves": rows, "label": evidence.label}
+        case Scatter():
+            points = [
+                [each.name, each.group, round(float(each.x), 4), round(float(each.y), 4)] for each in evidence.points
+            ]
+            line = {} if evidence.line is None else {"line": [round(float(end), 4) for end in evidence.line]}
+            return {"scatter": points, "label": evidence.label, **line}
         case Note():
             return {"note": evidence.text}
 
@@ -106,4 +131,8 @@ def from_json(stored: dict[str, Any]) -> Evidence:
         return Arrow(stored["on"], from_x, from_y, to_x, to_y, stored["label"])
     if "curves" in stored:
         return Curves(stored["label"], tuple((name, tuple(values)) for name, values in stored["curves"].items()))
+    if "scatter" in stored:
+        ends = stored.get("line")
+        points = tuple(ScatterPoint(name, group, x, y) for name, group, x, y in stored["scatter"])
+        return Scatter(stored["label"], points, None if ends is None else (ends[0], ends[1], ends[2], ends[3]))
     return Note(stored["note"])

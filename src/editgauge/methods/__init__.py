@@ -76,6 +76,8 @@ BUILT_IN = {
     "classical": "editgauge.methods.reference.editors:classical",
     "overdone": "editgauge.methods.reference.editors:overdone",
     "careless": "editgauge.methods.reference.editors:careless",
+    "painted": "editgauge.methods.reference.painted:painted",
+    "flawed": "editgauge.methods.reference.flawed:flawed",
 }
 
 methods: Registry[Method] = Registry("method", BUILT_IN)

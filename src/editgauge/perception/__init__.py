@@ -21,6 +21,7 @@ BUILT_IN: dict[str, str] = {
     "inception-fid": f"{_LITE}.inception:InceptionFid",
     "lpips-alex": f"{_LITE}.lpips:LpipsAlex",
     "lpips-vgg": f"{_LITE}.lpips:LpipsVgg",
+    "migan": f"{_LITE}.migan:MiGan",
     "minilm": f"{_LITE}.minilm:MiniLm",
     "sam2-tiny": f"{_LITE}.sam2:Sam2Tiny",
     "ssd-mobilenet-v2": f"{_LITE}.ssd:SsdMobileNetV2",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask
 from editgauge.perception.answers import ClassMap, Detections, Features, Instances, Prompt, Vector
 
 
@@ -159,6 +160,15 @@ class TextEmbedder(Model, Protocol):
         ...
 
 
+@runtime_checkable
+class Inpainter(Model, Protocol):
+    """Role `inpainter`: what could be where something was cut out. No protocol asks it; reference editors do."""
+
+    def fill(self, questions: Sequence[tuple[Pixels, BoolMask]]) -> list[Pixels]:
+        """Each picture with its hole filled; every pixel outside of it stays."""
+        ...
+
+
 ROLES: dict[str, type] = {
     "detector": Detector,
     "segmenter": Segmenter,
@@ -169,6 +179,7 @@ ROLES: dict[str, type] = {
     "perceptual_distance": PerceptualDistance,
     "captioner": Captioner,
     "text_similarity": TextEmbedder,
+    "inpainter": Inpainter,
 }
 
 

@@ -62,6 +62,9 @@ class Protocol(typing.Protocol):
 
 
 BUILT_IN = {
+    "augclip": "editgauge.protocols.augclip:augclip",
+    "augclip@appendix": "editgauge.protocols.augclip:augclip_as_in_the_appendix",
+    "augclip@sum": "editgauge.protocols.augclip:augclip_by_sums",
     "difference-captions": "editgauge.protocols.difference:difference_captions",
     "difference-captions@released": "editgauge.protocols.difference:as_released",
     "editinspector": "editgauge.protocols.editinspector:editinspector",

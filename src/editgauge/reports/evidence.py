@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import cv2
 
 from editgauge.core.errors import BadRun
-from editgauge.core.evidence import Arrow, Box, Curves, Evidence, Note, Region, from_json
+from editgauge.core.evidence import Arrow, Box, Curves, Evidence, Note, Region, Scatter, from_json, to_json
 from editgauge.reports.marks import outline
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def _drawn(piece: Evidence) -> Json:
             return {"on": piece.on, "arrow": [round(float(end), 1) for end in ends], "label": piece.label}
         case Curves():
             return {"curves": [[name, list(values)] for name, values in piece.rows], "label": piece.label}
+        case Scatter():
+            return to_json(piece)
         case Note():
             return {"note": str(piece.text)}
 

@@ -114,6 +114,7 @@ class Gallery:
             "marks": [mark for mark in marks if mark.get("on") == "edited"],
             "notes": [mark["note"] for mark in marks if "note" in mark],
             "curves": [mark for mark in marks if "curves" in mark],
+            "scatters": [mark for mark in marks if "scatter" in mark],
             "damaged": [mark["damaged"] for mark in marks if "damaged" in mark],
         }
         return drawn | {key: value for key, value in more.items() if value}

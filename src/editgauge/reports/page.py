@@ -26,7 +26,7 @@ MARKER = "editgauge-report.json"
 OURS = "editgauge"
 PAGE = "index.html"
 PICTURES = "pictures"
-STYLES = ("base", "tables", "plots", "failures", "people", "gallery", "dialog", "media")
+STYLES = ("base", "tables", "plots", "failures", "people", "gallery", "scatter", "dialog", "media")
 SCRIPTS = ("elements", "address", "theme", "scores", "pictures", "cards", "filters", "dialog", "extras", "start")
 
 

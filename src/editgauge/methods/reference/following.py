@@ -23,16 +23,18 @@ from editgauge.core.recipes import (
     Texture,
 )
 from editgauge.methods.reference import operations
+from editgauge.methods.reference.fill import filled
 from editgauge.methods.reference.styles import restyled
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.masks import BoolMask, Mask, Polygons
+    from editgauge.methods.reference.operations import Fill
 
 
-def followed(recipe: Recipe, source: Pixels) -> Pixels:
-    """The outcome of the recipe; outside its footprint every pixel is the source's."""
-    result = _carried_out(recipe, source)
+def followed(recipe: Recipe, source: Pixels, fill: Fill = filled) -> Pixels:
+    """The outcome of the recipe, holes filled in one way or another; outside its footprint nothing changes."""
+    result = _carried_out(recipe, source, fill)
     footprint = changeable(recipe, source)
     return np.where(footprint[..., None], result, source)
 
@@ -80,21 +82,21 @@ def _drawn_back(middle: float, half: float, length: int) -> float:
     return min(max(middle, half), length - 1 - half)
 
 
-def _carried_out(recipe: Recipe, source: Pixels) -> Pixels:
+def _carried_out(recipe: Recipe, source: Pixels, fill: Fill) -> Pixels:
     match recipe:
         case Recolour(outline, colour):
             return operations.recoloured(source, outlined(outline, source), colour)
         case Texture(outline, material):
             return operations.retextured(source, outlined(outline, source), material)
         case Remove(outline):
-            return operations.removed(source, outlined(outline, source))
+            return operations.removed(source, outlined(outline, source), fill)
         case Move(outline) | Resize(outline):
-            emptied = operations.removed(source, outlined(outline, source))
+            emptied = operations.removed(source, outlined(outline, source), fill)
             return _laid(emptied, source, outline, recipe.placed())
         case Paste(cutout):
             return _laid(source, _read(cutout.picture), cutout.outline, recipe.placed())
         case Replace(outline, cutout):
-            emptied = operations.removed(source, outlined(outline, source))
+            emptied = operations.removed(source, outlined(outline, source), fill)
             return _laid(emptied, _read(cutout.picture), cutout.outline, recipe.pasted().placed())
         case Restyle(style):
             return restyled(source, style)

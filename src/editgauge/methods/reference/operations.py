@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from editgauge.core.masks import BoolMask, box_of, grown
 from editgauge.core.recipes import MARGIN, MATERIALS
 from editgauge.methods.reference.colours import from_lab, lab_of, rgb_of, to_lab
-from editgauge.methods.reference.fill import filled
 from editgauge.methods.reference.materials import surface
 from editgauge.methods.reference.pixels import as_pixels
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Alpha = NDArray[np.float32]
 """Height x width: 1 where the upper picture is seen, 0 where the lower one is."""
+
+Fill = Callable[["Pixels", BoolMask], "Pixels"]
+"""The picture with the hole filled."""
 
 LEAST_CONTRAST = 0.4
 DARKEST, BRIGHTEST = 3.0, 98.0
@@ -76,10 +79,10 @@ def retextured(source: Pixels, mask: BoolMask, material: str) -> Pixels:
     return blended(source, lit, feathered(mask) * mask)
 
 
-def removed(source: Pixels, mask: BoolMask) -> Pixels:
+def removed(source: Pixels, mask: BoolMask, fill: Fill) -> Pixels:
     """The picture without the object; its close surroundings are filled too, for they hold its rim."""
     hole = grown(mask, MARGIN - 2)
-    return blended(source, filled(source, hole), feathered(hole))
+    return blended(source, fill(source, hole), feathered(hole))
 
 
 def cut(source: Pixels, mask: BoolMask) -> Piece:

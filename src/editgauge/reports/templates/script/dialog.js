@@ -59,6 +59,7 @@ function drawLarger() {
   facts(side, edit);
   labels(side, [...edit.marks, ...(outcome?.marks ?? [])], outcome?.notes ?? [], outcome?.damaged);
   for (const chart of outcome?.curves ?? []) curves(side, chart);
+  for (const chart of outcome?.scatters ?? []) scatter(side, chart);
   drawControls();
 }
 

@@ -46,6 +46,54 @@ function curves(parent, chart) {
   add(figure, "figcaption", {}, chart.label);
 }
 
+/* Named points in a plane and a line through them; every point tells its name when one rests on it, and all do in words. */
+
+const SCATTER_SIZE = [272, 200];
+const SCATTER_MARGIN = 12;
+
+function scatter(parent, chart) {
+  const figure = add(parent, "figure", { class: "scatter" });
+  const [width, height] = SCATTER_SIZE;
+  const groups = [...new Set(chart.scatter.map(([, group]) => group))];
+  const told = groups.map((group) => `${group}: ${chart.scatter.filter((each) => each[1] === group).map(([name]) => name).join(", ")}`);
+  const svg = draw(figure, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${chart.label}. ${told.join(". ")}` });
+  const ends = chart.line ? [[chart.line[0], chart.line[1]], [chart.line[2], chart.line[3]]] : [];
+  const all = [...chart.scatter.map(([, , x, y]) => [x, y]), ...ends];
+  const across = scaleTo(all.map(([x]) => x), SCATTER_MARGIN, width - SCATTER_MARGIN);
+  const upwards = scaleTo(all.map(([, y]) => y), height - SCATTER_MARGIN, SCATTER_MARGIN);
+  if (chart.line) {
+    const [[x1, y1], [x2, y2]] = ends;
+    draw(svg, "line", { class: "parting", x1: across(x1), y1: upwards(y1), x2: across(x2), y2: upwards(y2) });
+  }
+  for (const [name, group, x, y] of chart.scatter) {
+    const point = draw(svg, "path", { class: `point g${groups.indexOf(group)}`, d: POINTS[groups.indexOf(group) % POINTS.length](across(x), upwards(y)) });
+    draw(point, "title", {}).textContent = `${name} (${group})`;
+  }
+  const caption = add(figure, "figcaption", {}, chart.label);
+  const key = add(caption, "ul", { class: "key" });
+  groups.forEach((group, place) => {
+    const entry = add(key, "li");
+    const sample = draw(entry, "svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true" });
+    draw(sample, "path", { class: `point g${place}`, d: POINTS[place % POINTS.length](6, 6) });
+    entry.append(group);
+  });
+}
+
+function scaleTo(values, from, to) {
+  const low = Math.min(...values);
+  const span = Math.max(...values) - low;
+  return (value) => Number((span === 0 ? (from + to) / 2 : from + ((value - low) / span) * (to - from)).toFixed(1));
+}
+
+/* A form for every group as well as a colour: not everybody sees colours alike. */
+const POINTS = [
+  (x, y) => `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z`,
+  (x, y) => `M${x - 3.2} ${y - 3.2}h6.4v6.4h-6.4Z`,
+  (x, y) => `M${x} ${y - 5}L${x + 5} ${y + 4}H${x - 5}Z`,
+  (x, y) => `M${x} ${y + 5}L${x + 5} ${y - 4}H${x - 5}Z`,
+  (x, y) => `M${x} ${y - 5.5}L${x + 5.5} ${y}L${x} ${y + 5.5}L${x - 5.5} ${y}Z`,
+];
+
 function image(parent, shown, size, name, attributes = {}) {
   return add(parent, "img", {
     src: addressOf(shown[size]), width: shown.width, height: shown.height, loading: "lazy", decoding: "async", alt: name,

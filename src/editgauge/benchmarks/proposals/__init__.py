@@ -1,0 +1,8 @@
+"""Edits proposed for any photograph, from what is seen in it; each with a recipe for its right outcome."""
+
+from __future__ import annotations
+
+from editgauge.benchmarks.proposals.photographs import Photograph, Sight, Thing, look_at, understood
+from editgauge.benchmarks.proposals.proposing import propose
+
+__all__ = ["Photograph", "Sight", "Thing", "look_at", "propose", "understood"]

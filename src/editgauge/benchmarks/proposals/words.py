@@ -1,0 +1,109 @@
+"""Proposed edits in words: instructions, captions, and names of colours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.benchmarks.wording import PLACES, instruction, with_article
+from editgauge.core.recipes import COLOURS
+from editgauge.metrics.colour_names import rgb_of
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.masks import BoolMask, Polygons
+    from editgauge.core.types import EditType, Position
+
+STYLES = MappingProxyType(
+    {
+        "sketch": "a pencil sketch",
+        "grayscale": "a black and white photo",
+        "sepia": "a sepia photo",
+        "cartoon": "a cartoon",
+        "negative": "a photographic negative",
+        "oil": "an oil painting",
+    }
+)
+SCENES = MappingProxyType(
+    {"brick": "brick wall", "grass": "green lawn", "blur": "blurred background", "white": "plain white wall"}
+)
+SURFACES = MappingProxyType({"stripes": "striped", "dots": "dotted", "wood": "wooden"})
+SIDES = MappingProxyType({"left": "on the left", "center": "in the center", "right": "on the right"})
+FAR_APART = 45.0
+"""CIELAB distance from which two colours have different names for everyone."""
+
+
+def told(
+    kind: EditType, subject: str | None, from_: str | None, to: str | None, position: Position | None, which: str | None
+) -> str:
+    """What to tell a method."""
+    if which:
+        return f"Remove the {which} {subject}."
+    return instruction(kind, subject or "picture", from_, to or "", position)
+
+
+def captions(
+    kind: EditType, subject: str | None, from_: str | None, to: str | None, position: Position | None
+) -> tuple[str, str]:
+    """The picture in a few words, before and after.
+
+    >>> captions("color", "car", "white", "red", None)
+    ('a photo of a white car', 'a photo of a red car')
+    """
+    thing = with_article(subject) if subject else "a scene"
+    new = with_article(to) if to else ""
+    before = f"a photo of {thing}"
+    match kind:
+        case "object_removal":
+            return before, f"a photo of a place without {thing}"
+        case "single_instance_removal":
+            return f"a photo with several of {thing}", f"a photo with one {subject} fewer"
+        case "position_replacement":
+            return f"{before} {SIDES[from_ or '']}", f"{before} {SIDES[to or '']}"
+        case "size":
+            return before, f"a photo of {with_article(f'{to} {subject}')}"
+        case "color":
+            old, new = (with_article(f"{colour} {subject}") for colour in (from_, to))
+            return f"a photo of {old}", f"a photo of {new}"
+        case "texture":
+            surface = SURFACES.get(to or "", to)
+            return before, f"a photo of {with_article(f'{surface} {subject}')}"
+        case "object_replacement":
+            return before, f"a photo of {new}"
+        case "object_addition":
+            return before, f"{before} and {new}"
+        case "positional_addition" if position:
+            return before, f"{before} with {new} {PLACES[position.relation].format(subject)}"
+        case "style":
+            return before, f"{to} of {thing}"
+        case _:
+            return before, f"{before} before {new}"
+
+
+def colours(pixels: Pixels, where: BoolMask) -> tuple[str, list[str]]:
+    """The colour that something has, and those that nobody would mistake for it."""
+    own = np.median(_lab(pixels[where]), axis=0)
+    distances = {name: float(np.linalg.norm(_lab(np.array([rgb_of(name)], np.uint8))[0] - own)) for name in COLOURS}
+    nearest = min(distances, key=lambda name: distances[name])
+    return nearest, [name for name, distance in distances.items() if distance > FAR_APART]
+
+
+def named(things: Sequence[tuple[str, Polygons]]) -> dict[str, Polygons]:
+    """Outlines by name; where several share one, all but the first are numbered."""
+    seen: Counter[str] = Counter()
+    result = {}
+    for name, outline in things:
+        seen[name] += 1
+        result[name if seen[name] == 1 else f"{name} {seen[name]}"] = outline
+    return result
+
+
+def _lab(colours: NDArray[np.uint8]) -> NDArray[np.float32]:
+    unit = colours.astype(np.float32)[np.newaxis] / np.float32(255)
+    return np.asarray(cv2.cvtColor(unit, cv2.COLOR_RGB2LAB)[0], np.float32)

@@ -1,0 +1,1 @@
+"""Making benchmarks and what they need: edits, attributes, training data."""

@@ -1,0 +1,1 @@
+"""`editgauge build`: one file per verb."""

@@ -1,0 +1,192 @@
+"""Artifacts that editors leave at what they edited, each with a severity dial from 0 (none) to 1 (plain to see).
+
+Most stay inside the edit's footprint, so that what else a picture shows is kept; a shift and a duplicate leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import CannotEdit
+from editgauge.core.masks import BoolMask, box_of, grown
+from editgauge.core.recipes import MARGIN
+from editgauge.methods.reference.operations import blended, cut, pasted
+from editgauge.methods.reference.pixels import as_pixels
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+
+MIDDLE_GRAY = 128
+BRIGHTER = 100
+"""Gray levels that a halo or a seam is brighter or darker than it should be, at full severity."""
+OFF_SHADE = 60
+SHINING_THROUGH = 0.4
+SHADE = 0.65
+"""The share of the light that a full shadow takes away."""
+FARTHEST_SHIFT = 0.07
+"""Of the object's size."""
+LEAST_SHIFT = 8
+"""Pixels, at full severity, however small the object is."""
+DIRECTIONS = 8
+BESIDE = 0.6
+"""How far a duplicate lies from its original, in widths of it."""
+LEAST_SEEN = 6.0
+"""Gray levels by which a full artifact must change the pixels that it changes, on average, to be called one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """A right outcome, and where in it the artifacts of an editor would be."""
+
+    source: Pixels
+    result: Pixels
+    subject: BoolMask
+    """What the edit brought, kept or took away: its edge is where editors fail."""
+    left: BoolMask
+    """What was there before and is not there now."""
+    footprint: BoolMask
+    turn: float
+    """Of a full circle: chance's part, where there is a choice of directions."""
+
+
+Artifact = Callable[[Work, float], "Pixels"]
+
+
+def with_artifact(work: Work, artifact: str, severity: float) -> Pixels:
+    """The outcome with an artifact; the right one at severity 0. Raises `CannotEdit` where none would be seen."""
+    if artifact not in ARTIFACTS:
+        raise ValueError(f"there is no artifact called '{artifact}'; there are {', '.join(ARTIFACTS)}")
+    if not 0 <= severity <= 1:
+        raise ValueError(f"severity lies in [0, 1], got {severity}")
+    change = np.abs(ARTIFACTS[artifact](work, 1.0).astype(np.int16) - work.result).max(axis=2)
+    if change.sum() <= LEAST_SEEN * np.count_nonzero(change):
+        raise CannotEdit(f"The artifact '{artifact}' could not be seen on this picture, however severe.")
+    return work.result if severity == 0 else ARTIFACTS[artifact](work, severity)
+
+
+def halo(work: Work, severity: float) -> Pixels:
+    """A bright rim around the object, or a dark one in bright surroundings."""
+    rim = grown(work.subject, MARGIN) & ~work.subject
+    return _laid_over(work, _contrasting(work, rim), severity * _softened(rim, 1.5))
+
+
+def seam(work: Work, severity: float) -> Pixels:
+    """A crisp line along the object's edge."""
+    line = grown(work.subject, 3) & ~work.subject
+    return _laid_over(work, _contrasting(work, line), severity * line.astype(np.float32))
+
+
+def wrong_shade(work: Work, severity: float) -> Pixels:
+    """The edited part under another light than the rest: warmer and brighter, or colder and darker."""
+    part = _edited_part(work)
+    towards = _away_from_the_end(work.result, part) * OFF_SHADE * np.array([1.0, 0.75, 0.4])
+    return _laid_over(work, work.result + towards, severity * _softened(part, 1.0))
+
+
+def blurred(work: Work, severity: float) -> Pixels:
+    """The edited part out of focus."""
+    part = _edited_part(work)
+    spread = severity * max(3.0, np.sqrt(part.sum()) / 20)
+    soft = np.asarray(cv2.GaussianBlur(work.result, (0, 0), max(spread, 0.05)))
+    return _laid_over(work, soft, _softened(part, 1.5))
+
+
+def ghost(work: Work, severity: float) -> Pixels:
+    """What was there before shines through."""
+    part = _softened(_edited_part(work) | work.left, 1.0)
+    return _laid_over(work, work.source, SHINING_THROUGH * severity * part)
+
+
+def shadow(work: Work, severity: float) -> Pixels:
+    """A dark patch at the foot of the object, as a removed one leaves behind."""
+    where = grown(work.left if work.left.any() else _edited_part(work), MARGIN)
+    top, bottom = np.flatnonzero(where.any(axis=1))[[0, -1]]
+    towards_the_foot = np.clip((np.arange(len(where)) - top) / max(bottom - top, 1), 0, 1)
+    dark = _softened(where, 3.0) * (0.35 + 0.65 * towards_the_foot[:, None])
+    return _laid_over(work, np.zeros_like(work.result), (SHADE * severity * dark).astype(np.float32))
+
+
+def shifted(work: Work, severity: float) -> Pixels:
+    """All that was edited lies a little aside, and at its edge the old picture is seen."""
+    left, top, right, bottom = box_of(work.subject)
+    farthest = max(LEAST_SHIFT, FARTHEST_SHIFT * float(np.hypot(right - left, bottom - top)))
+    return _aside(work, severity * farthest, _direction(work, farthest))
+
+
+def duplicated(work: Work, severity: float) -> Pixels:
+    """The object seen once more beside itself, first faintly, then fully."""
+    left, top, right, _ = box_of(work.subject)
+    room_left, room_right = left, work.subject.shape[1] - right
+    step = round(BESIDE * (right - left)) * (1 if room_right >= room_left else -1)
+    with_copy = pasted(work.result, cut(work.result, work.subject), left + step, top)
+    outside = ~work.subject
+    return blended(work.result, with_copy, (severity * outside).astype(np.float32))
+
+
+ARTIFACTS: MappingProxyType[str, Artifact] = MappingProxyType(
+    {
+        "halo": halo,
+        "seam": seam,
+        "wrong_shade": wrong_shade,
+        "blurred": blurred,
+        "ghost": ghost,
+        "shadow": shadow,
+        "shifted": shifted,
+        "duplicated": duplicated,
+    }
+)
+
+
+def _direction(work: Work, farthest: float) -> float:
+    """The way, beginning with chance's, in which farther is also worse: stripes shifted by a stripe look as before."""
+    for turn in range(DIRECTIONS):
+        angle = 2 * np.pi * (work.turn + turn / DIRECTIONS)
+        steps = (_aside(work, share * farthest, angle) for share in (0.25, 0.5, 0.75, 1.0))
+        changes = [float(np.abs(step.astype(np.int16) - work.result).mean()) for step in steps]
+        if all(nearer < farther for nearer, farther in pairwise([0.0, *changes])):
+            return angle
+    raise CannotEdit("There is no direction in which this could be shifted farther and look ever worse.")
+
+
+def _aside(work: Work, distance: float, angle: float) -> Pixels:
+    matrix = np.array([[1, 0, round(distance * np.cos(angle))], [0, 1, round(distance * np.sin(angle))]], np.float32)
+    size = work.result.shape[1::-1]
+    moved = cv2.warpAffine(work.result, matrix, size, borderMode=cv2.BORDER_REFLECT)
+    there = cv2.warpAffine(work.footprint.astype(np.uint8), matrix, size, borderMode=cv2.BORDER_REPLICATE)
+    return np.where(there[..., None] > 0, np.asarray(moved, np.uint8), work.source)
+
+
+def _edited_part(work: Work) -> BoolMask:
+    """The object, or where it may not be changed, what surrounds it closely."""
+    inside = work.subject & work.footprint
+    if 2 * inside.sum() > work.subject.sum():
+        return inside
+    left, top, right, bottom = box_of(work.subject)
+    return grown(work.subject, max(MARGIN, round(0.15 * np.hypot(right - left, bottom - top)))) & work.footprint
+
+
+def _laid_over(work: Work, over: NDArray[np.generic], alpha: NDArray[np.float32]) -> Pixels:
+    """The outcome with something over it, inside the footprint only."""
+    return blended(work.result, as_pixels(over), np.where(work.footprint, alpha, 0).astype(np.float32))
+
+
+def _softened(mask: BoolMask, by: float) -> NDArray[np.float32]:
+    return np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), by), np.float32)
+
+
+def _contrasting(work: Work, where: BoolMask) -> NDArray[np.float32]:
+    """The outcome brighter or darker, by what is farther from how it is there."""
+    return work.result + _away_from_the_end(work.result, where) * np.float32(BRIGHTER)
+
+
+def _away_from_the_end(pixels: Pixels, where: BoolMask) -> np.float32:
+    """1 where pixels are dark and can become brighter, -1 where they are bright."""
+    return np.float32(1 if not where.any() or np.mean(pixels[where]) < MIDDLE_GRAY else -1)

@@ -1,0 +1,88 @@
+"""The right outcome with one artifact at what was edited, as severe as asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from editgauge.core.errors import BadInput, CannotEdit, UnknownName
+from editgauge.core.masks import Union
+from editgauge.core.recipes import Background, Move, Recipe, Remove, Replace, Resize, Restyle
+from editgauge.methods import Method
+from editgauge.methods.options import read_options
+from editgauge.methods.reference.artifacts import ARTIFACTS, Work, with_artifact
+from editgauge.methods.reference.editors import chance_of, recipe_of
+from editgauge.methods.reference.following import asked_for, changeable, followed
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.masks import BoolMask
+    from editgauge.core.types import Edit
+
+USUAL: dict[str, Any] = {"flaw": "halo", "severity": 0.5}
+
+
+class Flawed(Method):
+    """Does what was asked, as `classical` does, and leaves an artifact.
+
+    Args:
+        flaw: one of `ARTIFACTS`
+        severity: from 0, where the outcome is the right one, to 1
+    """
+
+    name = "flawed"
+    about = (
+        f"Follows the edit's recipe and leaves one artifact at what was edited: {', '.join(ARTIFACTS)}. "
+        "The edit happened; how plain the artifact is to see is an option."
+    )
+
+    def __init__(self, flaw: str = USUAL["flaw"], severity: float = USUAL["severity"]) -> None:
+        if flaw not in ARTIFACTS:
+            raise UnknownName("flaw", flaw, ARTIFACTS)
+        if not 0 <= severity <= 1:
+            raise BadInput(f"The severity of a flaw lies between 0 and 1, got {severity:g}.")
+        self._flaw, self._severity = flaw, severity
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """The right outcome with the artifact; the seed turns its direction, where it has one."""
+        recipe = recipe_of(edit, source)
+        if isinstance(recipe, Remove) and self._flaw == "duplicated":
+            raise CannotEdit("After a removal there is no object that could be seen twice.")
+        right = followed(recipe, source)
+        return with_artifact(work_of(recipe, source, right, chance_of(edit, seed)), self._flaw, self._severity)
+
+    def settings(self) -> dict[str, Any]:
+        """The flaw and its severity."""
+        return {"flaw": self._flaw, "severity": self._severity}
+
+    def variant(self, options: Mapping[str, str]) -> Flawed:
+        """The method with another `flaw` or `severity`."""
+        return Flawed(**read_options(self.name, self.settings(), options))
+
+
+def work_of(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Generator) -> Work:
+    """Where in the recipe's right outcome an artifact would be."""
+    height, width = source.shape[:2]
+    nothing = np.zeros((height, width), np.bool_)
+    left = recipe.outline.render(width, height) if isinstance(recipe, Remove | Move | Resize | Replace) else nothing
+    match recipe:
+        case Remove():
+            subject = left
+        case Background(kept):
+            subject = Union(kept).render(width, height)
+        case Restyle():
+            subject = _middle(width, height)
+        case _:
+            subject = asked_for(recipe, source)
+    return Work(source, right, subject, left & ~subject, changeable(recipe, source), chance.random())
+
+
+def _middle(width: int, height: int) -> BoolMask:
+    """An ellipse in the middle of the picture: where a style, which has no object, shows an artifact."""
+    down, across = np.mgrid[0:height, 0:width]
+    return np.asarray((2 * across / width - 1) ** 2 + (2 * down / height - 1) ** 2 < 0.25)
+
+
+flawed = Flawed()

@@ -1,0 +1,67 @@
+"""The right outcome, with a neural network painting what comes into view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
+
+from editgauge.core.errors import CannotEdit, CannotTell
+from editgauge.methods import Method
+from editgauge.methods.options import read_options
+from editgauge.methods.reference.editors import recipe_of
+from editgauge.methods.reference.following import followed
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.masks import BoolMask
+    from editgauge.core.types import Edit
+    from editgauge.perception.interfaces import Inpainter
+
+USUAL = {"inpainter": "migan"}
+
+
+class Painted(Method):
+    """Does what was asked, as `classical` does, but an inpainting network fills the holes.
+
+    Args:
+        inpainter: a model that plays this role
+    """
+
+    name = "painted"
+    about = "Follows the edit's recipe; a network (MI-GAN) paints what comes into view behind a removed object."
+
+    def __init__(self, inpainter: str = USUAL["inpainter"]) -> None:
+        self._inpainter = inpainter
+        self._one_at_a_time = Lock()
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """The right outcome; nothing in it is random."""
+        return followed(recipe_of(edit, source), source, self._filled)
+
+    def settings(self) -> dict[str, Any]:
+        """The model that fills holes."""
+        from editgauge.perception.chosen import describe
+
+        return describe({"inpainter": self._inpainter})
+
+    def variant(self, options: Mapping[str, str]) -> Painted:
+        """The method with another `inpainter`."""
+        return Painted(**read_options(self.name, USUAL, options))
+
+    def _filled(self, source: Pixels, hole: BoolMask) -> Pixels:
+        try:
+            with self._one_at_a_time:
+                return self._model.fill([(source, hole)])[0]
+        except CannotTell as reason:
+            raise CannotEdit(f"The hole cannot be filled: {reason.detail}.") from reason
+
+    @cached_property
+    def _model(self) -> Inpainter:
+        from editgauge.perception.chosen import make_models
+
+        return cast("Inpainter", make_models({"inpainter": self._inpainter})["inpainter"])
+
+
+painted = Painted()

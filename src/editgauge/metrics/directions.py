@@ -1,0 +1,110 @@
+"""Directions in a space that pictures and texts share: did the picture go where the words point?
+
+All vectors are rows of an embedder such as CLIP; their lengths do not matter unless it is said.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import CannotTell
+
+Vectors = NDArray[np.floating]
+Floats = NDArray[np.float64]
+
+DUST = 1e-6
+"""A shorter difference of two unit vectors is rounding: it points nowhere."""
+
+
+def cosine(one: Vectors, other: Vectors) -> float:
+    """How much two vectors point the same way, from -1 to 1.
+
+    >>> cosine(np.array([1.0, 0.0]), np.array([3.0, 0.0]))
+    1.0
+    """
+    return float(np.clip(units(one) @ units(other), -1.0, 1.0))
+
+
+def units(vectors: Vectors) -> Floats:
+    """The vectors, or the one vector, with the length 1."""
+    exact = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(exact, axis=-1, keepdims=True)
+    if not np.all(lengths > 0):
+        raise ValueError("a vector of length 0 (or of no numbers) has no direction")
+    return np.asarray(exact / lengths)
+
+
+def directional(source_image: Vectors, edited_image: Vectors, source_text: Vectors, target_text: Vectors) -> float:
+    """Did the picture change in the direction in which the text changed? Directional CLIP (AugCLIP, eq. 1-2).
+
+    The vectors are unit vectors. Two pictures, or two texts, that are the same have no direction: `CannotTell`.
+
+    >>> x, y, z = np.eye(3)
+    >>> round(directional(x, y, x, y), 6), round(directional(x, y, x, z), 6)
+    (1.0, 0.5)
+    """
+    return cosine(
+        _step(source_image, edited_image, "the edited image is the source image to this embedder"),
+        _step(source_text, target_text, "the target text is the source text to this embedder"),
+    )
+
+
+def augmented_directional(
+    source_image: Vectors,
+    edited_image: Vectors,
+    source_text: Vectors,
+    target_text: Vectors,
+    *,
+    source_attributes: Vectors | None = None,
+    target_attributes: Vectors | None = None,
+    source_weights: Floats | None = None,
+    target_weights: Floats | None = None,
+) -> float:
+    """Directional CLIP with the mean of attributes in the place of a text (AugCLIP, eq. 13-14 and table 13).
+
+    Args:
+        source_image: of the picture before.
+        edited_image: of the picture after.
+        source_text: of the caption before; unused where source attributes are given.
+        target_text: of the caption after; unused where target attributes are given.
+        source_attributes: one row per attribute of the source image.
+        target_attributes: one row per attribute of the target text.
+        source_weights: one per source attribute, as eq. 14 has them: not brought to the sum 1.
+        target_weights: the same for the target attributes.
+    """
+    return directional(
+        source_image,
+        edited_image,
+        source_text if source_attributes is None else attribute_mean(source_attributes, source_weights),
+        target_text if target_attributes is None else attribute_mean(target_attributes, target_weights),
+    )
+
+
+def attribute_mean(attributes: Vectors, weights: Floats | None = None) -> Floats:
+    """The mean of attributes, each times its weight if there are weights (AugCLIP, eq. 13 and 14).
+
+    >>> attribute_mean(np.eye(2), np.array([1.0, 3.0])).tolist()
+    [0.5, 1.5]
+    """
+    if len(attributes) == 0:
+        raise ValueError("no attributes: there is no mean")
+    exact = np.asarray(attributes, dtype=np.float64)
+    return np.asarray((exact if weights is None else exact * weights[:, np.newaxis]).mean(axis=0))
+
+
+def effects(source_image: Vectors, ideal: Vectors, attributes: Vectors) -> Floats:
+    """How much more each attribute fits the ideal edit than the source image (AugCLIP, eq. 11 and 12).
+
+    >>> effects(np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.eye(2)).tolist()
+    [-1.0, 1.0]
+    """
+    named = units(attributes)
+    return np.asarray(named @ units(ideal) - named @ units(source_image))
+
+
+def _step(before: Vectors, after: Vectors, otherwise: str) -> Floats:
+    step = np.asarray(after, dtype=np.float64) - np.asarray(before, dtype=np.float64)
+    if np.linalg.norm(step) < DUST:
+        raise CannotTell("not_applicable", f"{otherwise}: there is no direction to compare")
+    return np.asarray(step)

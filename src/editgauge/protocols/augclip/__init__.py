@@ -1,0 +1,144 @@
+"""AugCLIP: how near does an outcome come to the ideal edit, which changes what must change and nothing else?"""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.benchmarks.attributes import Attributes, of_edit
+from editgauge.core.errors import CannotTell
+from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.metrics.directions import Floats
+from editgauge.protocols import Part, Protocol, variant_name
+from editgauge.protocols.augclip import rules
+from editgauge.protocols.augclip.asking import ask_attributes, told_by
+from editgauge.protocols.augclip.evidence import shown
+from editgauge.protocols.augclip.ideal import Fitted, Reading, Seen, fitted
+from editgauge.protocols.augclip.options import Options, read_options
+from editgauge.protocols.seeing import needed
+
+if TYPE_CHECKING:
+    from editgauge.protocols import Sight
+
+PAPER = (
+    "Kim et al. 2024, Preserve or Modify? Context-Aware Evaluation for Balancing Preservation and Modification in "
+    "Text-Guided Image Editing, arXiv 2410.11374"
+)
+COMMON = (
+    "Weights that are not positive are clipped at 0.001; when a whole set is, all attributes weigh the same, and it "
+    "is said.",
+    "C of eq. 7 is not stated: it is 1, scikit-learn's own; `c=NUMBER` is another.",
+    "LDA has Ledoit and Wolf's shrinkage in the span of the points and takes no weights.",
+    "Naive weights are cosines with the way from source to target text, backwards for source attributes.",
+    "`short` means under five words, `long` over five: other attributes are left out; `number` takes the first ones.",
+)
+MEANS = "Weights are mean cosines, scaled to the mean 1; the formulas print sums, which turn a whole set negative."
+CLAMPED = "A source image on the target side needs no change: v = 0, where eq. 10 would lead backwards."
+AS_IN_THE_TEXT = (MEANS, CLAMPED, *COMMON)
+WITH_SUMS = ("Weights are the sums of eq. 4 and 5, unscaled.", CLAMPED, *COMMON)
+AS_IN_THE_APPENDIX = (MEANS, "Both pictures are among the points; v may lead backwards.", *COMMON)
+THERE = "How often the source image lay on the target side before any edit, so that v {}."
+
+
+class AugClip(Protocol):
+    """One score: the cosine with the ideal edit."""
+
+    about = "How near does the outcome come to the ideal edit? By attributes of source and target, in CLIP's space."
+    paper = PAPER
+    version = "1"
+    scores = (ScoreSpec("augclip", True, (-1.0, 1.0), "Cosine of the edited image with the ideal edit (eq. 3)."),)
+
+    def __init__(
+        self, name: str, reading: Reading, deviations: tuple[str, ...], given: Mapping[str, str] | None = None
+    ) -> None:
+        self._base = name
+        self._given = dict(given or {})
+        self._options: Options = read_options(name, self._given)
+        self._reading = reading
+        self.name = variant_name(name, self._given)
+        self.deviations = deviations
+        self.needs = ("joint_embedder", "judge") if self._options.origin == "judge" else ("joint_embedder",)
+        there = THERE.format("leads backwards" if reading.pictures else "is 0 and both pictures are compared")
+        self.sets = (
+            ScoreSpec("misclassified", False, (0.0, 1.0), "Mean share of points on the wrong side (table 11)."),
+            ScoreSpec("already_there", False, (0.0, 1.0), there),
+        )
+
+    def variant(self, options: Mapping[str, str]) -> AugClip:
+        """`augclip[lda]`, `augclip[rules,unweighted]`, `augclip[judge=gpt-4o,number=10]` …"""
+        return AugClip(self._base, self._reading, self.deviations, options)
+
+    def given(self, models: Mapping[str, str]) -> AugClip:
+        """With the judge that is asked for attributes in its name, where one is."""
+        if self._options.origin != "judge" or self._options.judge or "judge" not in models:
+            return self
+        return AugClip(self._base, self._reading, self.deviations, {**self._given, "judge": models["judge"]})
+
+    async def score(self, item: Item, see: Sight) -> Scores:
+        """The cosine with the ideal edit, and what it was made from."""
+        attributes, seen, found = await self._fitted(item, see)
+        return {"augclip": Score(found.score, shown(self.name, attributes, seen, found, self._reading))}
+
+    async def part(self, item: Item, see: Sight) -> Part:
+        """How well the hyperplane parts the attributes, and whether the source image was there already."""
+        _, _, found = await self._fitted(item, see)
+        return (np.array([found.misclassified, float(found.already_there)]),)
+
+    def score_set(self, parts: Sequence[Part]) -> Scores:
+        """The means of both."""
+        if not parts:
+            nothing = Unscored("not_applicable", "no outcome of this set could be scored")
+            return {spec.name: nothing for spec in self.sets}
+        means = np.mean([part[0] for part in parts], axis=0)
+        return {spec.name: Score(float(mean)) for spec, mean in zip(self.sets, means, strict=True)}
+
+    async def _fitted(self, item: Item, see: Sight) -> tuple[Attributes, Seen, Fitted]:
+        attributes = self._chosen(await self._attributes(item, see))
+        phrases = (*attributes.source, *attributes.target)
+        pictures, texts, direction = await gather(
+            gather(see.joint_image(item.source), see.joint_image(item.edited)),
+            gather(*(see.joint_text(phrase) for phrase in phrases)),
+            self._direction(item.edit, see),
+        )
+        source, target = np.split(np.stack(texts), [len(attributes.source)])
+        seen = Seen(*pictures, source, target, direction)
+        return attributes, seen, fitted(seen, self._options, self._reading)
+
+    async def _attributes(self, item: Item, see: Sight) -> Attributes:
+        if self._options.origin == "rules":
+            return rules.extract(item.edit)
+        if self._options.origin == "edit":
+            return of_edit(item.edit)
+        role, wanted = self._options.judge or "judge", self._options.wanted
+        by = told_by(role, see.prompt, wanted)
+        return await ask_attributes(
+            item.edit, item.source, lambda question: see.ask(question, role=role), see.prompt, by, wanted
+        )
+
+    def _chosen(self, attributes: Attributes) -> Attributes:
+        """Those of the wanted length and number."""
+        wanted = self._options.wanted
+        source, target = wanted.of(attributes.source), wanted.of(attributes.target)
+        if not source or not target:
+            side = "target" if source else "source"
+            raise CannotTell("not_applicable", f"no {side} attribute is {wanted.length}; leave out '{wanted.length}'")
+        return replace(attributes, source=source, target=target)
+
+    async def _direction(self, edit: Edit, see: Sight) -> Floats | None:
+        """From the source text to the target text, for naive weights alone."""
+        if self._options.weighting != "naive":
+            return None
+        captions = needed(edit.source_caption, "a source caption"), needed(edit.target_caption, "a target caption")
+        before, after = await gather(*(see.joint_text(caption) for caption in captions))
+        if np.array_equal(before, after):
+            raise CannotTell("not_applicable", "both captions are the same to this embedder: no direction to weigh by")
+        return np.asarray(after, dtype=np.float64) - before
+
+
+augclip = AugClip("augclip", Reading(), AS_IN_THE_TEXT)
+augclip_by_sums = AugClip("augclip@sum", Reading(sums=True), WITH_SUMS)
+augclip_as_in_the_appendix = AugClip("augclip@appendix", Reading(pictures=True), AS_IN_THE_APPENDIX)

@@ -1,0 +1,102 @@
+"""Attributes from a judge, as the paper takes them: a caption first, then what it holds, then what the edit brings."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, StringConstraints
+
+from editgauge.benchmarks.attributes import Attributes
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels
+from editgauge.core.types import Edit
+from editgauge.judges import Answer, Question, Shown
+from editgauge.judges.forms import FreeText, Structured
+from editgauge.judges.prompts import Prompt
+
+Length = Literal["short", "long"]
+Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
+OpenPrompt = Callable[[str], Prompt]
+PROMPTS = ("augclip_caption", "augclip_source", "augclip_target")
+MIDDLE = 5
+"""Short attributes have fewer words, long ones more (table 10)."""
+LENGTHS: dict[Length | None, str] = {
+    None: f"Phrases are short: fewer than {MIDDLE} words wherever that is enough.",
+    "short": f"Every phrase has fewer than {MIDDLE} words.",
+    "long": f"Every phrase has more than {MIDDLE} words.",
+}
+
+
+class Listed(BaseModel, extra="forbid"):
+    """What a judge is to answer."""
+
+    attributes: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How attributes should be: `short` or `long`, and how many; either is free when left out."""
+
+    length: Length | None = None
+    number: int | None = None
+
+    @property
+    def said(self) -> dict[str, str]:
+        """The two rules as a prompt states them."""
+        amount = f"Give exactly {self.number} phrases." if self.number else "Give as many as the scene needs, no more."
+        return {"length": LENGTHS[self.length], "amount": amount}
+
+    def of(self, phrases: tuple[str, ...]) -> tuple[str, ...]:
+        """Those that are as they should be, the first ones where there are too many.
+
+        >>> Wanted("short", 1).of(("a very long phrase about a cat", "black cat", "cat"))
+        ('black cat',)
+        """
+        return tuple(phrase for phrase in phrases if self._fits(phrase))[: self.number]
+
+    def _fits(self, phrase: str) -> bool:
+        words = len(phrase.split())
+        return {"short": words < MIDDLE, "long": words > MIDDLE}[self.length] if self.length else True
+
+
+async def ask_attributes(
+    edit: Edit, source: Pixels, ask: Ask, prompt: OpenPrompt, by: str, wanted: Wanted | None = None, repetition: int = 0
+) -> Attributes:
+    """The attributes that a judge names; raises `NoAnswer`, or `CannotTell` when it names none of one side.
+
+    Args:
+        edit: what is asked for.
+        source: the picture before.
+        ask: puts one question to the judge.
+        prompt: opens a prompt by its name.
+        by: what the judge is called.
+        wanted: how the attributes should be.
+        repetition: which of several extractions this is.
+    """
+    request = " ".join((edit.instruction or edit.target_caption or "").split())
+    if not request:
+        raise CannotTell("not_applicable", "the edit has neither an instruction nor a target caption to ask about")
+    of_caption, of_source, of_target = (prompt(name) for name in PROMPTS)
+    shown = Question(words=of_caption.render(), form=FreeText(), images=(Shown("The picture:", source),))
+    caption = " ".join(str((await ask(shown.again(repetition))).value).split())
+    rules = (wanted or Wanted()).said
+    words = of_source.render(caption=caption, **rules), of_target.render(caption=caption, request=request, **rules)
+    questions = [Question(words=each, form=Structured(Listed)).again(repetition) for each in words]
+    before, after = [tuple(answer.value.attributes) for answer in await gather(*map(ask, questions))]
+    if not before or not after:
+        raise CannotTell("unparsable", f"{by} named no {'target' if before else 'source'} attribute")
+    return Attributes(before, after, by, caption)
+
+
+def told_by(judge: str, prompt: OpenPrompt, wanted: Wanted | None = None) -> str:
+    """Who wrote the attributes: the judge, the versions of the prompts, and what it was asked for.
+
+    'gpt-4o (augclip_caption.v1, augclip_source.v1, augclip_target.v1)'.
+    """
+    opened = [prompt(name) for name in PROMPTS]
+    versions = [f"{each.name}.v{each.version}" for each in opened]
+    options = [str(part) for part in (wanted.length, wanted.number) if part] if wanted else []
+    return f"{judge} ({', '.join(versions + options)})"
