@@ -37,6 +37,7 @@ VERBS = (
     "leaderboard",
     "list",
     "power",
+    "prefer",
     "report",
     "run",
     "score",

@@ -35,6 +35,7 @@ _FACE = {
     "list": "editgauge.runner.catalogue:list_names",
     "models": "editgauge.perception.weights",
     "power": "editgauge.analysis.power:power",
+    "prefer": "editgauge.runner.prefer:prefer",
     "report": "editgauge.reports.page:report",
     "run": "editgauge.runner.execute:run",
     "score": "editgauge.runner.one:score",
@@ -95,6 +96,7 @@ __all__ = [
     "list",
     "models",
     "power",
+    "prefer",
     "read_image",
     "report",
     "run",
@@ -137,6 +139,7 @@ if TYPE_CHECKING:
     from editgauge.runner.execute import run
     from editgauge.runner.make import edit
     from editgauge.runner.one import score
+    from editgauge.runner.prefer import prefer
     from editgauge.runner.see import see
     from editgauge.runner.verify import verify
 

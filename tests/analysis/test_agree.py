@@ -151,7 +151,7 @@ def test_choices_by_hand(run: Path, tmp_path: Path) -> None:
     assert {name: (mean.value, mean.n) for name, mean in gain.by_type.items()} == {"color": (0.5, 2), "style": (1.0, 2)}
 
 
-def test_the_best_two_are_compared_on_the_choices_both_can_answer(
+def test_the_best_is_compared_on_the_choices_both_can_answer(
     make_run: MakeRun, make_record: Make, tmp_path: Path
 ) -> None:
     """`gain` is right everywhere; `loss` says nothing on ten edits, is wrong on nine and unscored on one."""
@@ -174,17 +174,19 @@ def test_the_best_two_are_compared_on_the_choices_both_can_answer(
     assert loss.share.value == pytest.approx(5 / 19)
     assert (loss.equal, loss.unscored) == (10, 1)
     assert found.chosen is not None
-    two = found.chosen.best_two
-    assert two is not None
+    (two,) = found.chosen.behind
     assert (two.first, two.second, two.only_first, two.only_second) == ("toy/gain", "toy/loss", 19, 0)
     assert two.difference.n == 19
     assert two.difference.value == pytest.approx(14 / 19)
-    assert two.p == pytest.approx(1 / 10_000)
+    assert two.p == two.adjusted == pytest.approx(1 / 10_000)
 
 
 def test_scores_are_chosen_by_name(run: Path, ratings: Path) -> None:
     assert [each.spec.name for each in agree(run, ratings, scores=["loss"]).rated] == ["loss"]
     assert [each.spec.name for each in agree(run, ratings, scores=["toy/gain"]).rated] == ["gain"]
+    assert [each.spec.name for each in agree(run, ratings, scores=["toy/*"]).rated] == ["gain", "loss"]
+    with pytest.raises(UnknownName, match=r"no score in this run called 'toy\[lda\]/\*'"):
+        agree(run, ratings, scores=["toy[lda]/*"])
     with pytest.raises(UnknownName, match=r"no score in this run called 'gian'\. Did you mean 'gain'\?"):
         agree(run, ratings, scores=["gian"])
 
@@ -192,7 +194,7 @@ def test_scores_are_chosen_by_name(run: Path, ratings: Path) -> None:
 def test_one_score_has_no_rival(run: Path, tmp_path: Path) -> None:
     found = agree(run, choices=lines(tmp_path, "c.jsonl", [choice(0, "good", "bad", "first")]), scores=["gain"])
     assert found.chosen is not None
-    assert found.chosen.best_two is None
+    assert found.chosen.behind == ()
 
 
 def test_something_to_agree_with_is_needed(run: Path) -> None:

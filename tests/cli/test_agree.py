@@ -58,13 +58,40 @@ def test_one_score_is_taken_apart(editgauge: Command, run: Path, tmp_path: Path)
     assert "loss" not in told
 
 
-def test_choices_are_shown_with_the_best_two(editgauge: Command, run: Path, tmp_path: Path) -> None:
+def test_choices_are_shown_with_the_best_against_the_others(editgauge: Command, run: Path, tmp_path: Path) -> None:
     told = editgauge("agree", run, "--choices", tmp_path / "choices.jsonl").stdout
     assert max(map(len, told.splitlines())) <= 100
     assert "Choices in which people found both alike, left out: 1." in told
-    assert "toy/gain against toy/loss" in told
+    assert "toy/gain against the others, on the choices that both can answer" in told
+    assert "the order of the methods, by people's choices and by every score" in told
     header = next(line for line in told.splitlines() if "oracle" in line)
     assert header.split()[-2:] == ["oracle", "average"]
+
+
+def test_everything_that_evaluators_can_be_asked_fits_a_terminal(editgauge: Command, run: Path, tmp_path: Path) -> None:
+    verdicts = [
+        {"edit": f"e{n}", "first": METHODS[2], "second": other, "chosen": "first", "swapped": side, "rater": "tiny"}
+        for n, side in enumerate(["first", "second", None] * 3)
+        for other in METHODS[:2]
+    ]
+    (tmp_path / "judge.jsonl").write_text("".join(json.dumps(each) + "\n" for each in verdicts))
+    roles = f"good={METHODS[2]},preserved={METHODS[1]},modified={METHODS[0]}"
+    words = ("--triplets", roles, "--judge-choices", tmp_path / "judge.jsonl", "--rerun", run)
+    told = editgauge("agree", run, *words, "--blend", "loss,gain", "--plot", tmp_path / "blend.svg").stdout
+    assert max(map(len, told.splitlines())) <= 100
+    assert "judge[tiny]: prefers ↑" in told
+    flat = " ".join(told.split())
+    assert "Judge tiny: 18 pairs; 0 found alike; 6 without an answer, left out; the same verdict in both orders" in flat
+    assert "10 triplets. Equal highest scores count as guessing among them would." in flat
+    assert "γ x toy/loss + (1 - γ) x toy/gain: agreement along γ" in flat
+    assert "over 2 runs: how far scores and their agreement move" in flat
+    assert (tmp_path / "blend.svg").read_text("utf-8").startswith("<svg")
+
+
+def test_metrics_are_chosen_by_pattern(editgauge: Command, run: Path, tmp_path: Path) -> None:
+    told = editgauge("agree", run, "--choices", tmp_path / "choices.jsonl", "--metrics", "t?y/g*").stdout
+    assert "toy: gain ↑" in told
+    assert "loss" not in told
 
 
 def test_people_are_shown_beside_the_scores(editgauge: Command, run: Path, tmp_path: Path) -> None:

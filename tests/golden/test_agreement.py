@@ -9,7 +9,7 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from math import sqrt
 from pathlib import Path
@@ -18,10 +18,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from editgauge.analysis.agree import agree
 from editgauge.analysis.agreement import SPEARMAN, pearson, spearman
 from editgauge.analysis.intervals import Labels, Numbers
 from editgauge.analysis.levels import Parts, between, within
 from editgauge.analysis.resampling import Estimate
+from editgauge.core.run import Record
+from editgauge.core.run.manifest import ProtocolEntry
+from editgauge.core.types import ScoreSpec
 
 PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
 pytestmark = pytest.mark.skipif(
@@ -154,6 +158,57 @@ def test_one_judge_agrees_from_a_third_to_nearly_all_depending_on_the_level() ->
     assert all(low < value < high for low, value, high in ends)
     (pooled_low, _, _), (_, _, per_method_high), *_ = ends
     assert pooled_low > per_method_high, "the intervals of these levels do not even touch"
+
+
+def test_the_verb_agree_says_the_same_of_a_run_with_the_judge_s_scores(
+    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+) -> None:
+    """The published ratings and answers as users bring them: a run folder and a CSV file."""
+    judge, names = "gpt4o_0shot", list(dict.fromkeys(edit for _, edit in judged("gpt4o_0shot")))
+    specs = tuple(ScoreSpec(name, True, (0.0, 1.0)) for name in ASPECTS)
+    records = [
+        make_record(
+            edit,
+            {name: aspect(name, *told) for name in ASPECTS},
+            method=method,
+            place=names.index(edit),
+            source=edit.rsplit("_", 1)[0],
+            protocol=f"viescore[{judge}]",
+        )
+        for (method, edit), told in judged(judge).items()
+    ]
+    entry = ProtocolEntry("VIEScore's published answers.", "arXiv 2312.14867", "1", (), specs)
+    run = make_run(*records, protocols={f"viescore[{judge}]": entry})
+    rows = [
+        f"{edit},{method},rater{number},{aspect('O', *one)}"
+        for (method, edit), told in human().items()
+        for number, one in enumerate(told, start=1)
+    ]
+    (tmp_path / "ratings.csv").write_text("\n".join(["edit,method,rater,value", *rows]) + "\n")
+    found = agree(run, ratings=tmp_path / "ratings.csv", scores=["viescore*/O"])
+    (score,) = found.rated
+    expected_levels = levels(judge, "O")
+    for level in ("pooled", "per_method", "per_rater", "system"):
+        ours, theirs = score.levels[level].spearman, expected_levels[level]
+        assert (ours.n, ours.clusters) == (theirs.n, theirs.clusters)
+        near = pytest.approx(
+            (theirs.value, theirs.low, theirs.high), abs=0.0005
+        )  # `agree` takes means exactly: ties stay ties
+        assert (ours.value, ours.low, ours.high) == near
+    table = expected()[judge]
+    assert score.levels["per_method"].spearman.value == pytest.approx(table["plain_mean"]["O"], abs=0.0005)
+    scores, ratings, methods, _ = pairs(judge, "O")
+    for method, told in table["per_method_spearman"].items():
+        value, own = score.levels["per_method"].parts[method].value, methods == method
+        assert value == pytest.approx(told["O"], abs=0.001)
+        tied = ratings[own].mean(axis=1).round(9)  # sums in another order differ in the last digit, which parts ties
+        assert value == pytest.approx(spearman(scores[own], tied).value, abs=1e-9)
+    (ranking,) = found.rankings
+    (placed,) = ranking.scores
+    assert placed.spearman == score.levels["system"].spearman
+    assert placed.kendall.value == pytest.approx(0.857, abs=0.0005)
+    best = next(iter(ranking.people))
+    assert (best, placed.ranks[best].value) == ("MagicBrush", 1)
 
 
 @cache

@@ -57,7 +57,7 @@ def choices(tmp_path: Path) -> Path:
 
 
 def test_the_score_that_agrees_most_comes_first(run: Path, ratings: Path, choices: Path) -> None:
-    rated, chosen = people_tables(agree(run, ratings, choices))
+    rated, chosen, by_rating, by_choice = people_tables(agree(run, ratings, choices))
 
     assert [row.spec.name for row in rated.rows] == ["gain", "loss"]
     best, worst = (row.cells[0] for row in rated.rows)
@@ -68,12 +68,16 @@ def test_the_score_that_agrees_most_comes_first(run: Path, ratings: Path, choice
     assert any("fewer than 3 pairs" in reason for reason in rated.reasons)
     assert chosen.title == "Choices"
     assert {row.cells[0].text for row in chosen.rows} == {"0.50"}
+    assert [row.cells[1].text for row in chosen.rows] == ["–", "1.000"], "the first has nobody before it"
+    assert [by_rating.title, by_choice.title] == ["Order of the methods, ratings", "Order of the methods, choices"]
+    assert [name for name, _ in by_choice.columns] == ["Kendall", "Spearman", "1 one", "2 two"]
+    assert any("fewer than 3 pairs" in reason for reason in by_choice.reasons)
     assert "found both alike are left out: 4." in chosen.about
 
 
 def test_the_numbers_are_those_of_agree(run: Path, ratings: Path) -> None:
     found = agree(run, ratings)
-    (table,) = people_tables(found)
+    table, _ = people_tables(found)
     told = found.rated[0].levels["pooled"].spearman
 
     assert table.rows[0].cells[0].text == f"{told.value:.2f}"
@@ -86,10 +90,45 @@ def test_the_section_is_there_only_when_people_spoke(
 ) -> None:
     page = as_page(report(run, tmp_path / "with", quiet=True, ratings=ratings, choices=choices))
     section = page.section("agreement")
-    assert len(section.all("svg", "profile")) == 2
+    assert len(section.all("svg", "profile")) == 2, "an order of two methods has no correlation to draw"
+    assert len(section.all("table", "people")) == 4
     assert "Ratings: 48 of outcomes of this run; 1 of others, left out." in section.said()
     without = as_page(report(run, tmp_path / "without", quiet=True))
     assert "agreement" not in [each.attributes["id"] for each in without.root.all("section")]
+
+
+def test_triplets_and_judges_have_their_rows(
+    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    methods = {"ours": 0.6, "same": 0.9, "new": 0.2}
+    records = [
+        make_record(
+            f"e{n}",
+            {"gain": gain, "loss": 0.5 if method == "ours" else 0.9},
+            method=method,
+            source=f"{n}.png",
+            place=n,
+            edit_type=("color", "style")[n % 2],
+        )
+        for method, gain in methods.items()
+        for n in range(EDITS)
+    ]
+    verdicts = [
+        {"edit": f"e{n}", "first": "ours", "second": other, "chosen": "first", "swapped": "first", "rater": "tiny"}
+        for n in range(EDITS)
+        for other in ("same", "new")
+    ]
+    (tmp_path / "judge.jsonl").write_text("".join(json.dumps(each) + "\n" for each in verdicts))
+    roles = "good=ours,preserved=same,modified=new"
+    (table,) = people_tables(agree(make_run(*records), triplets=roles, judge_choices=[tmp_path / "judge.jsonl"]))
+    assert [name for name, _ in table.columns] == ["both", "over same", "over new", "p", "color", "style"]
+    assert {row.protocol + "/" + row.spec.name: [cell.text for cell in row.cells[:3]] for row in table.rows} == {
+        "toy/loss": ["1.00", "1.00", "1.00"],
+        "judge[tiny]/prefers": ["1.00", "1.00", "1.00"],
+        "toy/gain": ["0.00", "0.00", "1.00"],
+    }
+    assert table.rows[-1].cells[3].text == "< 0.001"
+    assert ">judge[tiny]</text>" in table.plot, "a judge is known by its name"
 
 
 def test_ratings_of_another_run_are_refused_before_anything_is_written(run: Path, tmp_path: Path) -> None:

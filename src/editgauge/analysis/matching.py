@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NamedTuple
@@ -94,11 +95,18 @@ def scored_outcomes(run: Run) -> ScoredOutcomes:
 
 
 def wanted_scores(run: Run, names: Sequence[str]) -> list[tuple[str, ScoreSpec]]:
-    """The scores of the run with these names, `edit` or `pixlens/edit`; without names, all."""
+    """The scores of the run with these names: `edit`, `pixlens/edit` or, with wild cards, `augclip*/*`; or else all."""
     everything = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
     known = {spec.name for _, spec in everything} | {f"{protocol}/{spec.name}" for protocol, spec in everything}
+    wanted = set() if names else known
     for name in names:
-        if name not in known:
+        fitting = {each for each in known if _pattern(name).fullmatch(each)}
+        if not fitting:
             raise UnknownName("score in this run", name, known, f"editgauge report {run.folder}")
-    wanted = set(names) or known
+        wanted |= fitting
     return [each for each in everything if {each[1].name, f"{each[0]}/{each[1].name}"} & wanted]
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """`*` is anything and `?` any sign; the brackets of a variant, `augclip[lda]`, mean themselves."""
+    return re.compile(re.escape(name).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)

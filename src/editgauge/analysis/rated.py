@@ -11,6 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from editgauge.analysis.agreement import PEARSON, SPEARMAN, Measure, correlate
+from editgauge.analysis.evaluators import Asked, Scored
 from editgauge.analysis.intervals import Labels, Numbers
 from editgauge.analysis.levels import Parts, between, within
 from editgauge.analysis.matching import Matched, OutcomeKey, ScoredOutcomes
@@ -58,6 +59,25 @@ def rated_scores(
 
 
 _Ratings = dict[OutcomeKey, list[Rating]]
+
+
+def asked_by_ratings(told: Matched[Rating], known: ScoredOutcomes) -> list[Asked]:
+    """The ratings of every question, to hold one evaluator after another against, all outcomes together."""
+    questions: dict[str, _Ratings] = defaultdict(lambda: defaultdict(list))
+    for (key,), rating in told.found:
+        questions[rating.question][key].append(rating)
+    return [_asked(question, ratings, known) for question, ratings in questions.items()]
+
+
+def _asked(question: str, ratings: _Ratings, known: ScoredOutcomes) -> Asked:
+    means = {key: fmean(one.value for one in its) for key, its in ratings.items()}
+
+    def ask(evaluator: Scored) -> Estimate:
+        worths = {key: worth for key in means if (worth := evaluator.worth(key)) is not None}
+        sources = np.array([known.sources[key.edit] for key in worths], dtype=np.str_)
+        return correlate(SPEARMAN, list(worths.values()), [means[key] for key in worths], sources)
+
+    return Asked(f"ratings: {question}" if question else "ratings", "Spearman's correlation", 0.0, ask)
 
 
 def _most_agreeing(score: RatedScore) -> float:

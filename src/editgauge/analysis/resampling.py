@@ -125,8 +125,14 @@ def kendall_of_pairs(x: Numbers, y: Numbers) -> float:
 
 
 def kendall_of_columns(x: Numbers, y: Numbers) -> Numbers:
-    """Tau-b of each column of `x` with that of `y`."""
-    return np.array([kendall_of_pairs(*columns) for columns in zip(x.T, y.T, strict=True)])
+    """Tau-b of each column of `x` with that of `y`, all columns at once: they are the draws of a few methods' means."""
+    agreed, x_apart, y_apart = (np.zeros(x.shape[1]) for _ in range(3))
+    for row in range(len(x) - 1):
+        x_sides, y_sides = (np.sign(each[row + 1 :] - each[row]) for each in (x, y))
+        agreed += (x_sides * y_sides).sum(axis=0)
+        x_apart += np.abs(x_sides).sum(axis=0)
+        y_apart += np.abs(y_sides).sum(axis=0)
+    return divided(agreed, np.sqrt(x_apart * y_apart))
 
 
 def kendall_of_draws(x: Numbers, y: Numbers, weights: Numbers) -> Numbers:

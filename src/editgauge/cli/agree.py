@@ -17,21 +17,41 @@ def agree(
         Path | None, typer.Option(help="JSONL or CSV: edit, first, second, chosen (first, second, tie), perhaps rater.")
     ] = None,
     scores: Annotated[
-        list[str], typer.Option("--score", help="A score such as edit or pixlens/edit; once per score, or all.")
+        list[str],
+        typer.Option("--score", "--metrics", help="edit, pixlens/edit or 'augclip*/*'; once per score, or all."),
+    ] = [],  # noqa: B006
+    triplets: Annotated[
+        str | None,
+        typer.Option(
+            help="Three methods of known truth: good=METHOD,preserved=METHOD,modified=METHOD. Does the good one win?"
+        ),
+    ] = None,
+    judge_choices: Annotated[
+        list[Path], typer.Option(help="What `editgauge prefer` wrote: that judge stands among the scores.")
+    ] = [],  # noqa: B006
+    blend: Annotated[
+        str | None, typer.Option(help="PRESERVATION,MODIFICATION: two scores, mixed from one to the other.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="An SVG file for the agreement along the blend.")] = None,
+    reruns: Annotated[
+        list[Path],
+        typer.Option("--rerun", help="A run of the same outcomes with other attributes or another seed; one or more."),
     ] = [],  # noqa: B006
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Say how far the scores of a run agree with people: with ratings at every level, with choices between two.
+    """Say how far the scores of a run agree with people: with ratings, with choices between two, with known truth.
 
     `editgauge agree run --ratings ratings.csv`
 
-    `editgauge agree run --choices choices.jsonl --score edit`
+    `editgauge agree run --choices choices.jsonl --metrics 'augclip*/*' --blend clip_i,clip_t --plot blend.svg`
+
+    `editgauge agree run --triplets good=ours,preserved=negligible,modified=text-to-image`
     """
     from editgauge.analysis.agree import agree as agree_with_people
     from editgauge.cli.agreement_table import show_agreement
     from editgauge.cli.as_json import as_json
 
-    found = agree_with_people(run, ratings, choices, scores)
+    found = agree_with_people(run, ratings, choices, scores, triplets, judge_choices, blend, plot, reruns)
     if json:
         typer.echo(as_json(found))
     else:

@@ -8,30 +8,54 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from editgauge.analysis.agree import LEVELS
-from editgauge.cli.tables import named, new_table, show
+from editgauge.cli.binary_table import show_binary
+from editgauge.cli.evaluator_tables import (
+    interval,
+    share_cell,
+    short,
+    show_behind,
+    show_blend,
+    show_judge,
+    show_ranking,
+    show_steadiness,
+    show_triplets,
+    show_types,
+    titled,
+)
+from editgauge.cli.tables import new_table, show
 
 if TYPE_CHECKING:
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.chosen import BestTwo, ChosenScore, ChosenScores
+    from editgauge.analysis.chosen import ChosenScore, ChosenScores
     from editgauge.analysis.complementarity import Complementarity
-    from editgauge.analysis.intervals import Mean
     from editgauge.analysis.matching import Matched
     from editgauge.analysis.people import People
     from editgauge.analysis.rated import RatedScore
     from editgauge.analysis.resampling import Estimate
-    from editgauge.core.types import ScoreSpec
 
 
 def show_agreement(found: Agreement) -> None:
-    """Ratings level by level, then choices, then what was left out."""
+    """Ratings level by level, choices, triplets, the order of methods, what moves; then what was left out."""
     for question in dict.fromkeys(score.question for score in found.rated):
         _show_ratings(question, [score for score in found.rated if score.question == question])
     if found.rated:
         _explain_levels(found.rated)
     for people in found.people:
         _show_people(people)
+    if found.binary:
+        show_binary(found.binary)
     if found.chosen:
         _show_choices(found.chosen)
+    if found.selected:
+        show_triplets(found.selected)
+    for judge in found.judges:
+        show_judge(judge)
+    for ranking in found.rankings:
+        show_ranking(ranking)
+    if found.blend:
+        show_blend(found.blend)
+    if found.steadiness:
+        show_steadiness(found.steadiness, found.attributes)
     show(Text("Positive is agreement: a score where lower is better (↓) is negated first."))
     show(Text("Intervals draw whole source images. Outcomes without a score are counted, never imputed."))
     for words, matched in (("Ratings", found.ratings), ("Choices", found.choices)):
@@ -47,7 +71,7 @@ def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
         table.add_column(_spaced(level), justify="right", no_wrap=True)
     for score in scores:
         cells = (_cell(score.levels[level].spearman) for level in LEVELS)
-        table.add_row(_title(score.protocol, score.spec, score.unscored, "outcomes"), *cells)
+        table.add_row(titled(score.protocol, score.spec, score.unscored, "outcomes"), *cells)
     show(table)
     if len(scores) == 1:
         parts = {name: level.parts for name, level in scores[0].levels.items() if level.parts}
@@ -68,15 +92,15 @@ def _show_parts(levels: Mapping[str, Mapping[str, Estimate]]) -> None:
         table.add_column(column, justify="left" if column in {"level", "part"} else "right", overflow="fold")
     for level, parts in levels.items():
         for name, part in parts.items():
-            value = part.reason if part.value is None else _short(part.value)
-            table.add_row(_spaced(level), name, value, _interval(part), str(part.n))
+            value = part.reason if part.value is None else short(part.value)
+            table.add_row(_spaced(level), name, value, interval(part), str(part.n))
     show(table)
 
 
 def _show_people(people: People) -> None:
     """What people said by method, and how far they agree with each other."""
     asked = f" to '{people.question}'" if people.question else ""
-    means = ", ".join(f"{method} {_short(mean.value)} ({_interval(mean)})" for method, mean in people.means.items())
+    means = ", ".join(f"{method} {short(mean.value)} ({interval(mean)})" for method, mean in people.means.items())
     show(Text(f"Mean ratings{asked}: {means}."))
     if people.panel is None:
         return
@@ -91,7 +115,7 @@ def _show_people(people: People) -> None:
 
 
 def _told(found: Estimate) -> str:
-    return f"none, {found.reason}" if found.value is None else f"{_short(found.value)} ({_interval(found)})"
+    return f"none, {found.reason}" if found.value is None else f"{short(found.value)} ({interval(found)})"
 
 
 def _show_choices(found: ChosenScores) -> None:
@@ -100,14 +124,13 @@ def _show_choices(found: ChosenScores) -> None:
     for column in ("share", "95 % interval", "choices", "source images", "equal scores"):
         table.add_column(column, justify="right")
     for score in found.scores:
-        title = _title(score.protocol, score.spec, score.unscored, "choices")
-        table.add_row(title, *_share(score))
+        table.add_row(titled(score.protocol, score.spec, score.unscored, "choices"), *_share(score))
     show(table)
+    show_types(found.scores)
     if found.ties:
         show(Text(f"Choices in which people found both alike, left out: {found.ties}."))
     show(Text("Equal scores count half, as guessing would."))
-    if found.best_two:
-        show(Text(_sentence(found.best_two)))
+    show_behind(found.behind, "choices")
     if found.pairs:
         _show_pairs(found.pairs)
 
@@ -119,35 +142,18 @@ def _show_pairs(pairs: Sequence[Complementarity]) -> None:
         table.add_column(column, justify="left" if column.startswith("first") else "right", overflow="fold")
     for pair in pairs:
         means = (pair.both, pair.only_first, pair.only_second, pair.neither, pair.oracle, pair.average)
-        table.add_row(f"{pair.first}\n{pair.second}", *map(_share_cell, means))
+        table.add_row(f"{pair.first}\n{pair.second}", *map(share_cell, means))
     show(table)
     show(
         Text("oracle: as if one knew each time which of the two is right; average: of both, in units of their spread.")
     )
 
 
-def _share_cell(mean: Mean | None) -> Text:
-    if mean is None:
-        return Text("-", style="dim")
-    text = Text(_short(mean.value))
-    text.append(f"\n{_interval(mean)}", style="dim")
-    return text
-
-
 def _share(score: ChosenScore) -> list[str]:
     if score.share is None:
         return ["-", "-", "0", "0", str(score.equal)]
     share = score.share
-    return [f"{share.value:.3f}", _interval(share), str(share.n), str(share.clusters), str(score.equal)]
-
-
-def _sentence(two: BestTwo) -> str:
-    p = "cannot be tested, all is from one source image" if two.p is None else f"p = {two.p:.4f} by sign flips"
-    return (
-        f"{two.first} against {two.second}, on {two.difference.n} choices that both can answer: "
-        f"{two.difference.value:+.3f} ({_interval(two.difference)}); "
-        f"better on {two.only_first} and {two.only_second}; {p}."
-    )
+    return [f"{share.value:.3f}", interval(share), str(share.n), str(share.clusters), str(score.equal)]
 
 
 def _counts(matched: Matched[Any]) -> Iterator[str]:
@@ -158,28 +164,12 @@ def _counts(matched: Matched[Any]) -> Iterator[str]:
         yield f"{matched.undecided} without a seed where the run has several, left out"
 
 
-def _title(protocol: str, spec: ScoreSpec, unscored: int, what: str) -> Text:
-    title = Text(f"{protocol}: {named(spec)}")
-    if unscored:
-        title.append(f"\n{unscored} {what} unscored", style="dim italic")
-    return title
-
-
 def _cell(found: Estimate) -> Text:
     if found.value is None:
         return Text("-", style="dim")
-    text = Text(f"{_short(found.value)} n {found.n}")
-    text.append(f"\n{_interval(found)}", style="dim")
+    text = Text(f"{short(found.value)} n {found.n}")
+    text.append(f"\n{interval(found)}", style="dim")
     return text
-
-
-def _interval(found: Estimate | Mean) -> str:
-    return "-" if found.low is None or found.high is None else f"{_short(found.low)}…{_short(found.high)}"
-
-
-def _short(value: float) -> str:
-    """Two digits, and never minus nothing."""
-    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def _spaced(level: str) -> str:

@@ -17,6 +17,10 @@ def report(
     ] = False,
     ratings: Annotated[Path | None, typer.Option(help="People's ratings, as `agree` reads them.")] = None,
     choices: Annotated[Path | None, typer.Option(help="People's choices of two, as `agree` reads them.")] = None,
+    triplets: Annotated[
+        str | None, typer.Option(help="good=METHOD,preserved=METHOD,modified=METHOD, as `agree` takes them.")
+    ] = None,
+    judge_choices: Annotated[list[Path], typer.Option(help="A file that `prefer` wrote; once per judge.")] = [],  # noqa: B006
     wandb: Annotated[
         str | None, typer.Option(metavar="PROJECT", help="Also log the means to this Weights & Biases project.")
     ] = None,
@@ -29,7 +33,7 @@ def report(
     """
     from editgauge.reports.page import report as write
 
-    page = write(run, out, quiet, single_file, ratings, choices, wandb)
+    page = write(run, out, quiet, single_file, ratings, choices, triplets, judge_choices, wandb)
     typer.echo(f"The report lies in {page}")
 
 

@@ -76,6 +76,7 @@ BUILT_IN = {
     "classical": "editgauge.methods.reference.editors:classical",
     "overdone": "editgauge.methods.reference.editors:overdone",
     "careless": "editgauge.methods.reference.editors:careless",
+    "negligible": "editgauge.methods.reference.negligible:negligible",
     "painted": "editgauge.methods.reference.painted:painted",
     "flawed": "editgauge.methods.reference.flawed:flawed",
 }

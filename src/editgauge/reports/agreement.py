@@ -1,74 +1,49 @@
-"""Scores beside people: how far each agrees with ratings and choices, as tables and plots."""
+"""Scores beside people: how far each agrees with ratings, choices and known truth, as tables and plots."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from editgauge.analysis.agree import LEVELS
-from editgauge.analysis.intervals import Mean
 from editgauge.reports import words
-from editgauge.reports.marks import Scale
-from editgauge.reports.profiles import Line, plot
+from editgauge.reports.people_cells import (
+    DECIMALS,
+    Beside,
+    PeopleTable,
+    as_mean,
+    by_type,
+    drawn,
+    interval,
+    lines_of,
+    p_value,
+    place,
+    share,
+    told,
+    types_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from markupsafe import Markup
-
     from editgauge.analysis.agree import Agreement
+    from editgauge.analysis.chosen import ChosenScores
     from editgauge.analysis.matching import Matched
+    from editgauge.analysis.ranking import Ranking
     from editgauge.analysis.ratings import Choice, Rating
-    from editgauge.analysis.resampling import Estimate
-    from editgauge.core.types import ScoreSpec
+    from editgauge.analysis.triplets import SelectedScores
 
-DECIMALS = 2
 NO_AGREEMENT, GUESSING = 0.0, 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """One number with its interval, ready to print."""
-
-    text: str
-    interval: str
-    n: int
-    reason: str = ""
-    """Why there is no number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """One score beside what people said."""
-
-    protocol: str
-    spec: ScoreSpec
-    cells: list[Told]
-    unscored: int
-
-
-@dataclass(frozen=True, slots=True)
-class PeopleTable:
-    """One question to people, or their choices: a row for every score, the one that agrees most first."""
-
-    title: str
-    about: str
-    columns: list[tuple[str, str]]
-    """Heading and what it means."""
-    rows: list[Beside]
-    plot: Markup
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why some fields have no number, each once."""
-        return list(dict.fromkeys(cell.reason for row in self.rows for cell in row.cells if cell.reason))
+BEHIND = (
+    "p",
+    "that it is as good as the first, on the same answers, after Holm; the first was picked by them, so it flatters",
+)
 
 
 def people_tables(found: Agreement) -> list[PeopleTable]:
-    """A table for every question that was asked, and one for the choices."""
+    """A table for every question, one each for choices and triplets, and one for every order of the methods."""
     questions = dict.fromkeys(score.question for score in found.rated)
     tables = [_ratings(question, found) for question in questions]
-    return [*tables, *([_choices(found)] if found.chosen else [])]
+    tables += [_choices(found.chosen)] if found.chosen else []
+    tables += [_triplets(found.selected)] if found.selected else []
+    return [*tables, *map(_order, found.rankings)]
 
 
 def left_out(found: Agreement) -> list[str]:
@@ -78,64 +53,106 @@ def left_out(found: Agreement) -> list[str]:
 
 
 def _counts(matched: Matched[Rating] | Matched[Choice]) -> list[str]:
-    told = [f"{len(matched.found):,} of outcomes of this run"]
+    counts = [f"{len(matched.found):,} of outcomes of this run"]
     if matched.strangers:
-        told.append(f"{matched.strangers:,} of others, left out")
+        counts.append(f"{matched.strangers:,} of others, left out")
     if matched.undecided:
-        told.append(f"{matched.undecided:,} without a seed where the run has several, left out")
-    return told
+        counts.append(f"{matched.undecided:,} without a seed where the run has several, left out")
+    return counts
 
 
 def _ratings(question: str, found: Agreement) -> PeopleTable:
     scores = [score for score in found.rated if score.question == question]
     title = f"Ratings: {question}" if question else "Ratings"
     rows = [
-        Beside(score.protocol, score.spec, [_told(score.levels[level].spearman) for level in LEVELS], score.unscored)
+        Beside(score.protocol, score.spec, [told(score.levels[level].spearman) for level in LEVELS], score.unscored)
         for score in scores
     ]
-    lines = [Line(score.spec.name, _mean(score.levels["pooled"].spearman)) for score in scores]
+    lines = lines_of([(score, as_mean(score.levels["pooled"].spearman)) for score in scores])
     about = "Spearman's correlation between a score and people's ratings; 0 is no agreement, 1 the same order."
     columns = [(words.spaced(level), meaning) for level, meaning in LEVELS.items()]
-    return PeopleTable(title, about, columns, rows, _plot(lines, NO_AGREEMENT, f"{title}, pooled"))
+    return PeopleTable(title, about, columns, rows, drawn(lines, NO_AGREEMENT, f"{title}, pooled"))
 
 
-def _choices(found: Agreement) -> PeopleTable:
-    chosen = found.chosen
-    assert chosen is not None  # noqa: S101 - asked for only then
-    rows = [Beside(score.protocol, score.spec, [_share(score.share)], score.unscored) for score in chosen.scores]
-    lines = [Line(score.spec.name, score.share) for score in chosen.scores]
+def _choices(chosen: ChosenScores) -> PeopleTable:
+    types = types_of(chosen.scores)
+    adjusted = {each.second: each.adjusted for each in chosen.behind}
+    rows = [
+        Beside(
+            score.protocol,
+            score.spec,
+            [share(score.share, "no choice has both scores"), p_value(score, adjusted), *by_type(score, types)],
+            score.unscored,
+        )
+        for score in chosen.scores
+    ]
     about = (
         "The share of people's choices between two outcomes that a score agrees with; 0.5 is guessing. "
         f"Equal scores count half; choices in which people found both alike are left out: {chosen.ties:,}."
     )
-    return PeopleTable("Choices", about, [("share", "of choices")], rows, _plot(lines, GUESSING, "Choices"))
+    columns = [("share", "of choices"), BEHIND, *((words.spaced(name), "") for name in types)]
+    lines = lines_of([(score, score.share) for score in chosen.scores])
+    return PeopleTable("Choices", about, columns, rows, drawn(lines, GUESSING, "Choices"))
 
 
-def _plot(lines: Sequence[Line], chance: float, title: str) -> Markup:
-    """From chance to perfect agreement, and further down where a score disagrees."""
-    ends = [end for line in lines if line.mean for end in (line.mean.value, line.mean.low) if end is not None]
-    lowest = min([chance, *ends])
-    low = chance if lowest >= chance else max(-1.0, float(int(lowest * 5 - 1)) / 5)
-    return plot(lines, Scale(low, 1.0), DECIMALS, title)
+def _triplets(selected: SelectedScores) -> PeopleTable:
+    types = types_of(selected.scores)
+    adjusted = {each.second: each.adjusted for each in selected.behind}
+    nothing = "no triplet has all three scores"
+    rows = [
+        Beside(
+            score.protocol,
+            score.spec,
+            [
+                *(share(each, nothing) for each in (score.both, score.over_preserved, score.over_modified)),
+                p_value(score, adjusted),
+                *by_type(score, types),
+            ],
+            score.unscored,
+        )
+        for score in selected.scores
+    ]
+    good, preserved, modified = selected.methods.values()
+    about = (
+        f"The share of {selected.triplets:,} triplets in which a score puts {good} above {preserved}, which keeps "
+        f"everything, and {modified}, which forgets the source; a third is guessing. Equal scores count as guessing."
+    )
+    columns = [
+        ("both", "above both others"),
+        (f"over {preserved}", "above the one that keeps everything"),
+        (f"over {modified}", "above the one that forgets the source"),
+        BEHIND,
+        *((words.spaced(name), "") for name in types),
+    ]
+    lines = lines_of([(score, score.both) for score in selected.scores])
+    return PeopleTable("Triplets", about, columns, rows, drawn(lines, NO_AGREEMENT, "Triplets"))
 
 
-def _mean(found: Estimate) -> Mean | None:
-    return None if found.value is None else Mean(found.value, found.low, found.high, found.n, found.clusters)
-
-
-def _told(found: Estimate) -> Told:
-    if found.value is None:
-        return Told("–", "", found.n, found.reason)
-    return Told(words.number(found.value, DECIMALS), _interval(found), found.n)
-
-
-def _share(found: Mean | None) -> Told:
-    if found is None:
-        return Told("–", "", 0, "no choice has both scores")
-    return Told(words.number(found.value, DECIMALS), _interval(found), found.n)
-
-
-def _interval(found: Estimate | Mean) -> str:
-    if found.low is None or found.high is None:
-        return ""
-    return f"[{words.number(found.low, DECIMALS)}, {words.number(found.high, DECIMALS)}]"
+def _order(ranking: Ranking) -> PeopleTable:
+    """Ranks side by side: people's in the heading, those of every score below."""
+    asked = "choices" if ranking.by == "choices" else f"ratings: {ranking.by}" if ranking.by else "ratings"
+    rows = [
+        Beside(
+            score.protocol,
+            score.spec,
+            [told(score.kendall), told(score.spearman), *(place(score, method) for method in ranking.people)],
+            0,
+        )
+        for score in ranking.scores
+    ]
+    means = {
+        name: f"people: {words.number(mean.value, DECIMALS)} {interval(mean)}" for name, mean in ranking.means.items()
+    }
+    columns = [
+        ("Kendall", "tau-b of the methods' means with people's"),
+        ("Spearman", "the same by rank correlation"),
+        *((f"{rank.value} {name}", means[name]) for name, rank in ranking.people.items()),
+    ]
+    about = (
+        "Do the scores put the methods into people's order? People's place stands before each method's name, the "
+        "score's place below, with the places that it may have instead. Correlations draw source images and keep these "
+        "methods."
+    )
+    lines = lines_of([(score, as_mean(score.kendall)) for score in ranking.scores])
+    title = f"Order of the methods, {asked}"
+    return PeopleTable(title, about, columns, rows, drawn(lines, NO_AGREEMENT, f"{title}, Kendall"))

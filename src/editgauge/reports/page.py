@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +27,7 @@ MARKER = "editgauge-report.json"
 OURS = "editgauge"
 PAGE = "index.html"
 PICTURES = "pictures"
-STYLES = ("base", "tables", "plots", "failures", "people", "gallery", "scatter", "dialog", "media")
+STYLES = ("base", "tables", "plots", "failures", "people", "gallery", "scatter", "maps", "dialog", "media")
 SCRIPTS = ("elements", "address", "theme", "scores", "pictures", "cards", "filters", "dialog", "extras", "start")
 
 
@@ -46,6 +47,8 @@ def report(
     single_file: bool = False,
     ratings: str | Path | None = None,
     choices: str | Path | None = None,
+    triplets: str | None = None,
+    judge_choices: Sequence[str | Path] = (),
     wandb: str | None = None,
 ) -> Path:
     """Writes a run as a folder of web pages that opens from disk, and gives the path of its first page.
@@ -61,10 +64,13 @@ def report(
             1,500 outcomes, those of the worst edits; all numbers are there in any case.
         ratings: people's ratings, in the form that `agree` reads: a section says how far each score agrees with them.
         choices: people's choices between two outcomes, likewise.
+        triplets: three methods whose outcomes' truth is known, as `agree` takes them.
+        judge_choices: files that `prefer` wrote; each judge stands among the scores.
         wandb: also log the means to this project of Weights & Biases; needs `pip install 'editgauge[wandb]'`.
     """
     opened = Run.open(Path(run))
-    agreement = agree(run, ratings, choices) if ratings is not None or choices is not None else None
+    known = ratings is not None or choices is not None or triplets is not None
+    agreement = agree(run, ratings, choices, (), triplets, judge_choices) if known else None
     context = Context(opened, agreement=agreement)
     page = _single_file(context, Path(out), quiet) if single_file else _folder(context, Path(out), quiet)
     if wandb is not None:
