@@ -23,6 +23,7 @@ _FACE = {
     "accept": "editgauge.analysis.accept:accept",
     "agree": "editgauge.analysis.agree:agree",
     "cache": "editgauge.perception.cache",
+    "changes": "editgauge.runner.changes:changes",
     "compare": "editgauge.analysis.compare:compare",
     "data": "editgauge.benchmarks.data",
     "demo": "editgauge.cli.demo:demo",
@@ -84,6 +85,7 @@ __all__ = [
     "accept",
     "agree",
     "cache",
+    "changes",
     "compare",
     "data",
     "demo",
@@ -136,6 +138,7 @@ if TYPE_CHECKING:
     from editgauge.reports.leaderboard import leaderboard
     from editgauge.reports.page import report
     from editgauge.runner.catalogue import list_names as list
+    from editgauge.runner.changes import changes
     from editgauge.runner.execute import run
     from editgauge.runner.make import edit
     from editgauge.runner.one import score

@@ -28,6 +28,8 @@ LONGER_SIDE = 640
 MOST_SCALE = 1.3
 MOST_SHIFT = 0.25
 """Of the longer side. Larger movements are another picture, not another frame."""
+LEAST_MOVE = 0.15
+"""In pixels: less is the noise of the key points, and laying the picture back would only blur it."""
 CLEARER = 0.75
 """Lowe's ratio: the best match must be so much nearer than the second."""
 FEWEST_MATCHES = 12
@@ -43,7 +45,7 @@ TIMES = 3
 """So many times more tiles must speak for a proposal than against it."""
 ENOUGH = 0.1
 """The share of the tiles that must speak for it; a blurred picture has few tiles that tell a pixel's shift."""
-CERTAIN = 0.25
+CERTAIN = 0.3
 """The share of the tiles that must show the same thing; two unrelated photographs share far fewer."""
 
 
@@ -85,10 +87,11 @@ def align(source: Pixels, edited: Pixels) -> Alignment:
             proposed = _likeness(one, other, proposal)
             if _is_better(proposed[textured], likeness[textured]):
                 champion, likeness = proposal, proposed
-    matrix = champion.copy()
+    confidence = _confidence(source, edited, likeness[textured])
+    matrix = champion.copy() if confidence >= CERTAIN else np.eye(2, 3)
     matrix[:, 2] /= scale
     aligned, valid = _laid_back(edited, matrix)
-    return Alignment(matrix, aligned, valid, _confidence(source, edited, likeness[textured]))
+    return Alignment(matrix, aligned, valid, confidence)
 
 
 def _confidence(source: Pixels, edited: Pixels, likeness: NDArray[np.float64]) -> float:
@@ -121,7 +124,7 @@ def _proposals(one: Gray, other: Gray) -> Iterator[Matrix]:
                 fitted,
                 np.asarray(affine, np.float64),
             ]
-    return (each for each in proposals if _is_small(each, one.shape))
+    return (each for each in proposals if _is_small(each, one.shape) and _moves(each, one.shape))
 
 
 def _is_small(matrix: Matrix, shape: tuple[int, ...]) -> bool:
@@ -131,6 +134,12 @@ def _is_small(matrix: Matrix, shape: tuple[int, ...]) -> bool:
     return bool(
         np.all(scales < MOST_SCALE) and np.all(scales > 1 / MOST_SCALE) and np.hypot(*moved) < MOST_SHIFT * max(shape)
     )
+
+
+def _moves(matrix: Matrix, shape: tuple[int, ...]) -> bool:
+    """Does any corner go farther than key points are sure of?"""
+    corners = np.array([[0, shape[1], 0, shape[1]], [0, 0, shape[0], shape[0]]], dtype=np.float64)
+    return bool(np.abs(matrix[:, :2] @ corners + matrix[:, 2:] - corners).max() >= LEAST_MOVE)
 
 
 def _shifted(by: NDArray[np.float64]) -> Matrix:

@@ -62,6 +62,8 @@ class Protocol(typing.Protocol):
 
 
 BUILT_IN = {
+    "artifacts": "editgauge.protocols.artifacts:artifacts",
+    "artifacts@released": "editgauge.protocols.artifacts:artifacts_as_released",
     "augclip": "editgauge.protocols.augclip:augclip",
     "augclip@appendix": "editgauge.protocols.augclip:augclip_as_in_the_appendix",
     "augclip@sum": "editgauge.protocols.augclip:augclip_by_sums",
@@ -74,6 +76,8 @@ BUILT_IN = {
     "pixlens@released": "editgauge.protocols.pixlens:pixlens_as_released",
     "preservation": "editgauge.protocols.preservation:preservation",
     "reference": "editgauge.protocols.reference:reference",
+    "unibench": "editgauge.protocols.unibench:unibench",
+    "unibench-detect": "editgauge.protocols.unibench.detect:unibench_detect",
 }
 
 protocols: Registry[Protocol] = Registry("protocol", BUILT_IN)

@@ -1,0 +1,122 @@
+"""EditInspector's artifact detection: did things around the edit suffer? Told by how sure a detector is of them."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from editgauge.core.errors import BadInput
+from editgauge.core.evidence import Box, Evidence, Note, Region
+from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge.metrics.changes import change_mask
+from editgauge.metrics.object_changes import HALF_SURE
+from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols.artifacts.released import as_released
+from editgauge.protocols.artifacts.rules import Found, Options, as_in_the_paper
+from editgauge.protocols.artifacts.words import words_of
+from editgauge.protocols.changing import operating_point, things_seen
+
+if TYPE_CHECKING:
+    from editgauge.core.masks import BoolMask
+    from editgauge.perception.interfaces import Perception
+
+Rule = Callable[..., Found]
+
+PAPER = (
+    "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988, "
+    "section 4.2"
+)
+COMMON = (
+    "Any detector may look, at its own operating point; the paper's is Detic at 0.5, over the words of LVIS.",
+    "Where the edit has no mask, what changed is found by comparing the pictures.",
+    "Where no model draws outlines, boxes stand for them.",
+)
+AS_IN_THE_PAPER = (
+    *COMMON,
+    "One word whose boxes overlap by 0.3 is the same thing before and after; the paper does not say.",
+    "The edited object itself, told by the edit's words, is no artifact however its confidence changes.",
+    "The largest drop is given beside the verdict; a thing that is gone counts with all of its confidence.",
+)
+AS_RELEASED = (
+    *COMMON,
+    "Follows the authors' notebook: a rise of the confidence counts like a drop; things that cover 40 % of the mask or "
+    "more, that hardly meet it, or that lie inside it are left out; boxes of one word that touch are the same thing.",
+    "Things that are gone count for additions only, and new things for removals, when they touch no box of any word in "
+    "the other picture; the box of the edited object is not asked, for the notebook drops what it finds there.",
+    "One size of the pictures instead of two, and the whole mask instead of each of its parts.",
+)
+SPECS = (
+    ScoreSpec("artifact", False, (0.0, 1.0), "Did a thing around the edit suffer? 1 when `faded` or `gone` is."),
+    ScoreSpec("artifact_score", False, (0.0, 1.0), "The largest loss of confidence in a thing around the edit."),
+    ScoreSpec("faded", False, (0.0, 1.0), "Is the detector less sure of a thing that meets the mask? 1 or 0."),
+    ScoreSpec("gone", False, (0.0, 1.0), "Is a thing that met the mask gone, though not for the edit? 1 or 0."),
+)
+
+
+class Artifacts(Protocol):
+    """Both methods, whether either fires, and how much confidence was lost at most."""
+
+    about = "Did the edit leave artifacts? Things around it that a detector is less sure of, or that are gone."
+    paper = PAPER
+    version = "1"
+    needs = ("detector",)
+    uses = ("segmenter",)
+    scores = SPECS
+
+    def __init__(self, name: str, rule: Rule, deviations: tuple[str, ...], options: Options) -> None:
+        self.name = name
+        self.deviations = deviations
+        self._rule = rule
+        self._options = options
+
+    def variant(self, options: Mapping[str, str]) -> Artifacts:
+        """`artifacts[drop=0.1]`: from which loss of confidence on a thing suffered."""
+        if set(options) != {"drop"}:
+            raise BadInput(f"The protocol '{self.name}' takes the option drop=CONFIDENCE, got [{', '.join(options)}].")
+        try:
+            drop = float(options["drop"])
+        except ValueError as error:
+            raise BadInput(f"{self.name}[drop=…] takes a number, got '{options['drop']}'.") from error
+        if not 0 <= drop <= 1:
+            raise BadInput(f"{self.name}[drop=…] lies between 0 and 1, got {drop:g}.")
+        return Artifacts(
+            variant_name(self.name, options), self._rule, self.deviations, replace(self._options, drop=drop)
+        )
+
+    async def score(self, item: Item, see: Perception) -> Scores:
+        """The verdict of each method, of both, and the largest loss."""
+        mask = item.mask if item.mask is not None else change_mask(item.source, item.edited)
+        if not mask.any():
+            nothing = Score(0.0, (Note("Nothing changed, so nothing suffered."),))
+            return {spec.name: nothing for spec in SPECS}
+        words, point = words_of(item.edit), operating_point(see)
+        before, after = await gather(
+            *(things_seen(see, picture, words.all, HALF_SURE * point) for picture in (item.source, item.edited))
+        )
+        found = self._rule(item.edit, words.edited, before, after, mask, point, self._options)
+        return {
+            "artifact": Score(float(bool(found.faded or found.gone)), _evidence(found, mask)),
+            "artifact_score": Score(found.largest),
+            "faded": Score(float(bool(found.faded))),
+            "gone": Score(float(bool(found.gone))),
+        }
+
+
+def _evidence(found: Found, mask: BoolMask) -> tuple[Evidence, ...]:
+    pieces: list[Evidence] = [Region("source", mask, "the edit")]
+    for one in found.faded:
+        pieces += [Box("source", *one.before.box, f"{one.before.word}: before", one.before.confidence)]
+        if one.after is not None:
+            pieces += [Box("edited", *one.after.box, f"{one.before.word}: after", one.after.confidence)]
+            sure = f"from {one.before.confidence:.2f} to {one.after.confidence:.2f}"
+            pieces += [Note(f"The detector's confidence in the {one.before.word} went {sure}.")]
+    for thing, side in found.gone:
+        pieces += [Box(side, *thing.box, f"{thing.word}: {'gone' if side == 'source' else 'new'}", thing.confidence)]
+        pieces += [Note(f"The {thing.word} {'is gone' if side == 'source' else 'is new'}, which nobody asked for.")]
+    return tuple(pieces) if len(pieces) > 1 else (*pieces, Note("No thing around the edit suffered."))
+
+
+artifacts = Artifacts("artifacts", as_in_the_paper, AS_IN_THE_PAPER, Options())
+artifacts_as_released = Artifacts("artifacts@released", as_released, AS_RELEASED, Options())

@@ -1,0 +1,63 @@
+"""The rules of EditInspector's section 4.2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from editgauge.core.evidence import Side
+from editgauge.core.masks import BoolMask
+from editgauge.core.types import Edit
+from editgauge.metrics.artifacts import Suspect, meets, reaches, suspects
+from editgauge.metrics.object_changes import Thing
+from editgauge.protocols.artifacts.words import is_meant
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a variant may change."""
+
+    drop: float = 0.04
+    """The loss of confidence over which a thing suffered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What suffered."""
+
+    faded: tuple[Suspect, ...]
+    """Method 1: things that the detector is less sure of."""
+    gone: tuple[tuple[Thing, Side], ...]
+    """Method 2: things that are only in one of the pictures, and in which."""
+    largest: float
+    """Of the losses of confidence, 0 when none was lost."""
+
+
+def as_in_the_paper(
+    edit: Edit,
+    edited: tuple[str, ...],
+    before: Sequence[Thing],
+    after: Sequence[Thing],
+    mask: BoolMask,
+    point: float,
+    options: Options,
+) -> Found:
+    """Things that meet the mask and lost confidence, and those that are gone beside the edited object.
+
+    Args:
+        edit: the request
+        edited: words for the object that the edit itself changes
+        before: what is seen in the source, from half the operating point on
+        after: what is seen in the edited picture, likewise
+        mask: where the edit was made
+        point: the confidence from which on something counts as seen
+        options: the threshold
+    """
+    del edit  # the paper's rule is the same for every edit type
+    own = [thing.box for thing in (*before, *after) if is_meant(thing.word, edited) and meets(thing, mask)]
+    sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.word, edited)]
+    asked = suspects(sure, after, mask)
+    faded = [one for one in asked if one.after is not None and one.drop > options.drop]
+    gone = [one for one in asked if one.after is None and not any(reaches(one.before, box) for box in own)]
+    losses = [one.drop for one in asked if one.after is not None or one in gone]
+    return Found(tuple(faded), tuple((one.before, "source") for one in gone), max(0.0, *losses, 0.0))

@@ -1,0 +1,82 @@
+"""Is it told right what changed? On outcomes of the reference editor over `sample`, whose truth is known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import editgauge
+from editgauge.benchmarks import benchmarks
+from editgauge.core.images import read_image
+from editgauge.core.types import Edit
+from editgauge.metrics.object_changes import Change
+from editgauge.perception.service import Service
+from editgauge.perception.weights import available
+from editgauge.protocols.changing import Differences, differences
+
+WEIGHTS = ("efficientdet-lite2", "u2netp")
+MODELS = {"detector": "efficientdet-lite2", "segmenter": "u2netp"}
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not all(map(available, WEIGHTS)), reason="NOT TESTED: run `editgauge models pull lite`"),
+]
+KINDS = {
+    "object_removal": "vanished",
+    "single_instance_removal": "vanished",
+    "object_addition": "appeared",
+    "positional_addition": "appeared",
+    "color": "recoloured",
+    "position_replacement": "moved",
+    "object_replacement": "replaced",
+    "size": "resized",
+}
+EXPECTED = {
+    "vanished": (12, 9, 13),
+    "appeared": (11, 10, 12),
+    "recoloured": (8, 5, 8),
+    "moved": (6, 3, 6),
+    "replaced": (5, 4, 6),
+    "resized": (5, 5, 5),
+}
+"""Of docs/explanation/change-detection.md: told what happened, and to which thing, of how many edits."""
+
+
+async def _all(edits: list[tuple[Edit, Path]]) -> list[Differences]:
+    with Service(MODELS) as service:
+        return [
+            await differences(read_image(edit.source.path), read_image(outcome), service) for edit, outcome in edits
+        ]
+
+
+def _names(change: Change, edit: Edit) -> bool:
+    """Is the thing called by the edit's own word? A replacement has two."""
+    words = [thing.word for thing in (change.before, change.after) if thing is not None]
+    if change.kind == "replaced":
+        return words == [edit.from_, edit.to]
+    return (edit.to if change.kind == "appeared" else edit.subject) in words
+
+
+def test_what_was_done_is_named(tmp_path: Path) -> None:
+    editgauge.edit("sample", "classical", tmp_path, quiet=True)
+    edits = [edit for edit in benchmarks.get("sample")().edits if edit.type in KINDS]
+    found = asyncio.run(_all([(edit, tmp_path / f"{edit.id}.png") for edit in edits]))
+
+    kind_right: Counter[str] = Counter()
+    thing_right: Counter[str] = Counter()
+    for edit, told in zip(edits, found, strict=True):
+        kind = KINDS[edit.type]
+        right = [change for change in told.changes if change.kind == kind]
+        kind_right[kind] += bool(right)
+        thing_right[kind] += any(_names(change, edit) for change in right)
+    total = Counter(KINDS[edit.type] for edit in edits)
+    assert {kind: (kind_right[kind], thing_right[kind], total[kind]) for kind in total} == EXPECTED
+
+
+def test_a_picture_beside_itself_did_not_change() -> None:
+    edits = benchmarks.get("sample")().edits
+    paths = {edit.source.path: edit for edit in edits}
+    found = asyncio.run(_all([(edit, path) for path, edit in paths.items()]))
+    assert {told.sentences for told in found} == {("Nothing changed.",)}

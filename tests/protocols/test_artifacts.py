@@ -1,0 +1,135 @@
+"""EditInspector's artifact detection, on hand-made sightings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from editgauge.core.errors import BadInput, CannotTell
+from editgauge.core.evidence import Box, Note
+from editgauge.core.images import Pixels
+from editgauge.core.masks import Rectangle
+from editgauge.core.types import Item, Score
+from editgauge.perception.answers import Detections
+from editgauge.perception.interfaces import Card
+from editgauge.protocols.artifacts import Artifacts, artifacts, artifacts_as_released
+
+Stage = Callable[..., tuple[Item, Any]]
+MASK = Rectangle(100, 100, 300, 300)
+ADD_CUP = {"type": "object_addition", "subject": "table", "to": "a cup"}
+CUP = (180, 180, 220, 220)
+CAR = (250, 150, 400, 250)
+TRUCK = (20, 20, 120, 120)
+
+
+class WithCard:
+    """The staged detector with a closed vocabulary, and a card that names its operating point; for tests only."""
+
+    def __init__(self, staged: Any, words: tuple[str, ...]) -> None:
+        self._staged = staged
+        self._words = words
+
+    def vocabulary(self) -> tuple[str, ...]:
+        return self._words
+
+    def card(self, role: str) -> Card:
+        if role != "detector":
+            raise CannotTell("no_model", f"no model plays the role '{role}'")
+        return Card(
+            role=role, id="staged", revision="1", sha256="", licence="", settings={"operating_point": 0.3}
+        )  # fmt: skip
+
+    async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
+        found: Detections = await self._staged.detect(image, *self._words, least=least)
+        return found
+
+
+def scored(
+    staged: Stage,
+    source: Mapping[str, Any],
+    edited: Mapping[str, Any],
+    edit: Mapping[str, Any] = ADD_CUP,
+    protocol: Artifacts = artifacts,
+) -> tuple[dict[str, float], tuple[Any, ...]]:
+    item, eyes = staged(edit, source, edited)
+    item = replace(item, mask=MASK.render(640, 480))
+    scores = asyncio.run(protocol.score(item, WithCard(eyes, tuple({*source, *edited}))))  # type: ignore[arg-type]
+    values = {name: score.value for name, score in scores.items() if isinstance(score, Score)}
+    assert set(values) == {spec.name for spec in protocol.scores}
+    return values, scores["artifact"].evidence
+
+
+def test_a_thing_at_the_mask_that_lost_confidence_is_an_artifact(staged: Stage) -> None:
+    values, evidence = scored(staged, {"car": [(*CAR, 0.8)]}, {"car": [(*CAR, 0.7)], "cup": [CUP]})
+    assert values == pytest.approx({"artifact": 1, "artifact_score": 0.1, "faded": 1, "gone": 0}, abs=1e-6)
+    assert [piece.on for piece in evidence if isinstance(piece, Box)] == ["source", "edited"]
+    assert Note("The detector's confidence in the car went from 0.80 to 0.70.") in evidence
+
+
+def test_up_to_the_threshold_it_is_none_and_the_threshold_is_an_option(staged: Stage) -> None:
+    faint = {"car": [(*CAR, 0.77)]}
+    values, _ = scored(staged, {"car": [(*CAR, 0.8)]}, faint)
+    assert values["artifact"] == 0
+    assert values["artifact_score"] == pytest.approx(0.03, abs=1e-6)
+    strict = artifacts.variant({"drop": "0.02"})
+    assert strict.name == "artifacts[drop=0.02]"
+    assert scored(staged, {"car": [(*CAR, 0.8)]}, faint, protocol=strict)[0]["artifact"] == 1
+
+
+def test_things_away_from_the_mask_do_not_count(staged: Stage) -> None:
+    far = (500, 300, 600, 400)
+    values, evidence = scored(staged, {"car": [far]}, {})
+    assert values == {"artifact": 0, "artifact_score": 0, "faded": 0, "gone": 0}
+    assert Note("No thing around the edit suffered.") in evidence
+
+
+def test_a_thing_that_is_gone_beside_the_edited_object_is_an_artifact(staged: Stage) -> None:
+    values, _ = scored(staged, {"truck": [(*TRUCK, 0.6)]}, {"cup": [CUP]})
+    assert values == pytest.approx({"artifact": 1, "artifact_score": 0.6, "faded": 0, "gone": 1}, abs=1e-6)
+
+
+def test_a_thing_that_the_edited_object_covers_is_none(staged: Stage) -> None:
+    values, _ = scored(staged, {"car": [CAR]}, {"cup": [(200, 120, 350, 280)]})
+    assert values["artifact"] == 0
+    assert values["artifact_score"] == 0
+
+
+def test_the_edited_object_itself_is_none(staged: Stage) -> None:
+    edit = {"type": "color", "subject": "the red car", "from_": "red", "to": "blue"}
+    values, _ = scored(staged, {"car": [(*CAR, 0.9)]}, {"car": [(*CAR, 0.5)]}, edit)
+    assert values["artifact"] == 0
+
+
+def test_as_released_a_rise_counts_and_what_lies_inside_does_not(staged: Stage) -> None:
+    rose = scored(staged, {"car": [(*CAR, 0.5)]}, {"car": [(*CAR, 0.8)]}, protocol=artifacts_as_released)[0]
+    assert rose == pytest.approx({"artifact": 1, "artifact_score": 0.3, "faded": 1, "gone": 0}, abs=1e-6)
+    inside = (150, 150, 190, 190)
+    told = scored(staged, {"car": [(*inside, 0.9)]}, {"car": [(*inside, 0.5)]}, protocol=artifacts_as_released)[0]
+    assert told["artifact"] == 0
+
+
+def test_as_released_things_are_gone_after_additions_and_new_after_removals_only(staged: Stage) -> None:
+    removal = {"type": "object_removal", "subject": "cup"}
+    truck: dict[str, Any] = {"truck": [TRUCK]}
+    nothing: dict[str, Any] = {}
+    for edit, when_gone, when_new in ((ADD_CUP, 1, 0), (removal, 0, 1)):
+        assert scored(staged, truck, nothing, edit, artifacts_as_released)[0]["gone"] == when_gone
+        assert scored(staged, nothing, truck, edit, artifacts_as_released)[0]["gone"] == when_new
+
+
+def test_where_nothing_changed_nothing_suffered(staged: Stage) -> None:
+    same = np.full((480, 640, 3), 90, np.uint8)
+    item, eyes = staged(ADD_CUP, {"car": [CAR]}, {}, pictures=(same, same.copy()))
+    scores = asyncio.run(artifacts.score(item, WithCard(eyes, ("car",))))  # type: ignore[arg-type]
+    assert {score.value for score in scores.values() if isinstance(score, Score)} == {0.0}
+
+
+@pytest.mark.parametrize("options", [{"drop": "much"}, {"drop": "2"}, {"fall": "0.1"}])
+def test_wrong_options_are_refused(options: dict[str, str]) -> None:
+    with pytest.raises(BadInput, match="drop"):
+        artifacts.variant(options)
