@@ -232,3 +232,9 @@ def test_whatever_is_asked_everyone_gets_their_own_answer(asked: list[tuple[int,
     done = [number for _, batch in backend.asked for number in batch if len(batch) <= fits and 13 not in batch]
     assert sorted(done) == sorted(number for number, _ in {pair for pair in asked if pair[0] != 13})
     ask.close()
+
+
+def test_another_event_loop_may_ask_when_the_first_has_ended() -> None:
+    ask, backend = Ask(), Doubler()
+    for number in range(3):
+        assert asyncio.run(asyncio.wait_for(ask(backend, number, number), 10)) == 2 * number

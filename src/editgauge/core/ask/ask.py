@@ -23,7 +23,7 @@ that needs more joins the next batch, and nothing else changes.
 
 
 class Ask:
-    """What items wait for. One for each event loop.
+    """What items wait for, in one event loop at a time.
 
     Args:
         pool: how many heavy functions may run at once; as many as there are processors when left out
@@ -34,7 +34,7 @@ class Ask:
         self._lanes: dict[int, BatchLane | AsyncLane] = {}
         self._shared: dict[tuple[int, Hashable], asyncio.Future[Any]] = {}
         self._asked = 0
-        self._watching = False
+        self._watching: asyncio.AbstractEventLoop | None = None
 
     async def __call__(
         self, backend: Backend | AsyncBackend, key: Hashable, payload: Any, group: Hashable = None
@@ -76,13 +76,14 @@ class Ask:
 
     def _watch(self) -> None:
         """Begins to wait for the moment when no item can go on."""
-        if not self._watching:
-            self._watching = True
-            asyncio.get_running_loop().call_soon(self._pass, self._asked, QUIET_PASSES)
+        loop = asyncio.get_running_loop()
+        if self._watching is not loop:  # an earlier loop may have ended before its watch did
+            self._watching = loop
+            loop.call_soon(self._pass, self._asked, QUIET_PASSES)
 
     def _pass(self, asked: int, left: int) -> None:
         if self._asked == asked and left == 0:
-            self._watching = False
+            self._watching = None
             for lane in self._lanes.values():
                 lane.flush()
             return
