@@ -172,7 +172,7 @@ def test_texts_of_the_run_are_inert(page: Page) -> None:
     for element in page.root.everything():
         assert not [name for name in element.attributes if name.startswith("on") or name == "style"]
     scripts = list((resources.files("editgauge.reports") / "templates" / "script").iterdir())
-    assert len(scripts) == 12
+    assert len(scripts) == 13
     for script in scripts:
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Draws evidence on a picture: outlines, boxes and their labels, for pictures that a person looks at."""
+"""Draws evidence on a picture: maps, outlines, boxes and their labels, for pictures that a person looks at."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import cv2
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from editgauge.core.evidence import Box, Evidence, Region
+from editgauge.core.evidence import Box, Evidence, Heat, Region
+from editgauge.core.heat_colours import coloured
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 
@@ -20,13 +21,19 @@ LEGIBLE = 800
 
 
 def draw(picture: Pixels, pieces: Sequence[Evidence]) -> Pixels:
-    """The picture with its regions tinted and outlined, and its boxes framed and labelled; one colour per label."""
+    """The picture with its regions tinted and outlined, and its boxes framed and labelled; one colour per label.
+
+    Under a map the picture is grey, so that every colour is the map's.
+    """
     scale = max(1.0, LEGIBLE / max(picture.shape[:2]))
     size = round(picture.shape[1] * scale), round(picture.shape[0] * scale)
     canvas = np.array(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
     thickness = max(2, round(max(size) / 400))
     labels = list(dict.fromkeys(piece.label for piece in pieces if isinstance(piece, Box | Region)))
     colours = {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(labels)}
+    for piece in pieces:
+        if isinstance(piece, Heat):
+            canvas = _under_map(canvas, piece)
     for piece in pieces:
         if isinstance(piece, Region):
             mask = cv2.resize(piece.mask.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST).astype(bool)
@@ -36,6 +43,15 @@ def draw(picture: Pixels, pieces: Sequence[Evidence]) -> Pixels:
     for box in sorted(boxes, key=lambda box: box.confidence or 0):  # the surest lies on top
         _frame(ImageDraw.Draw(image), box, scale, colours[box.label], thickness)
     return np.asarray(image)
+
+
+def _under_map(canvas: Pixels, heat: Heat) -> Pixels:
+    height, width = canvas.shape[:2]
+    spread = np.asarray(cv2.resize(heat.map.astype(np.float32), (width, height)), dtype=np.float32)
+    layer = coloured(spread, heat.signed)
+    grey = cv2.cvtColor(canvas, cv2.COLOR_RGB2GRAY)[..., np.newaxis]
+    opacity = layer[..., 3:] / 255
+    return np.rint(grey * (1 - opacity) + layer[..., :3] * opacity).astype(np.uint8)
 
 
 def _tinted(canvas: Pixels, mask: BoolMask, colour: tuple[int, int, int], thickness: int) -> Pixels:

@@ -120,7 +120,10 @@ class JointEmbedder(Model, Protocol):
         ...
 
     def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
-        """Where in each picture the likeness with a vector comes from: height x width, from 0 to 1."""
+        """Where in each picture the likeness with a vector comes from: height x width, from 0 on.
+
+        The unit is the network's own, the same for all pictures, so that two maps can be subtracted.
+        """
         ...
 
 

@@ -62,6 +62,8 @@ class Protocol(typing.Protocol):
 
 
 BUILT_IN = {
+    "baselines": "editgauge.protocols.baselines:baselines",
+    "clip-family": "editgauge.protocols.clip_family:clip_family",
     "artifacts": "editgauge.protocols.artifacts:artifacts",
     "artifacts@released": "editgauge.protocols.artifacts:artifacts_as_released",
     "augclip": "editgauge.protocols.augclip:augclip",

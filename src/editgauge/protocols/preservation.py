@@ -60,7 +60,7 @@ class Preservation(Protocol):
             for name, metric in self._metrics.items()
         }
         scores |= await self._seen.compare(item.source, item.edited, see)
-        nothing_outside = _why_nothing_outside(item.mask)
+        nothing_outside = why_nothing_outside(item.mask)
         if item.mask is None or nothing_outside:
             return scores | {f"{name}_outside": Unscored("not_applicable", nothing_outside) for name in scores}
         outside = ~item.mask
@@ -74,7 +74,8 @@ class Preservation(Protocol):
         return scores | {f"{name}_outside": score for name, score in seen.items()}
 
 
-def _why_nothing_outside(mask: BoolMask | None) -> str:
+def why_nothing_outside(mask: BoolMask | None) -> str:
+    """Why a mask leaves nothing to compare outside of it; empty when it does leave something."""
     if mask is None:
         return "the edit has no mask"
     if not mask.any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,37 +14,17 @@ from editgauge.analysis.intervals import LEVEL, RESAMPLES
 from editgauge.analysis.ranks import Rank, ranks
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
 from editgauge.reports import words
-from editgauge.reports.outcomes import ScoredOutcome, collect
+from editgauge.reports.counting import Counts, Tally
+from editgauge.reports.outcomes import ScoredOutcome, collect, gathered
 from editgauge.reports.tables import ScoreTable, headlines, score_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from editgauge.analysis.agree import Agreement
     from editgauge.core.run import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many outcomes have all scores, some, or none, and how many records are still to come."""
-
-    scored: int
-    partly: int
-    unscored: int
-    records: int
-    planned: int
-
-    @property
-    def outcomes(self) -> int:
-        """All outcomes of the run so far."""
-        return self.scored + self.partly + self.unscored
-
-    @classmethod
-    def of(cls, outcomes: Sequence[ScoredOutcome], planned: int) -> Counts:
-        """Counts them."""
-        found = [outcome.status for outcome in outcomes]
-        each = (found.count("scored"), found.count("partly scored"), found.count("unscored"))
-        return cls(*each, sum(len(outcome.protocols) for outcome in outcomes), planned)
+MOST_SHOWN, SHOWN_OF_MANY = 20_000, 5_000
+"""Of more edits than this only some are shown one by one: a browser opens the page of so many in seconds."""
 
 
 @dataclass(frozen=True)
@@ -92,23 +73,51 @@ class Context:
         return {(protocol, name, method): rank for (protocol, name, _, method), rank in ranks(self.run).items()}
 
     @cached_property
+    def sample(self) -> frozenset[str] | None:
+        """The edits that are shown one by one, drawn at random when there are very many; None for all of them."""
+        if len(self.run.edits) <= MOST_SHOWN:
+            return None
+        places = set(Random(0).sample(range(len(self.run.edits)), SHOWN_OF_MANY))  # noqa: S311 - no secret
+        return frozenset(edit for place, edit in enumerate(self.run.edits) if place in places)
+
+    @property
+    def sample_note(self) -> str:
+        """What a reader of a sample must know."""
+        if self.sample is None:
+            return ""
+        shown, of = f"{len(self.sample):,}", f"{len(self.run.edits):,}"
+        return f"A sample of {shown} of {of} edits, drawn at random; all numbers elsewhere are of all edits."
+
+    @cached_property
     def by_edit(self) -> dict[str, list[ScoredOutcome]]:
-        """The outcomes of every edit, edits in the benchmark's order."""
-        return collect(self.run)
+        """The outcomes of every edit that is shown, edits in the benchmark's order."""
+        return collect(self.run, self.sample)
 
     @cached_property
     def outcomes(self) -> list[ScoredOutcome]:
-        """All outcomes."""
+        """All outcomes that are shown: everything, unless there is a `sample`."""
         return [outcome for group in self.by_edit.values() for outcome in group]
+
+    @cached_property
+    def incomplete(self) -> list[ScoredOutcome]:
+        """Every outcome of the run that lacks a score."""
+        if self.sample is None:
+            return [outcome for outcome in self.outcomes if outcome.status != "scored"]
+        return [outcome for group in gathered(self.tally.incomplete()).values() for outcome in group]
+
+    @cached_property
+    def tally(self) -> Tally:
+        """The outcomes of the whole run, counted."""
+        return Tally.of(self.run)
 
     @cached_property
     def counts(self) -> Counts:
         """How many outcomes have scores."""
-        return Counts.of(self.outcomes, self.run.planned)
+        return self.tally.counts(planned=self.run.planned)
 
     def counts_of(self, method: str) -> Counts:
         """The same for one method."""
-        return Counts.of([outcome for outcome in self.outcomes if outcome.method == method], 0)
+        return self.tally.counts(method)
 
     def render(self, template: str, **more: Any) -> Markup:
         """One of the report's own templates. Every text of the run is escaped by the template engine."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import cv2
 
 from editgauge.core.errors import BadRun
-from editgauge.core.evidence import Arrow, Box, Curves, Evidence, Note, Region, Scatter, from_json, to_json
+from editgauge.core.evidence import Arrow, Box, Curves, Evidence, Heat, Note, Region, Scatter, from_json, to_json
+from editgauge.reports.heat_pictures import as_address
 from editgauge.reports.marks import outline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from editgauge.core.run import Run
 
@@ -24,13 +25,13 @@ Owner = tuple[str, str, int]
 class Marks:
     """What to draw on the pictures of every outcome, and what to say beside them."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, edits: Collection[str] | None = None) -> None:
         self.problem = ""
         """Why no evidence can be shown at all, if so."""
         self._of: dict[Owner, dict[int, None]] = {}
         self._distinct: list[Json] = []
         try:
-            self._read(run)
+            self._read(run, edits)
         except BadRun as error:
             self.problem = str(error)
 
@@ -38,9 +39,9 @@ class Marks:
         """Everything about one outcome, each piece once."""
         return [self._distinct[place] for place in self._of.get((edit, method, seed), ())]
 
-    def _read(self, run: Run) -> None:
+    def _read(self, run: Run, edits: Collection[str] | None) -> None:
         places: dict[str, int] = {}
-        for key, name, text in run.all_evidence():
+        for key, name, text in run.all_evidence(edits):
             if text not in places:
                 places[text] = len(self._distinct)
                 self._distinct.append(_mark(text, name))
@@ -63,6 +64,8 @@ def _drawn(piece: Evidence) -> Json:
             return {"on": piece.on, "box": [round(float(side), 1) for side in sides], "label": piece.label + sure}
         case Region():
             return {"on": piece.on, "outline": outline(piece.mask), "label": piece.label}
+        case Heat():
+            return {"map": as_address(piece), "of": piece.on, "signed": piece.signed, "label": piece.label}
         case Arrow():
             ends = (piece.from_x, piece.from_y, piece.to_x, piece.to_y)
             return {"on": piece.on, "arrow": [round(float(end), 1) for end in ends], "label": piece.label}

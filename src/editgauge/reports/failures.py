@@ -40,8 +40,8 @@ class Failure:
 
 def failures(context: Context) -> list[Failure]:
     """Every reason, the most frequent first."""
-    found = {each.reason: Failure(each) for each in missing_scores(context.outcomes)}
-    for outcome in context.outcomes:
+    found = {each.reason: Failure(each) for each in missing_scores(context.incomplete)}
+    for outcome in context.incomplete:
         edit_type = context.run.edits.get(outcome.edit, {}).get("type", "")
         for (protocol, _), score in outcome.scores.items():
             if isinstance(score, Why):

@@ -40,7 +40,7 @@ class Gallery:
         self.album = album
         self.with_pictures = with_pictures
         """The edits whose pictures are shown; None for all."""
-        self.marks = Marks(context.run)
+        self.marks = Marks(context.run, context.sample)
         self.keys = {(table.protocol, table.spec.name): table.decimals for table in context.tables}
         found = (score for outcome in context.outcomes for score in outcome.scores.values())
         self.whys = {why: place for place, why in enumerate(dict.fromkeys(s for s in found if isinstance(s, Why)))}
@@ -115,6 +115,7 @@ class Gallery:
             "notes": [mark["note"] for mark in marks if "note" in mark],
             "curves": [mark for mark in marks if "curves" in mark],
             "scatters": [mark for mark in marks if "scatter" in mark],
+            "maps": [mark for mark in marks if "map" in mark],
             "damaged": [mark["damaged"] for mark in marks if "damaged" in mark],
         }
         return drawn | {key: value for key, value in more.items() if value}

@@ -6,10 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from editgauge.core.run.segments import of_edits
 from editgauge.reports.words import without_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
+
+    import pyarrow as pa
 
     from editgauge.core.run import Run
 
@@ -84,10 +87,16 @@ class Missing:
     """Outcomes of different edits, each with the detail that was recorded for it."""
 
 
-def collect(run: Run) -> dict[str, list[ScoredOutcome]]:
-    """The outcomes by edit, edits in the benchmark's order, methods in the run's."""
-    found: dict[str, dict[tuple[str, int], ScoredOutcome]] = {edit: {} for edit in run.edits}
-    for batch in run.scores.select(list(COLUMNS)).to_batches(max_chunksize=ROWS_AT_ONCE):
+def collect(run: Run, edits: Collection[str] | None = None) -> dict[str, list[ScoredOutcome]]:
+    """The outcomes by edit, of all edits or of some, edits in the benchmark's order, methods in the run's."""
+    chosen = [edit for edit in run.edits if edits is None or edit in edits]
+    return gathered(of_edits(run.scores, edits), chosen)
+
+
+def gathered(scores: pa.Table, edits: Iterable[str] = ()) -> dict[str, list[ScoredOutcome]]:
+    """The outcomes of a table of scores by edit: these edits first, whether they have outcomes or not."""
+    found: dict[str, dict[tuple[str, int], ScoredOutcome]] = {edit: {} for edit in edits}
+    for batch in scores.select(list(COLUMNS)).to_batches(max_chunksize=ROWS_AT_ONCE):
         for row in zip(*(batch[column].to_pylist() for column in COLUMNS), strict=True):
             edit, method, seed, protocol, name, value, reason, detail, *files = row
             of_edit = found.setdefault(edit, {})

@@ -28,7 +28,9 @@ OURS = "editgauge"
 PAGE = "index.html"
 PICTURES = "pictures"
 STYLES = ("base", "tables", "plots", "failures", "people", "gallery", "scatter", "maps", "dialog", "media")
-SCRIPTS = ("elements", "address", "theme", "scores", "pictures", "cards", "filters", "dialog", "extras", "start")
+SCRIPTS = (
+    *("elements", "address", "theme", "scores", "pictures", "maps", "cards", "filters", "dialog", "extras", "start"),
+)
 
 
 class Part(NamedTuple):
@@ -90,7 +92,7 @@ def _folder(context: Context, folder: Path, quiet: bool) -> Path:
 def _single_file(context: Context, file: Path, quiet: bool) -> Path:
     _claim_file(file)
     note, chosen = "This single file holds small pictures only.", None
-    if len(context.outcomes) > MOST_EMBEDDED:
+    if context.counts.outcomes > MOST_EMBEDDED:
         chosen = frozenset(worst_edits(context, MOST_EMBEDDED))
         by = f"the worst by {context.headlines[0][1]}" if context.headlines else "the first"
         note += f" It has those of {len(chosen):,} of {len(context.by_edit):,} edits, {by}; the rest has numbers only."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,14 +72,15 @@ def _edit_types(context: Context) -> Content | None:
     if not context.tables or not context.edit_types:
         return None
     kinds = context.edit_types
-    edits = {kind: sum(edit.get("type") == kind for edit in context.run.edits.values()) for kind in kinds}
+    edits = Counter(edit.get("type") for edit in context.run.edits.values())
     plots = {kind: [of_edit_type(table, context.methods, kind) for table in context.tables] for kind in kinds}
     return {"plots": plots, "edits": edits, "folded": {table.key: table.folded for table in context.tables}}
 
 
 def _gallery(context: Context) -> Content:
-    reasons = [missing.reason for missing in missing_scores(context.outcomes)]
-    return {"edit_types": context.edit_types, "reasons": reasons, "note": context.gallery_note}
+    reasons = [missing.reason for missing in missing_scores(context.incomplete)]
+    note = " ".join(filter(None, (context.sample_note, context.gallery_note)))
+    return {"edit_types": context.edit_types, "reasons": reasons, "note": note}
 
 
 def _aggregations(context: Context) -> Content | None:

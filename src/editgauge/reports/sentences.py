@@ -180,7 +180,7 @@ def _by_edit_type(context: Context, few: Container[tuple[str, str]]) -> Iterable
 
 def _failures(context: Context) -> Iterable[Markup]:
     groups: dict[str, list[ScoredOutcome]] = {"missing": [], "failed": [], "without": []}
-    for outcome in context.outcomes:
+    for outcome in context.incomplete:
         if outcome.status == "unscored":
             reason = _first_reason(outcome.scores.values())
             group = "failed" if reason in FAILURES else "without"
@@ -192,9 +192,9 @@ def _failures(context: Context) -> Iterable[Markup]:
         yield _unscored(context, failed, "failed altogether")
     if without:
         yield _unscored(context, without, f"{'has' if len(without) == 1 else 'have'} no score at all")
-    if context.outcomes and not context.counts.unscored:
+    if context.counts.outcomes and not context.counts.unscored:
         yield Markup("No outcome failed altogether.")
-    partly = [outcome for outcome in context.outcomes if outcome.status == "partly scored"]
+    partly = [outcome for outcome in context.incomplete if outcome.status == "partly scored"]
     if partly:
         yield _partly(partly)
 
@@ -204,17 +204,17 @@ def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
     by_method: dict[str, set[str]] = {}
     for outcome in missing:
         by_method.setdefault(outcome.method, set()).add(outcome.edit)
-    edits = {method: {each.edit for each in context.outcomes if each.method == method} for method in by_method}
+    edits = {method: context.tally.edits(method) for method in by_method}
     why = words.spaced("missing_outcome")
     if len(by_method) == 1:
         ((method, lacking),) = by_method.items()
         verb = "lacks" if len(lacking) == 1 else "lack"
         return Markup("{:,} of {} {} an outcome by {} ({}).").format(
-            len(lacking), words.counted(len(edits[method]), "edit"), verb, _bold(method), why
+            len(lacking), words.counted(edits[method], "edit"), verb, _bold(method), why
         )
     most_first = sorted(by_method.items(), key=lambda pair: -len(pair[1]))
     shares = [
-        Markup("{:,} of {:,} by {}").format(len(n), len(edits[method]), _bold(method)) for method, n in most_first
+        Markup("{:,} of {:,} by {}").format(len(n), edits[method], _bold(method)) for method, n in most_first
     ]
     return Markup("Some edits lack an outcome ({}): {}.").format(why, _listed(shares))
 

@@ -82,7 +82,7 @@ def _rolled_out(carried: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Map:
-    """The shares as a map of the picture, from 0 to 1; what the network never saw has no share.
+    """The shares as a map of the picture, in the unit they came in; what the network never saw has no share.
 
     Args:
         shares: rows x columns
@@ -97,5 +97,4 @@ def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Ma
     top, left = (size[0] - height) // 2, (size[1] - width) // 2
     whole = np.zeros(size, np.float32)
     whole[top : top + height, left : left + width] = spread.cpu().numpy()
-    most = whole.max()
-    return whole / most if most > 0 else whole
+    return whole

@@ -2,7 +2,7 @@
 
 const larger = document.getElementById("larger");
 const FORMS = ["edited", "source", "difference", "slider"];
-const current = { edit: null, outcome: null, form: "edited", opener: null };
+const current = { edit: null, outcome: null, form: "edited", map: null, opener: null };
 
 function neighbours() {
   const start = view.page * EDITS_ON_A_PAGE;
@@ -12,7 +12,7 @@ function neighbours() {
 
 function openLarger(edit, outcome, form, opener) {
   const first = outcome ?? view.found.find(([each]) => each === edit)[1][0] ?? null;
-  Object.assign(current, { edit, outcome: first, form, opener });
+  Object.assign(current, { edit, outcome: first, form, map: null, opener });
   drawLarger();
   if (!larger.open) larger.showModal();
   (larger.querySelector(".stage") ?? larger).focus();
@@ -41,6 +41,11 @@ function possibleForms() {
   return FORMS.filter((form) => (form === "source" ? pictureOf(edit.source).frame : form === "edited" ? outcome : both));
 }
 
+function shownForm() {
+  const forms = possibleForms();
+  return forms.includes(current.form) ? current.form : forms[0] ?? "edited";
+}
+
 function drawLarger() {
   const { edit, outcome } = current;
   larger.replaceChildren();
@@ -58,6 +63,7 @@ function drawLarger() {
   if (outcome) verdict(side, outcome, true);
   facts(side, edit);
   labels(side, [...edit.marks, ...(outcome?.marks ?? [])], outcome?.notes ?? [], outcome?.damaged);
+  mapChoices(side, shownForm());
   for (const chart of outcome?.curves ?? []) curves(side, chart);
   for (const chart of outcome?.scatters ?? []) scatter(side, chart);
   drawControls();
@@ -65,8 +71,8 @@ function drawLarger() {
 
 function drawStage(parent) {
   const { edit, outcome } = current;
-  const forms = possibleForms();
-  const form = forms.includes(current.form) ? current.form : forms[0] ?? "edited";
+  const form = shownForm();
+  const map = chosenMap(form);
   const source = pictureOf(edit.source);
   const shown = form === "source" ? source : pictureOf(form === "difference" ? outcome.difference : outcome?.edited) ?? source;
   const name = form === "source" ? "source" : form === "difference" ? "difference" : `edited by ${outcome?.method}`;
@@ -80,6 +86,7 @@ function drawStage(parent) {
   stage.style.setProperty("--natural", `${width}px`);
   image(stage, shown, "large", name, { loading: "eager", width, height });
   if (form === "edited" || form === "slider") under(stage, source, "large");
+  if (map) layMap(stage, map);
   const marks = outcome?.marks ?? [];
   if (filters.elements.evidence.checked) overlay(source.frame, { source: edit.marks, difference: [...edit.marks, ...marks] }[form] ?? marks, stage);
   if (form === "slider") {
@@ -96,10 +103,8 @@ function drawControls() {
   const at = all.findIndex(([, outcome]) => outcome === current.outcome);
   button(controls, "←", { "aria-label": "Previous outcome" }, () => step(-1)).disabled = at <= 0;
   const forms = add(controls, "div", { class: "forms", role: "group", "aria-label": "What to show" });
-  const possible = possibleForms();
-  const shown = possible.includes(current.form) ? current.form : possible[0];
-  for (const form of possible) {
-    button(forms, form, { "aria-pressed": form === shown }, () => {
+  for (const form of possibleForms()) {
+    button(forms, form, { "aria-pressed": form === shownForm() }, () => {
       current.form = form;
       drawLarger();
       (larger.querySelector(".slide") ?? larger.querySelector(`.forms [aria-pressed=true]`)).focus();

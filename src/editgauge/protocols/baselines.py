@@ -1,0 +1,99 @@
+"""The metrics that AugCLIP is held against and that know no text: how much of the source image is left?"""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Evidence, Note, Region
+from editgauge.core.images import as_unit
+from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.metrics import metrics
+from editgauge.metrics.segmentation import label_agreement, mean_class_overlap
+from editgauge.perception.answers import ClassMap
+from editgauge.protocols import Protocol
+from editgauge.protocols.comparing import Comparers
+
+if TYPE_CHECKING:
+    from editgauge.perception.interfaces import Perception
+
+NAMED = MappingProxyType({"perceptual_distance": "lpips", "image_embedder": "dino"})
+"""What the paper calls the scores of these roles; ours bear these names only where no model made them."""
+SEGMENTER = "semantic_segmenter"
+AGREEMENT = "The share of pixels whose class stayed, by a semantic segmenter: our reading of segmentation consistency."
+OVERLAP = "Overlap of each class before and after, mean over the classes: segmentation consistency in another reading."
+MOST_NAMED = 3
+
+
+class Baselines(Protocol):
+    """L2, LPIPS, DINO and segmentation consistency, between source and edited image."""
+
+    name = "baselines"
+    about = "What preservation metrics without a text say: L2, perceptual distance, embeddings, segmentation."
+    paper = "Kim et al. 2024, AugCLIP, section 5 (baseline metrics), arXiv 2410.11374"
+    version = "1"
+    deviations: tuple[str, ...] = (
+        "An edited image of another size is resized to the source's size by Lanczos first.",
+        "Segmentation consistency is not defined in the paper: it is the share of pixels that keep their class (`sc`) "
+        "and the mean overlap of the classes that either picture has (`sc_miou`).",
+        "The paper does not say which networks it used: a score bears the name of the model that made it.",
+    )
+    uses = (*NAMED, SEGMENTER)
+
+    def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._l2 = metrics.get("l2")
+        self._seen = Comparers({role: models.get(role, usual) for role, usual in NAMED.items()})
+        by = f"[{models[SEGMENTER]}]" if SEGMENTER in models else ""
+        self._agreement, self._overlap = f"sc{by}", f"sc_miou{by}"
+        info = self._l2.info
+        self.scores: tuple[ScoreSpec, ...] = (
+            ScoreSpec(info.name, info.higher_is_better, info.range, info.about),
+            *self._seen.specs,
+            ScoreSpec(self._agreement, True, (0.0, 1.0), AGREEMENT),
+            ScoreSpec(self._overlap, True, (0.0, 1.0), OVERLAP),
+        )
+
+    def given(self, models: Mapping[str, str]) -> Baselines:
+        """With each score under the name of the model that makes it."""
+        return Baselines(models)
+
+    async def score(self, item: Item, see: Perception) -> Scores:
+        """Every distance and likeness of the two pictures."""
+        l2 = self._l2(as_unit(item.source), as_unit(item.edited))
+        seen, consistency = await gather(
+            self._seen.compare(item.source, item.edited, see), self._consistency(item, see)
+        )
+        return {"l2": Score(l2)} | seen | consistency
+
+    async def _consistency(self, item: Item, see: Perception) -> dict[str, Score | Unscored]:
+        try:
+            before, after = await gather(see.classes(item.source), see.classes(item.edited))
+        except CannotTell as unable:
+            return dict.fromkeys((self._agreement, self._overlap), Unscored(unable.reason, unable.detail))
+        return {
+            self._agreement: Score(label_agreement(before.places, after.places), _what_turned(before, after)),
+            self._overlap: Score(mean_class_overlap(before.places, after.places)),
+        }
+
+
+def _what_turned(before: ClassMap, after: ClassMap) -> tuple[Evidence, ...]:
+    """Where the class of a pixel changed, and from what to what."""
+    turned = np.asarray(before.places != after.places)
+    if not turned.any():
+        return (Note("Every pixel kept its class."),)
+    pairs = np.stack([before.places[turned], after.places[turned]])
+    kinds, counts = np.unique(pairs, axis=1, return_counts=True)
+    most = np.argsort(-counts, kind="stable")[:MOST_NAMED]
+    told = [
+        f"{before.classes[kinds[0, kind]]} became {after.classes[kinds[1, kind]]} ({counts[kind] / turned.size:.1%})"
+        for kind in most
+    ]
+    return Region("edited", turned, "another class than before"), Note(f"{'; '.join(told)} of the picture.")
+
+
+baselines = Baselines()

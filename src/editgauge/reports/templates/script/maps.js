@@ -1,0 +1,32 @@
+/* Maps on a picture of the larger view: one at a time, over a grey picture, each with the scale of its colours. */
+
+const MAP_ENDS = { plain: ["0", "1"], signed: ["−1", "0", "+1"] };
+
+/* The map that the larger view should lay over one of its forms, if any. */
+function chosenMap(form) {
+  const map = current.outcome?.maps?.[current.map];
+  return map?.of === form ? map : undefined;
+}
+
+function layMap(stage, map) {
+  stage.classList.add("mapped");
+  add(stage, "img", { class: "over", src: map.map, alt: map.label, draggable: false });
+}
+
+function mapChoices(parent, form) {
+  (current.outcome?.maps ?? []).forEach((map, place) => {
+    const kind = map.signed ? "signed" : "plain";
+    const figure = add(parent, "figure", { class: `map ${kind}` });
+    const pressed = chosenMap(form) === map;
+    button(figure, pressed ? "Hide map" : "Show map", { "aria-pressed": pressed, "aria-label": `Map: ${map.label}` }, () => {
+      Object.assign(current, pressed ? { map: null } : { map: place, form: map.of });
+      drawLarger();
+      larger.querySelectorAll("figure.map > button")[place].focus();
+    });
+    const caption = add(figure, "figcaption");
+    add(caption, "bdi", {}, map.label);
+    add(figure, "div", { class: "colours", "aria-hidden": "true" });
+    const ends = add(figure, "div", { class: "ends", role: "note", "aria-label": `colours from ${MAP_ENDS[kind].join(" over ")}` });
+    for (const end of MAP_ENDS[kind]) add(ends, "span", { "aria-hidden": "true" }, end);
+  });
+}
