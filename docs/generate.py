@@ -56,8 +56,9 @@ def _default(value: Any) -> str:
 
 
 GROUPS = {
+    "build": ("unibench", "editval", "review", "attributes", "training", "tune"),
     "cache": ("info", "clear"),
-    "data": ("pull", "verify", "info"),
+    "data": ("pull", "verify", "info", "ratings", "feedback"),
     "models": ("list_weights", "pull", "verify", "info", "available", "weights_of"),
     "study": (
         *("create", "invite", "serve", "status", "export", "import_", "analyse"),

@@ -45,7 +45,7 @@ VERBS = (
     "see",
     "verify",
 )
-GROUPS = ("cache", "data", "models", "study")
+GROUPS = ("build", "cache", "data", "models", "study")
 """Verbs that have verbs of their own; in Python they are modules."""
 ONLY_ON_THE_COMMAND_LINE = {"json", "dry_run"}
 

@@ -22,6 +22,7 @@ _FACE = {
     # verbs
     "accept": "editgauge.analysis.accept:accept",
     "agree": "editgauge.analysis.agree:agree",
+    "build": "editgauge.building.verbs",
     "cache": "editgauge.perception.cache",
     "changes": "editgauge.runner.changes:changes",
     "compare": "editgauge.analysis.compare:compare",
@@ -84,6 +85,7 @@ __all__ = [
     "Unscored",
     "accept",
     "agree",
+    "build",
     "cache",
     "changes",
     "compare",
@@ -117,6 +119,7 @@ if TYPE_CHECKING:
     from editgauge.analysis.estimate import estimate
     from editgauge.analysis.power import power
     from editgauge.benchmarks import data
+    from editgauge.building import verbs as build
     from editgauge.cli.demo import demo
     from editgauge.cli.disentangle import disentangle
     from editgauge.core.errors import (

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from editgauge.benchmarks.options import full_name, read_options, split_name
 from editgauge.core.errors import BadInput
 from editgauge.core.registry import Registry
 
@@ -27,6 +30,8 @@ BUILT_IN = {
     "imagenhub": "editgauge.benchmarks.imagenhub:load",
     "celeba": "editgauge.benchmarks.celeba:load",
     "dreambooth": "editgauge.benchmarks.dreambooth:load",
+    "unibench": "editgauge.benchmarks.unibench:load",
+    "unibench-sample": "editgauge.benchmarks.unibench.sample:load",
 }
 BY_PATH = {
     "folder": "editgauge.benchmarks.folder:load",
@@ -44,8 +49,9 @@ def open_benchmark(
     """The benchmark of that name, or the one in that folder.
 
     Args:
-        benchmark: a name; a folder in the project's own format; or a file that maps the columns of a data set
-            (any `.yaml`, or a folder that holds it as `huggingface.yaml`).
+        benchmark: a name, with options in brackets where it has some (`unibench-sample[trials=3]`); a folder in the
+            project's own format; or a file that maps the columns of a data set (any `.yaml`, or a folder that holds it
+            as `huggingface.yaml`).
         data: where the benchmark's public files lie, for those that are not shipped.
         images: where its source images lie, when they come from elsewhere (such as a COCO folder).
     """
@@ -54,7 +60,11 @@ def open_benchmark(
     if name not in benchmarks and (looks_like_path or Path(name).exists()):
         load = _forms.get(_form(Path(name)))
         return _called(load, name, {"data": data, "images": images}, Path(name))
-    return _called(benchmarks.get(name), name, {"data": data, "images": images})
+    base, written = split_name(name)
+    load = benchmarks.get(base)
+    options = read_options(base, load, written)
+    opened = _called(partial(load, **options) if options else load, base, {"data": data, "images": images})
+    return replace(opened, name=full_name(base, options)) if options else opened
 
 
 def _form(path: Path) -> str:

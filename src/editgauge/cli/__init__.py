@@ -12,6 +12,7 @@ from editgauge import __version__
 from editgauge.cli import (
     accept,
     agree,
+    build,
     cache,
     changes,
     compare,
@@ -75,7 +76,7 @@ WAY = (
 """The verbs in the order in which one meets them."""
 for module in WAY:
     module.add_to(app)
-for group in (data, models, cache, study):
+for group in (data, models, cache, build, study):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 

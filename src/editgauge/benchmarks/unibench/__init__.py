@@ -1,0 +1,54 @@
+"""UniBench: four types of tasks drawn by chance from annotated candidates (Seoul National University, 2024)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from editgauge.benchmarks.public import Faults, counted, file_in
+from editgauge.benchmarks.shelf import Shelf
+from editgauge.benchmarks.unibench.drawing import draw
+from editgauge.benchmarks.unibench.edits import as_edits
+from editgauge.benchmarks.unibench.files import read_annotations
+from editgauge.core.errors import BadInput
+from editgauge.core.types import Benchmark
+
+NAME = "unibench"
+NEEDED = "a file of UniBench annotations, such as `editgauge build unibench` writes, or the folder with `unibench.json`"
+MOST_TRIALS = 1000
+
+
+def load(data: Path | None = None, images: Path | None = None, seed: int = 0, trials: int = 1) -> Benchmark:
+    """UniBench: tasks drawn from annotations; --data FILE.json, --images a folder; options seed, trials.
+
+    Args:
+        data: the annotations.
+        images: the folder of their images; the annotations' own folder when left out.
+        seed: which tasks are drawn.
+        trials: how many sets of tasks are drawn.
+    """
+    file = file_in(NAME, data, "unibench.json", NEEDED)
+    annotations = read_annotations(file)
+    faults = Faults(NAME, file)
+    shelf = Shelf(images or file.parent, faults)
+    found = {image.file: shelf.picture(image.file, image.file) for image in annotations.images}
+    pictures = {name: picture for name, picture in found.items() if picture is not None}
+    if faults.problems:
+        faults.done()
+    edits = as_edits(draw(annotations, *checked(NAME, seed, trials)), lambda name: pictures[name])
+    return Benchmark(NAME, edits, told(len(edits), len(pictures), seed, trials), annotations.licence)
+
+
+def checked(benchmark: str, seed: int, trials: int) -> tuple[int, int]:
+    """Seed and number of trials, if tasks can be drawn with them."""
+    if seed < 0 or not 1 <= trials <= MOST_TRIALS:
+        raise BadInput(
+            f"The benchmark '{benchmark}' takes a seed from 0 on and from 1 to {MOST_TRIALS} trials; "
+            f"got seed={seed}, trials={trials}."
+        )
+    return seed, trials
+
+
+def told(tasks: int, images: int, seed: int, trials: int) -> str:
+    """How large the set is, and how it was drawn."""
+    sets = f" in {trials} trials" if trials > 1 else ""
+    return f"{counted(tasks, 'task')} on {counted(images, 'image')}{sets}, drawn with seed {seed}"

@@ -1,0 +1,136 @@
+"""Drawn tasks as edits: their words, regions, and what the protocol needs to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from editgauge.benchmarks.public import Ids
+from editgauge.benchmarks.unibench.annotations import ChangeClass, ChangeColor, Instance, TaskType
+from editgauge.benchmarks.unibench.drawing import Drawn, places_of, targets_of
+from editgauge.benchmarks.unibench.masks import mask_of
+from editgauge.benchmarks.unibench.templates import filled
+from editgauge.benchmarks.wording import with_article
+from editgauge.core.images import Picture
+from editgauge.core.masks import Grown, Mask
+from editgauge.core.recipes import MARGIN, Recipe
+from editgauge.core.types import Edit, EditType, Position
+
+EDIT_TYPE: dict[TaskType, EditType] = {
+    "change_class": "object_replacement",
+    "change_color": "color",
+    "move": "position_replacement",
+    "generate": "positional_addition",
+}
+EXTRA = "unibench"
+"""Under this key of an edit's extras lies what was drawn, from what, and which objects it is about."""
+TRIAL = "trial"
+"""And under this one, to which of several sets of tasks it belongs; `analysis.trials` reads it."""
+Find = Callable[[str], Picture]
+Cook = Callable[[Drawn], Recipe | None]
+"""How the right outcome of a task can be made, where that is known."""
+
+
+def as_edits(tasks: Sequence[Drawn], find: Find, cook: Cook = lambda task: None) -> tuple[Edit, ...]:
+    """An edit for every task. Ids name the trial where there are several."""
+    ids = Ids()
+    several = any(task.trial > 1 for task in tasks)
+    return tuple(_edit(task, ids.give(*_id_parts(task, several)), find(task.image.file), cook(task)) for task in tasks)
+
+
+def _id_parts(task: Drawn, several: bool) -> list[str]:
+    whose = [task.instance.id] if task.instance else []
+    return [PurePosixPath(task.image.file).stem, *whose, task.task.type, *([f"trial{task.trial}"] if several else [])]
+
+
+def _edit(task: Drawn, name: str, source: Picture, recipe: Recipe | None) -> Edit:
+    kind = task.task.type
+    relation = task.place.relation if task.place else None
+    captions = task.image.captions
+    return Edit(
+        id=name,
+        source=source,
+        type=EDIT_TYPE[kind],
+        instruction=_instruction(task),
+        subject=task.instance.class_ if task.instance else task.name,
+        from_=_before(task),
+        to=_after(task),
+        position=Position(relation, task.anchor.class_) if relation and task.anchor else None,
+        source_caption=captions[0] if captions else None,
+        target_caption=filled(task.template, _words(task)),
+        mask=_region(task, recipe),
+        objects={instance.id: mask_of(instance.mask) for instance in task.image.instances},
+        recipe=recipe,
+        extras={EXTRA: _told(task), TRIAL: task.trial},
+    )
+
+
+def _instruction(task: Drawn) -> str:
+    at = f"{task.place.words} the {task.anchor.class_}" if task.place and task.anchor else ""
+    if task.instance is None:
+        return f"Add {with_article(task.name)} {at}."
+    own = task.instance.class_
+    if isinstance(task.task, ChangeClass):
+        return f"Replace the {own} with {with_article(task.name)}."
+    if isinstance(task.task, ChangeColor):
+        return f"Make the {own} {task.target}."
+    return f"Move the {own} {at}."
+
+
+def _before(task: Drawn) -> str | None:
+    if task.instance is None:
+        return None
+    return {"change_class": task.instance.class_, "change_color": task.instance.colour}.get(task.task.type)
+
+
+def _after(task: Drawn) -> str:
+    if task.target is None and task.place and task.anchor:
+        return f"{task.place.words} the {task.anchor.class_}"
+    return str(task.target)
+
+
+def _words(task: Drawn) -> dict[str, str]:
+    """What comes to stand in the slots of the caption."""
+    words = {"target": task.name}
+    if isinstance(task.task, ChangeColor):
+        words["colour"] = str(task.target)
+    if task.place and task.anchor:
+        words |= {"position": task.place.words, "anchor": task.anchor.class_}
+    return words
+
+
+def _region(task: Drawn, recipe: Recipe | None) -> Mask | None:
+    """What the edit may change. Where a moved or new object comes to lie is up to the method, so there is none."""
+    if recipe is not None:
+        return recipe.footprint()
+    if task.instance is None or task.place is not None:
+        return None
+    return Grown(mask_of(task.instance.mask), MARGIN)
+
+
+def _told(task: Drawn) -> dict[str, Any]:
+    """Plain values, for they are written into runs."""
+    told: dict[str, Any] = {"task": task.task.type, "template": task.template, "name": task.name}
+    if task.instance:
+        told |= {"object": task.instance.id, "class": task.instance.class_}
+        told |= {"colour": task.instance.colour} if task.instance.colour else {}
+    if task.target:
+        told |= {"target": task.target, "candidates": sorted(targets_of(task.task))}
+    if task.place and task.anchor:
+        told |= {"anchor": task.anchor.id, "anchor_class": task.anchor.class_, "words": task.place.words}
+        told |= {"relation": task.place.relation} if task.place.relation else {}
+        told["anchor_others"] = _others(task, task.anchor.class_, task.anchor)
+        told["places"] = [[_class_of(place.anchor, task), place.words] for place in places_of(task.task)]
+    told["classes"] = sorted({instance.class_ for instance in task.image.instances})
+    told["others"] = _others(task, task.name, task.instance)
+    return told
+
+
+def _others(task: Drawn, name: str, meant: Instance | None) -> list[str]:
+    """Objects of the same class that are not meant: they must not be taken for the one that is."""
+    return [each.id for each in task.image.instances if each.class_ == name and each is not meant]
+
+
+def _class_of(anchor: str, task: Drawn) -> str:
+    return next(instance.class_ for instance in task.image.instances if instance.id == anchor)

@@ -1,0 +1,46 @@
+"""The masks of annotations as the project's own masks, and back."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+
+from editgauge.benchmarks.encoded import RunLengths as RowRuns
+from editgauge.benchmarks.unibench import annotations as told
+from editgauge.core.masks import BoolMask, Mask, Polygons
+
+
+def mask_of(mask: told.Polygons | told.RunLengths) -> Mask:
+    """The mask as protocols and editors use it."""
+    if isinstance(mask, told.RunLengths):
+        height, width = mask.size
+        return RowRuns(_row_runs(_decoded(mask)), width, height)
+    return Polygons(tuple(tuple(ring) for ring in mask))
+
+
+def run_lengths(mask: BoolMask) -> told.RunLengths:
+    """A rendered mask as COCO writes it: runs down the columns, the first of them outside.
+
+    >>> run_lengths(np.array([[False, True], [True, True]])).counts
+    [1, 3]
+    """
+    flat = np.concatenate([[False], mask.ravel(order="F")])
+    starts = np.flatnonzero(flat[1:] != flat[:-1])
+    edges = np.concatenate([[0], starts, [mask.size]])
+    return told.RunLengths(size=list(mask.shape), counts=np.diff(edges).tolist())
+
+
+def _decoded(mask: told.RunLengths) -> BoolMask:
+    height, width = mask.size
+    flat = np.zeros(height * width, dtype=np.bool_)
+    ends = list(accumulate(mask.counts))
+    for start, end in zip(ends[0::2], ends[1::2], strict=False):
+        flat[start:end] = True
+    return flat.reshape((height, width), order="F")
+
+
+def _row_runs(mask: BoolMask) -> tuple[tuple[int, int], ...]:
+    flat = np.concatenate([[False], mask.ravel(), [False]])
+    edges = np.flatnonzero(flat[1:] != flat[:-1]).tolist()
+    return tuple((start, end - start) for start, end in zip(edges[0::2], edges[1::2], strict=True))

@@ -1,0 +1,67 @@
+"""Captions with named slots: `A {target} sitting {position} a {anchor}`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from string import Formatter
+
+from editgauge.benchmarks.unibench.annotations import TaskType
+from editgauge.benchmarks.wording import with_article
+
+NEEDED: Mapping[TaskType, tuple[str, ...]] = {
+    "change_class": ("target",),
+    "change_color": ("colour",),
+    "move": ("position", "anchor"),
+    "generate": ("target", "position", "anchor"),
+}
+"""The slots that say what was asked; a caption without one of them would fit several tasks."""
+ALLOWED: Mapping[TaskType, tuple[str, ...]] = {
+    **NEEDED,
+    "change_color": ("colour", "target"),
+    "move": ("target", "position", "anchor"),
+}
+"""Where the object keeps its class, {target} is that class."""
+_ARTICLE = re.compile(r"\b(an?) \{(\w+)\}", re.IGNORECASE)
+
+
+def template_problem(template: str, kind: TaskType) -> str | None:
+    """Why a text cannot be a caption template of a type of task, or None when it can.
+
+    >>> template_problem("A {target} on a mat", "change_class") is None
+    True
+    >>> template_problem("A {} on a mat", "change_class")
+    'has a slot without a name; its slots are {target}'
+    """
+    allowed = _told(ALLOWED[kind])
+    try:
+        slots = [name for _, name, form, conversion in Formatter().parse(template) if name is not None]
+        forms = [form or conversion for _, name, form, conversion in Formatter().parse(template) if name is not None]
+    except ValueError:
+        return "has a brace that is not closed"
+    if "" in slots:
+        return f"has a slot without a name; its slots are {allowed}"
+    unknown = [name for name in slots if name not in ALLOWED[kind]]
+    if unknown or any(forms):
+        return f"has the slot {{{(unknown or slots)[0]}}}; its slots are {allowed}"
+    missing = [name for name in NEEDED[kind] if name not in slots]
+    return f"lacks {_told(missing)}" if missing else None
+
+
+def filled(template: str, words: Mapping[str, str]) -> str:
+    """The caption; an article before a slot follows the word that comes to stand there.
+
+    >>> filled("A {target} on a mat", {"target": "owl"}), filled("A {target} on a mat", {"target": "books"})
+    ('An owl on a mat', 'Books on a mat')
+    """
+
+    def spoken(found: re.Match[str]) -> str:
+        article, slot = found.groups()
+        said = with_article(words[slot]) if slot in words else found.group()
+        return said[0].upper() + said[1:] if article[0].isupper() else said
+
+    return _ARTICLE.sub(spoken, template).format(**words)
+
+
+def _told(slots: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(f"{{{slot}}}" for slot in slots)
