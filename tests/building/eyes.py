@@ -1,19 +1,28 @@
-"""A detector that sees what it is told: for tests only."""
+"""A detector that sees what it is told, for tests only; and scenes and edits to use it on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+from editgauge.building.supervision.decoys import Scene
 from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
+from editgauge.core.images import Picture, Pixels
+from editgauge.core.types import Edit
 from editgauge.perception.answers import Detections
 from editgauge.perception.interfaces import Card
 from editgauge.perception.lite.coco import coco_words
+from editgauge.perception.vocabulary import wordnet_here
 
 Box = tuple[float, float, float, float]
 COCO = tuple(coco_words().values())
+BOX = (4.0, 4.0, 40.0, 40.0)
+BEFORE, AFTER = 10, 200
+needs_wordnet = pytest.mark.skipif(wordnet_here() is None, reason="WordNet is not here: similar things were NOT tested")
 
 
 def picture(shade: int) -> Pixels:
@@ -53,3 +62,13 @@ class Eyes:
             return Detections.none()
         boxes = np.asarray(list(here.values()), np.float32)
         return Detections(boxes, np.ones(len(here), np.float32), tuple(here), tuple(here))
+
+
+def scene(before: dict[str, Any], after: dict[str, Any], accurate: bool = True, mask: Any = None) -> Scene:
+    eyes: Any = Eyes({BEFORE: before, AFTER: after})
+    return Scene(picture(BEFORE), picture(AFTER), eyes, mask, accurate)
+
+
+def edit(told: str, **parts: Any) -> Edit:
+    where = Picture("a.png", Path("a.png"))
+    return Edit(id="e", source=where, instruction=told, **{"type": "unspecified", **parts})

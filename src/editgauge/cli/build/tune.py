@@ -21,7 +21,7 @@ def tune(
 ) -> None:
     """Fine-tune a vision-language model on training data; the result is a judge.
 
-    `editgauge build tune --data lessons --model Qwen/Qwen2.5-VL-3B-Instruct --out inspector`
+    `editgauge build tune --data lessons --model llava-hf/llava-1.5-7b-hf --out inspector`
     """
     from editgauge.building.supervision.tuning import tune as fine_tune
 
