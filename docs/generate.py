@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import typer
 
 import editgauge
 from editgauge.benchmarks import benchmarks
+from editgauge.benchmarks.unibench.annotations import json_schema
 from editgauge.cli import app
 from editgauge.core.types import EDIT_TYPES, REASONS
 from editgauge.methods import methods
@@ -58,7 +60,7 @@ def _default(value: Any) -> str:
 GROUPS = {
     "build": ("unibench", "editval", "review", "attributes", "training", "tune"),
     "cache": ("info", "clear"),
-    "data": ("pull", "verify", "info", "ratings", "feedback"),
+    "data": ("pull", "verify", "info", "ratings"),
     "models": ("list_weights", "pull", "verify", "info", "available", "weights_of"),
     "study": (
         *("create", "invite", "serve", "status", "export", "import_", "analyse"),
@@ -126,7 +128,17 @@ def names_page() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"cli.md": cli_page, "python.md": python_page, "names.md": names_page}
+def schema_page() -> str:
+    """The form of UniBench's annotations."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False)
+
+
+PAGES = {
+    "cli.md": cli_page,
+    "python.md": python_page,
+    "names.md": names_page,
+    "unibench.schema.json": schema_page,
+}
 
 
 def main() -> None:
@@ -136,7 +148,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     old = []
     for name, make in PAGES.items():
-        content, path = NOTE + make().rstrip() + "\n", FOLDER / name
+        content, path = ("" if name.endswith(".json") else NOTE) + make().rstrip() + "\n", FOLDER / name
         if check:
             old += [] if path.is_file() and path.read_text("utf-8") == content else [name]
         else:

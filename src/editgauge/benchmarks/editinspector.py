@@ -27,7 +27,7 @@ LICENCE = "labels CC-BY-4.0, as the paper says; pictures as MagicBrush (CC-BY-4.
 
 
 def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
-    """EditInspector: 783 edits of MagicBrush judged by three people; --data its CSV, --images MagicBrush's `test`.
+    """EditInspector: 783 edits, each judged by three people; --data its CSV, --images MagicBrush's.
 
     Ids are those of `magicbrush`; the outcome that people judged is MagicBrush's own, the edit's `reference`. A change
     of attributes has the type that its instruction names beyond doubt, or is `unspecified`; `extras` keep the action.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from editgauge.benchmarks.fields import shown
-from editgauge.benchmarks.lines import Document, read_jsonl, read_yaml
-from editgauge.benchmarks.reader import read_benchmark
+from editgauge.benchmarks.lines import Document, read_yaml
+from editgauge.benchmarks.reader import read_benchmark, read_edits
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Benchmark
 
-READERS = {"benchmark.yaml": read_yaml, "benchmark.yml": read_yaml, "edits.jsonl": read_jsonl}
+LINES = "edits.jsonl"
+FILES = ("benchmark.yaml", "benchmark.yml", LINES)
 
 EXAMPLE = """\
 A benchmark folder holds images and a benchmark.yaml (or an edits.jsonl with one edit on each line), for example:
@@ -26,8 +27,16 @@ def load(folder: Path) -> Benchmark:
     Raises one `BadInput` with every problem, each with file and line. The images are looked for, not decoded.
     """
     file = _benchmark_file(folder)
-    document = _read(file)
-    return read_benchmark(document, ImagesOf(folder), name=folder.resolve().name or "benchmark", where=str(folder))
+    find, name, where = ImagesOf(folder), folder.resolve().name or "benchmark", str(folder)
+    try:
+        if file.name == LINES:
+            with file.open("r", encoding="utf-8-sig", newline="\n") as lines:
+                return read_edits(lines, file.name, find, name=name, where=where)
+        return read_benchmark(read_yaml(file.read_text("utf-8-sig"), file.name), find, name=name, where=where)
+    except UnicodeDecodeError:
+        return read_benchmark(_not_text(file), find, name=name, where=where)
+    except OSError as error:
+        raise BadInput(f"'{file}' cannot be read: {error.strerror or error}") from error
 
 
 def _benchmark_file(folder: Path) -> Path:
@@ -39,7 +48,7 @@ def _benchmark_file(folder: Path) -> Path:
         raise BadInput(f"'{folder}' is a file; give the folder it lies in. {EXAMPLE}") from error
     except (OSError, ValueError) as error:
         raise BadInput(f"The folder {shown(str(folder))} cannot be read: {error}") from error
-    found = [name for name in READERS if name in inside]
+    found = [name for name in FILES if name in inside]
     if not found:
         raise BadInput(f"'{folder}' {'is empty' if not inside else 'has no benchmark file'}. {EXAMPLE}")
     if len(found) > 1:
@@ -47,17 +56,16 @@ def _benchmark_file(folder: Path) -> Path:
     return folder / found[0]
 
 
-def _read(file: Path) -> Document:
-    try:
-        content = file.read_bytes()
-        return READERS[file.name](content.decode("utf-8-sig"), file.name)
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        return Document(
-            file.name, faults=[(line, f"not UTF-8 text (byte {content[error.start]:#04x}); save it as UTF-8")]
-        )
-    except OSError as error:
-        raise BadInput(f"'{file}' cannot be read: {error.strerror or error}") from error
+def _not_text(file: Path) -> Document:
+    """Says where a file stops being UTF-8."""
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                what = f"not UTF-8 text (byte {line[error.start]:#04x}); save it as UTF-8"
+                return Document(file.name, faults=[(number, what)])
+    return Document(file.name)
 
 
 class ImagesOf:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from editgauge.benchmarks.fields import EditFields, Fields, Text, read_fields, shown, unknown
-from editgauge.benchmarks.folder import READERS, ImagesOf
+from editgauge.benchmarks.folder import FILES, ImagesOf
 from editgauge.benchmarks.hub import Table, hub_table, local_table
 from editgauge.benchmarks.lines import Document, Lines, Spot, read_yaml
 from editgauge.benchmarks.public import counted, read_text, slug
@@ -47,7 +47,7 @@ def load(mapping: Path) -> Benchmark:
         mapping: the mapping file, or a folder that holds it as `huggingface.yaml`.
     """
     file = mapping / FILE if mapping.is_dir() else mapping
-    rivals = [name for name in READERS if mapping.is_dir() and (mapping / name).is_file()]
+    rivals = [name for name in FILES if mapping.is_dir() and (mapping / name).is_file()]
     if rivals:
         raise BadInput(f"'{mapping}' has both {FILE} and {rivals[0]}; keep one of them.")
     document = read_yaml(read_text(file), file.name)

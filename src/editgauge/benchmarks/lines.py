@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Never
 
@@ -180,19 +180,27 @@ def read_jsonl(text: str, file: str) -> Document:
     document = Document(file)
     edits: list[Any] = []
     places = Lines(1)
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, value in each_value(text.split("\n"), document):
+        places.parts[len(edits)] = Lines(number)
+        edits.append(value)
+    if edits:
+        document.value, document.lines = {"edits": edits}, Lines(1, {"edits": places})
+    return document
+
+
+def each_value(lines: Iterable[str], document: Document) -> Iterator[tuple[int, Any]]:
+    """The number of each line that is not blank, and its value; notes in the document which could not be read."""
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            edits.append(json.loads(line, object_pairs_hook=_once, parse_constant=_no_number))
-            places.parts[len(edits) - 1] = Lines(number)
+            value = json.loads(line, object_pairs_hook=_once, parse_constant=_no_number)
         except json.JSONDecodeError as error:
             document.faults.append((number, f"not valid JSON: {error.msg} (column {error.colno})"))
         except (ValueError, RecursionError) as error:
             document.faults.append((number, f"not valid JSON: {error}"))
-    if edits:
-        document.value, document.lines = {"edits": edits}, Lines(1, {"edits": places})
-    return document
+        else:
+            yield number, value
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from editgauge.benchmarks.cookbook import Pantry, Source, read_recipe
 from editgauge.benchmarks.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
-from editgauge.benchmarks.lines import Document, Spot
+from editgauge.benchmarks.lines import Document, Lines, Spot, each_value
 from editgauge.benchmarks.regions import Find, Names, find_image, looks_like_path, read_mask
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
+from editgauge.core.shelf import Shelf
 from editgauge.core.types import Benchmark, Edit, Position
 
 
@@ -21,12 +22,31 @@ def read_benchmark(document: Document, find: Find, *, name: str, where: str) -> 
 
     Raises one `BadInput` with all problems, each with file and line.
     """
-    benchmark = None
-    if document.value is not None:
-        benchmark = _read(document, find, name)
-    elif not document.faults:
+    benchmark = _read(document, find, name) if document.value is not None else None
+    return _sound(benchmark, document, where)
+
+
+def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where: str) -> Benchmark:
+    """The benchmark of a file with one edit on each line, read line by line: a million of them never are in memory."""
+    document = Document(file)
+    reader = _EditReader({}, find)
+    edits: Shelf[Edit] = Shelf()
+    here = Lines(1)
+    document.lines = Lines(1, {"edits": here})
+    whole = (line.removesuffix("\n") for line in lines)
+    for place, (number, value) in enumerate(each_value(whole, document)):
+        here.parts = {place: Lines(number)}  # what is wrong with a line is said before the next is read
+        edit = reader.read(value, Spot(document, ("edits", place)), place)
+        if edit is not None and not document.faults:
+            edits.append(edit)
+    benchmark = None if document.faults or not edits else Benchmark(name, edits.settled())
+    return _sound(benchmark, document, where)
+
+
+def _sound(benchmark: Benchmark | None, document: Document, where: str) -> Benchmark:
+    if benchmark is None and not document.faults:
         document.faults.append((1, "the file is empty"))
-    if document.faults or benchmark is None:
+    if benchmark is None or document.faults:
         problems = document.problems()
         count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise BadInput(f"The benchmark in '{where}' has {count}:", problems)

@@ -45,6 +45,8 @@ BUILT_IN = {
     "summary": "editgauge.reports.sections:summary",
     "aggregations": "editgauge.reports.sections:aggregations",
     "variants": "editgauge.reports.sections:variants",
+    "side_by_side": "editgauge.reports.trials:side_by_side",
+    "trials": "editgauge.reports.trials:trials",
     "captions": "editgauge.reports.captions:section",
     "sets": "editgauge.reports.sections:sets",
     "agreement": "editgauge.reports.sections:agreement",

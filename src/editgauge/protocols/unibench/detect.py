@@ -1,0 +1,112 @@
+"""UniBench's tasks without CLIP: is the target's class found, at the asked place, in the asked colour?"""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Arrow, Curves, Note
+from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.metrics.colour_names import colour_curves, colour_score, rgb_of
+from editgauge.metrics.positions import DIRECTIONS, centroid, direction_score
+from editgauge.protocols import Part, Protocol
+from editgauge.protocols.seeing import attempt
+from editgauge.protocols.unibench import averaged
+from editgauge.protocols.unibench.locating import Located, locate_anchor, locate_target
+from editgauge.protocols.unibench.tasks import Task
+from editgauge.protocols.unibench.totals import as_part, set_scores, set_specs
+
+if TYPE_CHECKING:
+    from editgauge.protocols import Sight
+
+PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "change_class": ("target",),
+        "change_color": ("target",),
+        "generate": ("target", "position"),
+        "move": ("target", "position"),
+    }
+)
+
+
+class UniBenchDetect(Protocol):
+    """Stands beside `unibench` where no joint embedder is at hand; its numbers are not those of the paper."""
+
+    name = "unibench-detect"
+    about = "UniBench's tasks without CLIP: class found, place by geometry, colour by histogram."
+    paper = "The project's own rules for the tasks of UniBench (Ryu et al.)."
+    version = "1"
+    deviations = (
+        "Not a score of the paper: CLIP similarity is replaced by detection, geometry and histograms.",
+        "Change class counts what is found only where it touches the original object's place.",
+        "Place: how straight the way from anchor to target goes in the asked direction, 0 from 90 degrees on.",
+        "In front of, behind and next to say nothing about a picture's plane: their place is unscored.",
+    )
+    needs = ("detector", "segmenter")
+    scores = (
+        ScoreSpec("edit", True, (0.0, 1.0), "Mean of target and position, as far as the task has them."),
+        ScoreSpec("target", True, (0.0, 1.0), "Is the class found? Change color: does its colour fit?"),
+        ScoreSpec("position", True, (0.0, 1.0), "Does the target lie on the asked side of its anchor?"),
+    )
+    sets = set_specs("edit")
+
+    async def score(self, item: Item, see: Sight) -> Scores:
+        """Target and position, and their mean."""
+        task = Task(item)
+        target = await locate_target(item, task, see)
+        rules = {"target": _target(item, task, target), "position": _position(item, task, target, see)}
+        found = dict(zip(rules, await gather(*map(attempt, rules.values())), strict=True))
+        return {"edit": averaged(found, PARTS[task.kind]), **found}
+
+    async def part(self, item: Item, see: Sight) -> Part:
+        """Both sub-scores of one outcome, by its type of task."""
+        return as_part(Task(item).kind, await self.score(item, see))
+
+    def score_set(self, parts: Sequence[Part]) -> Scores:
+        """Aggregated as the paper does it: every type of task counts once."""
+        return set_scores(parts, {"edit": PARTS})
+
+
+async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
+    """Is it there, and in the asked colour where one is asked for?"""
+    if task.kind != "change_color":
+        return Score(float(target.seen), (*target.evidence, _said(target.words)))
+    if target.mask is None:
+        raise CannotTell("not_detected", f"no {target.name} is seen in the edited image")
+    wanted = rgb_of(task.colour)
+    value = colour_score(item.edited, target.mask, wanted)
+    curves = Curves(
+        f"red, green and blue of the {target.name}; dashed: of {task.colour}",
+        tuple(colour_curves(item.edited, target.mask, wanted).items()),
+    )
+    return Score(value, (*target.evidence, curves, _said(f"{target.words}; its colours fit {task.colour} {value:.2f}")))
+
+
+async def _position(item: Item, task: Task, target: Located, see: Sight) -> Score | Unscored:
+    """How straight the way from the anchor to the target goes in the asked direction."""
+    if "position" not in PARTS[task.kind]:
+        return Unscored("not_applicable", f"{task.kind.replace('_', ' ')} asks for no place")
+    if task.relation not in DIRECTIONS:
+        return Unscored("no_rule", f"'{task.place.words}' says nothing about left, right, above or below")
+    anchor = await locate_anchor(item, task, see)
+    if target.mask is None or anchor.mask is None:
+        return Score(0.0, (_said(target.words),))
+    start, end = centroid(anchor.mask), centroid(target.mask)
+    height, width = item.edited.shape[:2]
+    value = direction_score(start, end, task.relation, float(np.hypot(height, width)))
+    fit = "straight" if value > 0.9 else "roughly" if value > 0 else "not"
+    arrow = Arrow("edited", *start, *end, label=f"from {anchor.name} to {target.name}")
+    said = _said(f"{target.words}, {fit} {task.place.words} the {anchor.name}")
+    return Score(value, (*target.evidence, *anchor.evidence, arrow, said))
+
+
+def _said(text: str) -> Note:
+    return Note(f"{text[:1].upper()}{text[1:]}.")
+
+
+unibench_detect = UniBenchDetect()

@@ -1,0 +1,102 @@
+"""UniBench's sub-scores (section 3.3): fidelity of target and position, consistency of target and background."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Note
+from editgauge.core.types import Score
+from editgauge.protocols.unibench.pictures import alone, backgrounds, gray_pair, together
+
+if TYPE_CHECKING:
+    from editgauge.core.masks import BoolMask
+    from editgauge.core.types import Item
+    from editgauge.perception.interfaces import Perception
+    from editgauge.protocols.unibench.likeness import Likeness
+    from editgauge.protocols.unibench.locating import Located
+    from editgauge.protocols.unibench.tasks import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """An item with its task and what was found in the edited image."""
+
+    item: Item
+    task: Task
+    target: Located
+    anchor: Located | None
+    """None for tasks without one."""
+    see: Perception
+    likeness: Likeness
+
+    @property
+    def original(self) -> BoolMask:
+        """The object to edit in the source image."""
+        mask = self.task.original
+        if mask is None:
+            raise CannotTell("not_applicable", "nothing was there before")
+        return mask
+
+
+async def target_fidelity(scene: Scene) -> Score:
+    """Does the target look like what was asked for? 0 where its place cannot be inferred."""
+    scene.likeness.must_be_there()
+    target = scene.target
+    if target.mask is None:
+        return Score(0.0, (_said(target.words),))
+    text = scene.task.text
+    value = await scene.likeness.of_text(alone(scene.item.edited, target.mask), text, scene.task.alternatives)
+    return Score(value, (*target.evidence, _said(f"{target.words}; it fits '{text}' by {value:.2f}")))
+
+
+async def position_fidelity(scene: Scene) -> Score:
+    """Does the part of the picture with target and anchor fit the words for both?"""
+    if scene.anchor is None or scene.anchor.mask is None:
+        raise CannotTell("not_applicable", "the task has no anchor")
+    scene.likeness.must_be_there()
+    target, anchor = scene.target, scene.anchor
+    if target.mask is None:
+        return Score(0.0, (_said(target.words),))
+    place = scene.task.place
+    phrase, others = place.phrase(scene.task.name), [each.phrase(scene.task.name) for each in scene.task.places]
+    crop = together(scene.item.edited, target.mask, scene.anchor.mask)
+    value = await scene.likeness.of_text(crop, phrase, others)
+    said = _said(f"{target.words}, {anchor.words}; both fit '{phrase}' by {value:.2f}")
+    return Score(value, (*target.evidence, *anchor.evidence, said))
+
+
+async def target_consistency(scene: Scene) -> Score:
+    """Is it still the same object? By shades where it got another colour, by CLIP where it was moved."""
+    if scene.task.kind not in {"change_color", "move"}:
+        raise CannotTell("not_applicable", f"{scene.task.kind} keeps no object")
+    if scene.target.mask is None:
+        scene.likeness.must_be_there()
+        raise CannotTell("not_detected", f"no {scene.target.name} is seen in the edited image")
+    before, after = alone(scene.item.source, scene.original), alone(scene.item.edited, scene.target.mask)
+    if scene.task.kind == "move":
+        value = await scene.likeness.of_pictures(before, after)
+        return Score(value, (_said(f"{scene.target.words}; it is like the original by {value:.2f}"),))
+    distance = await scene.see.distance(*gray_pair(before, after))
+    return Score(_near(distance), (_said(f"without its colours the {scene.target.name} is {distance:.3f} away"),))
+
+
+async def background_consistency(scene: Scene) -> Score:
+    """Did everything outside the object, as it was and as it is, stay?"""
+    nothing = np.zeros(scene.item.source.shape[:2], np.bool_)
+    masks = [mask for mask in (scene.task.original, scene.target.mask) if mask is not None]
+    objects = np.logical_or.reduce([nothing, *masks])
+    distance = await scene.see.distance(*backgrounds(scene.item.source, scene.item.edited, objects))
+    return Score(_near(distance), (_said(f"the rest of the picture is {distance:.3f} away"),))
+
+
+def _near(distance: float) -> float:
+    """1 for the same picture; LPIPS can exceed 1, and UniBench's scores end at 0."""
+    return min(1.0, max(0.0, 1.0 - distance))
+
+
+def _said(text: str) -> Note:
+    return Note(f"{text[:1].upper()}{text[1:]}.")

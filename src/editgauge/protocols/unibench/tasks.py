@@ -1,0 +1,100 @@
+"""What a UniBench task asks for, read from the edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from editgauge.core.errors import CannotTell
+
+if TYPE_CHECKING:
+    from editgauge.core.masks import BoolMask
+    from editgauge.core.types import Item, Relation
+
+EXTRA = "unibench"
+Kind = Literal["change_class", "change_color", "move", "generate"]
+KINDS: tuple[Kind, ...] = ("change_class", "change_color", "generate", "move")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the target should be: words between it and its anchor."""
+
+    anchor: str
+    """The anchor's class."""
+    words: str
+
+    def phrase(self, target: str) -> str:
+        """As CLIP is asked: `cat in front of suitcase`."""
+        return f"{target} {self.words} {self.anchor}"
+
+
+class Task:
+    """A task and the outlines of its objects in the source image."""
+
+    def __init__(self, item: Item) -> None:
+        told = item.edit.extras.get(EXTRA)
+        if not isinstance(told, dict) or told.get("task") not in KINDS:
+            raise CannotTell("not_applicable", "this is no task of UniBench; use `editgauge list benchmarks`")
+        self._told: dict[str, Any] = told
+        self._item = item
+        self.kind = cast(Kind, told["task"])
+        self.name: str = told["name"]
+        """The class of the object that should be seen after the edit."""
+
+    @property
+    def text(self) -> str:
+        """What the target should look like, in words."""
+        return f"{self._told['target']} {self.name}" if self.kind == "change_color" else self.name
+
+    @property
+    def alternatives(self) -> list[str]:
+        """What else it could look like: the annotated candidates, and what it was before."""
+        if self.kind == "change_color":
+            colours = [*self._told["candidates"], *filter(None, [self._told.get("colour")])]
+            return [f"{colour} {self.name}" for colour in dict.fromkeys(colours)]
+        return list(dict.fromkeys([*self._told.get("candidates", ()), *self._told["classes"], self.name]))
+
+    @property
+    def colour(self) -> str:
+        """The colour that is asked for."""
+        return str(self._told["target"])
+
+    @property
+    def place(self) -> Place:
+        """Where the target is asked to be."""
+        return Place(self._told["anchor_class"], self._told["words"])
+
+    @property
+    def places(self) -> list[Place]:
+        """All places that it could have been asked to be at."""
+        return list(dict.fromkeys(Place(anchor, words) for anchor, words in self._told["places"]))
+
+    @property
+    def relation(self) -> Relation | None:
+        """What the words of the place mean in the picture's plane, where they mean anything there."""
+        return cast("Relation | None", self._told.get("relation"))
+
+    @property
+    def original(self) -> BoolMask | None:
+        """The object to edit as it lies in the source image; none where one is to be generated."""
+        return self._rendered(self._told["object"]) if "object" in self._told else None
+
+    @property
+    def anchor(self) -> BoolMask:
+        """The anchor as it lies in the source image."""
+        return self._rendered(self._told["anchor"])
+
+    @property
+    def others(self) -> list[BoolMask]:
+        """Objects of the target's class that are not meant."""
+        return [self._rendered(name) for name in self._told["others"]]
+
+    @property
+    def other_anchors(self) -> list[BoolMask]:
+        """Objects of the anchor's class that are not meant."""
+        return [self._rendered(name) for name in self._told["anchor_others"]]
+
+    def _rendered(self, name: str) -> BoolMask:
+        height, width = self._item.source.shape[:2]
+        return self._item.edit.objects[name].render(width, height)

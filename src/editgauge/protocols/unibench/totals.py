@@ -1,0 +1,56 @@
+"""The rows and totals of UniBench's table, as scores of sets: every type of task counts once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+import numpy as np
+
+from editgauge.core.evidence import Note
+from editgauge.core.types import Score, Scores, ScoreSpec, Unscored
+from editgauge.metrics.task_averages import Means, total
+from editgauge.protocols import Part
+from editgauge.protocols.unibench.tasks import KINDS, Kind
+
+ABOUT = "Total {}: mean per type and kind of score, then over kinds, then over types (table 1)."
+
+
+def set_specs(*names: str) -> tuple[ScoreSpec, ...]:
+    """What the totals are called, and mean."""
+    return tuple(ScoreSpec(name, True, (-1.0, 1.0), ABOUT.format(name)) for name in names)
+
+
+def as_part(kind: Kind, scores: Scores) -> Part:
+    """What a set needs to know of one outcome: its type of task, and the sub-scores that have a value."""
+    known = {name: score.value for name, score in scores.items() if isinstance(score, Score)}
+    return np.array([KINDS.index(kind)]), np.array(list(known), np.str_), np.array(list(known.values()), np.float64)
+
+
+def set_scores(parts: Sequence[Part], wanted: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Scores:
+    """The totals by name; a type of task that lacks a kind of score has none, and neither has the set."""
+    means = means_of(parts)
+    return {name: _total(means, kinds_of) for name, kinds_of in wanted.items()}
+
+
+def means_of(parts: Sequence[Part]) -> Means:
+    """The mean of every kind of score, by type of task."""
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for kind, names, numbers in parts:
+        of_type = values[KINDS[int(kind[0])]]
+        for name, number in zip(names.tolist(), numbers.tolist(), strict=True):
+            of_type[name].append(number)
+    return {kind: {name: fmean(found) for name, found in of_type.items()} for kind, of_type in values.items()}
+
+
+def _total(means: Means, kinds_of: Mapping[str, tuple[str, ...]]) -> Score | Unscored:
+    if not means:
+        return Unscored("not_applicable", "no outcome of this set could be scored")
+    value = total(means, kinds_of)
+    if value is None:
+        lacking = [f"{kind}: {name}" for kind in means for name in kinds_of[kind] if name not in means[kind]]
+        return Unscored("not_applicable", f"no outcome has these scores: {', '.join(lacking)}")
+    absent = [kind.replace("_", " ") for kind in KINDS if kind not in means]
+    is_whole = len(means) == 1 or not absent  # a row of the table is about one type alone
+    return Score(value, () if is_whole else (Note(f"Without {' and '.join(absent)}, of which there are none."),))

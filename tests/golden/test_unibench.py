@@ -1,0 +1,101 @@
+"""UniBench's table 1 from its own cells, and what its tasks on the sample show with `lite` models.
+
+The table is not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with `unibench`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pytest
+
+import editgauge
+from editgauge.core.types import Score
+from editgauge.metrics.task_averages import CONSISTENCY, FIDELITY, average, total
+from editgauge.perception.weights import available
+from editgauge.protocols import Part
+from editgauge.protocols.unibench import unibench
+from editgauge.protocols.unibench.tasks import KINDS
+
+PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
+WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet", "lpips-alex")
+WITHIN = 0.001
+METHODS = ("identity", "classical", "overdone", "careless")
+EDIT = {
+    "object_replacement": (0.0, 0.8, 0.933, 0.0),
+    "color": (0.127, 0.798, 0.799, 0.188),
+    "positional_addition": (0.0, 0.780, 0.776, 0.3),
+    "position_replacement": (0.523, 0.965, 0.807, 0.516),
+}
+"""Of docs/protocols/unibench.md: mean of `edit` of `unibench-detect` by edit type, for each of the methods."""
+
+
+def _published() -> dict[str, Any]:
+    if PLACE is None:
+        pytest.skip("NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data")
+    told: dict[str, Any] = json.loads(Path(PLACE, "unibench", "published_table1.json").read_text("utf-8"))
+    return told
+
+
+def _cells(row: list[float | None], columns: list[str]) -> dict[str, float]:
+    return {
+        name: value for name, value in zip(columns, row, strict=True) if value is not None and "average" not in name
+    }
+
+
+def test_every_row_and_both_totals_of_every_model_come_out_of_the_cells() -> None:
+    told = _published()
+    assert len(told["models"]) == 5
+    for rows in told["models"].values():
+        means: dict[str, dict[str, float]] = {task: _cells(rows[task], told["columns"]) for task in KINDS}
+        for task in KINDS:
+            printed = dict(zip(told["columns"], rows[task], strict=True))
+            assert average(means[task], FIDELITY[task]) == pytest.approx(printed["fidelity_average"], abs=WITHIN)
+            assert average(means[task], CONSISTENCY[task]) == pytest.approx(printed["consistency_average"], abs=WITHIN)
+        assert total(means, FIDELITY) == pytest.approx(rows["total"][0], abs=WITHIN)
+        assert total(means, CONSISTENCY) == pytest.approx(rows["total"][1], abs=WITHIN)
+
+
+def test_the_protocol_itself_totals_a_set_like_the_table() -> None:
+    """Outcomes whose scores spread around the cells of the table have its totals."""
+    told = _published()
+    rows = told["models"]["P2P_null_text"]
+    parts: list[Part] = []
+    for task in KINDS:
+        cells = _cells(rows[task], told["columns"])
+        for aside in (-0.02, 0.0, 0.02):
+            values = np.array([value + aside for value in cells.values()])
+            parts.append((np.array([KINDS.index(task)]), np.array(list(cells), np.str_), values))
+    for name, printed in zip(("fidelity", "consistency"), rows["total"], strict=True):
+        score = unibench.score_set(parts)[name]
+        assert isinstance(score, Score)
+        assert score.value == pytest.approx(printed, abs=WITHIN)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)  # nothing is remembered in tests, so that scores of sets ask the models again
+@pytest.mark.skipif(not all(map(available, WEIGHTS)), reason="NOT TESTED: run `editgauge models pull lite`")
+def test_on_the_sample_the_right_edit_stands_apart_and_a_disturbed_background_shows(tmp_path: Path) -> None:
+    places = {method: tmp_path / method for method in METHODS}
+    for method, place in places.items():
+        editgauge.edit("unibench-sample", method, place, quiet=True)
+    run = editgauge.run("unibench-sample", places, ["unibench", "unibench-detect"], tmp_path / "run", quiet=True)
+    means: dict[tuple[str, str, str], list[float]] = {}
+    for row in run.scores.select(["name", "method", "edit_type", "value"]).to_pylist():
+        if row["value"] is not None:
+            means.setdefault((row["name"], row["method"], row["edit_type"]), []).append(row["value"])
+    found = {key: fmean(values) for key, values in means.items()}
+    for kind, documented in EDIT.items():
+        assert [found["edit", method, kind] for method in METHODS] == pytest.approx(documented, abs=0.01)
+        assert found["edit", "classical", kind] > max(found["edit", m, kind] for m in ("identity", "careless")) + 0.2
+        background = [found["background_consistency", m, kind] for m in ("identity", "classical", "overdone")]
+        assert background == sorted(background, reverse=True)
+        assert background[0] == 1.0
+        assert background[2] < 0.6
+    clip_only = {"fidelity", "target_fidelity", "position_fidelity"}
+    assert not clip_only & {name for name, _, _ in found}
