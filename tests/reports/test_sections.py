@@ -17,7 +17,8 @@ from editgauge.reports.page import report
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
 
-SHOWN = [name for name in BUILT_IN if name not in {"sweep", "variants", "sets", "agreement"}]
+BY_NEED = {"agreement", "captions", "sets", "side_by_side", "sweep", "trials", "variants"}
+SHOWN = [name for name in BUILT_IN if name not in BY_NEED]
 """All but those that need something more: several options, scores of sets, what people said."""
 MODULE = """
 from markupsafe import Markup
