@@ -93,7 +93,8 @@ def _about_size(item: Item) -> tuple[Evidence, ...]:
 
 def _what_changed(before: Unit, after: Unit, outside: BoolMask) -> tuple[Evidence, ...]:
     """The mask, how much of the rest changed visibly, and where most."""
-    change = np.abs(before - after).max(axis=2) * outside
+    red, green, blue = cv2.split(cv2.absdiff(before, after))
+    change: Unit = np.asarray(cv2.max(cv2.max(red, green), blue), np.float32) * outside
     share = float((change > VISIBLE).sum() / outside.sum())
     evidence: list[Evidence] = [
         Region("source", ~outside, "may change"),

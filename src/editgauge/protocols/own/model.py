@@ -1,0 +1,107 @@
+"""The fitted models, written out as numbers: boosted trees whose answer is a sum over features, so it can be told."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from editgauge.protocols.own.features import FEATURES, fingerprint
+
+if TYPE_CHECKING:
+    from editgauge.protocols.own.doing import Values
+    from editgauge.protocols.own.features import Question
+
+FILE = "model.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A place in a tree: an end, or a question about one feature."""
+
+    value: float
+    """What the tree says when one stops here."""
+    feature: str = ""
+    """Empty at an end."""
+    most: float = 0.0
+    """Up to which value of the feature one goes left."""
+    left: int = 0
+    right: int = 0
+    missing: int = 0
+    """Where one goes when the feature is missing: the left or the right node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A probability, and what each feature added to it in units of log-odds."""
+
+    value: float
+    effects: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Trees for one question."""
+
+    start: float
+    """The log-odds before anything is known."""
+    slope: float
+    """By how much the trees' sum is stretched, so that what is said in n of 100 cases comes true n times."""
+    trees: tuple[tuple[Node, ...], ...]
+
+    def answer(self, values: Values) -> Answer:
+        """What the trees make of an item's features."""
+        effects: dict[str, float] = {}
+        for tree in self.trees:
+            node = tree[0]
+            while node.feature:
+                value = values[node.feature]
+                way = node.missing if value is None else node.left if value <= node.most else node.right
+                after = tree[way]
+                effects[node.feature] = effects.get(node.feature, 0.0) + self.slope * (after.value - node.value)
+                node = after
+        odds = self.start + sum(effects.values())
+        return Answer(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """All that was fitted, and on what."""
+
+    models: Mapping[Question, Model]
+    types: tuple[str, ...]
+    """Edit types of which there were probes: of others the chance that the edit was done is not known."""
+    provenance: Mapping[str, Any]
+
+
+@lru_cache(maxsize=1)
+def fitted() -> Fitted:
+    """The models that come with the package."""
+    return read_fitted((files(__package__) / FILE).read_text("utf-8"))
+
+
+def read_fitted(text: str) -> Fitted:
+    """Models from their JSON form; refuses those of other features."""
+    told = json.loads(text)
+    for question, names in FEATURES.items():
+        if told["models"][question]["features"] != fingerprint(names):
+            raise ValueError(f"the model of '{question}' has other features; run editgauge.auditing.fitting again")
+    models = {question: _read(told["models"][question], FEATURES[question]) for question in FEATURES}
+    return Fitted(models, tuple(told["types"]), told["provenance"])
+
+
+def _read(told: dict[str, Any], names: tuple[str, ...]) -> Model:
+    trees = tuple(tuple(_node(row, names) for row in tree) for tree in told["trees"])
+    return Model(told["start"], told["slope"], trees)
+
+
+def _node(row: list[float], names: tuple[str, ...]) -> Node:
+    """An end is its value; a question adds the feature's place, the threshold, left, right, and the way if missing."""
+    if len(row) == 1:
+        return Node(row[0])
+    value, feature, most, left, right, missing = row
+    return Node(value, names[int(feature)], most, int(left), int(right), int(missing))

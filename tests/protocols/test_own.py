@@ -1,0 +1,292 @@
+"""The features and the models of the protocol `editgauge`, on hand-made sightings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+import skimage
+
+from editgauge.core.evidence import Note
+from editgauge.core.images import Picture, Pixels
+from editgauge.core.masks import BoolMask
+from editgauge.core.types import Edit, Position
+from editgauge.metrics.changes import find_changes
+from editgauge.metrics.object_changes import Thing
+from editgauge.protocols.own.doing import doing
+from editgauge.protocols.own.features import FEATURES, features
+from editgauge.protocols.own.keeping import flaws, keeping
+from editgauge.protocols.own.looks import style_fit, to_lab
+from editgauge.protocols.own.model import Answer
+from editgauge.protocols.own.roles import roles_of
+from editgauge.protocols.own.telling import CLAIMS, MEANINGS, reasons
+from editgauge.protocols.own.view import Pair, View
+from editgauge.protocols.preservation_aligned import in_frame
+
+CAT: Callable[[], Pixels] = skimage.data.chelsea
+POINT = 0.25
+FACE = (120, 60, 300, 220)
+ELSEWHERE = (340, 200, 440, 290)
+
+
+@pytest.fixture(scope="module")
+def cat() -> Pixels:
+    return np.ascontiguousarray(CAT())
+
+
+def rectangle(box: tuple[int, int, int, int], shape: tuple[int, ...]) -> BoolMask:
+    mask = np.zeros(shape[:2], np.bool_)
+    mask[box[1] : box[3], box[0] : box[2]] = True
+    return mask
+
+
+def seen(box: tuple[int, int, int, int], shape: tuple[int, ...], sure: float = 0.75) -> Thing:
+    left, top, right, bottom = (float(side) for side in box)
+    return Thing("cat", (left, top, right, bottom), rectangle(box, shape), sure)
+
+
+def viewed(
+    source: Pixels,
+    edited: Pixels,
+    edit: dict[str, Any],
+    pairs: dict[str, tuple[list[Thing], list[Thing]]] | None = None,
+    mask: BoolMask | None = None,
+) -> View:
+    asked = Edit(id="e", source=Picture("p", Path("/p")), instruction="", **edit)
+    changes = find_changes(source, edited)
+    framed, shown = in_frame(changes.alignment, edited)
+    return View(
+        edit=asked,
+        source=source,
+        edited=framed,
+        shown=shown,
+        changes=changes,
+        point=POINT,
+        roles=roles_of(asked),
+        mask=mask,
+        pairs={role: Pair("cat", tuple(one), tuple(other)) for role, (one, other) in (pairs or {}).items()},
+    )
+
+
+def tinted(pixels: Pixels, mask: BoolMask, colour: tuple[int, int, int]) -> Pixels:
+    result = pixels.astype(np.float32)
+    result[mask] = 0.35 * result[mask] + 0.65 * np.array(colour, np.float32)
+    return result.astype(np.uint8)
+
+
+RED = {"type": "color", "subject": "cat", "to": "red"}
+
+
+# --- what should come, go and stay -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("edit", "roles"),
+    [
+        ({"type": "object_addition", "subject": "a table", "to": "a cup"}, ("cup", None, "table", "table")),
+        ({"type": "object_replacement", "subject": "cat", "to": "dog"}, ("dog", "cat", None, None)),
+        ({"type": "object_removal", "subject": "the cat"}, (None, "cat", None, None)),
+        ({"type": "size", "subject": "cat", "to": "large"}, (None, None, "cat", None)),
+    ],
+)
+def test_every_type_says_what_comes_goes_and_stays(edit: dict[str, Any], roles: tuple[str | None, ...]) -> None:
+    asked = Edit(id="e", source=Picture("p", Path("/p")), instruction="", **edit)
+
+    assert tuple(roles_of(asked).words().values()) == roles
+
+
+def test_a_known_mask_is_where_the_edit_may_change_something(cat: Pixels) -> None:
+    mask = rectangle(FACE, cat.shape)
+    view = viewed(cat, cat, RED, mask=mask)
+
+    assert view.expected().mask is mask
+    assert view.expected().why == "the edit's mask"
+
+
+def test_without_a_mask_the_named_thing_is(cat: Pixels) -> None:
+    thing = seen(FACE, cat.shape)
+    region = viewed(cat, cat, RED, {"stays": ([thing], [thing])}).expected().mask
+
+    assert region is not None
+    assert region[thing.mask].all()
+    assert region.mean() < 1.3 * thing.mask.mean()
+
+
+def test_without_mask_and_sight_it_is_the_largest_change_and_that_is_told(cat: Pixels) -> None:
+    edited = tinted(cat, rectangle(FACE, cat.shape), (255, 0, 0))
+    region = viewed(cat, edited, RED).expected()
+
+    assert region.why == "the largest region that changed"
+    assert region.mask is not None
+    assert region.mask[100:180, 160:260].all()
+
+
+# --- was it done? ------------------------------------------------------------------------------------------------
+
+
+def test_every_feature_is_given_and_no_other(cat: Pixels) -> None:
+    for edit in (RED, {"type": "style", "to": "a sepia photo"}, {"type": "object_removal", "subject": "cat"}):
+        given = features(viewed(cat, cat, edit))
+        assert {question: set(values) for question, values in given.items()} == {
+            question: set(names) for question, names in FEATURES.items()
+        }
+
+
+def test_the_asked_colour_comes_nearer_and_another_does_not(cat: Pixels) -> None:
+    mask = rectangle(FACE, cat.shape)
+    red, blue = (doing(viewed(cat, tinted(cat, mask, to), RED, mask=mask)) for to in ((255, 0, 0), (0, 0, 255)))
+    nothing = doing(viewed(cat, cat, RED, mask=mask))
+
+    assert red["colour_rank"] == 1
+    for name in ("colour_gain", "colour_rank"):
+        one, other, still = red[name], blue[name], nothing[name]
+        assert one is not None
+        assert other is not None
+        assert still is not None
+        assert one > max(other, still)
+
+
+def test_a_change_beside_the_mask_is_not_the_expected_one(cat: Pixels) -> None:
+    mask = rectangle(FACE, cat.shape)
+    there, elsewhere = (
+        doing(viewed(cat, tinted(cat, rectangle(box, cat.shape), (255, 0, 0)), RED, mask=mask))
+        for box in (FACE, ELSEWHERE)
+    )
+
+    assert there["change_expected"] is not None
+    assert there["expected_changed"] is not None
+    assert there["change_expected"] > 0.9
+    assert there["expected_changed"] > 0.9
+    assert elsewhere["change_expected"] == 0
+    assert elsewhere["expected_changed"] == 0
+
+
+def test_a_thing_that_is_gone_is_missed_in_its_place_only(cat: Pixels) -> None:
+    removal = {"type": "object_removal", "subject": "cat"}
+    face, other = seen(FACE, cat.shape), seen(ELSEWHERE, cat.shape)
+    mask = face.mask
+    gone = doing(viewed(cat, cat, removal, {"goes": ([face, other], [other])}, mask))
+    wrong = doing(viewed(cat, cat, removal, {"goes": ([face, other], [face])}, mask))
+
+    assert gone["goes_after"] == 0
+    assert gone["goes_gain"] == pytest.approx(0.75)  # a confidence of three operating points
+    assert wrong["goes_gain"] == 0
+    assert gone["goes_count"] == wrong["goes_count"] == 1
+
+
+@pytest.mark.parametrize(("relation", "sign"), [("left", -1), ("right", 1)])
+def test_the_new_thing_lies_on_the_asked_side(relation: Any, sign: int, cat: Pixels) -> None:
+    edit = {"type": "positional_addition", "subject": "cat", "to": "cup", "position": Position(relation, "cat")}
+    anchor, added = seen(FACE, cat.shape), seen(ELSEWHERE, cat.shape)
+    fit = doing(viewed(cat, cat, edit, {"anchor": ([anchor], []), "comes": ([], [added])}))["place_fit"]
+
+    assert fit is not None
+    assert 0.5 < sign * fit <= 1
+
+
+def test_a_thing_that_grew_fits_large_and_not_small(cat: Pixels) -> None:
+    small, large = seen((150, 100, 250, 200), cat.shape), seen((125, 75, 275, 225), cat.shape)
+    fits = {
+        to: doing(viewed(cat, cat, {"type": "size", "subject": "cat", "to": to}, {"stays": ([small], [large])}))[
+            "size_fit"
+        ]
+        for to in ("large", "small")
+    }
+
+    assert fits == {"large": 1.0, "small": -1.0}
+
+
+def test_styles_with_a_plain_meaning_fit_themselves_best(cat: Pixels) -> None:
+    gray = np.repeat(cv2.cvtColor(cat, cv2.COLOR_RGB2GRAY)[..., None], 3, axis=2).astype(np.uint8)
+    brown = np.clip(gray * np.array([1.0, 0.85, 0.65]), 0, 255).astype(np.uint8)
+    made = {"a black and white photo": gray, "a sepia photo": brown, "a photographic negative": 255 - cat}
+    everywhere = np.ones(cat.shape[:2], np.bool_)
+    for asked in made:
+        fits = {name: style_fit(asked, to_lab(cat), to_lab(pixels), everywhere) for name, pixels in made.items()}
+        assert max(fits, key=lambda name: fits[name] or 0.0) == asked
+    assert style_fit("a mosaic", to_lab(cat), to_lab(gray), everywhere) is None
+
+
+# --- did the rest stay, and is it clean? -------------------------------------------------------------------------
+
+
+def test_a_worse_disturbance_of_the_rest_moves_its_feature_further(cat: Pixels) -> None:
+    mask = rectangle(FACE, cat.shape)
+    noise = np.random.default_rng(0).standard_normal(cat.shape)
+
+    def spoiled(how: Callable[[float], Pixels]) -> list[dict[str, float | None]]:
+        made = [np.where(mask[..., None], cat, how(severity)).astype(np.uint8) for severity in (0.3, 1.0)]
+        return [keeping(viewed(cat, each, RED, mask=mask)) for each in made]
+
+    ways: dict[str, Callable[[float], Pixels]] = {
+        "rest_blurred": lambda severity: np.asarray(cv2.GaussianBlur(cat, (0, 0), 4 * severity), np.uint8),
+        "rest_noisier": lambda severity: np.clip(cat + 40 * severity * noise, 0, 255).astype(np.uint8),
+        "rest_cast": lambda severity: np.clip(cat + severity * np.array([50, -50, 0]), 0, 255).astype(np.uint8),
+    }
+    still = keeping(viewed(cat, cat, RED, mask=mask))
+    for name, how in ways.items():
+        values = [still[name], *(each[name] for each in spoiled(how))]
+        assert all(value is not None for value in values)
+        assert values == sorted(values, key=lambda value: value or 0.0)
+        assert len(set(values)) == 3
+
+
+def test_a_shifted_frame_disturbs_only_the_frame(cat: Pixels) -> None:
+    moved = np.asarray(cv2.warpAffine(cat, np.array([[1.0, 0, 4], [0, 1, 0]]), cat.shape[1::-1]), np.uint8)
+    values = keeping(viewed(cat, moved, RED, mask=rectangle(FACE, cat.shape)))
+
+    assert values["rest_unlike"] == pytest.approx(0, abs=0.01)
+    assert values["frame_moved"] is not None
+    assert values["frame_moved"] > 0.1
+
+
+def test_where_nothing_changed_there_is_nothing_to_find_flaws_in(cat: Pixels) -> None:
+    assert set(flaws(viewed(cat, cat, RED, mask=rectangle(FACE, cat.shape))).values()) == {None}
+
+
+def test_a_bright_rim_and_a_blurred_part_are_seen(cat: Pixels) -> None:
+    mask, around = rectangle(FACE, cat.shape), rectangle((114, 54, 306, 226), cat.shape)
+    thing = seen(FACE, cat.shape)
+    clean = tinted(cat, mask, (255, 0, 0))
+    rim = clean.copy()
+    rim[around & ~mask] = 255
+    soft = np.where(mask[..., None], cv2.GaussianBlur(clean, (0, 0), 3), clean).astype(np.uint8)
+    right, bright, blurred = (
+        flaws(viewed(cat, each, RED, {"stays": ([thing], [thing])}, around)) for each in (clean, rim, soft)
+    )
+
+    assert (bright["rim"] or 0) > 2 * (right["rim"] or 0)
+    assert (bright["halo"] or 0) > 2 * (right["halo"] or 0)
+    assert (blurred["soft"] or 0) > (right["soft"] or 0) + 0.5
+
+
+# --- reasons -----------------------------------------------------------------------------------------------------
+
+
+def test_every_feature_has_a_meaning_for_people() -> None:
+    assert set(MEANINGS) == {name for names in FEATURES.values() for name in names}
+
+
+def test_reasons_tell_what_spoke_for_and_against_and_what_is_not_known() -> None:
+    answer = Answer(0.7, {"comes_after": 1.2, "changed": -0.4, "pixlens": 0.3, "frame": 0.01})
+    values = {"comes_after": 0.9, "changed": 0.1, "pixlens": None, "frame": 1.0}
+    told = [piece.text for piece in reasons(answer, values, CLAIMS["done"]) if isinstance(piece, Note)]
+
+    assert told == [
+        "For the edit being done: how surely the asked-for thing is seen in its place, 0.90 (+1.2).",
+        f"Against the edit being done: {MEANINGS['changed']}, 0.10 (-0.4).",
+        "That some features have no meaning here or cannot be seen counts +0.3.",
+    ]
+
+
+def test_the_view_of_a_moved_frame_is_the_source_s(cat: Pixels) -> None:
+    moved = np.asarray(cv2.warpAffine(cat, np.array([[1.0, 0, 3], [0, 1, 2]]), cat.shape[1::-1]), np.uint8)
+    view = viewed(cat, moved, RED)
+
+    assert np.array_equal(view.edited[view.shown], cat[view.shown])
+    assert replace(view, mask=None).expected().mask is None
