@@ -27,6 +27,7 @@ MODULES_OF_THE_HELP = 400
 VERBS = (
     "accept",
     "agree",
+    "audit",
     "changes",
     "compare",
     "demo",

@@ -22,6 +22,7 @@ _FACE = {
     # verbs
     "accept": "editgauge.analysis.accept:accept",
     "agree": "editgauge.analysis.agree:agree",
+    "audit": "editgauge.auditing.verb:audit",
     "build": "editgauge.building.verbs",
     "cache": "editgauge.perception.cache",
     "changes": "editgauge.runner.changes:changes",
@@ -85,6 +86,7 @@ __all__ = [
     "Unscored",
     "accept",
     "agree",
+    "audit",
     "build",
     "cache",
     "changes",
@@ -118,6 +120,7 @@ if TYPE_CHECKING:
     from editgauge.analysis.diff import diff
     from editgauge.analysis.estimate import estimate
     from editgauge.analysis.power import power
+    from editgauge.auditing.verb import audit
     from editgauge.benchmarks import data
     from editgauge.building import verbs as build
     from editgauge.cli.demo import demo

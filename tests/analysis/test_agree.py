@@ -15,6 +15,8 @@ from editgauge.analysis.chosen import ChosenScore
 from editgauge.analysis.rated import RatedScore
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Record
+from editgauge.core.run.manifest import ProtocolEntry
+from editgauge.core.types import ScoreSpec
 
 MakeRun = Callable[..., Path]
 Make = Callable[..., Record]
@@ -189,6 +191,26 @@ def test_scores_are_chosen_by_name(run: Path, ratings: Path) -> None:
         agree(run, ratings, scores=["toy[lda]/*"])
     with pytest.raises(UnknownName, match=r"no score in this run called 'gian'\. Did you mean 'gain'\?"):
         agree(run, ratings, scores=["gian"])
+    with pytest.raises(UnknownName, match=r"There are: gain, loss\.$"):
+        agree(run, ratings, scores=["zzz"])
+
+
+def test_a_score_that_bears_its_model_is_found_without_it(
+    make_run: MakeRun, make_record: Make, ratings: Path, tmp_path: Path
+) -> None:
+    names = ("likeness[clip:small/one]", "likeness[two]", "plain")
+    bearing = ProtocolEntry("A toy.", "none", "1", (), tuple(ScoreSpec(name, True, (0.0, 1.0)) for name in names))
+    values = {(m, e): dict.fromkeys(names, quality(m, e)) for m in METHODS for e in range(EDITS)}
+    records = [make_record(f"e{e}", each, method=m, place=e) for (m, e), each in values.items()]
+    made = make_run(*records, protocols={"toy": bearing}, name="bearing")
+
+    def found(name: str) -> list[str]:
+        return sorted(each.spec.name for each in agree(made, ratings, scores=[name]).rated)
+
+    assert found("likeness") == found("toy/likeness") == sorted(names[:2])
+    assert found("likeness[two]") == ["likeness[two]"]
+    with pytest.raises(UnknownName, match=r"called 'likeness\[three\]'"):
+        found("likeness[three]")
 
 
 def test_one_score_has_no_rival(run: Path, tmp_path: Path) -> None:

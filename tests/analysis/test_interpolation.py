@@ -80,6 +80,8 @@ def test_what_cannot_be_blended_is_told(
     assert set(error.value.problems) == {"toy/gain", "toy/loss"}
     with pytest.raises(BadInput, match="--plot draws the agreement along a blend"):
         agree(run, choices=choices, plot=tmp_path / "x.svg")
+    with pytest.raises(BadInput, match=r"ends in \.svg, not '.*x\.png'"):
+        agree(run, choices=choices, blend="loss,gain", plot=tmp_path / "x.png")
     same = make_run(
         *(
             make_record(f"e{n}", {"gain": 0.5, "loss": n / 9}, method=m, place=n)

@@ -14,7 +14,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.building.supervision.card import CARD, PAGE, Training
+from editgauge.building.supervision.card import CARD, PAGE, Training, told
 from editgauge.building.supervision.export import LLAVA, MESSAGES, SEAM
 from editgauge.building.supervision.sheet import SHEET
 from editgauge.building.supervision.training import training
@@ -129,6 +129,13 @@ def test_the_card_counts_everything(ruled: Training) -> None:
     assert all(word in page for word in (LLAVA, MESSAGES, SHEET, "tennis-center", "made by rules"))
     sheet = read_image(ruled.folder / SHEET)
     assert len(np.unique(sheet[::9, ::9].reshape(-1, 3), axis=0)) > 1000
+
+
+def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: Training) -> None:
+    unknown = sum(each.detail == "nobody says" for each in ruled.left_out)
+    assert unknown
+    assert told(ruled)[-1].startswith(f"  {unknown} answers only people know")
+    assert "--ratings FILE" in told(ruled)[-1]
 
 
 def test_the_same_seed_makes_the_same_set(bench: Path, ruled: Training, tmp_path: Path) -> None:

@@ -113,6 +113,9 @@ def test_what_cannot_be_tuned_is_explained(tiny: Path, lessons: Path, tmp_path: 
     (lessons / "dark.png").unlink()
     with pytest.raises(BadInput, match="lacks 2 pictures"):
         tune(lessons, tiny, tmp_path / "out")
+    (lessons / MESSAGES).write_text("")
+    with pytest.raises(BadInput, match=r"no lesson .* README\.md"):
+        tune(lessons, tiny, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

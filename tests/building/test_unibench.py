@@ -84,7 +84,7 @@ def test_photographs_in_cocos_form_become_a_benchmark(coco: CocoFiles, tmp_path:
     }
     assert "Drafted by rules.v1; 0 of" in found.about
     report = (tmp_path / "unibench.report.txt").read_text()
-    assert "objects that are alone of their class, 2 are needed" in report
+    assert "objects that are alone of their class: 1, and 2 are needed" in report
 
 
 def test_the_seed_decides_and_the_order_of_the_file_does_not(toys: CocoFiles, tmp_path: Path) -> None:
@@ -109,16 +109,17 @@ def test_what_people_reviewed_survives_a_second_run(toys: CocoFiles, tmp_path: P
     assert len(build(toys, out, limit=3).images) == 3
     kept = next(each for each in read_review(desk.file).candidates if each.id == first.id)
     assert (kept.status, kept.by) == ("dropped", "Ann")
-    with pytest.raises(BadInput, match="built with other options"):
+    with pytest.raises(BadInput, match="built with other options") as error:
         build(toys, out, seed=5)
+    assert error.value.problems == ("seed: 0 there, 5 now",)
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"fewest": 3}, "has 2 objects"),
+        ({"fewest": 3}, "alone of their class: 2, and 3 are needed"),
         ({"most_objects": 2}, "has 3 objects, more than 2"),
-        ({"most_share": 0.05}, "1 objects can be edited in the square|0 objects can be edited in the square"),
+        ({"most_share": 0.05}, "objects that can be edited in the square: "),
         ({"least_share": 0.4}, "whole and large enough"),
     ],
 )
@@ -251,7 +252,7 @@ def test_the_command_line_uses_the_words_of_the_function(toys: CocoFiles, tmp_pa
         ({"least_kept": 0.0}, "least_kept"),
         ({"judge": "nobody"}, "--judge takes an address"),
         ({"out": "unibench.txt"}, "--out is a file NAME.json"),
-        ({"images": "nowhere"}, "--images a folder"),
+        ({"images": "nowhere"}, "no folder 'nowhere' for --images"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

@@ -34,6 +34,7 @@ def test_a_command_is_a_method_and_its_failure_is_told(editgauge: Command, home:
     failed = editgauge(*words[:-2], "elsewhere", "--command", "false {source} {output}", cwd=home).stderr
     assert "absent, for example: edit-000: crashed: 'false' ended with 1: it said nothing" in failed
     assert "2 of 2 failed (2 crashed)" in failed
+    assert "Next:" not in failed  # there is nothing to score
 
 
 def test_bad_options_end_with_two_and_no_folder(editgauge: Command, plugin: Path, home: Path) -> None:

@@ -87,13 +87,16 @@ def test_a_replay_and_a_verification_need_no_endpoint(
 def test_what_failed_for_a_passing_reason_is_asked_again(
     run: Command, editgauge: Command, home: Path, served: Served
 ) -> None:
-    served.plan = lambda text, seen: Reply(status=401, content="who are you?")
-    run()
+    never = {"precise": Reply(status=401, content="who are you?")}
+    served.plan = lambda text, seen: never["precise"] if "cleanly made" in text else answer(text, seen)
+    told = run().stdout
+    assert f"{OUTCOMES} unscored, unreachable" in told
+    assert "the same command asks it again" in told
+    assert "who are you?" in told, "without what the endpoint said nobody finds a wrong key"
     reasons = {json.loads(line)["reason"] for line in scores(editgauge, home).splitlines()}
-    assert reasons <= {"unreachable", "not_applicable"}
     assert "unreachable" in reasons
     served.plan = answer
-    run()
+    assert "unreachable" not in run().stdout
     lines = [json.loads(line) for line in scores(editgauge, home).splitlines()]
     assert "unreachable" not in {line["reason"] for line in lines}
     assert sum(line["value"] == 1.0 for line in lines) >= 3 * OUTCOMES
@@ -162,3 +165,24 @@ def test_one_picture_is_judged(editgauge: Command, home: Path, served: Served) -
     told = editgauge(*words, "--judge", f"openai:{MODEL}@{served.url}", "--json", cwd=home).stdout
     found = {each["name"]: each["value"] for each in json.loads(told)["scores"]}
     assert found["edit"] == 1.0
+
+
+def test_a_judge_that_never_answers_stops_the_run(run: Command, editgauge: Command, home: Path, served: Served) -> None:
+    served.plan = lambda text, seen: Reply(status=401, content="who are you?")
+    told = run(code=2).stderr
+    assert f"The judge '{MODEL}' answered none of" in told
+    assert "does not accept the key" in told
+    served.plan = answer
+    run()
+    assert "unreachable" not in {json.loads(line)["reason"] for line in scores(editgauge, home).splitlines()}
+
+
+def test_a_mistyped_option_is_no_judge(run: Command, served: Served) -> None:
+    told = run("--protocol", "editinspector[repaet]", code=2).stderr
+    assert "'editinspector[repaet]' asks 'repaet'" in told
+    assert served.requests == []
+
+
+def test_a_judge_that_nobody_asks_is_told(editgauge: Command, home: Path, served: Served) -> None:
+    words = ["run", "photos", "--outcomes", "mine=mine", "--out", "run", "--judge", f"openai:{MODEL}@{served.url}"]
+    assert "no protocol asks one" in editgauge(*words, cwd=home).stderr

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.judges.prompts import open_prompt, prompt_names
+from editgauge.judges.prompts import check_prompts, open_prompt, prompt_names
 
 
 @pytest.mark.parametrize("name", prompt_names())
@@ -51,6 +51,8 @@ def test_what_cannot_be_used_is_explained(tmp_path: Path) -> None:
         open_prompt("yes_no", 7)
     with pytest.raises(BadInput, match="no folder of prompts"):
         open_prompt("yes_no", folder=tmp_path / "none")
+    with pytest.raises(BadInput, match="holds no prompt"):
+        open_prompt("yes_no", folder=tmp_path)
     (tmp_path / "mine.v1.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(BadInput, match="cannot be read"):
         open_prompt("mine", folder=tmp_path)
@@ -60,3 +62,14 @@ def test_what_cannot_be_used_is_explained(tmp_path: Path) -> None:
     (tmp_path / "yes-no.txt").write_text("{question}")
     with pytest.raises(BadInput, match=r"never be found.*\n  - yes-no.txt"):
         open_prompt("yes_no", folder=tmp_path)
+
+
+def test_a_folder_is_checked_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "inspect_precis.v2.txt").write_text("Is it clean?")
+    (tmp_path / "inspect_accuracy.v2.txt").write_text("{instruction} {picture}")
+    with pytest.raises(BadInput) as error:
+        check_prompts(tmp_path)
+    assert error.value.problems == (
+        "'inspect_accuracy.v2' has a slot {picture}, and nothing fills it",
+        "'inspect_precis': nothing asks for a prompt of that name; did you mean 'inspect_precise'?",
+    )

@@ -435,6 +435,13 @@ def test_a_folder_of_methods(tmp_path: Path) -> None:
     assert all(find_outcomes(name, place, [make_edit("e")]).present for name, place in places.items())
 
 
+def test_variants_stand_by_the_size_of_their_numbers(tmp_path: Path) -> None:
+    values = ("-1", "0", "1e-05", "0.5", "2", "10", "10,s=9", "10,s=30", "many")
+    in_order = ["a", *(f"a[t={value}]" for value in values), "a-b"]
+    write(tmp_path, *(f"{name}/e.png" for name in reversed(in_order)))
+    assert list(discover(tmp_path)) == in_order
+
+
 def test_stars_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="takes no name"):
         expand([f"mine={tmp_path}/*"])

@@ -356,6 +356,8 @@ def test_a_folder_that_would_not_be_obeyed_is_refused(tmp_path: Path) -> None:
 def test_unknown_names_are_told() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'captions'"):
         render(EDITS["color"], "captionss")
+    with pytest.raises(UnknownName, match=r"There are: caption, captions, instruction, token\.$"):
+        render(EDITS["color"], "words")
     with pytest.raises(UnknownName, match=r"no set of prompt templates called '\.\./plain'"):
         render(EDITS["color"], "caption", "../plain")
     with pytest.raises(UnknownName, match="Did you mean 'dreambooth'"):

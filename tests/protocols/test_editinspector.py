@@ -92,7 +92,7 @@ def test_five_answers_are_five_scores_and_name_their_calls(served: Served) -> No
         "feedback_shared_precise": "not_applicable",
     }
     (note,) = notes(scores["artifacts"])
-    assert note.startswith(f"{MODEL} answers no (inspect_artifacts.v1, call ")
+    assert note.startswith(f"artifacts: {MODEL} answers no (inspect_artifacts.v1, call ")
     assert asked(served) == sorted(["edit", "consistent", "precise", "artifacts", "caption_right"])
 
 
@@ -128,7 +128,8 @@ def test_what_is_wrong_is_asked_where_the_answer_is_no(served: Served) -> None:
     served.plan = answering({**ALL_YES, "consistent": "no"})
     scores = inspect(served)
     assert values(scores)["consistent"] == 0
-    assert notes(scores["consistent"])[1].startswith(f"{MODEL}: No shadow. (inspect_feedback_consistent.v1, call ")
+    told = f"consistent: {MODEL} says: No shadow. (inspect_feedback_consistent.v1, call "
+    assert notes(scores["consistent"])[1].startswith(told)
     assert "why not precise" not in asked(served)
     assert values(scores)["feedback_shared_consistent"] == "not_applicable"
 
@@ -151,7 +152,8 @@ def test_feedback_is_compared_with_that_of_people(served: Served, said: str, val
     text = compared["messages"][0]["content"]
     assert "First remark: No shadow.\nSecond remark: No shadow under it.\nToo large." in text
     if value == 1.0:
-        assert notes(scores["feedback_shared_consistent"])[1] == "People: No shadow under it. / Too large."
+        told = "consistent: people say: No shadow under it. / Too large."
+        assert notes(scores["feedback_shared_consistent"])[1] == told
 
 
 def test_asked_again_the_majority_counts_and_steadiness_is_measured(served: Served) -> None:

@@ -72,7 +72,7 @@ def test_scores_of_sets_have_a_table_with_their_n_and_warnings(
     )
 
     told = as_page(report(run, tmp_path / "out", quiet=True)).section("sets").said()
-    assert "12.346 (n 40)" in told
+    assert "12.346 n 40" in told
     assert "unscored" in told
     assert "40 pictures are few." in told
     assert Run.open(run).sets[0].value == 12.3456

@@ -101,6 +101,8 @@ def agree(
         )
     if plot is not None and blend is None:
         raise BadInput("--plot draws the agreement along a blend: give --blend PRESERVATION,MODIFICATION too.")
+    if plot is not None and Path(plot).suffix.lower() != ".svg":
+        raise BadInput(f"--plot draws SVG: give a file that ends in .svg, not '{plot}'.")
     opened, again = Run.open(Path(run)), [Run.open(Path(folder)) for folder in reruns]
     known = scored_outcomes(opened)
     wanted = scored(wanted_scores(opened, scores), known)

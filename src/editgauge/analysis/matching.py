@@ -95,16 +95,26 @@ def scored_outcomes(run: Run) -> ScoredOutcomes:
 
 
 def wanted_scores(run: Run, names: Sequence[str]) -> list[tuple[str, ScoreSpec]]:
-    """The scores of the run with these names: `edit`, `pixlens/edit` or, with wild cards, `augclip*/*`; or else all."""
+    """The scores of the run with these names: `edit`, `pixlens/edit` or, with wild cards, `augclip*/*`; or else all.
+
+    `clip_i` is `clip_i[clip-b16]` too: whoever names no model means whichever was asked.
+    """
     everything = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
-    known = {spec.name for _, spec in everything} | {f"{protocol}/{spec.name}" for protocol, spec in everything}
+    plain, full = ({spec.name for _, spec in everything}, {f"{protocol}/{spec.name}" for protocol, spec in everything})
+    known = plain | full
     wanted = set() if names else known
     for name in names:
-        fitting = {each for each in known if _pattern(name).fullmatch(each)}
+        pattern = _pattern(name)
+        fitting = {each for each in known if pattern.fullmatch(each)}
+        fitting = fitting or {each for each in known if pattern.fullmatch(_MODEL.sub("", each))}
         if not fitting:
-            raise UnknownName("score in this run", name, known, f"editgauge report {run.folder}")
+            raise UnknownName("score in this run", name, full if "/" in name else plain)
         wanted |= fitting
     return [each for each in everything if {each[1].name, f"{each[0]}/{each[1].name}"} & wanted]
+
+
+_MODEL = re.compile(r"\[[^\[\]]*\]\Z")
+"""What stands behind a score that bears its model's name."""
 
 
 def _pattern(name: str) -> re.Pattern[str]:

@@ -76,8 +76,10 @@ def editval(
         quiet: no progress, no remarks.
     """
     file, folder = Path(out), Path(images)
-    if file.suffix != ".json" or not folder.is_dir():
-        raise BadInput(f"--out is a file NAME.json and --images a folder; got '{file}' and '{folder}'.")
+    if file.suffix != ".json":
+        raise BadInput(f"--out is a file NAME.json, got '{file}'.")
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder '{folder}' for --images.")
     if min(classes, per_class, per_type, operations) < 1 or not 0 <= least_share < most_share <= 1:
         raise BadInput("--classes, --per-class, --per-type and --operations are at least 1; shares rise from 0 to 1.")
     jury = None if judge == RULES else read_jury([judge], price, budget, max_tokens or MOST_TOKENS, replay, prompts)

@@ -81,7 +81,9 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
             gone.append(LeftOut(f"{image.file}: {name}", why))
         instances.append(_instance(name, each.class_, mask, square))
     if len(editable) < criteria.fewest:
-        return LeftOut(image.file, f"{len(editable)} objects can be edited in the square, {criteria.fewest} are needed")
+        return LeftOut(
+            image.file, f"objects that can be edited in the square: {len(editable)}, and {criteria.fewest} are needed"
+        )
     captions = [chosen.caption] if chosen.caption else []
     others = [caption for caption in image.captions if caption != chosen.caption]
     picture = ReviewPicture(

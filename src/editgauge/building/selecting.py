@@ -75,7 +75,7 @@ def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_c
         return f"has {len(image.objects)} objects, more than {criteria.most_objects}"
     alone = [each for each in image.objects if image.count(each.class_) == 1]
     if len(alone) < criteria.fewest:
-        return f"has {len(alone)} objects that are alone of their class, {criteria.fewest} are needed"
+        return f"objects that are alone of their class: {len(alone)}, and {criteria.fewest} are needed"
     caption, told = _best_caption(image, alone, classes) if with_captions else (None, alone)
     if len(told) < criteria.fewest:
         return f"no caption mentions {criteria.fewest} of the objects that are alone of their class"
@@ -83,7 +83,9 @@ def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_c
     square = best_square(image.width, image.height, [each.box for each in large])
     editable = tuple(each for each in large if square.share_of(each.box) >= criteria.least_kept)
     if len(editable) < criteria.fewest:
-        return f"{len(editable)} of these objects are whole and large enough in the square, not {criteria.fewest}"
+        return (
+            f"objects that are whole and large enough in the square: {len(editable)}, and {criteria.fewest} are needed"
+        )
     return Chosen(image, caption, editable, square)
 
 

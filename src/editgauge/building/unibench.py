@@ -103,8 +103,10 @@ def unibench(
     if not SIZES[0] <= size <= SIZES[1] or candidates < 1 or (limit is not None and limit < 1):
         raise BadInput(f"--size goes from {SIZES[0]} to {SIZES[1]}, --candidates and --limit are at least 1.")
     file, folder = Path(out), Path(images)
-    if file.suffix != ".json" or not folder.is_dir():
-        raise BadInput(f"--out is a file NAME.json and --images a folder; got '{file}' and '{folder}'.")
+    if file.suffix != ".json":
+        raise BadInput(f"--out is a file NAME.json, got '{file}'.")
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder '{folder}' for --images.")
     jury = None if judge == RULES else read_jury([judge], price, budget, max_tokens or MOST_TOKENS, replay, prompts)
     annotations = read_coco(Path(coco), Path(captions) if captions else None)
     by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts)) if jury else by_rules.BY
@@ -119,9 +121,10 @@ def unibench(
         else:
             run_here(_by_judge(waves, work, folder, size, criteria, jury, candidates))
     built = Built(file, review_beside(file), work.report, work.images, work.candidates, work.kept, work.left_out)
+    following = f" Next: editgauge build review {file}" if built.candidates else ""
     say(
         f"{counted(built.images, 'image')} ({built.kept} kept) with {counted(built.candidates, 'candidate')} by {by}; "
-        f"{len(built.left_out)} left out, told in '{built.report}'. Next: editgauge build review {file}",
+        f"{len(built.left_out)} left out, told in '{built.report}'.{following}",
         quiet=quiet,
     )
     return built

@@ -148,11 +148,17 @@ def _earlier(file: Path, empty: Review) -> Review:
     if not file.exists():
         return empty
     found = read_review(file)
-    told = ("kind", "by", "settings", "classes")
-    differing = [name for name in told if getattr(found, name) != getattr(empty, name)]
-    if differing:
-        pairs = [
-            f"{name}: {shown(getattr(found, name))} there, {shown(getattr(empty, name))} now" for name in differing
-        ]
+    there, now = _options(found), _options(empty)
+    pairs = [
+        f"{name}: {shown(there.get(name))} there, {shown(now.get(name))} now"
+        for name in {**there, **now}
+        if there.get(name) != now.get(name)
+    ]
+    if pairs:
         raise BadInput(f"'{file}' was built with other options; give those again, or choose another --out.", pairs)
     return found
+
+
+def _options(review: Review) -> dict[str, object]:
+    """What must be the same for its candidates to stand beside others."""
+    return {"kind": review.kind, "by": review.by, **review.settings, "classes": review.classes}

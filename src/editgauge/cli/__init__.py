@@ -12,6 +12,7 @@ from editgauge import __version__
 from editgauge.cli import (
     accept,
     agree,
+    audit,
     build,
     cache,
     changes,
@@ -64,6 +65,7 @@ WAY = (
     compare,
     prefer,
     agree,
+    audit,
     export,
     verify,
     diff,

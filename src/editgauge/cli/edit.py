@@ -64,7 +64,7 @@ def edit(
     except KeyboardInterrupt:
         sys.stderr.write(f"\nStopped. What was made is in {out}; give the same command again to continue.\n")
         raise typer.Exit(130) from None
-    if not quiet:
+    if not quiet and any(each.made or each.kept for each in (made, *made.variants.values())):
         outcomes = f"{out}/*" if made.variants else f"{made.name}={out}"
         where = (("--data", data), ("--images", images))
         words = [benchmark, "--outcomes", outcomes, *(str(w) for pair in where if pair[1] for w in pair)]

@@ -26,6 +26,11 @@ MOST_SCORES = 4
 """Columns of a table by edit type; `--metrics` chooses others."""
 MOST_METHODS = 6
 """With more methods than this the places stand without their intervals, so that a table stays readable."""
+ORDER = (
+    "Where it names one and then the other, it counts as finding both alike; a tie in one order gives way to what it "
+    "names in the other."
+)
+"""How the answers of two orders become one."""
 GAMMAS_SHOWN = 5
 """Every so many steps of gamma; the picture and JSON have all."""
 
@@ -91,7 +96,7 @@ def show_judge(judge: JudgeFindings) -> None:
         told.append(f"drawn towards the one shown first by {_told(judge.towards_first)} (0 is not at all)")
     else:
         told.append("asked in one order only: nothing is known of what the order does")
-    show(Text(f"Judge {judge.name}: {'; '.join(told)}. Where the order decides, it counts as finding both alike."))
+    show(Text(f"Judge {judge.name}: {'; '.join(told)}. {ORDER}"))
 
 
 def show_ranking(ranking: Ranking) -> None:

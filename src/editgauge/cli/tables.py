@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
@@ -13,6 +16,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, summarise
+from editgauge.reports.words import meaning, spaced
 
 if TYPE_CHECKING:
     from editgauge.analysis.diff import Difference
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
 
 ENDLESS = 100_000
 """Columns of a terminal as wide as any table needs."""
+MENDABLE = frozenset({"unreadable_image", "no_model", "unreachable", "refused", "unparsable", "budget", "crashed"})
+"""Reasons that do not lie in the edit itself: what is known of such a case helps to mend it."""
+DETAIL = 300
+"""Signs of a detail that are shown."""
 
 
 def show_summary(run: Run) -> None:
@@ -35,15 +43,31 @@ def show_summary(run: Run) -> None:
             table.add_column(method, justify="right")
         for spec in entry.scores:
             row = [cells.get((protocol, spec.name, method)) for method in methods]
-            everywhere = len({_unscored(cell) for cell in row}) == 1
+            everywhere = len(row) > 1 and len({_unscored(cell) for cell in row}) == 1
             title = Text(named(spec))
-            if everywhere and _unscored(row[0]):
+            if everywhere and _unscored(row[0]) and any(cell and cell.mean for cell in row):
                 title.append(f"\n{_unscored(row[0])} unscored each", style="dim italic")
             table.add_row(title, *(_mean(cell, tell_unscored=not everywhere) for cell in row))
         show(table)
     show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
     if any(cell.mean and cell.mean.clusters < FEW_SOURCES for cell in cells.values()):
         show(Text(f"† from fewer than {FEW_SOURCES} source images: too few to rely on the interval.", style="dim"))
+    _show_reasons(run, sum((Counter(cell.unscored) for cell in cells.values()), Counter()))
+
+
+def _show_reasons(run: Run, counts: Counter[str]) -> None:
+    """How many scores are missing for each reason, what it means, and what is most often said of it."""
+    width = max((len(str(count)) for count in counts.values()), default=0)
+    for reason, count in counts.most_common():
+        show(Text(f"{count:>{width}} unscored, {spaced(reason)}: {meaning(reason)}".rstrip(": "), style="dim"))
+        if reason in MENDABLE and (detail := _usual_detail(run, reason)):
+            show(Text(f"{'':>{width}} {_short(detail, DETAIL)}", style="dim"))
+
+
+def _usual_detail(run: Run, reason: str) -> str:
+    details = run.scores["detail"].filter(pc.equal(run.scores["reason"].cast(pa.string()), reason))
+    [(detail, _)] = Counter(details.to_pylist()).most_common(1)
+    return detail or ""
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -143,14 +167,14 @@ def _mean(cell: Cell | None, *, tell_unscored: bool) -> Text:
     return text
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, most: int = 100) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         numbers = all(isinstance(each, float | int) for each in value)
         return " to ".join(f"{each:g}" for each in value) if numbers else ", ".join(map(str, value))
     text = str(value)
-    return text if len(text) <= 100 else text[:97] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def new_table(title: str = "") -> Table:

@@ -58,6 +58,10 @@ class FetchFailed(EditGaugeError):
     """Weights or data that could not be fetched or verified."""
 
 
+class Hopeless(EditGaugeError):
+    """What every further item would meet too, and a user can mend: the work stops and says so."""
+
+
 class CannotEdit(EditGaugeError):
     """A method can make no outcome for this edit; the message is recorded as the absence."""
 

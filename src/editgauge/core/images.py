@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from editgauge.core.errors import BadImage
+from editgauge.core.errors import BadImage, BadInput
 
 Pixels = NDArray[np.uint8]
 """Height x width x 3, RGB, uint8."""
@@ -110,6 +110,8 @@ def write_png(pixels: Pixels, path: Path) -> None:
 
     from editgauge.core.files import write_bytes
 
+    if path.suffix.lower() != ".png":
+        raise BadInput(f"Pictures are written as PNG: give a name that ends with .png instead of '{path.name}'.")
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.size == 0:
         raise TypeError(f"'{path}' takes pixels of height x width x 3, uint8; got {pixels.shape}, {pixels.dtype}")
     done, encoded = cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Self, TypeVar
 
 from editgauge.core.ask import Ask, Request
+from editgauge.core.errors import Hopeless
 from editgauge.judges.asking import Asker
 from editgauge.judges.calls import Call
 from editgauge.judges.faults import Fault, NoAnswer
@@ -25,6 +26,10 @@ from editgauge.judges.replies import Reply, fault_in, read_reply
 from editgauge.judges.transcripts import Transcripts
 
 Value = TypeVar("Value")
+
+IN_VAIN: frozenset[Fault] = frozenset({"rejected", "unreachable"})
+MOST_IN_VAIN = 8
+"""So many questions without a single answer, and no further one is worth the wait."""
 
 
 class ModelJudge:
@@ -70,6 +75,8 @@ class ModelJudge:
             ledger=self.ledger,
             tokens_per_image=tokens_per_image,
         )
+        self._in_vain = 0
+        self._answered = False
         self._also_called = also_called
         self._replay = replay
         self._ask = ask or Ask()
@@ -104,7 +111,10 @@ class ModelJudge:
         call = self.transcripts.recall(key) if self._replay else self._known(key)
         if call is None and self._replay:
             raise NoAnswer("not_recorded", f"'{self.name}' was never asked this; the transcripts hold no such call")
-        return self._answer(question, call or await self._ask(self, key, (question, asked)))
+        if call is None:
+            call = await self._ask(self, key, (question, asked))
+            self._give_up_at_last(call)
+        return self._answer(question, call)
 
     def estimate(self, questions: Iterable[Question[Any]]) -> Estimate:
         """What asking all of these would take at most, if none fails; none is asked."""
@@ -141,7 +151,17 @@ class ModelJudge:
             at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         )
         self.transcripts.append(call)
+        self._answered |= call.body is not None
+        self._in_vain += call.fault in IN_VAIN
         return call
+
+    def _give_up_at_last(self, call: Call) -> None:
+        """Stops asking a model that never answered: a wrong key, a server that is not there."""
+        if not self._answered and self._in_vain >= MOST_IN_VAIN:
+            raise Hopeless(
+                f"The judge '{self.name}' answered none of {self._in_vain} questions: {call.detail}. "
+                "Mend that and give the same command again."
+            )
 
     def _known(self, key: str) -> Call | None:
         """The call that settled a question, if one did."""

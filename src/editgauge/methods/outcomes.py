@@ -8,13 +8,17 @@ A line is `{"id": edit id, "image_path": file}` or `{"id": edit id, "absence": w
 from __future__ import annotations
 
 import json
+from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from editgauge.core.errors import BadInput
 from editgauge.core.images import IMAGE_SUFFIXES
+from editgauge.core.shelf import Shelf
 from editgauge.core.types import Edit, Outcome, id_problem
 from editgauge.methods.layouts.faults import Fault
 from editgauge.methods.layouts.match import absence, faults
@@ -23,7 +27,7 @@ from editgauge.methods.layouts.recognise import recognise
 from editgauge.methods.layouts.tree import list_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 LIST = "outcomes.jsonl"
 KEYS = ("id", "image_path", "absence", "seed", "prompt", "source_prompt", "seconds")
@@ -31,11 +35,20 @@ OWN_FILES = {LIST, "method.json"}
 """What `editgauge edit` writes beside the outcomes."""
 
 
-@dataclass(frozen=True, slots=True)
+class Counts(NamedTuple):
+    """How many outcomes have an image, how many have none, and by how many seeds those with one were made."""
+
+    present: int
+    absent: int
+    seeds: int
+
+
+@dataclass(frozen=True)
 class Found:
     """The outcomes of one method, one or more for every edit, and what is not as it should be."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: Sequence[Outcome]
+    """In the order of the edits, those of one edit together."""
     strangers: tuple[str, ...]
     """Files, or ids in a list, that match no edit."""
     layout: str = "jsonl"
@@ -45,16 +58,25 @@ class Found:
     rivals: tuple[str, ...] = ()
     """Names of layouts by which as many outcomes are found, in other files."""
 
+    @cached_property
+    def counts(self) -> Counts:
+        """How many there are of what."""
+        present, seeds = 0, set()
+        for outcome in self.outcomes:
+            if outcome.image is not None:
+                present += 1
+                seeds.add(outcome.seed)
+        return Counts(present, len(self.outcomes) - present, len(seeds))
+
     @property
     def present(self) -> int:
         """How many outcomes have an image."""
-        return sum(outcome.image is not None for outcome in self.outcomes)
+        return self.counts.present
 
     def sentence(self, method: str) -> str:
         """What was found, to be said aloud: `mine: found 643 of 646 outcomes, EditVal layout, 3 missing`."""
         kinds = Counter(fault.kind for fault in self.faults)
-        seeds = len({outcome.seed for outcome in self.outcomes if outcome.image})
-        absent = len(self.outcomes) - self.present
+        _, absent, seeds = self.counts
         first = next((fault for fault in self.faults if fault.kind == "misspelt"), None)
         parts = [
             f"{method}: found {self.present} of {len(self.outcomes)} outcomes",
@@ -89,12 +111,12 @@ def find_outcomes(method: str, place: Path, edits: Sequence[Edit], layout: str |
     if place.is_dir():
         listed = place / LIST
         if layout is None and listed.is_file():
-            return _from_lines(method, listed, [edit.id for edit in edits])
+            return _from_lines(method, listed, edits)
         return _from_files(method, place, edits, layout)
     if place.suffix.lower() in IMAGE_SUFFIXES:
         raise BadInput(f"'{place}' is one picture; outcomes of '{method}' are a folder of them, or a JSONL file.")
     if place.is_file():
-        return _from_lines(method, place, [edit.id for edit in edits])
+        return _from_lines(method, place, edits)
     raise BadInput(f"There are no outcomes of '{method}' at '{place}': no such folder or JSONL file.")
 
 
@@ -104,55 +126,62 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
     files: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for (edit_id, seed), offer in sorted(best.used.items()):
         files[edit_id].append((seed, offer.file))
-    outcomes: list[Outcome] = []
+    outcomes: Shelf[Outcome] = Shelf()
     for edit in edits:
-        if edit.id in files:
-            outcomes += [
-                Outcome(edit_id=edit.id, method=method, seed=seed, image=folder / file) for seed, file in files[edit.id]
-            ]
-        else:
+        for seed, file in files.get(edit.id, ()):
+            outcomes.append(Outcome(edit_id=edit.id, method=method, seed=seed, image=folder / file))
+        if edit.id not in files:
             why = absence(best.layout, best.layout.asks(edit))
             outcomes.append(Outcome(edit_id=edit.id, method=method, absence=why))
     rows = [fault for fault in faults(best, edits, tree) if fault.where not in OWN_FILES]
     strangers = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelt"})
     how = f"{best.layout.title} layout"
-    return Found(tuple(outcomes), strangers, best.layout.name, how, tuple(rows), tuple(rivals))
+    return Found(outcomes.settled(), strangers, best.layout.name, how, tuple(rows), tuple(rivals))
 
 
-def _from_lines(method: str, listed: Path, edit_ids: Sequence[str]) -> Found:
-    wanted = {same_letters(edit_id): edit_id for edit_id in edit_ids}
-    by_edit: dict[str, list[Outcome]] = {}
-    strangers, problems = [], []
-    try:
-        lines = listed.read_text("utf-8-sig").split("\n")  # splitlines() would also break at signs inside a prompt
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"'{listed}' cannot be read: {error}.") from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            outcome = _read_line(method, line, listed.parent)
-        except (ValueError, RecursionError, BadInput) as error:
-            problems.append(f"{listed.name}:{number}: {error}")
-            continue
-        if known := wanted.get(same_letters(outcome.edit_id)):
-            by_edit.setdefault(known, []).append(replace(outcome, edit_id=known))
-        else:
+def _from_lines(method: str, listed: Path, edits: Sequence[Edit]) -> Found:
+    """The outcomes of a list, put in the order of the edits; those of a million edits are never in memory together."""
+    place_of = {same_letters(edit.id): place for place, edit in enumerate(edits)}
+    outcomes: Shelf[Outcome] = Shelf()
+    places = array("q")
+    strangers: list[str] = []
+    problems: list[str] = []
+    for outcome in _each_outcome(method, listed, problems):
+        place = place_of.get(same_letters(outcome.edit_id))
+        if place is None:
             strangers.append(outcome.edit_id)
-    problems += _repeated(outcome for outcomes in by_edit.values() for outcome in outcomes)
+        else:
+            places.append(place)
+            same = outcome.edit_id.isascii()  # other letters may be spelled in two ways, and the edit's own counts
+            outcomes.append(outcome if same else replace(outcome, edit_id=edits[place].id))
+    there = set(places)
+    for place in (place for place in range(len(edits)) if place not in there):
+        places.append(place)
+        outcomes.append(Outcome(edit_id=edits[place].id, method=method, absence=f"no line in {listed.name}"))
+    in_order = outcomes.in_order(sorted(range(len(places)), key=places.__getitem__))
+    problems += _repeated(in_order)
     if problems:
         raise BadInput(f"'{listed}' has problems.", problems)
-    missing = f"no line in {listed.name}"
-    outcomes = [
-        outcome
-        for edit_id in edit_ids
-        for outcome in by_edit.get(edit_id, [Outcome(edit_id=edit_id, method=method, absence=missing)])
-    ]
-    rows = [Fault("missing", outcome.edit_id, outcome.absence) for outcome in outcomes if outcome.absence]
+    rows = [Fault("missing", outcome.edit_id, outcome.absence) for outcome in in_order if outcome.absence]
     rows += [
         Fault("stranger", shown(edit_id), f"is in {listed.name}, and no edit of the benchmark") for edit_id in strangers
     ]
-    return Found(tuple(outcomes), tuple(map(shown, strangers)), faults=tuple(rows))
+    return Found(in_order, tuple(map(shown, strangers)), faults=tuple(rows))
+
+
+def _each_outcome(method: str, listed: Path, problems: list[str]) -> Iterator[Outcome]:
+    """The outcomes of a list as its lines have them; what is wrong with others is added to the problems."""
+    try:
+        with listed.open(encoding="utf-8-sig", newline="\n") as lines:  # by default it would also break at '\r'
+            for number, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    yield _read_line(method, line.removesuffix("\n"), listed.parent)
+                except (ValueError, RecursionError, BadInput) as error:
+                    problems.append(f"{listed.name}:{number}: {error}")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"'{listed}' cannot be read: {error}.") from error
 
 
 def _read_line(method: str, line: str, folder: Path) -> Outcome:
@@ -189,5 +218,9 @@ def _check_text(key: str, value: object) -> None:
 
 
 def _repeated(outcomes: Iterable[Outcome]) -> list[str]:
-    counts = Counter((outcome.edit_id, outcome.seed) for outcome in outcomes)
-    return [f"edit '{edit_id}', seed {seed} is listed {n} times" for (edit_id, seed), n in counts.items() if n > 1]
+    """What is listed more than once; the outcomes of one edit come together."""
+    found = []
+    for edit_id, these in groupby(outcomes, key=lambda outcome: outcome.edit_id):
+        counts = Counter(outcome.seed for outcome in these)
+        found += [f"edit '{edit_id}', seed {seed} is listed {n} times" for seed, n in counts.items() if n > 1]
+    return found

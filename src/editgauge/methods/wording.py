@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from editgauge.core.errors import UnknownName
 from editgauge.methods.prompts import FORMS, Prompt, render
 from editgauge.methods.prompts.families import USUAL_TOKEN
-from editgauge.methods.prompts.files import GUIDE, check_choice
+from editgauge.methods.prompts.files import check_choice
 
 if TYPE_CHECKING:
     from editgauge.core.types import Edit
@@ -39,7 +39,7 @@ class Wording:
 
     def __post_init__(self) -> None:
         if self.form is not None and self.form not in FORMS:
-            raise UnknownName("form of prompt", self.form, FORMS, GUIDE)
+            raise UnknownName("form of prompt", self.form, FORMS)
         check_choice(self.template or USUAL_TEMPLATE, self.folder)
 
     def tell(self, method: Method, edit: Edit) -> Told:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.metrics.base import check_pair, counted_pixels, metric
+from editgauge.metrics.base import check_pair, metric
 
 if TYPE_CHECKING:
     from editgauge.core.images import Unit
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 BINS = 32
 """Of equal width over [0, 1] in each channel, as PixLens has them; the last one includes 1."""
+EXACT = 2**24
+"""Whole numbers up to this are exact in float32."""
 
 
 @metric(
@@ -42,18 +45,28 @@ def histogram_correlation(before: Unit, after: Unit, where: BoolMask | None = No
     0.3118
     """
     check_pair(before, after, where)
-    first, second = counted_pixels(before, where), counted_pixels(after, where)
     correlations = [
-        _correlation(_histogram(one), _histogram(other)) for one, other in zip(first.T, second.T, strict=True)
+        _correlation(one, other)
+        for one, other in zip(_histograms(before, where), _histograms(after, where), strict=True)
     ]
     return sum(correlations) / len(correlations)
 
 
-def _histogram(channel: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-    shades = (channel * BINS).astype(np.uint8)
-    counts = np.bincount(shades, minlength=BINS + 1)
-    counts[BINS - 1] += counts[BINS]  # 1.0 itself
-    return np.asarray(counts[:BINS], dtype=np.int64)
+def _histograms(image: Unit, where: BoolMask | None) -> NDArray[np.int64]:
+    """How often each shade occurs, a row for every channel."""
+    shades = (image * BINS).astype(np.uint8)
+    np.minimum(shades, BINS - 1, out=shades)  # 1.0 itself
+    mask = None if where is None else np.ascontiguousarray(where).view(np.uint8)
+    channels = range(1 if image.ndim == 2 else image.shape[2])
+    rows = max(1, EXACT // image.shape[1])  # OpenCV gives its counts as float32
+    counts = np.zeros((len(channels), BINS), np.int64)
+    for top in range(0, len(image), rows):
+        part = slice(top, top + rows)
+        for channel in channels:
+            seen = None if mask is None else mask[part]
+            counted = cv2.calcHist([shades[part]], [channel], seen, [BINS], [0, BINS])
+            counts[channel] += counted.reshape(-1).astype(np.int64)
+    return counts
 
 
 def _correlation(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LUMA = np.array([[0.299, 0.587, 0.114]])
 """Weights of red, green and blue in brightness, by ITU-R BT.601."""
+STRIP = 64
+"""Rows that are worked through at once: few enough for the arrays in between to stay in the processor's cache."""
 STABLE_EDGES = 170 / 255**2
 """The paper's c = 170, which is for images in [0, 255]: edges much fainter than its root (0.05) hardly count."""
 
@@ -45,17 +47,37 @@ def edge_distance(before: Unit, after: Unit, where: BoolMask | None = None) -> f
     0.2493
     """
     check_pair(before, after, where)
-    first, second = _edge_strength(before), _edge_strength(after)
-    # The formula's 1 - similarity, simplified: exactly 0 where the edges are the same.
-    distance = (first - second) ** 2 / (first**2 + second**2 + STABLE_EDGES)
-    return float(distance.mean() if where is None else distance[where].mean())
+    total = 0.0
+    for top in range(0, len(before), STRIP):
+        rows = slice(top, min(top + STRIP, len(before)))
+        distance = _distance(_edge_strength(before, rows), _edge_strength(after, rows))
+        total += float(distance.sum() if where is None else np.vdot(distance, where[rows]))
+    return total / (before.shape[0] * before.shape[1] if where is None else int(where.sum()))
 
 
-def _edge_strength(image: Unit) -> NDArray[np.float64]:
-    brightness = _brightness(image)
+def _distance(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The formula's 1 - similarity at every pixel, simplified: exactly 0 where the edges are the same."""
+    apart = first - second
+    apart *= apart
+    first *= first
+    second *= second
+    first += second
+    first += STABLE_EDGES
+    apart /= first
+    return apart
+
+
+def _edge_strength(image: Unit, rows: slice) -> NDArray[np.float64]:
+    """The gradient's length at every pixel of some rows."""
+    top = max(0, rows.start - 1)
+    brightness = _brightness(image[top : rows.stop + 1])
     across = _filtered(brightness, _STEP, _SMOOTH)
     down = _filtered(brightness, _SMOOTH, _STEP)
-    return np.sqrt(across**2 + down**2)
+    # Not cv2.magnitude: its last bit depends on where an array lies in memory, and an image would differ from itself.
+    across *= across
+    down *= down
+    across += down
+    return np.sqrt(across, out=across)[rows.start - top : rows.stop - top]
 
 
 def _brightness(image: Unit) -> NDArray[np.float64]:

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from editgauge import __version__
+from editgauge.core import timeline
 from editgauge.core.ask import Request
 from editgauge.perception.answers import ClassMap, Detections
+from editgauge.perception.cache.levels import Answers
 from editgauge.perception.cache.memory import Memory
 from editgauge.perception.cache.packing import Answer, size_of
-from editgauge.perception.cache.store import Store
 from editgauge.perception.interfaces import Model
 
 MOST_BYTES_ON_DISK = 4_000_000
@@ -36,11 +37,13 @@ class Group(NamedTuple):
 class Seat:
     """One model, its thread-safe memory and, if there is one, its place on the disk."""
 
-    def __init__(self, model: Model, memory: Memory, store: Store | None) -> None:
+    def __init__(self, model: Model, memory: Memory, store: Answers | None) -> None:
         self.model = model
         self.card = model.card
         self._memory = memory
         self._store = store
+        self._stage = "load"
+        """What a model does beside its forward pass: it loads itself when it is first asked, and prepares pictures."""
         settings = {name: value for name, value in self.card.settings.items() if name not in AFTER_THE_ANSWER}
         card = self.card
         self._identity = [
@@ -52,6 +55,11 @@ class Seat:
             card.input_size,
             sorted(settings.items()),
         ]
+
+    @property
+    def name(self) -> str:
+        """What the model is called in a profile."""
+        return self.card.id
 
     @property
     def batch(self) -> int:
@@ -70,17 +78,23 @@ class Seat:
         """What was answered before, in this run or in another."""
         answer = self._memory.get(key)
         if answer is None and self._store:
-            answer = self._store.get(key, self.card.id)
+            with timeline.span("remember", self.name):
+                answer = self._store.get(key, self.card.id)
             if answer is not None:
                 self._memory.put(key, _frozen(answer))
+        timeline.count(self.name, "unknown" if answer is None else "recalled")
         return answer
 
     def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
         """Asks the model, in the thread that is its own, and keeps the answers before anyone sees them."""
         assert isinstance(group, Group)  # noqa: S101 - the service makes no others
-        answers = [_frozen(each) for each in getattr(self.model, group.question)([asked.payload for asked in requests])]
-        for request, answer in zip(requests, answers, strict=True):
-            self._keep(str(request.key), answer)
+        with timeline.span(self._stage, self.name):
+            answered = getattr(self.model, group.question)([asked.payload for asked in requests])
+        self._stage = "prepare"
+        with timeline.span("remember", self.name):
+            answers = [_frozen(each) for each in answered]
+            for request, answer in zip(requests, answers, strict=True):
+                self._keep(str(request.key), answer)
         return answers
 
     def _keep(self, key: str, answer: Answer) -> None:

@@ -31,6 +31,8 @@ class Protocol(typing.Protocol):
     scores: tuple[ScoreSpec, ...]
     needs: tuple[str, ...] = ()
     """The roles of models without which it can score nothing; `judge` is one of them."""
+    judge: str | None = None
+    """The judge that it asks, by name; None as long as it was given none, and for those that ask nobody."""
     uses: tuple[str, ...] = ()
     """The roles that add scores where a model plays them."""
     sets: tuple[ScoreSpec, ...] = ()

@@ -34,57 +34,62 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The outcomes of a run, each by its first row among the scores and by how many of its rows have no value."""
+    """The outcomes of a run, as numbers: how many rows each has among the scores, and how many of them lack a value."""
 
     run: Run
-    starts: Places
+    of_row: Places
+    """For every score the number of its outcome."""
+    first: Places
+    """For every outcome its first row."""
     rows: Places
     lacking: Places
-    record_starts: Places
+    first_of_records: Places
 
     @classmethod
     def of(cls, run: Run) -> Tally:
-        """Looks through the scores once; the rows of an outcome stand together there."""
-        scores = run.scores
-        outcome = _changes(scores, ("method", "edit", "seed"))
-        starts = np.flatnonzero(outcome)
-        without = pc.is_null(scores["value"]).to_numpy(zero_copy_only=False).astype(np.int64)
-        lacking = np.add.reduceat(without, starts) if starts.size else starts
-        rows = np.diff(np.append(starts, scores.num_rows))
-        return cls(run, starts, rows, lacking, np.flatnonzero(outcome | _changes(scores, ("protocol",))))
+        """Looks through the scores once."""
+        outcome = _numbered(run.scores, ("method", "edit", "seed"))
+        _, first, of_row = np.unique(outcome, return_index=True, return_inverse=True)
+        _, first_of_records = np.unique(_numbered(run.scores, ("protocol",), outcome), return_index=True)
+        without = pc.is_null(run.scores["value"]).to_numpy(zero_copy_only=False)
+        rows = np.bincount(of_row, minlength=first.size)
+        lacking = np.bincount(of_row[without], minlength=first.size)
+        return cls(run, of_row, first, rows, lacking, first_of_records)
 
     def counts(self, method: str | None = None, planned: int = 0) -> Counts:
         """The counts of all methods, or of one."""
-        mine, records = self._are(method, self.starts), self._are(method, self.record_starts)
-        none, all_ = self.lacking == 0, self.lacking == self.rows
-        scored, unscored = int((mine & none).sum()), int((mine & all_ & ~none).sum())
+        mine, records = self._are(method, self.first), self._are(method, self.first_of_records)
+        scored = int((mine & (self.lacking == 0)).sum())
+        unscored = int((mine & (self.lacking == self.rows)).sum())
         return Counts(scored, int(mine.sum()) - scored - unscored, unscored, int(records.sum()), planned)
 
     def edits(self, method: str) -> int:
         """How many edits the method has outcomes of."""
-        edits = self.run.scores["edit"].combine_chunks().indices.to_numpy(zero_copy_only=False)
-        return int(np.unique(edits[self.starts[self._are(method, self.starts)]]).size)
+        return int(np.unique(_codes(self.run.scores["edit"])[self.first[self._are(method, self.first)]]).size)
 
     def incomplete(self) -> pa.Table:
         """The rows of all outcomes that lack at least one score."""
-        chosen = np.repeat(self.lacking > 0, self.rows)
-        return self.run.scores.filter(pa.array(chosen))
+        return self.run.scores.filter(pa.array((self.lacking > 0)[self.of_row]))
 
-    def _are(self, method: str | None, starts: Places) -> NDArray[np.bool_]:
-        column = self.run.scores["method"].combine_chunks()
-        words = column.dictionary.to_pylist()
-        codes = column.indices.to_numpy(zero_copy_only=False)[starts]
+    def _are(self, method: str | None, rows: Places) -> NDArray[np.bool_]:
         if method is None:
-            return np.ones(starts.size, np.bool_)
-        return np.asarray(codes == (words.index(method) if method in words else -1), np.bool_)
+            return np.ones(rows.size, np.bool_)
+        words = self.run.scores["method"].combine_chunks().dictionary.to_pylist()
+        code = words.index(method) if method in words else -1
+        return np.asarray(_codes(self.run.scores["method"])[rows] == code, np.bool_)
 
 
-def _changes(scores: pa.Table, columns: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Where a row differs from the row before it in one of the columns."""
-    changed = np.zeros(scores.num_rows, np.bool_)
-    changed[:1] = True
+def _numbered(scores: pa.Table, columns: tuple[str, ...], start: Places | None = None) -> Places:
+    """A number for every row; rows have the same one where they agree in all these columns (and in `start`)."""
+    number = np.zeros(scores.num_rows, np.int64) if start is None else start
     for column in columns:
-        whole = scores[column].combine_chunks()
-        codes = (whole.indices if pa.types.is_dictionary(whole.type) else whole).to_numpy(zero_copy_only=False)
-        changed[1:] |= codes[1:] != codes[:-1]
-    return changed
+        _, code = np.unique(_codes(scores[column]), return_inverse=True)
+        _, number = np.unique(number * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
+    return number
+
+
+def _codes(column: pa.ChunkedArray) -> Places:
+    """Numbers in place of words."""
+    whole = column.combine_chunks()
+    plain = whole.indices if pa.types.is_dictionary(whole.type) else whole
+    return np.asarray(plain.to_numpy(zero_copy_only=False), np.int64)

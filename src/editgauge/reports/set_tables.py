@@ -19,8 +19,8 @@ class SetTable:
     about: str
     higher_is_better: bool
     kinds: tuple[str, ...]
-    rows: dict[str, tuple[str, ...]]
-    """Method to one text per edit type."""
+    rows: dict[str, tuple[tuple[str, str], ...]]
+    """Method to one value per edit type, and how many outcomes it rests on."""
     warnings: tuple[str, ...]
 
 
@@ -36,13 +36,13 @@ def _table(protocol: str, name: str, scores: Sequence[SetScore], methods: Sequen
     mine = [score for score in scores if (score.protocol, score.name) == (protocol, name)]
     kinds = (ALL, *sorted({score.edit_type for score in mine} - {ALL}))
     by_cell = {(score.method, score.edit_type): score for score in mine}
-    rows = {method: tuple(_text(by_cell.get((method, kind))) for kind in kinds) for method in methods}
+    rows = {method: tuple(_told(by_cell.get((method, kind))) for kind in kinds) for method in methods}
     warnings = dict.fromkeys(score.detail for score in mine if score.edit_type == ALL and score.detail)
     return SetTable(protocol, name, mine[0].about, mine[0].higher_is_better, kinds, rows, tuple(warnings))
 
 
-def _text(score: SetScore | None) -> str:
+def _told(score: SetScore | None) -> tuple[str, str]:
     if score is None:
-        return ""
+        return "", ""
     count = f"n {score.n:,}" + (f", {score.missing:,} missing" if score.missing else "")
-    return f"{'unscored' if score.value is None else number(score.value, 3)} ({count})"
+    return "unscored" if score.value is None else number(score.value, 3), count

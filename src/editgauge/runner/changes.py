@@ -150,7 +150,9 @@ def _drawn(source: Pixels, found: Differences) -> Pixels:
 def _evidence(found: Differences, on: Side) -> list[Evidence]:
     mask = found.pixels.mask
     # The rim alone: a tint would hide the very colours that changed.
-    pieces: list[Evidence] = [Region(on, mask & grown(~mask, 1), "changed")] if mask.any() else []
+    # Where all changed, it would run around the few places that did not.
+    rim = mask.any() and found.extent != "whole"
+    pieces: list[Evidence] = [Region(on, mask & grown(~mask, 1), "changed")] if rim else []
     for change in found.changes:
         thing = change.before if on == "source" else change.after
         if thing is not None:

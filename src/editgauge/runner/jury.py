@@ -14,6 +14,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.run.manifest import FILE as MANIFEST
 from editgauge.core.run.manifest import Manifest
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
+from editgauge.judges.prompts import check_prompts
 from editgauge.judges.recorded import Recorded
 
 FOLDER = "transcripts"
@@ -102,8 +103,8 @@ def read_jury(
     addresses = dict(judge) if isinstance(judge, Mapping) else _named([judge] if isinstance(judge, str) else judge)
     if budget is not None and len(addresses) > 1:
         raise BadInput("--budget watches over one judge; give each judge a command of its own, into the same run.")
-    if prompts is not None and not Path(prompts).is_dir():
-        raise BadInput(f"There is no folder of prompts at '{prompts}'.")
+    if prompts is not None:
+        check_prompts(Path(prompts))
     tokens = Parameters().max_tokens if max_tokens is None else max_tokens
     folder = Path(prompts) if prompts else None
     return Jury(addresses, _price(price), budget, tokens, replay, folder, (earlier or {}) if replay else {})

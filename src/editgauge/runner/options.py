@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
@@ -66,6 +67,11 @@ def choose_with_models(
         for each in opened
         for judge in ([{JUDGE: name} for name in judges] if judges and JUDGE in (*each.needs, *each.uses) else [{}])
     ]
+    strangers = [f"'{each.name}' asks '{each.judge}'" for each in given if each.judge and each.judge not in judges]
+    if strangers:
+        raise BadInput(f"--judge names {', '.join(judges)}; was an option mistyped?", strangers)
+    if judges and not any(each.judge for each in given):
+        choice = replace(choice, remarks=(*choice.remarks, "--judge is of no use here: no protocol asks one."))
     return list({each.name: each for each in given}.values()), choice
 
 

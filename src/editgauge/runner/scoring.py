@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.core import evidence
-from editgauge.core.errors import BadImage, CannotTell
+from editgauge.core.errors import BadImage, CannotTell, Hopeless
 from editgauge.core.images import Pixels, read_image, resized
 from editgauge.core.run import ImageStamp, Record, Row
 from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 from editgauge.perception.identity import identity
-from editgauge.perception.weights import MissingWeights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,14 +70,14 @@ def crashed(task: Task, protocols: Sequence[Protocol], why: str) -> list[Record]
 async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ...]:
     """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored.
 
-    Only `MissingWeights` is raised: every further item would lack them too, and the user can bring them.
+    Only `Hopeless` is raised: every further item would meet the same, and the user can mend it.
     """
     try:
         scores = await protocol.score(item, see)
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
         return tuple(_row(spec, scores.get(spec.name)) for spec in protocol.scores)
-    except MissingWeights:
+    except Hopeless:
         raise
     except CannotTell as unable:
         return _nothing(protocol, Unscored(unable.reason, unable.detail))

@@ -9,16 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from editgauge.core.errors import Hopeless
 from editgauge.core.evidence import Note
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
 from editgauge.core.run.sets import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.core.types import Score, Unscored
-from editgauge.perception.weights import MissingWeights
 from editgauge.runner.jury import FOLDER
-from editgauge.runner.plan import Plan, all_tasks
+from editgauge.runner.plan import Plan
 from editgauge.runner.scoring import Task, prepare
+from editgauge.runner.shards import WHOLE
 from editgauge.runner.sight import Sight
+from editgauge.runner.tasks import all_tasks
 
 if TYPE_CHECKING:
     from editgauge.protocols import Part, Protocol
@@ -34,11 +36,13 @@ def forget_sets(plan: Plan, folder: Path) -> None:
 
 
 def score_sets(plan: Plan, folder: Path, cache: Path | None, *, quiet: bool) -> None:
-    """Scores the sets of every protocol that has such scores, and keeps them beside those of other methods."""
+    """Scores the sets of every protocol that has such scores, and keeps them beside those of other methods.
+
+    A shard has no whole set: its sets wait for the run that `merge` makes.
+    """
     scoring = [protocol for protocol in plan.protocols if protocol.sets]
-    if not scoring:
+    if not scoring or plan.shard != WHOLE:
         return
-    tasks = list(all_tasks(plan))
     found = _of_others(plan, folder)
     # Judges were asked while the outcomes were scored, and are not asked again.
     jury = plan.jury.replayed(plan.manifest.judges)
@@ -48,7 +52,7 @@ def score_sets(plan: Plan, folder: Path, cache: Path | None, *, quiet: bool) -> 
         ThreadPoolExecutor(1) as thread,  # a notebook has a running loop
     ):
         for protocol in scoring:
-            parts = thread.submit(asyncio.run, _parts(protocol, tasks, see, quiet)).result()
+            parts = thread.submit(asyncio.run, _parts(protocol, plan, see, quiet)).result()
             found += [each for cell, known in parts.items() for each in scored(protocol, cell, known)]
     write_sets(folder, found)
 
@@ -59,10 +63,10 @@ def _of_others(plan: Plan, folder: Path) -> list[SetScore]:
     return [score for score in read_sets(folder) if (score.protocol, score.method) not in mine]
 
 
-async def _parts(protocol: Protocol, tasks: Sequence[Task], see: Sight, quiet: bool) -> Cells:
+async def _parts(protocol: Protocol, plan: Plan, see: Sight, quiet: bool) -> Cells:
     cells: Cells = defaultdict(list)
-    with progress(f"sets of {protocol.name}", len(tasks), quiet=quiet) as advance:
-        for task in tasks:
+    with progress(f"sets of {protocol.name}", plan.outcomes, quiet=quiet) as advance:
+        for task in all_tasks(plan):
             part = await _part(protocol, task, see)
             for edit_type in (ALL, task.edit.type):
                 cells[task.outcome.method, edit_type].append(part)
@@ -77,7 +81,7 @@ async def _part(protocol: Protocol, task: Task, see: Sight) -> Part | None:
     try:
         source, edited = read_image(task.edit.source.path), read_image(task.outcome.image)
         return await protocol.part(prepare(task.edit, task.outcome, source, edited), see)
-    except MissingWeights:
+    except Hopeless:
         raise
     except Exception:
         return None

@@ -83,7 +83,7 @@ def test_an_address_leads_to_any_of_them(
         ("python:", "python:MODULE:NAME"),
         ("python:math", "python:MODULE:NAME"),
         ("python:no_such_module:f", "could not be imported"),
-        ("python:math:no_such_name", "could not be imported"),
+        ("python:math:no_such_name", r"has no attribute 'no_such_name'\.$"),
         ("python:math:pi", "is no function and no method: it is a float"),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.building.supervision.export import LLAVA, MESSAGES
-from editgauge.building.supervision.lessons import LeftOut, Lesson
+from editgauge.building.supervision.lessons import NOBODY_SAYS, LeftOut, Lesson
 from editgauge.building.supervision.sheet import SHEET
 from editgauge.core.files import write_json, write_text
 
@@ -116,4 +116,8 @@ def told(done: Training) -> Sequence[str]:
     lines = [
         f"{done.folder}: {len(done.lessons)} lessons ({answers or 'none'}), {len(done.dropped)} dropped for balance."
     ]
-    return lines + [f"  left out, {name}: {count}" for name, count in done.faults().items()]
+    lines += [f"  left out, {name}: {count}" for name, count in done.faults().items()]
+    unjudged = sum(each.detail == NOBODY_SAYS for each in done.left_out)
+    if unjudged:
+        lines.append(f"  {unjudged} answers only people know: --ratings FILE brings what they said.")
+    return lines

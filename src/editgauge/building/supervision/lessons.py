@@ -24,6 +24,8 @@ ALL = "all instances"
 MAIN_DIFFERENCE = "main_difference"
 QUESTIONS = (*PROMPTS, MAIN_DIFFERENCE)
 """The five of EditInspector, and what the main difference is."""
+NOBODY_SAYS = "nobody says"
+"""The detail of an answer that only people could give, and have not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ def _take(
     before, after = (subject.after, subject.before) if swapped else (subject.before, subject.after)
     for question, caption, answer in _answers(kind, subject, told.caption):
         if answer is None:
-            lacking.append(LeftOut(subject.edit.id, f"{kind}: {question}", "not_applicable", "nobody says"))
+            lacking.append(LeftOut(subject.edit.id, f"{kind}: {question}", "not_applicable", NOBODY_SAYS))
             continue
         slots: dict[str, object] = {"instruction": told.instruction} if question in PROMPTS else {}
         slots |= {"caption": caption} if question == "caption_right" else {}

@@ -6,6 +6,7 @@ version. A prompt is data: it can name slots and nothing else, and what fills a 
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -70,6 +71,23 @@ def open_prompt(name: str, version: int | None = None, folder: Path | str | None
     return Prompt(name, chosen, _read(versions[chosen]))
 
 
+def check_prompts(folder: Path) -> None:
+    """Refuses a folder in which a prompt would never be asked for, or could not be filled; lists every fault."""
+    problems = []
+    for name, versions in sorted(_prompts_in(_checked(folder)).items()):
+        if name not in _built_in():
+            close = difflib.get_close_matches(name, _built_in(), n=1)
+            guess = f"; did you mean '{close[0]}'?" if close else ""
+            problems.append(f"'{name}': nothing asks for a prompt of that name{guess}")
+            continue
+        known = open_prompt(name).slots
+        for version in sorted(versions):
+            strange = sorted(open_prompt(name, version, folder).slots - known)
+            problems += [f"'{name}.v{version}' has a slot {{{slot}}}, and nothing fills it" for slot in strange]
+    if problems:
+        raise BadInput(f"The folder of prompts '{folder}' has problems.", problems)
+
+
 def prompt_names() -> tuple[str, ...]:
     """The built-in prompts."""
     return tuple(sorted(_built_in()))
@@ -90,6 +108,8 @@ def _checked(folder: Path) -> Path:
             "'yes_no.v2.txt'.",
             astray,
         )
+    if not any(folder.glob("*.txt")):
+        raise BadInput(f"The folder '{folder}' holds no prompt. A prompt is called as in 'yes_no.v2.txt'.")
     return folder
 
 

@@ -67,7 +67,8 @@ def import_function(address: str) -> Function:
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:  # importing runs a stranger's code, and that can fail in any way
-        raise BadInput(f"'{address}' could not be imported: {error}. Is its folder on PYTHONPATH?") from error
+        advice = " Is its folder on PYTHONPATH?" if isinstance(error, ModuleNotFoundError) else ""
+        raise BadInput(f"'{address}' could not be imported: {error}.{advice}") from error
     if not callable(found) and not hasattr(found, "edit"):
         raise BadInput(f"'{address}' is no function and no method: it is a {type(found).__name__}.")
     return found  # type: ignore[no-any-return]

@@ -14,6 +14,7 @@ from editgauge.methods.layouts.names import shown
 EVERY = "/*"
 NOT_A_METHOD = {"input"}
 """ImagenHub keeps the sources there, beside the methods."""
+_NUMBER = re.compile(r"(?<![\w.])(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:e-?[0-9]{1,2})?)(?![\w.])", re.ASCII)
 _METHOD = re.compile(r"[^\[\]=]+(\[[^\[\]]+\])?")
 
 
@@ -39,7 +40,7 @@ def discover(folder: Path) -> dict[str, Path]:
     """
     try:
         with os.scandir(folder) as entries:
-            found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+            found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=_in_order)
     except OSError as error:
         raise BadInput(f"'{folder}' cannot be listed: {error.strerror or error}.") from error
     methods = [entry for entry in found if entry.is_dir() and entry.name not in NOT_A_METHOD]
@@ -50,6 +51,13 @@ def discover(folder: Path) -> dict[str, Path]:
     if not methods:
         raise BadInput(f"'{folder}' holds no sub-folders; 'FOLDER/*' takes one for each method.")
     return {entry.name: folder / entry.name for entry in methods}
+
+
+def _in_order(entry: os.DirEntry[str]) -> tuple[str, list[tuple[float, str]], str]:
+    """By name, and variants of a method by the size of their numbers: `[steps=5]` stands before `[steps=10]`."""
+    method, _, options = entry.name.partition("[")
+    parts = _NUMBER.split(options.removesuffix("]"))
+    return method, [(float(part), "") if place % 2 else (0.0, part) for place, part in enumerate(parts)], entry.name
 
 
 def _problem(entry: os.DirEntry[str]) -> str | None:

@@ -13,7 +13,7 @@ from typing import get_args
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.types import Edit, Relation
 from editgauge.methods.prompts.families import USUAL_TOKEN, Family, Form, families, family
-from editgauge.methods.prompts.files import GUIDE, check_choice, find
+from editgauge.methods.prompts.files import check_choice, find
 from editgauge.methods.prompts.language import expand, fill, lacking
 from editgauge.methods.prompts.parts import caption_with, parts_of
 
@@ -48,7 +48,7 @@ def render(
         folder: Templates of your own; those it lacks come from the built-in set.
     """
     if form not in FORMS:
-        raise UnknownName("form of prompt", form, FORMS, GUIDE)
+        raise UnknownName("form of prompt", form, FORMS)
     folder = Path(folder) if folder else None
     check_choice(template, folder)
     writer = _Writer(edit, template, folder)

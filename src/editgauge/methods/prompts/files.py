@@ -18,7 +18,6 @@ from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.types import EDIT_TYPES, Relation
 from editgauge.methods.prompts.language import find_problems
 
-GUIDE = "docs/how-to/prompts.md"
 VERSIONED = re.compile(r"(\w+)\.v([0-9]{1,6})\.txt", re.ASCII)
 NAMES: Mapping[str, Sequence[str]] = {
     "instruction": EDIT_TYPES,
@@ -49,7 +48,7 @@ def check_choice(template: str, folder: Path | None) -> None:
     """Refuses a set that does not exist, and a folder with templates that would never be found."""
     known = _set_names()
     if template not in known:
-        raise UnknownName("set of prompt templates", template, known, GUIDE)
+        raise UnknownName("set of prompt templates", template, known)
     if folder is None:
         return
     if not folder.is_dir():

@@ -9,9 +9,13 @@ from pathlib import Path
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.fetch import cache_root
+from editgauge.perception.cache.levels import Answers, TwoLevels
 from editgauge.perception.cache.store import Entry, Store, name_of
 
 SIZE_SETTING = "EDITGAUGE_CACHE_BYTES"
+SHARED_SETTING = "EDITGAUGE_SHARED_CACHE"
+"""A folder that several machines see: what one of them asked, none asks again."""
+ANSWERS = "answers"
 USUAL_BYTES = 10_000_000_000
 DAY = 86_400
 
@@ -70,9 +74,12 @@ def place() -> Path | None:
     return _folder() if most_bytes() else None
 
 
-def open_store(folder: Path | None) -> Store | None:
-    """The answers kept in a folder."""
-    return Store(folder, most_bytes()) if folder else None
+def open_store(folder: Path | None) -> Answers | None:
+    """The answers kept in a folder, and behind it those of EDITGAUGE_SHARED_CACHE where that is set."""
+    if folder is None:
+        return None
+    near, shared = Store(folder, most_bytes()), os.environ.get(SHARED_SETTING, "").strip()
+    return TwoLevels(near, Store(Path(shared).expanduser() / ANSWERS, most_bytes())) if shared else near
 
 
 def most_bytes() -> int:
@@ -88,7 +95,7 @@ def most_bytes() -> int:
 
 
 def _folder() -> Path:
-    return cache_root() / "answers"
+    return cache_root() / ANSWERS
 
 
 def _store() -> Store:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge.core import timeline
 from editgauge.core.errors import EditGaugeError
 from editgauge.core.images import Pixels, as_unit
 from editgauge.perception.interfaces import Card
@@ -84,7 +85,7 @@ def onnx_session(model: Path | bytes, wanted: str, threads: int) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # its warnings speak of how others exported the graph
     content = model if isinstance(model, bytes) else str(model)
-    return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    return _watched(runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"]), "run")
 
 
 def litert(path: Path, wanted: str, threads: int) -> Any:
@@ -93,7 +94,31 @@ def litert(path: Path, wanted: str, threads: int) -> Any:
     with _native_words_unheard():
         interpreter = make(str(path), num_threads=threads)
         interpreter.allocate_tensors()
-    return interpreter
+    return _watched(interpreter, "invoke")
+
+
+class _Watched:
+    """Something that runs a network, with the time it takes for that recorded."""
+
+    def __init__(self, runs: Any, how: str) -> None:
+        self._runs = runs
+        setattr(self, how, self._timed(getattr(runs, how)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runs, name)
+
+    @staticmethod
+    def _timed(run: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*given: Any) -> Any:
+            with timeline.span("forward"):
+                return run(*given)
+
+        return timed
+
+
+def _watched(runs: Any, how: str) -> Any:
+    """The same, watched while a profile is wanted."""
+    return _Watched(runs, how) if timeline.is_recording() else runs
 
 
 @contextmanager

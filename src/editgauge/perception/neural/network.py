@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge.core import timeline
 from editgauge.core.errors import BadInput
 from editgauge.perception.interfaces import Card
 from editgauge.perception.neural import loading
@@ -102,8 +103,9 @@ class Network:
 
     def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
         """The pictures as the network wants them, on its device."""
-        values: torch.Tensor = self.image_processor(list(images), return_tensors="pt")["pixel_values"]
-        return values.to(self.device)
+        with timeline.span("prepare"):
+            values: torch.Tensor = self.image_processor(list(images), return_tensors="pt")["pixel_values"]
+            return values.to(self.device)
 
     @contextmanager
     def thinking(self) -> Iterator[None]:
@@ -112,7 +114,8 @@ class Network:
         import torch
 
         half = self.precision == "float16"
-        with torch.inference_mode(), torch.autocast(torch.device(self.device).type, torch.float16, enabled=half):
+        on = torch.device(self.device).type
+        with timeline.span("forward"), torch.inference_mode(), torch.autocast(on, torch.float16, enabled=half):
             yield
 
     def _settings(self) -> dict[str, str | int | float]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from editgauge.core.errors import EditGaugeError, UnknownName
+from editgauge.core.errors import Hopeless, UnknownName
 from editgauge.core.fetch import sha256_of
 
 
-class MissingWeights(EditGaugeError):
+class MissingWeights(Hopeless):
     """Weights that are not on this machine."""
 
 

@@ -61,6 +61,7 @@ class AugClip(Protocol):
         self._reading = reading
         self.name = variant_name(name, self._given)
         self.deviations = deviations
+        self.judge = self._options.judge or None
         self.needs = ("joint_embedder", "judge") if self._options.origin == "judge" else ("joint_embedder",)
         there = THERE.format("leads backwards" if reading.pictures else "is 0 and both pictures are compared")
         self.sets = (

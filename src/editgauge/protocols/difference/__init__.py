@@ -84,7 +84,8 @@ class DifferenceCaptions(Protocol):
         models: Mapping[str, str] | None = None,
     ) -> None:
         self._options, self._released, self._models = dict(options or {}), released, dict(models or {})
-        self._judge = self._models.get("judge", "judge")
+        self.judge = self._models.get("judge")
+        self._judge = self.judge or "judge"
         self._by_rules = "rules" in self._options
         base = "difference-captions@released" if released else "difference-captions"
         self.name = variant_name(base, self._options | ({self._judge: ""} if "judge" in self._models else {}))

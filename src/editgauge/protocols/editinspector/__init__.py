@@ -55,7 +55,7 @@ class EditInspector(Protocol):
     needs = ("judge",)
 
     def __init__(self, judge: str | None = None, options: Options = Options()) -> None:  # noqa: B008 - frozen
-        self._judge = judge
+        self.judge = judge
         self._options = options
         words = {"repeat": str(options.repeat)} if options.repeat > 1 else {}
         words |= {"swap": ""} if options.swap else {}
@@ -81,13 +81,13 @@ class EditInspector(Protocol):
 
     def given(self, models: Mapping[str, str]) -> EditInspector:
         """Asks the judge that was named first: in the protocol's own name, or by the run."""
-        return EditInspector(self._judge or models.get("judge"), self._options)
+        return EditInspector(self.judge or models.get("judge"), self._options)
 
     async def score(self, item: Item, see: Sight) -> Scores:
         """The five answers, whether what was found wrong is what people found, and how steady the judge is."""
-        if self._judge is None:
+        if self.judge is None:
             raise CannotTell("no_model", "editinspector needs a judge; name one with --judge")
-        inspection = Inspection(item, see, self._judge, self._options)
+        inspection = Inspection(item, see, self.judge, self._options)
         scores = dict(ChainMap(*await gather(*map(inspection.verdict, PROMPTS))))
         steadiness = {
             SELF_AGREEMENT.name: inspection.self_agreement(),

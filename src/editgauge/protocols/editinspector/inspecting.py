@@ -78,11 +78,11 @@ class Inspection:
         try:
             feedback = await self._feedback(name)
         except CannotTell as unable:
-            told = Note(f"{self._judge} does not say what is wrong: {unable.detail}")
+            told = Note(f"{name}: {self._judge} does not say what is wrong: {unable.detail}")
             without = Unscored(unable.reason, unable.detail) if people else shared
             return {name: _with(verdict, told), SHARED + name: without}
-        told = Note(f"{self._judge}: {feedback.value} ({_link(feedback)})")
-        compared = await attempt(self._shared(feedback.value, people)) if people else shared
+        told = Note(f"{name}: {self._judge} says: {feedback.value} ({_link(feedback)})")
+        compared = await attempt(self._shared(name, feedback.value, people)) if people else shared
         return {name: _with(verdict, told), SHARED + name: compared}
 
     def self_agreement(self) -> Score | Unscored:
@@ -110,30 +110,32 @@ class Inspection:
         turned = [question.swapped()] if self._options.swap else []
         answers = await gather(*(self._see.ask(each, role=self._judge) for each in (*usual, *turned)))
         answered = self._answers[name] = Answered(tuple(answers[: len(usual)]), answers[-1] if turned else None)
-        return Score(float(answered.verdict), tuple(Note(text) for text in _told(self._judge, answered)))
+        return Score(float(answered.verdict), tuple(Note(text) for text in _told(name, self._judge, answered)))
 
     async def _feedback(self, name: str) -> Answer[str]:
         instruction = needed(self._item.edit.instruction, "what is asked for")
         words = self._see.prompt(f"inspect_feedback_{name}").render(instruction=instruction)
         return await self._see.ask(Question(words=words, form=FreeText(), images=self._images), role=self._judge)
 
-    async def _shared(self, feedback: str, people: tuple[str, ...]) -> Score:
+    async def _shared(self, name: str, feedback: str, people: tuple[str, ...]) -> Score:
         """Whether the judge's feedback has a point in common with that of people (appendix A.6)."""
         words = self._see.prompt("inspect_feedback_shared").render(first=feedback, second="\n".join(people))
         answer = await self._see.ask(Question(words=words, form=YesNo()), role=self._judge)
-        said = f"{self._judge} finds {'a' if answer.value else 'no'} point in common ({_link(answer)})."
-        return Score(float(answer.value), (Note(said), Note(f"People: {' / '.join(people)}")))
+        found = f"{self._judge} finds {'a' if answer.value else 'no'} point in common with people"
+        said = f"{name}: {found} ({_link(answer)})."
+        return Score(float(answer.value), (Note(said), Note(f"{name}: people say: {' / '.join(people)}")))
 
 
 def _with(verdict: Score | Unscored, told: Note) -> Score | Unscored:
     return replace(verdict, evidence=(*verdict.evidence, told))
 
 
-def _told(judge: str, answered: Answered) -> list[str]:
-    """Who answered what, and the calls that show it."""
-    told = [f"{judge} answers {_word(answer)} ({_link(answer)})." for answer in answered.given]
+def _told(name: str, judge: str, answered: Answered) -> list[str]:
+    """Who answered what to which question, and the calls that show it."""
+    told = [f"{name}: {judge} answers {_word(answer)} ({_link(answer)})." for answer in answered.given]
     if answered.swapped:
-        told.append(f"With the pictures in the other order: {_word(answered.swapped)} ({_link(answered.swapped)}).")
+        other = f"{_word(answered.swapped)} with the pictures in the other order"
+        told.append(f"{name}: {judge} answers {other} ({_link(answered.swapped)}).")
     return told
 
 

@@ -66,14 +66,15 @@ function place(row, told) {
 function step(by) {
   const all = rows();
   const at = all.indexOf(current());
-  const next = all[at < 0 ? 0 : Math.min(Math.max(at + by, 0), all.length - 1)];
+  const first = all.find((row) => row.classList.contains("is-open")) ?? all[0];
+  const next = at < 0 ? first : all[Math.min(Math.max(at + by, 0), all.length - 1)];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 }
 
 function answer(verdict) {
   const row = current();
-  if (!row) return;
+  if (!row) { step(1); return; } // nobody answers what is not marked yet
   const all = rows();
   const next = all[all.indexOf(row) + 1];
   decide(row, verdict);
@@ -117,7 +118,7 @@ keys.addEventListener("click", (event) => { if (event.target === keys) keys.clos
 const ACTIONS = {
   j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1),
   a: () => answer("keep"), d: () => answer("drop"), u: () => answer("withdraw"),
-  e: () => current()?.querySelector("input[type=text]")?.select(),
+  e: () => { if (current()) current().querySelector("input[type=text]")?.select(); else step(1); },
   n: () => document.getElementById("after")?.click(), p: () => document.getElementById("before")?.click(),
   "?": openKeys,
 };

@@ -16,7 +16,8 @@ function labels(parent, marks, notes, damaged = []) {
 
 function scoreLine(list, score, value) {
   const line = add(list, "div");
-  add(line, "dt", {}, score.name);
+  const parts = score.name.split(/(?<=_)/);
+  add(line, "dt").append(parts[0], ...parts.slice(1).flatMap((part) => [document.createElement("wbr"), part]));
   const why = whyOf(value);
   if (why) add(line, "dd", { class: "missing", title: why[1] }, spaced(why[0]));
   else add(line, "dd", {}, isScore(value) ? written(value, score.decimals) : "not yet");

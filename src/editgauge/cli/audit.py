@@ -1,0 +1,101 @@
+"""`editgauge audit`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, Any
+
+import typer
+
+from editgauge.cli.roles import WithRoles
+
+_JUDGES: Any = {"rich_help_panel": "Judges"}
+
+
+def audit(
+    protocol: Annotated[list[str], typer.Option(help="What to audit; give it once per protocol.")],
+    out: Annotated[Path, typer.Option(help="The folder for the card, and for the runs behind it.")] = Path("audit"),
+    probes: Annotated[
+        Path | None, typer.Option(help="The folder with the probes; made there when there are none.")
+    ] = None,
+    models: Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")] = None,
+    model: Annotated[
+        list[str],
+        typer.Option(help="Another model for a role, as ROLE=NAME; --detector NAME and so on are short for it."),
+    ] = [],  # noqa: B006
+    judge: Annotated[
+        list[str],
+        typer.Option(help="Who answers questions: openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS.", **_JUDGES),
+    ] = [],  # noqa: B006
+    price: Annotated[
+        str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION such as 2.5,10.", **_JUDGES)
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="The most that all calls may cost together.", min=0, **_JUDGES)
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="How long an answer may become; 512 when not given.", min=1, **_JUDGES)
+    ] = None,
+    prompts: Annotated[
+        Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.", **_JUDGES)
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Ask nobody; answer from the run's transcripts.", **_JUDGES)
+    ] = False,
+    blend: Annotated[
+        str | None, typer.Option(help="PRESERVATION,MODIFICATION: does a mix of two scores do better?")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="When probes are made, at most so many edits of each type; else 20.", min=1)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0,
+    processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores and work.", min=0)] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks, no table.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Hold protocols and judges against edits whose truth is known, and write a card of how they fare.
+
+    Probes are made of photographs (`editgauge data pull photos`) unless a folder of them is given. Give the same
+    command again to continue after a stop.
+
+    `editgauge audit --protocol editval --protocol preservation --models lite --out audit`
+    """
+    try:
+        from editgauge.auditing.result import to_json
+        from editgauge.auditing.verb import audit as hold_against_the_truth
+        from editgauge.cli.as_json import as_json
+        from editgauge.cli.audit_table import show_card
+
+        card = hold_against_the_truth(
+            protocol,
+            out,
+            probes,
+            models,
+            model,
+            judge,
+            price,
+            budget,
+            max_tokens,
+            prompts,
+            replay,
+            blend,
+            limit,
+            seed,
+            processes,
+            quiet,
+        )
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\nStopped. What was scored is in {out}; give the same command again to continue.\n")
+        raise typer.Exit(130) from None
+    if json:
+        typer.echo(as_json(to_json(card)))
+    elif not quiet:
+        show_card(card)
+        typer.echo(f"The card: {quote(str(out / 'index.html'))}", err=True)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command(cls=WithRoles)(audit)

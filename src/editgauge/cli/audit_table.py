@@ -1,0 +1,97 @@
+"""The tables of `editgauge audit`, at most a hundred columns wide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from editgauge.cli.tables import new_table, show
+
+if TYPE_CHECKING:
+    from editgauge.analysis.resampling import Estimate
+    from editgauge.auditing.card import ScoreCard
+    from editgauge.auditing.result import Card
+
+MOST = 24
+"""So many scores are shown; the page has all."""
+
+
+def show_card(card: Card) -> None:
+    """The scores, best at telling what was done first; then what judges are like, and how to read it."""
+    heads = [each for each in card.scores if (each.protocol, each.name) in card.headlines]
+    rest = [each for each in card.scores if each not in heads]
+    _show_scores(card, [*_by_auroc(heads), *_by_auroc(rest)][:MOST])
+    _show_against(heads)
+    for pair in card.ahead:
+        show(Text(f"{pair.first} minus {pair.second}, AUROC on {pair.difference.n:,} probes: {_told(pair.difference)}"))
+    for name, estimate in card.steadiness.items():
+        show(Text(f"{name}: {_told(estimate)}"))
+    for name, told in card.sides.items():
+        sides = f"left {_told(told.left)}, right {_told(told.right)}"
+        show(Text(f"{name} tells left from right: {sides}; {told.answered} of {told.pictures} pictures answered."))
+    if card.blend:
+        show(_blend_line(card))
+    if card.costs:
+        tokens = card.costs.prompt_tokens + card.costs.completion_tokens
+        show(Text(f"Judges: {card.costs.calls:,} calls, {tokens:,} tokens."))
+    show(Text("AUROC below 0.5 prefers what was not done. Intervals are at 95 % and draw whole photographs."))
+    if len(card.scores) > MOST:
+        show(Text(f"{len(card.scores) - MOST} more scores are on the page."))
+
+
+def _show_scores(card: Card, scores: list[ScoreCard]) -> None:
+    table = new_table(f"'Edit done' on {card.held_back:,} held-back probes of {card.photos} photographs")
+    table.add_column("score", overflow="fold")
+    for column in ("AUROC", "accuracy", "better one chosen", "moves by JPEG 90", "deaf", "unscored"):
+        table.add_column(column, justify="right")
+    for each in scores:
+        moved = each.moves.get("jpeg-90")
+        table.add_row(
+            f"{each.protocol}/{each.name} {'↑' if each.higher_is_better else '↓'}",
+            _told(each.auroc),
+            _told(each.accuracy),
+            _told(each.chosen),
+            _short(moved),
+            _short(each.deaf),
+            f"{100 * (each.probes - each.scored) / each.probes:.0f} %",
+        )
+    show(table)
+
+
+def _show_against(heads: list[ScoreCard]) -> None:
+    table = new_table("How often the right outcome has the better score than …")
+    table.add_column("score", overflow="fold")
+    kinds = list(dict.fromkeys(kind for each in heads for kind in each.against))
+    for kind in kinds:
+        table.add_column(kind.replace("_", " "), justify="right")
+    for each in heads:
+        table.add_row(f"{each.protocol}/{each.name}", *(_short(each.against.get(kind)) for kind in kinds))
+    show(table)
+
+
+def _blend_line(card: Card) -> Text:
+    mix = card.blend
+    if mix is None or mix.ahead is None:
+        return Text("The mix has no pair that both scores can answer.")
+    ahead = mix.ahead.difference
+    ends = "" if ahead.low is None or ahead.high is None else f" [{ahead.low:+.3f}, {ahead.high:+.3f}]"
+    return Text(
+        f"{mix.preservation} mixed with {mix.modification} (weight {mix.gamma:g}): better one chosen "
+        f"{_told(mix.chosen)}; {ahead.value:+.3f}{ends} against {mix.ahead.second} alone."
+    )
+
+
+def _by_auroc(scores: list[ScoreCard]) -> list[ScoreCard]:
+    return sorted(scores, key=lambda each: -(each.auroc.value if each.auroc.value is not None else -1.0))
+
+
+def _told(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "–"
+    ends = "" if estimate.low is None or estimate.high is None else f" [{estimate.low:.2f}, {estimate.high:.2f}]"
+    return f"{estimate.value:.2f}{ends}"
+
+
+def _short(estimate: Estimate | None) -> str:
+    return "–" if estimate is None or estimate.value is None else f"{estimate.value:.2f}"

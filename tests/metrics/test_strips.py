@@ -1,0 +1,32 @@
+"""Pictures are worked through in strips; where those end makes no difference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from editgauge.metrics import colours, pixels, structure
+
+
+@pytest.mark.parametrize("rows", [1, 7, 10_000])
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_length_of_a_strip_changes_nothing(rows: int, masked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(rows)
+    before = chance.random((65, 40, 3), np.float32)
+    after = np.clip(before + chance.normal(0, 0.1, before.shape), 0, 1).astype(np.float32)
+    where = chance.random((65, 40)) < 0.4 if masked else None
+    compared = (structure.edge_distance, colours.histogram_correlation, pixels.l1, pixels.l2, pixels.ssim)
+    usual = [compare(before, after, where) for compare in compared]
+    monkeypatch.setattr(structure, "STRIP", rows)
+    monkeypatch.setattr(pixels, "STRIP", rows)
+    monkeypatch.setattr(colours, "EXACT", rows * before.shape[1])
+    assert [compare(before, after, where) for compare in compared] == pytest.approx(usual, rel=1e-12)
+
+
+def test_masked_differences_are_those_of_the_pixels_that_count() -> None:
+    chance = np.random.default_rng(0)
+    before, after = (chance.random((130, 33, 3), np.float32) for _ in range(2))
+    where = chance.random((130, 33)) < 0.3
+    difference = before[where].astype(np.float64) - after[where]
+    assert pixels.l1(before, after, where) == pytest.approx(np.abs(difference).mean(), rel=1e-6)
+    assert pixels.l2(before, after, where) == pytest.approx((difference**2).mean(), rel=1e-6)

@@ -1,0 +1,100 @@
+"""A report of very many edits shows a sample of them, and says everything else of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from editgauge.core.run import Record, Run
+from editgauge.core.run import edits as run_edits
+from editgauge.reports import context as contexts
+from editgauge.reports.context import Context
+from editgauge.reports.failures import failures
+from editgauge.reports.page import report
+from editgauge.reports.sentences import sentences
+
+Make = Callable[..., Path]
+MakeRecord = Callable[..., Record]
+EDITS, SHOWN = 8, 3
+
+
+@pytest.fixture
+def run(make_run: Make, make_record: MakeRecord) -> Path:
+    """Eight edits by two methods: some have all scores, some one, some none."""
+    given: list[Mapping[str, float | str]] = [
+        {"gain": 0.5, "loss": 0.25},
+        {"gain": 0.5, "loss": "not_applicable"},
+        {"gain": "missing_outcome", "loss": "missing_outcome"},
+    ]
+    records = [
+        make_record(f"edit-{number}", place=number, source=f"{number}.png", method=method, scores=given[number % 3])
+        for method in ("mine", "yours")
+        for number in range(EDITS)
+    ]
+    return make_run(*records)
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets eight edits be very many."""
+    monkeypatch.setattr(contexts, "MOST_SHOWN", EDITS - 1)
+    monkeypatch.setattr(contexts, "SHOWN_OF_MANY", SHOWN)
+    monkeypatch.setattr(run_edits, "IN_MEMORY", 2)
+
+
+def told(run: Path) -> dict[str, object]:
+    """What a report says of all outcomes."""
+    context = Context(Run.open(run))
+    return {
+        "counts": context.counts,
+        "of methods": [context.counts_of(method) for method in context.methods],
+        "failures": [
+            (each.missing.reason, each.missing.scores, each.missing.outcomes, each.methods, each.details)
+            for each in failures(context)
+        ],
+        "sentences": sentences(context),
+    }
+
+
+def test_few_edits_are_all_shown(run: Path) -> None:
+    context = Context(Run.open(run))
+    assert (context.sample, context.sample_note) == (None, "")
+    assert len(context.by_edit) == EDITS
+    assert (context.counts.scored, context.counts.partly, context.counts.unscored) == (6, 6, 4)
+    assert (context.counts.records, context.counts.planned) == (16, 16)
+
+
+@pytest.mark.usefixtures("many")
+def test_of_many_edits_some_are_shown(run: Path) -> None:
+    context = Context(Run.open(run))
+    assert len(context.by_edit) == SHOWN
+    assert len(context.outcomes) == 2 * SHOWN
+    assert list(context.by_edit) == sorted(context.by_edit)
+    assert Context(Run.open(run)).sample == context.sample
+
+
+def test_a_sample_changes_no_number(run: Path, request: pytest.FixtureRequest) -> None:
+    all_shown = told(run)
+    request.getfixturevalue("many")
+    assert told(run) == all_shown
+
+
+@pytest.mark.usefixtures("many")
+def test_the_page_says_that_it_is_a_sample(run: Path, tmp_path: Path) -> None:
+    page = report(run, tmp_path / "report", quiet=True).read_text("utf-8")
+    assert "A sample of 3 of 8 edits, drawn at random" in page
+
+
+@pytest.mark.usefixtures("many")
+def test_edits_that_stay_on_disk_are_the_same(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_disk = Run.open(run).edits
+    assert isinstance(on_disk, run_edits.ManyEdits)
+    monkeypatch.undo()
+    in_memory = Run.open(run).edits
+    assert dict(on_disk) == dict(on_disk.items()) == in_memory
+    assert list(on_disk.values()) == list(in_memory.values())
+    assert len(on_disk) == EDITS
+    assert "edit-8" not in on_disk
+    assert on_disk.get("edit-3") == in_memory["edit-3"]
