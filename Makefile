@@ -24,7 +24,7 @@ $(VENV)/installed: $(VENV)/made pyproject.toml constraints.txt
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	  --editable '.[captions,dev,diffusers,figures,lite,study,torch,train]'
+	  --editable '.[captions,dev,diffusers,figures,lite,ray,study,torch,train]'
 	@touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed-dev
@@ -67,6 +67,8 @@ bench: setup ## measure speed, as ratios to the plain way in the same run
 	$(BIN)/python benchmarks/study.py
 	$(BIN)/python benchmarks/judges.py
 	$(BIN)/python benchmarks/augclip.py
+	$(BIN)/python benchmarks/ratios.py
+	$(BIN)/python benchmarks/scale.py
 
 docs: $(VENV)/installed-docs ## generate the reference and build the site into site/
 	$(BIN)/python docs/generate.py

@@ -38,6 +38,8 @@ VERBS = (
     "export",
     "leaderboard",
     "list",
+    "merge",
+    "plan",
     "power",
     "prefer",
     "report",

@@ -36,7 +36,9 @@ _FACE = {
     "export": "editgauge.reports.export:export",
     "leaderboard": "editgauge.reports.leaderboard:leaderboard",
     "list": "editgauge.runner.catalogue:list_names",
+    "merge": "editgauge.runner.merge:merge",
     "models": "editgauge.perception.weights",
+    "plan": "editgauge.runner.foresight:plan",
     "power": "editgauge.analysis.power:power",
     "prefer": "editgauge.runner.prefer:prefer",
     "report": "editgauge.reports.page:report",
@@ -100,7 +102,9 @@ __all__ = [
     "export",
     "leaderboard",
     "list",
+    "merge",
     "models",
+    "plan",
     "power",
     "prefer",
     "read_image",
@@ -146,7 +150,9 @@ if TYPE_CHECKING:
     from editgauge.runner.catalogue import list_names as list
     from editgauge.runner.changes import changes
     from editgauge.runner.execute import run
+    from editgauge.runner.foresight import plan
     from editgauge.runner.make import edit
+    from editgauge.runner.merge import merge
     from editgauge.runner.one import score
     from editgauge.runner.prefer import prefer
     from editgauge.runner.see import see

@@ -219,7 +219,8 @@ def test_one_that_fails_leaves_its_room_to_others() -> None:
 
 def test_several_processes_share_the_cores(home: Path, tmp_path: Path, plugin: Path) -> None:
     """A library that starts threads is told how many; what the user set stands."""
-    from editgauge.runner.local import THREADS, Setup, _Pool, cores
+    from editgauge.runner.crew import cores
+    from editgauge.runner.local import THREADS, Setup, _Pool
 
     one, two = (_Pool([], Setup((), {}), processes)._threads() for processes in (1, 2))
     assert one == {}

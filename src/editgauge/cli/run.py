@@ -53,7 +53,17 @@ def run(
         bool, typer.Option("--replay", help="Ask nobody; answer from the run's transcripts.", **_JUDGES)
     ] = False,
     seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0,
-    processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores and work.", min=0)] = 0,
+    processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores, memory and GPUs.", min=0)] = 0,
+    engine: Annotated[str, typer.Option(help="What scores: `local` processes, or a `ray` cluster.")] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster, or `auto`; one is started here when not given.")
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(help="Score one part only, such as 2/8; `editgauge merge` joins the parts.")
+    ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Record where the time goes; the report then shows it.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks, no table.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved plan and do nothing.")] = False,
 ) -> None:
@@ -72,10 +82,14 @@ def run(
         from editgauge.runner.execute import run as execute
         from editgauge.runner.jury import judges_of, read_jury
         from editgauge.runner.plan import prepare
+        from editgauge.runner.shards import read_shard
 
         if dry_run:
             jury = read_jury(judge, price, budget, max_tokens, replay, prompts, judges_of(out))
-            plan = prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury)
+            part = read_shard(shard)
+            plan = prepare(
+                benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury, part
+            )
             asking = asking_cost(plan, out)
             show_plan(plan.told(out) | ({"asking": asking} if asking else {}))
             return
@@ -98,6 +112,10 @@ def run(
             replay,
             seed,
             processes,
+            engine,
+            address,
+            shard,
+            profile,
             quiet,
         )
     except KeyboardInterrupt:

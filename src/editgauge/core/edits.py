@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from editgauge.core.masks import Mask, files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from editgauge.core.types import Edit
 
@@ -41,7 +41,21 @@ def describe(edit: Edit) -> dict[str, Any]:
 
 def to_lines(edits: Iterable[Edit]) -> bytes:
     """One JSON line per edit; the same edits always give the same bytes."""
-    return b"".join(json.dumps(describe(edit), ensure_ascii=False, sort_keys=True).encode() + b"\n" for edit in edits)
+    return b"".join(each_line(edits))
+
+
+def each_line(edits: Iterable[Edit]) -> Iterator[bytes]:
+    """The same, line by line: those of a million edits are never in memory together."""
+    for edit in edits:
+        yield json.dumps(describe(edit), ensure_ascii=False, sort_keys=True).encode() + b"\n"
+
+
+def edits_sha256(edits: Iterable[Edit]) -> str:
+    """The hash by which a run knows its edits: that of all lines."""
+    whole = hashlib.sha256()
+    for line in each_line(edits):
+        whole.update(line)
+    return whole.hexdigest()
 
 
 def _content(mask: Mask | None) -> list[str] | None:

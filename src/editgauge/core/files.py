@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,17 @@ DRAFT = ".writing-"
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Writes beside the target, flushes to disk, and renames over it."""
+    write_parts(path, (content,))
+
+
+def write_parts(path: Path, parts: Iterable[bytes]) -> None:
+    """The same for content that comes part by part."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}{path.suffix}")
         try:
             with draft.open("xb") as file:
-                file.write(content)
+                file.writelines(parts)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)

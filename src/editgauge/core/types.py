@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -139,7 +139,7 @@ class Benchmark:
     """A named set of edits with their source images."""
 
     name: str
-    edits: tuple[Edit, ...]
+    edits: Sequence[Edit]
     about: str = ""
     licence: str = ""
 

@@ -53,6 +53,7 @@ BUILT_IN = {
     "unscored": "editgauge.reports.sections:unscored",
     "gallery": "editgauge.reports.sections:gallery",
     "measured": "editgauge.reports.sections:measured",
+    "profile": "editgauge.reports.time_spent:section",
 }
 
 report_sections: Registry[Section] = Registry("report_section", BUILT_IN)

@@ -213,9 +213,7 @@ def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
             len(lacking), words.counted(edits[method], "edit"), verb, _bold(method), why
         )
     most_first = sorted(by_method.items(), key=lambda pair: -len(pair[1]))
-    shares = [
-        Markup("{:,} of {:,} by {}").format(len(n), edits[method], _bold(method)) for method, n in most_first
-    ]
+    shares = [Markup("{:,} of {:,} by {}").format(len(n), edits[method], _bold(method)) for method, n in most_first]
     return Markup("Some edits lack an outcome ({}): {}.").format(why, _listed(shares))
 
 

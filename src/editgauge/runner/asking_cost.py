@@ -6,16 +6,18 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from editgauge.judges import Answer, NoAnswer, Question
 from editgauge.perception.cache import place
 from editgauge.runner.jury import FOLDER
-from editgauge.runner.plan import Plan, all_tasks
+from editgauge.runner.plan import Plan
 from editgauge.runner.room import Room
 from editgauge.runner.scoring import Task, score_task
 from editgauge.runner.sight import Sight
+from editgauge.runner.tasks import all_tasks
 
 LOOKED_AT = 24
 """Outcomes from which the rest is told."""
@@ -23,7 +25,7 @@ LOOKED_AT = 24
 Value = TypeVar("Value")
 
 
-class _Listening(Sight):
+class Listening(Sight):
     """Notes what is asked, and answers nothing."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -39,25 +41,26 @@ class _Listening(Sight):
 
 def asking_cost(plan: Plan, out: Path) -> dict[str, dict[str, Any]]:
     """For each judge the calls, tokens and cost of the whole run; questions that follow from answers come on top."""
-    tasks = [task for task in all_tasks(plan) if task.outcome.image]
-    if not plan.jury.addresses or not tasks:
+    with_image = sum(these.present for these in plan.found.values())
+    if not plan.jury.addresses or not with_image:
         return {}
-    some = tasks[:: max(1, len(tasks) // LOOKED_AT)][:LOOKED_AT]
+    tasks = (task for task in all_tasks(plan) if task.outcome.image)
+    some = list(islice(tasks, 0, None, max(1, with_image // LOOKED_AT)))[:LOOKED_AT]
     transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
-    see = _Listening(plan.choice.models, place(), plan.jury, transcripts)
+    see = Listening(plan.choice.models, place(), plan.jury, transcripts)
     with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
         thread.submit(asyncio.run, _listen(plan, some, see)).result()
-    times = len(tasks) / len(some)
+    times = with_image / len(some)
     return {name: _told(see, name, times, len(some)) for name in plan.jury.addresses}
 
 
-async def _listen(plan: Plan, tasks: Sequence[Task], see: _Listening) -> None:
+async def _listen(plan: Plan, tasks: Sequence[Task], see: Listening) -> None:
     room = Room()
     async with see:
         await asyncio.gather(*(score_task(task, plan.protocols, see, room) for task in tasks))
 
 
-def _told(see: _Listening, name: str, times: float, outcomes: int) -> dict[str, Any]:
+def _told(see: Listening, name: str, times: float, outcomes: int) -> dict[str, Any]:
     found = see.judges[name].estimate(see.asked[name])
     told = {
         "questions": round(found.questions * times),

@@ -7,17 +7,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.edits import to_lines
+from editgauge.core.edits import each_line
+from editgauge.core.profile import begin, gather
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run, RunWriter
 from editgauge.methods.outcomes import Found
 from editgauge.perception.cache import place
-from editgauge.runner.jury import FOLDER, Jury, judges_of, read_jury
-from editgauge.runner.local import Setup, cores, execute
-from editgauge.runner.plan import prepare, tasks_left
+from editgauge.runner.engines import check_engine, scored
+from editgauge.runner.jury import FOLDER, judges_of, read_jury
+from editgauge.runner.local import Setup
+from editgauge.runner.plan import prepare
 from editgauge.runner.sets import forget_sets, score_sets
+from editgauge.runner.shards import WHOLE, read_shard, refuse_another_shard
+from editgauge.runner.tasks import tasks_left
 
-TASKS_WORTH_A_PROCESS = 16
 FAULTS_TOLD = 8
 
 
@@ -40,6 +43,10 @@ def run(
     replay: bool = False,
     seed: int = 0,
     processes: int = 0,
+    engine: str = "local",
+    address: str | None = None,
+    shard: str | None = None,
+    profile: bool = False,
     quiet: bool = False,
 ) -> Run:
     """Scores the outcomes of one or more methods on a benchmark, and keeps everything in a run folder.
@@ -68,11 +75,20 @@ def run(
         prompts: a folder of prompts in place of the built-in ones.
         replay: ask no judge; answer from the transcripts of the run.
         seed: for everything drawn at random.
-        processes: worker processes; 0 chooses by cores and work.
+        processes: worker processes; 0 chooses by cores, memory and graphics cards.
+        engine: what scores: `local` processes of this machine, or actors of a `ray` cluster.
+        address: of a Ray cluster that runs, such as `10.0.0.1:6379`, or `auto` for the one this machine belongs to;
+            one is started on this machine when left out.
+        shard: score only one part of the outcomes, such as `2/8`: those whose source image falls into the second of
+            eight parts. Each shard wants a run folder of its own; `merge` makes one run of them.
+        profile: also record where the time goes, into the folder `profile` of the run; the report then shows it.
         quiet: no progress, no remarks.
     """
     jury = read_jury(judge, price, budget, max_tokens, replay, prompts, judges_of(out))
-    plan = prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury)
+    part = read_shard(shard)
+    check_engine(engine, address)
+    plan = prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury, part)
+    refuse_another_shard(Path(out), part)
     if plan.benchmark.about:
         say(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
     for name, these in plan.found.items():
@@ -81,7 +97,10 @@ def run(
             say(row, quiet=quiet)
     for remark in (*plan.choice.remarks, *_told_models(plan.choice.models), *_told_judges(plan.manifest.judges)):
         say(remark, quiet=quiet)
-    with RunWriter(Path(out), plan.manifest, to_lines(plan.benchmark.edits)) as writer:
+    if part != WHOLE:
+        of = sum(len(these.outcomes) for these in plan.found.values())
+        say(f"shard {part}: {plan.outcomes} of {of} outcomes", quiet=quiet)
+    with RunWriter(Path(out), plan.manifest, each_line(plan.benchmark.edits)) as writer:
         for note in writer.notes:
             say(note, quiet=quiet)
         tasks, done = tasks_left(plan, writer)
@@ -91,15 +110,18 @@ def run(
         if tasks:
             forget_sets(plan, Path(out))
         names = tuple(each.name for each in plan.protocols)
-        setup = Setup(names, plan.choice.models, place(), jury, Path(out) / FOLDER)
+        timed = begin(Path(out)) if profile and tasks else None
+        setup = Setup(names, plan.choice.models, place(), jury, Path(out) / FOLDER, timed)
         with (
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,
-            closing(execute(tasks, setup, _processes(processes, len(tasks), jury))) as answers,
+            closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers,
         ):
             for records in answers:
                 for record in records:
                     writer.append(record)
                 advance()
+        if timed:
+            gather(timed)
         score_sets(plan, Path(out), place(), quiet=quiet)
         writer.finish()
     return Run.open(Path(out))
@@ -118,10 +140,3 @@ def _fault_rows(found: Found) -> list[str]:
     rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in found.faults[:FAULTS_TOLD]]
     more = len(found.faults) - len(rows)
     return [*rows, f"  and {more} more; --dry-run lists all"] if more else rows
-
-
-def _processes(wanted: int, tasks: int, jury: Jury) -> int:
-    """As many as pay; judges are asked by one, so that pace and budget have one keeper."""
-    if jury.addresses:
-        return 1
-    return wanted or max(1, min(cores(), tasks // TASKS_WORTH_A_PROCESS))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from editgauge.core.errors import EditGaugeError
+from editgauge.runner.crew import VISIBLE, Crew, cores
 from editgauge.runner.handout import Handout, in_hand
 from editgauge.runner.jury import Jury
 from editgauge.runner.options import choose
@@ -52,6 +53,8 @@ class Setup:
     jury: Jury = field(default_factory=Jury)
     transcripts: Path | None = None
     """Where calls of judges are recorded."""
+    profile: Path | None = None
+    """Where it is told what the time went into; nowhere when no profile is wanted."""
 
     @property
     def waits(self) -> bool:
@@ -59,14 +62,9 @@ class Setup:
         return bool(self.models or self.jury.addresses)
 
 
-def execute(tasks: Sequence[Task], setup: Setup, processes: int) -> Generator[list[Record], None, None]:
+def execute(tasks: Sequence[Task], setup: Setup, crew: Crew) -> Generator[list[Record], None, None]:
     """The records of every task as they come, in no fixed order. Closing the generator ends the processes."""
-    return _Pool(tasks, setup, max(1, processes)).run()
-
-
-def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _Pool(tasks, setup, crew.processes, crew.cards).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +78,8 @@ class _Worker:
     process: subprocess.Popen[bytes]
     to: IO[bytes]
     answers: IO[bytes]
+    card: str | None = None
+    """The graphics card it sees, where there are several."""
     ready: bool = False
     in_hand: dict[int, _Try] = field(default_factory=dict)
 
@@ -87,9 +87,10 @@ class _Worker:
 class _Pool:
     """Worker processes fed a few tasks each. A process that dies is replaced and its tasks are tried again."""
 
-    def __init__(self, tasks: Sequence[Task], setup: Setup, processes: int) -> None:
+    def __init__(self, tasks: Sequence[Task], setup: Setup, processes: int, cards: Sequence[str] = ()) -> None:
         self._setup = setup
         self._processes = processes
+        self._cards = cards
         self._waiting = Handout(tasks)
         self._in_hand = in_hand(len(tasks), processes, setup.waits)
         self._answers: queue.SimpleQueue[tuple[_Worker, tuple[int, Any] | None]] = queue.SimpleQueue()
@@ -101,13 +102,13 @@ class _Pool:
 
     def run(self) -> Generator[list[Record], None, None]:
         try:
-            for _ in range(self._processes):
-                self._feed(self._start())
+            for number in range(self._processes):
+                self._feed(self._start(self._cards[number % len(self._cards)] if self._cards else None))
             while any(worker.in_hand for worker in self._workers):
                 worker, answer = self._answers.get()
                 if answer is None:
                     yield from self._bury(worker)
-                    self._feed(self._start())
+                    self._feed(self._start(worker.card))
                 elif answer[0] == READY:
                     worker.ready, self._failed_starts = True, 0
                     self._feed(worker)
@@ -159,18 +160,19 @@ class _Pool:
             else:
                 self._suspects.append(_Try(trial.task, deaths))
 
-    def _start(self) -> _Worker:
+    def _start(self, card: str | None = None) -> _Worker:
+        sees = {} if card is None else {VISIBLE: card}
         process = subprocess.Popen(
             # -P: a file in the user's folder that is called like a module of Python must not take its place.
             [sys.executable, "-P", "-m", "editgauge.runner.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**self._threads(), **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**self._threads(), **os.environ, **sees, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             process_group=0,  # Ctrl-C is for us; they end when the pipe does
         )
         assert process.stdin is not None  # noqa: S101 - both were asked for
         assert process.stdout is not None  # noqa: S101
-        worker = _Worker(process, process.stdin, process.stdout)
+        worker = _Worker(process, process.stdin, process.stdout, card)
         self._workers.append(worker)
         pickle.dump(self._setup, worker.to)
         self._listeners.append(threading.Thread(target=self._listen, args=(worker,), daemon=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import EXTRA
-from editgauge.core.edits import to_lines
+from editgauge.core.edits import edits_sha256
 from editgauge.core.errors import BadImage, EditGaugeError, UnknownName
 from editgauge.core.images import Picture, pixel_hash, read_image
 from editgauge.core.progress import progress
@@ -120,7 +119,7 @@ def _edits(run: Run, place: Place) -> dict[str, Edit]:
     name = place.benchmark or run.manifest.benchmark
     opened = open_benchmark(name, place.data, place.images)
     edits = [_as_run(edit, run.edits.get(edit.id, {})) for edit in opened.edits]
-    if hashlib.sha256(to_lines(edits)).hexdigest() != run.manifest.edits_sha256:
+    if edits_sha256(edits) != run.manifest.edits_sha256:
         raise EditGaugeError(f"the benchmark '{opened.name}' holds other edits here than the run was made with")
     return {edit.id: edit for edit in edits}
 

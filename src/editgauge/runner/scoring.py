@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.core import evidence
+from editgauge.core import evidence, timeline
 from editgauge.core.errors import BadImage, CannotTell, Hopeless
 from editgauge.core.images import Pixels, read_image, resized
 from editgauge.core.run import ImageStamp, Record, Row
@@ -73,7 +73,7 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
     Only `Hopeless` is raised: every further item would meet the same, and the user can mend it.
     """
     try:
-        scores = await protocol.score(item, see)
+        scores = await timeline.stepped(protocol.name, protocol.score(item, see))
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
         return tuple(_row(spec, scores.get(spec.name)) for spec in protocol.scores)
@@ -132,7 +132,8 @@ class _Decoded:
 def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
     """Outcomes of one source image are scored one after another, so a few pictures are enough to remember."""
     try:
-        pixels = read_image(Path(path))
+        with timeline.span("decode", "pictures"):
+            pixels = read_image(Path(path))
     except BadImage as problem:
         return _Decoded(ImageStamp(path, size, changed_ns), None, str(problem))
     pixels.setflags(write=False)

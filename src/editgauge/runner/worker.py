@@ -17,7 +17,9 @@ import cv2
 
 from editgauge.core.errors import EditGaugeError
 from editgauge.runner.local import READY, REFUSED, Setup
+from editgauge.runner.memory import keep_freed_memory
 from editgauge.runner.options import choose
+from editgauge.runner.profiling import recorded
 from editgauge.runner.room import Room
 from editgauge.runner.scoring import Task, score_task
 from editgauge.runner.sight import Sight
@@ -66,14 +68,16 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
 
     send(READY, None)
     threading.Thread(target=listen, daemon=True).start()
-    async with see, asyncio.TaskGroup() as group:
-        while (message := await waiting.get()) is not None:
-            group.create_task(answer(*message))
+    with recorded(setup.profile):
+        async with see, asyncio.TaskGroup() as group:
+            while (message := await waiting.get()) is not None:
+                group.create_task(answer(*message))
 
 
 def main() -> None:
     """Serves until standard input ends. Ctrl-C is the parent's business: it closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_freed_memory()
     cv2.setNumThreads(1)  # processes share the cores; threads of one library inside each would only fight for them
     # What a plug-in prints must not land between the answers, nor a program it starts read the tasks away.
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

@@ -145,14 +145,11 @@ def test_done_and_stale_follow_the_files_a_record_was_made_from(
     open_writer: Open, make_record: Make, tmp_path: Path
 ) -> None:
     def check(run: RunWriter) -> None:
-        assert run.is_done(scored.key, OLD, OLD)
-        assert not run.is_stale(scored.key, OLD, OLD)
+        assert run.state(scored.key, OLD, OLD) == "done"
         for images in ((NEW, OLD), (OLD, NEW), (OLD, None)):
-            assert not run.is_done(scored.key, *images)
-            assert run.is_stale(scored.key, *images)
-        assert run.is_done(absent.key, OLD, None)
-        assert not run.is_done(Key("c", "mine", 0, "toy"), OLD, OLD)
-        assert not run.is_stale(Key("c", "mine", 0, "toy"), OLD, OLD)
+            assert run.state(scored.key, *images) == "stale"
+        assert run.state(absent.key, OLD, None) == "done"
+        assert run.state(Key("c", "mine", 0, "toy"), OLD, OLD) == "new"
 
     scored = make_record("a", source_image=OLD, edited_image=OLD)
     absent = make_record("b", source_image=OLD, edited_image=None)
@@ -173,8 +170,7 @@ def test_a_retired_record_is_neither_done_nor_stale(open_writer: Open, make_reco
         run.append(record)
         run.retire({record.key})
 
-        assert not run.is_done(record.key, OLD, None)
-        assert not run.is_stale(record.key, NEW, None)
+        assert run.state(record.key, OLD, None) == "new"
 
 
 # --- retiring ----------------------------------------------------------------------------------------------------
@@ -266,7 +262,7 @@ def test_a_kill_at_any_step_of_retiring_loses_nothing_else(
         assert len(set(held)) == len(held)
 
         with open_writer(folder) as run:
-            left = {key for key in stale if run.is_stale(key, NEW, None)}
+            left = {key for key in stale if run.state(key, NEW, None) == "stale"}
             assert {key.edit for key in left} == set(held) - set("bdf")
             run.retire(left)
             run.finish()

@@ -92,7 +92,9 @@ def test_looking_at_attention_leaves_the_vectors_alone(embedder: ClipEmbedder, p
     np.testing.assert_array_equal(embedder.embed_images([picture(1)]), before)
 
 
-def test_a_map_covers_the_picture_and_is_nowhere_negative(embedder: ClipEmbedder, picture: Callable[..., Pixels]) -> None:
+def test_a_map_covers_the_picture_and_is_nowhere_negative(
+    embedder: ClipEmbedder, picture: Callable[..., Pixels]
+) -> None:
     towards = embedder.embed_texts(["a red cup"])[0]
     images = [picture(1, 40, 60), picture(2, 70, 30)]
     for array in (towards, *images):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
+from editgauge.core import timeline
 from editgauge.core.ask.backends import AsyncBackend, Backend, Request
 from editgauge.core.ask.lanes import AsyncLane, BatchLane
 
@@ -60,7 +61,7 @@ class Ask:
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
         """What a heavy pure function returns, computed beside the event loop."""
-        return await asyncio.wrap_future(self._pool.submit(function, *arguments, **named))
+        return await asyncio.wrap_future(self._pool.submit(_timed(function), *arguments, **named))
 
     def close(self) -> None:
         """Lets the threads go; what is still running ends by itself."""
@@ -89,3 +90,13 @@ class Ask:
             return
         left = left - 1 if self._asked == asked else QUIET_PASSES
         asyncio.get_running_loop().call_soon(self._pass, self._asked, left)
+
+
+def _timed(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    name = getattr(function, "__name__", type(function).__name__)
+
+    def timed(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        with timeline.span("compute", name):
+            return function(*arguments, **named)
+
+    return timed

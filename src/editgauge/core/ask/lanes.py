@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from editgauge.core import timeline
 from editgauge.core.ask.backends import AsyncBackend, Backend, Request
 from editgauge.core.ask.batches import Answer, Batches
 
-Waiting = tuple[Request, asyncio.Future[Any]]
+Waiting = tuple[Request, asyncio.Future[Any], float]
+"""What was asked, who waits for it, and since when."""
 
 
 class BatchLane:
@@ -22,6 +25,7 @@ class BatchLane:
 
     def __init__(self, backend: Backend, answered: Callable[[], None]) -> None:
         self._batches = Batches(backend)
+        self._name = name_of(backend)
         self._answered = answered
         self._thread = ThreadPoolExecutor(1, f"ask-{type(backend).__name__}")
         self._groups: dict[Hashable, list[Waiting]] = {}
@@ -30,7 +34,7 @@ class BatchLane:
     def add(self, group: Hashable, request: Request, future: asyncio.Future[Any]) -> None:
         """Takes a request; a batch that is full goes out at once."""
         waiting = self._groups.setdefault(group, [])
-        waiting.append((request, future))
+        waiting.append((request, future, time.perf_counter()))
         if len(waiting) >= self._batches.most and not self._busy:
             self._send(group)
 
@@ -54,7 +58,8 @@ class BatchLane:
         if not waiting:
             del self._groups[group]
         self._busy = True
-        requests = [request for request, _ in batch]
+        requests = [request for request, _, _ in batch]
+        timeline.waited(self._name, [since for _, _, since in batch])
         under_way = asyncio.get_running_loop().run_in_executor(self._thread, self._batches.run, group, requests)
         under_way.add_done_callback(lambda done: self._deliver(batch, done))
 
@@ -62,7 +67,7 @@ class BatchLane:
         if done.cancelled():  # the layer was closed
             return
         self._busy = False
-        for (_, future), (answer, error) in zip(batch, done.result(), strict=True):
+        for (_, future, _), (answer, error) in zip(batch, done.result(), strict=True):
             if future.done():
                 continue
             if error is None:
@@ -79,6 +84,7 @@ class AsyncLane:
 
     def __init__(self, backend: AsyncBackend, _: Callable[[], None]) -> None:
         self._backend = backend
+        self._name = name_of(backend)
         self._room = asyncio.Semaphore(max(1, backend.at_once))
         self._under_way: set[asyncio.Task[None]] = set()
 
@@ -97,9 +103,13 @@ class AsyncLane:
             task.cancel()
 
     async def _reply(self, request: Request, future: asyncio.Future[Any]) -> None:
+        since = time.perf_counter()
         async with self._room:
+            timeline.waited(self._name, [since])
+            since = time.perf_counter()
             try:
                 answer = await self._backend.reply(request)
+                timeline.waited(self._name, [since], timeline.REPLY)
             except asyncio.CancelledError:
                 future.cancel()
                 raise
@@ -107,3 +117,8 @@ class AsyncLane:
                 future.set_exception(error)
             else:
                 future.set_result(answer)
+
+
+def name_of(backend: Backend | AsyncBackend) -> str:
+    """What a backend is called in a profile: its name where it has one."""
+    return str(getattr(backend, "name", type(backend).__name__))

@@ -58,6 +58,8 @@ class Manifest:
     segments: dict[str, dict[str, Any]] = field(default_factory=dict)
     judges: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Judge to what it is and how it is asked."""
+    shard: str = ""
+    """Which part of the outcomes this run holds, such as `2/8`; nothing for all of them."""
     schema: int = SCHEMA
 
     def save(self, folder: Path) -> None:

@@ -10,22 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from editgauge.core import evidence as pieces
 from editgauge.core.errors import BadRun
 from editgauge.core.run import segments
+from editgauge.core.run.edits import read_edits
 from editgauge.core.run.journal import journals, read_journal
 from editgauge.core.run.manifest import Manifest
 from editgauge.core.run.records import Key
 from editgauge.core.run.sets import SetScore, read_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from editgauge.core.types import ScoreSpec
 
 ROWS_AT_ONCE = 10_000
+KINDS = {"scores": segments.SCORES, "evidence": segments.EVIDENCE}
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,9 @@ class Run:
         return cls(folder, Manifest.load(folder))
 
     @cached_property
-    def edits(self) -> dict[str, dict[str, Any]]:
+    def edits(self) -> Mapping[str, dict[str, Any]]:
         """The edits by id, in the benchmark's order."""
-        path = self.folder / "edits.jsonl"
-        try:
-            lines = path.read_text("utf-8").split("\n")  # splitlines() would also break at signs inside a text
-            return {edit["id"]: edit for edit in map(json.loads, filter(None, lines))}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BadRun(f"'{path}' cannot be read: {error}.") from error
+        return read_edits(self.folder / "edits.jsonl")
 
     @cached_property
     def scores(self) -> pa.Table:
@@ -74,13 +72,14 @@ class Run:
             found.setdefault(row["name"], []).append(pieces.from_json(json.loads(row["evidence"])))
         return found
 
-    def all_evidence(self) -> Iterator[tuple[Key, str, str]]:
-        """Every piece of evidence in one pass: its record, its score, and its JSON as stored.
+    def all_evidence(self, edits: Collection[str] | None = None) -> Iterator[tuple[Key, str, str]]:
+        """Every piece of evidence, or that of some edits, in one pass: its record, its score, and its JSON as stored.
 
         Many rows store the same text (one mask serves all scores of an edit): who remembers decodes it once.
         """
         columns = (*Key._fields, "name", "evidence")
-        for batch in self._evidence.select(columns).to_batches(max_chunksize=ROWS_AT_ONCE):
+        table = self._evidence if edits is None else self._tables("evidence", segments.EVIDENCE, edits)
+        for batch in table.select(columns).to_batches(max_chunksize=ROWS_AT_ONCE):
             for *key, name, text in zip(*(batch[column].to_pylist() for column in columns), strict=True):
                 yield Key._make(key), name, text
 
@@ -88,22 +87,28 @@ class Run:
     def _evidence(self) -> pa.Table:
         return self._tables("evidence", segments.EVIDENCE)
 
+    def parts(self) -> Iterator[tuple[pa.Table, pa.Table]]:
+        """The scores and the evidence of every part of the run as it was written, one part at a time."""
+        sealed = self.manifest.segments
+        tables = (self._parts(kind, schema, sealed) for kind, schema in KINDS.items())
+        return zip(*tables, strict=True)
+
     @property
     def planned(self) -> int:
         """How many records the finished run will hold."""
         return sum(count for counts in self.manifest.planned.values() for count in counts.values())
 
-    def _tables(self, kind: str, schema: pa.Schema) -> pa.Table:
-        """All rows, of the folder as it is now: a writer may have sealed its journal since the run was opened."""
+    def _tables(self, kind: str, schema: pa.Schema, edits: Collection[str] | None = None) -> pa.Table:
+        """All rows, or those of some edits, of the folder as it is now: a writer may have sealed its journal since."""
         sealed = Manifest.load(self.folder).segments
         try:
-            tables = list(self._parts(kind, schema, sealed))
+            tables = [segments.of_edits(table, edits) for table in self._parts(kind, schema, sealed)]
         except (OSError, BadRun):
             if Manifest.load(self.folder).segments == sealed:
                 raise
-            return self._tables(kind, schema)
+            return self._tables(kind, schema, edits)
         if Manifest.load(self.folder).segments != sealed:  # sealed while we read: what we took for all is a part
-            return self._tables(kind, schema)
+            return self._tables(kind, schema, edits)
         return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
     def _parts(self, kind: str, schema: pa.Schema, sealed: Mapping[str, Mapping[str, str]]) -> Iterator[pa.Table]:
@@ -118,16 +123,28 @@ class Run:
 
 
 def _in_order(table: pa.Table, manifest: Manifest) -> pa.Table:
-    names = [f"{protocol}\0{spec.name}" for protocol, entry in manifest.protocols.items() for spec in entry.scores]
-    method_rank = {method: rank for rank, method in enumerate(manifest.methods)}
-    name_rank = {name: rank for rank, name in enumerate(names)}
-    pairs = zip(table["protocol"].to_pylist(), table["name"].to_pylist(), strict=True)
+    """The rows by method, place, seed and score. Words are compared as numbers: no row becomes a Python object."""
+    names = [(protocol, spec.name) for protocol, entry in manifest.protocols.items() for spec in entry.scores]
+    rank_of = {name: rank for rank, name in enumerate(names)}
+    (methods, method), (protocols, protocol), (scores, score) = (
+        _coded(table[column]) for column in ("method", "protocol", "name")
+    )
+    method_rank = {name: rank for rank, name in enumerate(manifest.methods)}
+    ranks = [[rank_of.get((of, name), len(names)) for name in (*scores, "")] for of in (*protocols, "")]
     order = np.lexsort(
         (
-            [name_rank.get(f"{protocol}\0{name}", len(names)) for protocol, name in pairs],
+            np.array(ranks)[protocol, score],
             table["seed"].to_numpy(),
             table["place"].to_numpy(),
-            [method_rank.get(method, len(method_rank)) for method in table["method"].to_pylist()],
+            np.array([method_rank.get(name, len(method_rank)) for name in (*methods, "")])[method],
         )
     )
-    return table.take(order)
+    in_order = bool((np.diff(order) == 1).all())
+    return table if in_order else table.take(order)
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
+    """The words of a column, and the number of the word in every row."""
+    whole = column.combine_chunks()
+    words: list[str] = whole.dictionary.to_pylist()
+    return words, whole.indices.to_numpy(zero_copy_only=False)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from editgauge.core.errors import BadRun
@@ -14,7 +17,7 @@ from editgauge.core.files import write_bytes
 from editgauge.core.run.records import ImageStamp, Key, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -111,11 +114,20 @@ def evidence_table(records: Iterable[Record]) -> pa.Table:
 
 def write_table(table: pa.Table, path: Path) -> str:
     """Writes the table whole or not at all, and gives the SHA-256 of the file."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    content = sink.getvalue().to_pybytes()
+    content = _packed(table)
     write_bytes(path, content)
     return hashlib.sha256(content).hexdigest()
+
+
+def bytes_of(table: pa.Table) -> int:
+    """How large the file of a table would be."""
+    return len(_packed(table))
+
+
+def _packed(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def read_table(path: Path, schema: pa.Schema, sha256: str) -> pa.Table:
@@ -135,8 +147,42 @@ def keys(table: pa.Table) -> Iterator[Key]:
     return map(Key._make, zip(*(table[column].to_pylist() for column in Key._fields), strict=True))
 
 
+def of_reasons(table: pa.Table, reasons: Collection[str] | None) -> pa.Table:
+    """The rows without a score for one of these reasons; all rows when none are given."""
+    if reasons is None:
+        return table
+    return table.filter(pc.is_in(table["reason"].cast(pa.string()), pa.array(sorted(reasons), pa.string())))
+
+
+def of_edits(table: pa.Table, edits: Collection[str] | None) -> pa.Table:
+    """The rows of these edits; all rows when none are given."""
+    if edits is None:
+        return table
+    return table.filter(pc.is_in(table["edit"].cast(pa.string()), pa.array(sorted(edits), pa.string())))
+
+
+def one_row_each(table: pa.Table) -> pa.Table:
+    """The first row of every record; the rows of a record stand together."""
+    if table.num_rows == 0:
+        return table
+    starts = np.zeros(table.num_rows, np.bool_)
+    starts[0] = True
+    for column in Key._fields:
+        whole = table[column].combine_chunks()
+        codes = (whole.indices if pa.types.is_dictionary(whole.type) else whole).to_numpy(zero_copy_only=False)
+        starts[1:] |= codes[1:] != codes[:-1]
+    return table.filter(pa.array(starts))
+
+
+def counted(table: pa.Table) -> Counter[tuple[str, str]]:
+    """How many records there are of each method and protocol."""
+    each = one_row_each(table)
+    return Counter(zip(each["method"].to_pylist(), each["protocol"].to_pylist(), strict=True))
+
+
 def stamps(table: pa.Table) -> Iterator[tuple[Key, ImageStamp, ImageStamp | None]]:
-    """The key of every row, and the files it was scored from."""
+    """The key of every record, and the files it was scored from."""
+    table = one_row_each(table)
     parts = ("path", "size", "changed_ns")
     columns = [table[f"{side}_{part}"].to_pylist() for side in ("source", "edited") for part in parts]
     for key, row in zip(keys(table), zip(*columns, strict=True), strict=True):

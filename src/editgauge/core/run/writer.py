@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Self
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, Self
 
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
 from editgauge.core.errors import BadRun
-from editgauge.core.files import DRAFT, write_bytes
+from editgauge.core.files import DRAFT, write_bytes, write_parts
 from editgauge.core.run import segments
 from editgauge.core.run.journal import Journal, journals, read_journal
 from editgauge.core.run.manifest import FILE, Manifest, now
@@ -17,17 +18,19 @@ from editgauge.core.run.records import ImageStamp, Key, Record
 from editgauge.core.run.sets import FILE as SETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
 RECORDS_IN_A_JOURNAL = 20_000
+State = Literal["new", "stale", "done"]
+"""Not scored yet; scored from files that have changed since; scored from these very files."""
 OUR_NAMES = {"scores", "evidence", "superseded", ".lock", "edits.jsonl", SETS, "transcripts"}
 
 
 class RunWriter:
     """The single writer of a run folder. Use it as a context manager; leaving it early keeps the run resumable."""
 
-    def __init__(self, folder: Path, manifest: Manifest, edits: bytes) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, edits: bytes | Iterable[bytes]) -> None:
         self.folder = folder
         self.notes: list[str] = []
         """What a user should be told about an earlier run into this folder."""
@@ -36,9 +39,10 @@ class RunWriter:
             self._make_folders()
             self._lock = _locked(folder)
             try:
-                self.manifest = self._continued_or_new(manifest, edits)
+                lines = (edits,) if isinstance(edits, bytes) else edits
+                self.manifest = self._continued_or_new(manifest, lines)
                 self._journal = Journal(self._recover())
-                self._known, self._fresh = self._index()
+                self._index()
             except BaseException:
                 self._lock.release()
                 raise
@@ -54,21 +58,42 @@ class RunWriter:
         finally:
             self._lock.release()
 
-    def is_done(self, key: Key, source: ImageStamp, edited: ImageStamp | None) -> bool:
-        """Whether this was scored from these very files."""
-        return _fingerprint(key, source, edited) in self._fresh
+    def state(self, key: Key, source: ImageStamp, edited: ImageStamp | None) -> State:
+        """Whether this was scored, and from these very files."""
+        if _fingerprint(key) not in self._known:
+            return "new"
+        return "done" if _fingerprint(key, source, edited) in self._fresh else "stale"
 
-    def is_stale(self, key: Key, source: ImageStamp, edited: ImageStamp | None) -> bool:
-        """Whether this was scored, but from files that have changed since."""
-        return _fingerprint(key) in self._known and not self.is_done(key, source, edited)
+    def count(self, method: str, protocol: str) -> int:
+        """How many records there are."""
+        return self._counts[method, protocol]
+
+    def recorded(self, reasons: Collection[str] | None = None) -> Iterator[Key]:
+        """What there is a record of; only where a score is lacking for one of these reasons, if some are given."""
+        for number in self.manifest.segments:
+            yield from segments.keys(
+                segments.of_reasons(self._read_segment("scores", number, segments.SCORES), reasons)
+            )
+        for record in read_journal(self._journal.path) if self._journal.records else ():
+            if reasons is None or any(row.reason in reasons for row in record.rows):
+                yield record.key
 
     def append(self, record: Record) -> None:
         """Keeps a record; it survives a kill as soon as this returns."""
         self._journal.append(record)
-        self._known.add(_fingerprint(record.key))
-        self._fresh.add(_fingerprint(record.key, record.source_image, record.edited_image))
+        self._note(record.key, record.source_image, record.edited_image)
         if self._journal.records >= RECORDS_IN_A_JOURNAL:
             self._seal()
+
+    def adopt(self, scores: pa.Table, evidence: pa.Table) -> None:
+        """Keeps records that are columns already, such as those of another run."""
+        if self._journal.records:
+            self._seal()
+        if scores.num_rows:
+            self._write_segment(self._journal.path.stem, scores, evidence)
+            self._journal = Journal(self._next_journal())
+            for key, source, edited in segments.stamps(scores):
+                self._note(key, source, edited)
 
     def retire(self, stale: set[Key]) -> None:
         """Forgets records whose images have changed since, so that they are scored again."""
@@ -84,7 +109,7 @@ class RunWriter:
             else:
                 self._journal.path.unlink()
         self._journal = Journal(self._journal.path)
-        self._known, self._fresh = self._index()
+        self._index()
 
     def finish(self) -> None:
         """Seals the last journal and marks the run as finished."""
@@ -93,7 +118,7 @@ class RunWriter:
         self.manifest.finished = now()
         self.manifest.save(self.folder)
 
-    def _continued_or_new(self, wanted: Manifest, edits: bytes) -> Manifest:
+    def _continued_or_new(self, wanted: Manifest, edits: Iterable[bytes]) -> Manifest:
         changes: list[str] = []
         if self._moving.exists():
             changes.append("the last command was interrupted while it started anew")
@@ -107,7 +132,7 @@ class RunWriter:
         if changes:
             self.notes += [f"Starting anew, because {change}." for change in changes]
             self.notes.append(f"The earlier scores are kept in {self._set_aside()}.")
-        write_bytes(self.folder / "edits.jsonl", edits)
+        write_parts(self.folder / "edits.jsonl", edits)
         wanted.started = now()
         wanted.save(self.folder)
         return wanted
@@ -118,7 +143,7 @@ class RunWriter:
         earlier.judges |= wanted.judges
         for method, counts in wanted.planned.items():
             earlier.planned[method] = {**earlier.planned.get(method, {}), **counts}
-        earlier.environment, earlier.finished = wanted.environment, None
+        earlier.environment, earlier.finished, earlier.shard = wanted.environment, None, wanted.shard
         earlier.save(self.folder)
         return earlier
 
@@ -195,13 +220,19 @@ class RunWriter:
         for kind in ("scores", "evidence"):
             (self.folder / kind / f"{number}.parquet").unlink()
 
-    def _index(self) -> tuple[set[int], set[int]]:
-        known: set[int] = set()
-        fresh: set[int] = set()
+    def _index(self) -> None:
+        self._known: set[int] = set()
+        self._fresh: set[int] = set()
+        self._counts: Counter[tuple[str, str]] = Counter()
         for key, source, edited in self._stamps():
-            known.add(_fingerprint(key))
-            fresh.add(_fingerprint(key, source, edited))
-        return known, fresh
+            self._note(key, source, edited)
+
+    def _note(self, key: Key, source: ImageStamp, edited: ImageStamp | None) -> None:
+        known = _fingerprint(key)
+        if known not in self._known:
+            self._known.add(known)
+            self._counts[key.method, key.protocol] += 1
+        self._fresh.add(_fingerprint(key, source, edited))
 
     def _stamps(self) -> Iterator[tuple[Key, ImageStamp, ImageStamp | None]]:
         for number in self.manifest.segments:

@@ -1,0 +1,61 @@
+"""A protocol and a model that cost next to nothing: `benchmarks/scale.py` measures the house, not its guests."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from editgauge.core.images import Pixels
+from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge.perception.answers import Vector
+from editgauge.perception.interfaces import Card
+from editgauge.protocols import Protocol
+from editgauge.protocols.sight import Sight
+
+
+class MeanColour:
+    """An image embedder without weights: for measuring only, and named so; never in a profile."""
+
+    role: ClassVar[str] = "image_embedder"
+    weights: tuple[str, ...] = ()
+    batch = 64
+
+    @property
+    def card(self) -> Card:
+        """What it is."""
+        return Card(
+            role=self.role, id="scale-embedder", revision="1", sha256="0" * 64, licence="MIT", input_size=(1, 1)
+        )
+
+    def embed(self, images: Sequence[Pixels]) -> Vector:
+        """The mean colours as unit vectors."""
+        means = np.stack([image.mean(axis=(0, 1)) + 1 for image in images])
+        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
+
+
+class Scale(Protocol):
+    """Two scores: a cosine of remembered embeddings, and a number made of the edit's id. No pixel is looked at."""
+
+    name = "scale"
+    about = "Nothing: it measures the engine."
+    paper = "None."
+    version = "1"
+    deviations = ()
+    needs = ("image_embedder",)
+    scores = (
+        ScoreSpec("edit", True, (0.0, 1.0), "A number made of the edit's id."),
+        ScoreSpec("likeness", True, (-1.0, 1.0), "Cosine of the two embeddings."),
+    )
+
+    async def score(self, item: Item, see: Sight) -> Scores:
+        """Asks perception twice; both answers are remembered after the first few items."""
+        before, after = await asyncio.gather(see.embed_image(item.source), see.embed_image(item.edited))
+        chance = zlib.crc32(f"{item.edit.id}\0{item.outcome.method}".encode()) / 2**32
+        return {"edit": Score(chance), "likeness": Score(min(1.0, max(-1.0, float(before @ after))))}
+
+
+scale = Scale()

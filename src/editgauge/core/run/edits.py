@@ -1,0 +1,109 @@
+"""The edits of a run, read from its `edits.jsonl`: few are kept in memory, of many only where each one stands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from editgauge.core.errors import BadRun
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IN_MEMORY = 20_000
+"""So many are read at once: some thirty megabytes."""
+
+Told = dict[str, Any]
+
+
+def read_edits(path: Path) -> Mapping[str, Told]:
+    """The edits by id, in the benchmark's order."""
+    few: dict[str, Told] = {}
+    try:
+        for edit in _each(path):
+            few[edit["id"]] = edit
+            if len(few) > IN_MEMORY:
+                return ManyEdits(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadRun(f"'{path}' cannot be read: {error}.") from error
+    return few
+
+
+class ManyEdits(Mapping[str, Told]):
+    """Edits that stay on disk: a million of them take sixteen megabytes of memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        marks, starts, start = array("Q"), array("q"), 0
+        with path.open("rb") as lines:
+            for line in lines:
+                if line.strip():
+                    marks.append(_mark(json.loads(line)["id"]))
+                    starts.append(start)
+                start += len(line)
+        order = np.argsort(np.asarray(marks), kind="stable")
+        self._marks, self._starts = np.asarray(marks)[order], np.asarray(starts)[order]
+
+    def __getitem__(self, name: str) -> Told:
+        mark = np.uint64(_mark(name))
+        place = int(np.searchsorted(self._marks, mark))
+        with self._path.open("rb") as lines:
+            while place < len(self._marks) and self._marks[place] == mark:
+                lines.seek(int(self._starts[place]))
+                edit: Told = json.loads(lines.readline())
+                if edit["id"] == name:
+                    return edit
+                place += 1
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (edit["id"] for edit in _each(self._path))
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    def values(self) -> ValuesView[Told]:
+        """The edits in the benchmark's order, in one pass."""
+        return _Values(self)
+
+    def items(self) -> ItemsView[str, Told]:
+        """The edits with their ids, in one pass."""
+        return _Items(self)
+
+    def each(self) -> Iterator[Told]:
+        """One after the other, without looking any up."""
+        return _each(self._path)
+
+
+class _Values(ValuesView[Told]):
+    def __init__(self, edits: ManyEdits) -> None:
+        super().__init__(edits)
+        self._edits = edits
+
+    def __iter__(self) -> Iterator[Told]:
+        return self._edits.each()
+
+
+class _Items(ItemsView[str, Told]):
+    def __init__(self, edits: ManyEdits) -> None:
+        super().__init__(edits)
+        self._edits = edits
+
+    def __iter__(self) -> Iterator[tuple[str, Told]]:
+        return ((edit["id"], edit) for edit in self._edits.each())
+
+
+def _each(path: Path) -> Iterator[Told]:
+    with path.open(encoding="utf-8", newline="\n") as lines:  # by default it would also break at '\r'
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
+
+
+def _mark(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

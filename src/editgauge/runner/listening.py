@@ -1,0 +1,95 @@
+"""What models are asked while a few outcomes are scored, and how long each answer takes on this machine."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from editgauge.core.ask import Request
+from editgauge.perception.cache import open_store
+from editgauge.perception.cache.memory import Memory
+from editgauge.perception.cache.packing import Answer, size_of
+from editgauge.perception.seat import MOST_BYTES_ON_DISK, Group, Seat, is_picture
+from editgauge.perception.service import BYTES_IN_MEMORY
+from editgauge.runner.asking_cost import Listening
+from editgauge.runner.jury import Jury
+
+
+@dataclass(slots=True)
+class Work:
+    """What one model did for one kind of question."""
+
+    asked: int = 0
+    """Answers it gave; a question that several outcomes share is asked once."""
+    seconds: float = 0.0
+    """That all of them took, once its weights were loaded."""
+    bytes: int = 0
+    """Of answers that a run would keep on disk."""
+
+
+class ListenedTo(Seat):
+    """Notes what a model is asked and how long it takes. Keeps nothing on disk, so that no plan changes a later one."""
+
+    def __init__(self, seat: Seat, memory: Memory, cache: Path | None) -> None:
+        super().__init__(seat.model, memory, open_store(cache))
+        self.work: dict[str, Work] = defaultdict(Work)
+        self.recalled: set[str] = set()
+        """What was answered in an earlier run."""
+        self.busy = 0.0
+        """Seconds in which it was asked anything, loading included."""
+        self._mine: set[str] = set()
+
+    @property
+    def device(self) -> str:
+        """Where the model runs."""
+        return str(getattr(self.model, "device", "cpu"))
+
+    def recall(self, key: str) -> Answer | None:
+        """What was answered before."""
+        answer = super().recall(key)
+        if answer is not None and key not in self._mine:
+            self.recalled.add(key)
+        return answer
+
+    def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
+        """Asks the model, and looks at the clock."""
+        assert isinstance(group, Group)  # noqa: S101 - the service makes no others
+        work = self.work[group.question]
+        self._mine |= {str(request.key) for request in requests}
+        entered = time.perf_counter()
+        if not work.asked:  # weights are loaded in the first batch, so that only its second time tells anything
+            super().answer(group, requests)
+        started = time.perf_counter()
+        answers = super().answer(group, requests)
+        work.seconds += time.perf_counter() - started
+        work.asked += len(requests)
+        work.bytes += sum(_kept_bytes(answer) for answer in answers)
+        self.busy += time.perf_counter() - entered
+        return answers
+
+    def _keep(self, key: str, answer: Answer) -> None:
+        self._memory.put(key, answer)
+
+
+class Ears(Listening):
+    """The models of a run, listened to; judges are asked nothing."""
+
+    def __init__(self, models: Mapping[str, str], cache: Path | None, jury: Jury, transcripts: Path | None) -> None:
+        super().__init__(models, None, jury, transcripts)
+        memory = Memory(BYTES_IN_MEMORY)
+        by_model = {id(seat): ListenedTo(seat, memory, cache) for seat in self._seats.values()}
+        self.seats = list(by_model.values())
+        self._seats = {role: by_model[id(seat)] for role, seat in self._seats.items()}
+
+    @property
+    def in_models(self) -> float:
+        """Seconds that were spent in models."""
+        return sum(seat.busy for seat in self.seats)
+
+
+def _kept_bytes(answer: Answer) -> int:
+    size = size_of(answer)
+    return 0 if size > MOST_BYTES_ON_DISK or is_picture(answer) else size
