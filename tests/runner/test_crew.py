@@ -93,15 +93,13 @@ def test_a_job_has_the_memory_that_its_group_leaves(tmp_path: Path) -> None:
 
 def test_each_process_sees_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is replaced leaves its card to the one that follows it."""
-    from editgauge.runner import local
-
     seen: list[str | None] = []
 
     def refuse(_: object, **options: dict[str, str]) -> None:
         seen.append(options["env"].get("CUDA_VISIBLE_DEVICES"))
         raise EditGaugeError("not started")
 
-    monkeypatch.setattr(local.subprocess, "Popen", refuse)
+    monkeypatch.setattr("subprocess.Popen", refuse)
     pool = _Pool([], Setup((), {}), 2, ("3", "7"))
     for card in ("3", "7"):
         with pytest.raises(EditGaugeError):

@@ -59,7 +59,7 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     node: dict[str, Any] = {"num_cpus": 1, "object_store_memory": STORE}
-    there = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
+    there: Any = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     there.add_node(**node)
     yield there
     there.shutdown()
