@@ -31,7 +31,7 @@ def test_a_command_is_a_method_and_its_failure_is_told(editgauge: Command, home:
     told = editgauge(*words, "cp {source} {output}", cwd=home).stderr
     assert "copy: 2 outcomes made" in told
     assert "Next: editgauge run photos --outcomes copy=made" in told
-    failed = editgauge(*words[:-2], "elsewhere", "--command", "false {source} {output}", cwd=home).stderr
+    failed = editgauge(*words[:-2], "elsewhere", "--command", "false {source} {output}", cwd=home, code=1).stderr
     assert "absent, for example: edit-000: crashed: 'false' ended with 1: it said nothing" in failed
     assert "2 of 2 failed (2 crashed)" in failed
     assert "Next:" not in failed  # there is nothing to score

@@ -245,3 +245,13 @@ def test_ids_may_be_long_and_in_any_writing(
     assert {line["reason"] for line in lines} == {None, "not_applicable"}
     assert "is sound" in editgauge("verify", "ein lauf", cwd=tmp_path).stdout
     assert "猫を黒く" in export(editgauge, tmp_path, "csv", "ein lauf")
+
+
+def test_the_first_edits_alone_can_be_scored(editgauge: Command, made: Path, tmp_path: Path) -> None:
+    words = ["run", "photos", "--outcomes", "soft=soft", "--limit", "2", "--out", str(tmp_path / "run")]
+    told = editgauge(*words, cwd=made).stderr
+    assert "found 2 of 2 outcomes" in told
+    assert "missing" not in told
+    rows = editgauge("export", tmp_path / "run", "--format", "jsonl", cwd=made).stdout.splitlines()
+    assert {json.loads(row)["edit"] for row in rows} == {"edit-000", "edit-001"}
+    assert "agree" in editgauge("verify", tmp_path / "run", "--benchmark", made / "photos", cwd=made).stdout

@@ -17,7 +17,7 @@ from editgauge.core.images import Pixels, write_png
 from editgauge.core.run import Run
 from editgauge.core.run.records import Key
 from editgauge.reports.export import export
-from editgauge.runner import local
+from editgauge.runner import engines
 from editgauge.runner.execute import run
 from editgauge.runner.verify import verify
 
@@ -57,11 +57,11 @@ def worked_on(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     seen: list[str] = []
 
-    def watched(tasks: list[Any], *rest: Any) -> Iterator[Any]:
+    def watched(tasks: list[Any], *rest: Any, **options: Any) -> Iterator[Any]:
         seen.extend(task.edit.id for task in tasks)
-        return local.execute(tasks, *rest)
+        return engines.scored(tasks, *rest, **options)
 
-    monkeypatch.setattr(execute, "execute", watched)
+    monkeypatch.setattr(execute, "scored", watched)
     return seen
 
 

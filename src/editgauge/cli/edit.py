@@ -64,9 +64,11 @@ def edit(
     except KeyboardInterrupt:
         sys.stderr.write(f"\nStopped. What was made is in {out}; give the same command again to continue.\n")
         raise typer.Exit(130) from None
-    if not quiet and any(each.made or each.kept for each in (made, *made.variants.values())):
+    if not any(each.made or each.kept for each in (made, *made.variants.values())):
+        raise typer.Exit(1)
+    if not quiet:
         outcomes = f"{out}/*" if made.variants else f"{made.name}={out}"
-        where = (("--data", data), ("--images", images))
+        where = (("--data", data), ("--images", images), ("--limit", limit))
         words = [benchmark, "--outcomes", outcomes, *(str(w) for pair in where if pair[1] for w in pair)]
         typer.echo(f"Next: editgauge run {' '.join(map(quote, words))}", err=True)
 

@@ -28,7 +28,7 @@ def show_foresight(found: Foresight) -> None:
     rows = {
         "outcomes": f"{found.outcomes:,} of {found.source_images:,} source images{done}",
         "answers remembered": f"{found.recalled:,}",
-        "decoding and metrics": f"{duration(found.own_seconds)} of one process",
+        "decoding and metrics": f"{duration(found.own_seconds)} of one core",
         "time": f"{duration(found.seconds)} with {found.processes} process{'es' if found.processes > 1 else ''}",
         "memory": size(found.memory),
         "disk": f"{size(found.run_bytes)} run, {size(found.cache_bytes)} answers of models",

@@ -25,6 +25,7 @@ def run(
     data: Annotated[Path | None, typer.Option(help="Where the benchmark's public files lie, if not shipped.")] = None,
     images: Annotated[Path | None, typer.Option(help="Where its source images lie, such as a COCO folder.")] = None,
     layout: Annotated[str | None, typer.Option(help="How outcomes are named; recognised when not given.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many edits.", min=1)] = None,
     models: Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")] = None,
     model: Annotated[
         list[str],
@@ -88,7 +89,7 @@ def run(
             jury = read_jury(judge, price, budget, max_tokens, replay, prompts, judges_of(out))
             part = read_shard(shard)
             plan = prepare(
-                benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury, part
+                benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury, part, limit
             )
             asking = asking_cost(plan, out)
             show_plan(plan.told(out) | ({"asking": asking} if asking else {}))
@@ -101,6 +102,7 @@ def run(
             data,
             images,
             layout,
+            limit,
             models,
             model,
             attributes,

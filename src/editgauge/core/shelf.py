@@ -35,12 +35,12 @@ class Shelf(Sequence[Thing], Generic[Thing]):
 
     Args:
         things: what is put there at once
-        in_memory: how many are kept in memory before all of them go to disk
+        in_memory: how many are kept in memory before all of them go to disk; `IN_MEMORY` when left out
     """
 
-    def __init__(self, things: Iterable[Thing] = (), in_memory: int = IN_MEMORY) -> None:
+    def __init__(self, things: Iterable[Thing] = (), in_memory: int | None = None) -> None:
         self._few: list[Thing] | None = []
-        self._in_memory = in_memory
+        self._in_memory = IN_MEMORY if in_memory is None else in_memory
         self._starts, self._sizes = array("q"), array("l")
         self._end = 0
         for thing in things:

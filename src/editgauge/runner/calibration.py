@@ -14,7 +14,10 @@ FILE = "calibration.json"
 
 
 class Calibration:
-    """Seconds and answers, by model, revision, device and kind of question. Each plan adds what it measured."""
+    """Seconds for an answer, by model, revision, device and kind of question.
+
+    Kept is the least that was measured in any plan, because other work on the machine can only add to it.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or cache_root() / FILE
@@ -24,14 +27,13 @@ class Calibration:
         """Takes in what these models did, and keeps it."""
         for seat in seats:
             for question, work in seat.work.items():
-                seconds, answers = self._measured.get(_key(seat, question), (0.0, 0))
-                self._measured[_key(seat, question)] = (seconds + work.seconds, answers + work.asked)
+                key, each = _key(seat, question), work.seconds / work.asked
+                self._measured[key] = min(each, self._measured.get(key, each))
         write_json(self.path, self._measured)
 
     def seconds_each(self, seat: ListenedTo, question: str) -> float:
         """Of one answer to a kind of question that was asked here."""
-        seconds, answers = self._measured[_key(seat, question)]
-        return seconds / answers
+        return self._measured[_key(seat, question)]
 
 
 def _key(seat: ListenedTo, question: str) -> str:
@@ -39,10 +41,10 @@ def _key(seat: ListenedTo, question: str) -> str:
     return f"{card.id} {card.revision} {card.sha256[:12]} {question} on {seat.device}"
 
 
-def _read(path: Path) -> dict[str, tuple[float, int]]:
+def _read(path: Path) -> dict[str, float]:
     """What was measured before; a file that cannot be read is measured anew."""
     try:
         stored = json.loads(path.read_text("utf-8"))
-        return {str(key): (float(seconds), int(answers)) for key, (seconds, answers) in stored.items()}
+        return {str(key): float(seconds) for key, seconds in stored.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,20 @@ def claim(folder: Path, file: str, settings: dict[str, Any], what: str, made_by:
     path = folder / file
     if path.is_file():
         earlier = json.loads(path.read_text("utf-8"))
-        changed = [
-            f"{key}: {earlier.get(key)} there, {new} asked for"
-            for key, new in settings.items()
-            if earlier.get(key) != new
-        ]
+        changed = list(_changed(earlier, settings))
         if changed:
             raise BadInput(f"'{folder}' holds {what} made with other settings; choose another folder.", changed)
     elif folder.is_dir() and any(folder.iterdir()):
         raise BadInput(f"'{folder}' is not empty and was not made by `{made_by}`; choose another folder.")
     else:
         write_json(path, settings)
+
+
+def _changed(earlier: Mapping[str, Any], settings: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    """What differs, each setting by its name, however deep it lies."""
+    for key, new in settings.items():
+        old, name = earlier.get(key), f"{within}{key}"
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _changed(dict.fromkeys(new) | old, dict.fromkeys(old) | new, f"{name}.")
+        elif old != new:
+            yield f"{name}: {old} there, {new} asked for"

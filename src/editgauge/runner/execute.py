@@ -32,6 +32,7 @@ def run(
     data: str | Path | None = None,
     images: str | Path | None = None,
     layout: str | None = None,
+    limit: int | None = None,
     models: str | None = None,
     model: Mapping[str, str] | Sequence[str] = (),
     attributes: str | Path | None = None,
@@ -62,6 +63,7 @@ def run(
         data: where the benchmark's public files lie, for those that are not shipped.
         images: where its source images lie, when they come from elsewhere (such as a COCO folder).
         layout: how the outcomes are named (`editgauge list layouts`); recognised when not given.
+        limit: only the first so many edits.
         models: the profile whose models add scores: lite, paper or best. Without one, only what a protocol cannot do
             without is asked, and that of `lite`.
         model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
@@ -87,7 +89,9 @@ def run(
     jury = read_jury(judge, price, budget, max_tokens, replay, prompts, judges_of(out))
     part = read_shard(shard)
     check_engine(engine, address)
-    plan = prepare(benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury, part)
+    plan = prepare(
+        benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury, part, limit
+    )
     refuse_another_shard(Path(out), part)
     if plan.benchmark.about:
         say(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)

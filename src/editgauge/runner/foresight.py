@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Record, Run, segments
@@ -66,11 +66,11 @@ class Foresight:
     recalled: int
     """Answers of models that are remembered from earlier runs."""
     own_seconds: float
-    """Decoding, metrics and rules, in one process."""
+    """CPU seconds for decoding, metrics and rules."""
     processes: int
     seconds: float
-    """All in all, without judges. Models are taken to use all cores or the card already, so that only our own work
-    goes faster with more processes."""
+    """By the clock, without judges. Models are taken to use all cores or the card already: more processes make only
+    our own work faster, more cards everything else."""
     memory: int
     """Bytes, of all processes."""
     run_bytes: int
@@ -140,16 +140,13 @@ def _foresee(wanted: Plan, out: Path, processes: int, sources: int) -> Foresight
         raise BadInput("There is no outcome with an image to tell from.")
     transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
     ears = Ears(wanted.choice.models, place(), wanted.jury, transcripts)
-    started = time.perf_counter()
     with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
-        records = thread.submit(asyncio.run, _score(wanted, some, ears)).result()
-    seconds = time.perf_counter() - started
+        took = thread.submit(asyncio.run, _score(wanted, some, ears)).result()
     calibration = Calibration()
     calibration.add(ears.seats)
     left = wanted.outcomes - done
     times = left / len(some)
     work = tuple(each for seat in ears.seats for each in _work(seat, calibration, times))
-    own = max(0.0, seconds - ears.in_models) * times
     crew = choose_crew(
         processes,
         left,
@@ -166,11 +163,11 @@ def _foresee(wanted: Plan, out: Path, processes: int, sources: int) -> Foresight
         told_from=len(some),
         models=work,
         recalled=round(sum(len(seat.recalled) for seat in ears.seats) * times),
-        own_seconds=own,
+        own_seconds=took.own * times,
         processes=crew.processes,
-        seconds=own / crew.processes + sum(each.seconds for each in work) / max(1, len(crew.cards)),
+        seconds=((took.seconds - took.own) / max(1, len(crew.cards)) + took.own / crew.processes) * times,
         memory=BYTES_OF_THE_PARENT + crew.processes * _most_memory(),
-        run_bytes=round(_bytes_of(records) * times),
+        run_bytes=round(_bytes_of(took.records) * times),
         cache_bytes=round(sum(work.bytes for seat in ears.seats for work in seat.work.values()) * times),
         judges=asking_cost(wanted, out),
     )
@@ -194,11 +191,26 @@ def _first_of_each(wanted: Plan, chosen: set[str]) -> list[Task]:
     return [task for these in found.values() for task in these]
 
 
-async def _score(wanted: Plan, tasks: Sequence[Task], ears: Ears) -> list[Record]:
+class _Took(NamedTuple):
+    """What the sample took."""
+
+    records: list[Record]
+    seconds: float
+    """By the clock, in one process."""
+    own: float
+    """Of these, the CPU time of the thread that decodes, calculates and applies rules."""
+
+
+async def _score(wanted: Plan, tasks: Sequence[Task], ears: Ears) -> _Took:
+    """Scores the tasks twice: the first time loads weights, the second tells how long they take."""
     room = Room()
     async with ears:
-        found = await asyncio.gather(*(score_task(task, wanted.protocols, ears, room) for task in tasks))
-    return [record for records in found for record in records]
+        for _ in range(2):
+            ears.forget()
+            started, own = time.perf_counter(), time.thread_time()
+            found = await asyncio.gather(*(score_task(task, wanted.protocols, ears, room) for task in tasks))
+            own, seconds = time.thread_time() - own, time.perf_counter() - started
+    return _Took([record for records in found for record in records], max(seconds, own), own)
 
 
 def _work(seat: ListenedTo, calibration: Calibration, times: float) -> list[ModelWork]:

@@ -25,7 +25,7 @@ class Work:
     asked: int = 0
     """Answers it gave; a question that several outcomes share is asked once."""
     seconds: float = 0.0
-    """That all of them took, once its weights were loaded."""
+    """That all of them took, while other models worked beside it as they do in a run."""
     bytes: int = 0
     """Of answers that a run would keep on disk."""
 
@@ -38,9 +38,14 @@ class ListenedTo(Seat):
         self.work: dict[str, Work] = defaultdict(Work)
         self.recalled: set[str] = set()
         """What was answered in an earlier run."""
-        self.busy = 0.0
-        """Seconds in which it was asked anything, loading included."""
         self._mine: set[str] = set()
+
+    def begin_anew(self, memory: Memory) -> None:
+        """Forgets what was asked and answered."""
+        self._memory = memory
+        self.work.clear()
+        self.recalled.clear()
+        self._mine.clear()
 
     @property
     def device(self) -> str:
@@ -59,15 +64,11 @@ class ListenedTo(Seat):
         assert isinstance(group, Group)  # noqa: S101 - the service makes no others
         work = self.work[group.question]
         self._mine |= {str(request.key) for request in requests}
-        entered = time.perf_counter()
-        if not work.asked:  # weights are loaded in the first batch, so that only its second time tells anything
-            super().answer(group, requests)
         started = time.perf_counter()
         answers = super().answer(group, requests)
         work.seconds += time.perf_counter() - started
         work.asked += len(requests)
         work.bytes += sum(_kept_bytes(answer) for answer in answers)
-        self.busy += time.perf_counter() - entered
         return answers
 
     def _keep(self, key: str, answer: Answer) -> None:
@@ -84,10 +85,10 @@ class Ears(Listening):
         self.seats = list(by_model.values())
         self._seats = {role: by_model[id(seat)] for role, seat in self._seats.items()}
 
-    @property
-    def in_models(self) -> float:
-        """Seconds that were spent in models."""
-        return sum(seat.busy for seat in self.seats)
+    def forget(self) -> None:
+        """Begins anew with models that have loaded their weights: only from then on times tell anything."""
+        for seat in self.seats:
+            seat.begin_anew(Memory(BYTES_IN_MEMORY))
 
 
 def _kept_bytes(answer: Answer) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +87,7 @@ def prepare(
     attributes: str | Path | None = None,
     jury: Jury | None = None,
     shard: Shard = WHOLE,
+    limit: int | None = None,
 ) -> Plan:
     """Opens the benchmark and finds the outcomes; writes nothing."""
     jury = jury or Jury()
@@ -99,6 +100,10 @@ def prepare(
     if attributes is not None:
         opened = attach(opened, read_attributes(attributes))
     found = {name: find_outcomes(name, place, opened.edits, layout) for name, place in places.items()}
+    if limit is not None:
+        opened = replace(opened, edits=opened.edits[:limit])
+        kept = {edit.id for edit in opened.edits}
+        found = {name: _of_these(these, kept) for name, these in found.items()}
     counts = {name: _count(opened.edits, these, shard) for name, these in found.items()}
     followed: set[str] = set()
     manifest = Manifest(
@@ -119,6 +124,13 @@ def prepare(
         shard="" if shard == WHOLE else str(shard),
     )
     return Plan(opened, chosen, choice, found, manifest, jury, shard, frozenset(followed))
+
+
+def _of_these(found: Found, edits: Collection[str]) -> Found:
+    """The outcomes of some edits; what is missing for others is no fault."""
+    outcomes = tuple(outcome for outcome in found.outcomes if outcome.edit_id in edits)
+    faults = tuple(fault for fault in found.faults if fault.kind != "missing" or fault.where in edits)
+    return replace(found, outcomes=outcomes, faults=faults)
 
 
 def outcomes_with_edits(edits: Sequence[Edit], found: Found) -> Iterator[tuple[int, Edit, int, Outcome]]:

@@ -118,7 +118,7 @@ def _edits(run: Run, place: Place) -> dict[str, Edit]:
     """The edits of the very benchmark that was run; another one is refused."""
     name = place.benchmark or run.manifest.benchmark
     opened = open_benchmark(name, place.data, place.images)
-    edits = [_as_run(edit, run.edits.get(edit.id, {})) for edit in opened.edits]
+    edits = [_as_run(edit, run.edits[edit.id]) for edit in opened.edits if edit.id in run.edits]
     if edits_sha256(edits) != run.manifest.edits_sha256:
         raise EditGaugeError(f"the benchmark '{opened.name}' holds other edits here than the run was made with")
     return {edit.id: edit for edit in edits}
