@@ -79,6 +79,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_lessons_are_learned_and_said(tiny: Path, lessons: Path, tmp_path: Path, ask: Callable[..., list[Any]]) -> None:
     out = tmp_path / "tuned"
     done = tune(lessons, tiny, out, epochs=60, learning_rate=5e-3, lora=8, batch=2, quiet=True)

@@ -185,7 +185,7 @@ def test_a_small_clip_scores_the_same_whatever_the_order_of_attributes(protocol:
     first = scored(protocol, item(), clip)
     turned = {side: phrases[::-1] for side, phrases in ATTRIBUTES.items()}
     second = scored(protocol, item(attributes=turned), clip)
-    assert first.value == second.value
+    assert first.value == pytest.approx(second.value, abs=1e-6)  # phrases are embedded in other batches
     assert -1 <= first.value <= 1
     assert first.value != scored(protocol, item(seed=2), clip).value
 
