@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-import choix
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -95,6 +94,8 @@ def _strengths(
     found: dict[str, Estimate] = {}
     if core.size:
         within = np.isin(first, core) & np.isin(second, core)
+        import choix  # of the extra `study`; credits are wanted without it
+
         fitted = choix.ilsr_pairwise_dense(whole[np.ix_(core, core)])
 
         drawn = resampled(
