@@ -140,7 +140,7 @@ def test_outcomes_of_two_settings_are_never_mixed(tmp_path: Path, photos: Path) 
     edit(photos, "mirrored", tmp_path / "out", option={"shift": "3"}, form="instruction", quiet=True)
     with pytest.raises(BadInput, match="made with other settings") as caught:
         edit(photos, "mirrored", tmp_path / "out", quiet=True)
-    assert [problem.partition(":")[0] for problem in caught.value.problems] == ["settings", "prompt"]
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == ["settings.shift", "prompt.form"]
 
 
 def test_options_are_read_by_the_method_and_recorded(tmp_path: Path, photos: Path) -> None:

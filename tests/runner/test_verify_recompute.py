@@ -165,7 +165,7 @@ def test_a_model_of_another_revision_is_not_used_to_judge(
 
 
 def test_another_benchmark_is_refused(honest: Path, make_benchmark: Callable[..., Path], tmp_path: Path) -> None:
-    other = make_benchmark(tmp_path / "other", edits=EDITS + 1)
+    other = make_benchmark(tmp_path / "other", edits=EDITS - 1)
 
     found = verify(honest, benchmark=other, quiet=True).recomputed
     assert found.scores == 0
