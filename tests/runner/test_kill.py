@@ -150,7 +150,7 @@ def test_a_worker_that_sleeps_does_not_outlive_its_parent(
 def test_a_worker_killed_in_the_middle_costs_nothing(home: Path, undisturbed: dict[str, bytes]) -> None:
     out = home / "worker-killed"
     with running(home, out) as process:
-        for moment in (10, 50):
+        for moment in (10, 80):
             wait_for(process, lambda moment=moment: records(out) > moment)  # type: ignore[misc]
             psutil.Process(process.pid).children()[0].kill()
         assert process.wait(PATIENCE) == 0
