@@ -43,6 +43,7 @@ def test_a_lost_outcome_is_counted_and_a_run_begun_anew_keeps_no_old_number(
     run = editgauge.run(benchmark, {"mine": mine}, ["editval"], out, model=models, processes=1, quiet=True)
     (whole,) = (score for score in run.sets if score.edit_type == "all" and score.name == "fid")
     assert (whole.n, whole.missing) == (3, 1)
+    assert whole.reasons == {"unreadable_image": 1}
     again = editgauge.run(benchmark, {"mine": mine}, ["editval"], out, processes=1, quiet=True)
     assert again.sets == ()
     assert (out / "superseded" / "0001" / "sets.json").is_file()

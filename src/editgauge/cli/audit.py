@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from editgauge.cli.judging import JUDGES, Budget, Judges, Price, Prompts, Replay
 from editgauge.cli.roles import WithRoles
-
-_JUDGES: Any = {"rich_help_panel": "Judges"}
 
 
 def audit(
@@ -25,25 +24,14 @@ def audit(
         list[str],
         typer.Option(help="Another model for a role, as ROLE=NAME; --detector NAME and so on are short for it."),
     ] = [],  # noqa: B006
-    judge: Annotated[
-        list[str],
-        typer.Option(help="Who answers questions: openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS.", **_JUDGES),
-    ] = [],  # noqa: B006
-    price: Annotated[
-        str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION such as 2.5,10.", **_JUDGES)
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(help="The most that all calls may cost together.", min=0, **_JUDGES)
-    ] = None,
+    judge: Judges = [],  # noqa: B006
+    price: Price = None,
+    budget: Budget = None,
     max_tokens: Annotated[
-        int | None, typer.Option(help="How long an answer may become; 512 when not given.", min=1, **_JUDGES)
+        int | None, typer.Option(help="How long an answer may become; 512 when not given.", min=1, **JUDGES)
     ] = None,
-    prompts: Annotated[
-        Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.", **_JUDGES)
-    ] = None,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Ask nobody; answer from the run's transcripts.", **_JUDGES)
-    ] = False,
+    prompts: Prompts = None,
+    replay: Replay = False,
     blend: Annotated[
         str | None, typer.Option(help="PRESERVATION,MODIFICATION: does a mix of two scores do better?")
     ] = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from editgauge.cli.judging import Price, Prompts
 from editgauge.cli.roles import WithRoles
 
 
@@ -22,9 +23,9 @@ def plan(
     model: Annotated[list[str], typer.Option(help="Another model for a role, as ROLE=NAME.")] = [],  # noqa: B006
     attributes: Annotated[Path | None, typer.Option(help="Attributes of the edits.")] = None,
     judge: Annotated[list[str], typer.Option(help="Who would answer questions; nobody is asked now.")] = [],  # noqa: B006
-    price: Annotated[str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION such as 2.5,10.")] = None,
+    price: Price = None,
     max_tokens: Annotated[int | None, typer.Option(help="How long an answer of a judge may become.", min=1)] = None,
-    prompts: Annotated[Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.")] = None,
+    prompts: Prompts = None,
     processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores, memory and GPUs.", min=0)] = 0,
     sources: Annotated[int, typer.Option(help="How many source images are scored to tell from.", min=1)] = 6,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON for other programs.")] = False,

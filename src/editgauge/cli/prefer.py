@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from editgauge.cli.judging import Budget, Price, Prompts, Replay
+
 
 def prefer(
     run: Annotated[Path, typer.Argument(help="The run folder; its pictures must still be there.")],
@@ -18,10 +20,10 @@ def prefer(
     ] = [],  # noqa: B006
     choices: Annotated[Path | None, typer.Option(help="People's choices: only the pairs that they judged.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many pairs.", min=1)] = None,
-    price: Annotated[str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION.")] = None,
-    budget: Annotated[float | None, typer.Option(help="The most that all calls may cost together.", min=0)] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Ask nobody; answer from the transcripts.")] = False,
-    prompts: Annotated[Path | None, typer.Option(help="A folder of prompts of your own.")] = None,
+    price: Price = None,
+    budget: Budget = None,
+    replay: Replay = False,
+    prompts: Prompts = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
 ) -> None:
     """Ask a judge which of two outcomes is better, in both orders; `agree --judge-choices` takes what it says.

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from editgauge.cli.judging import Judges, Prompts
 from editgauge.cli.roles import WithRoles
 
 
@@ -31,11 +32,8 @@ def score(
         list[str],
         typer.Option(help="Another model for a role, as ROLE=NAME; --detector NAME and so on are short for it."),
     ] = [],  # noqa: B006
-    judge: Annotated[
-        list[str],
-        typer.Option(help="Who answers questions: openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS."),
-    ] = [],  # noqa: B006
-    prompts: Annotated[Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.")] = None,
+    judge: Judges = [],  # noqa: B006
+    prompts: Prompts = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Score one edited image.

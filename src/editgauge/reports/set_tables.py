@@ -44,5 +44,10 @@ def _table(protocol: str, name: str, scores: Sequence[SetScore], methods: Sequen
 def _told(score: SetScore | None) -> tuple[str, str]:
     if score is None:
         return "", ""
-    count = f"n {score.n:,}" + (f", {score.missing:,} missing" if score.missing else "")
+    count = f"n {score.n:,}" + (f", {score.missing:,} missing{_why(score)}" if score.missing else "")
     return "unscored" if score.value is None else number(score.value, 3), count
+
+
+def _why(score: SetScore) -> str:
+    told = (f"{reason.replace('_', ' ')} {count:,}" for reason, count in score.reasons.items())
+    return f" ({', '.join(told)})" if score.reasons else ""

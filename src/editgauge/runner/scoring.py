@@ -82,7 +82,7 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
     except CannotTell as unable:
         return _nothing(protocol, Unscored(unable.reason, unable.detail))
     except Exception as error:
-        return _nothing(protocol, _crash(error))
+        return _nothing(protocol, crash(error))
 
 
 def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Item:
@@ -158,10 +158,11 @@ def _item(task: Task, source: _Decoded, edited: _Decoded | None) -> Item | Unsco
     except BadImage as problem:
         return Unscored("unreadable_image", str(problem))
     except Exception as error:
-        return _crash(error)
+        return crash(error)
 
 
-def _crash(error: Exception) -> Unscored:
+def crash(error: Exception) -> Unscored:
+    """What failed, and where, as the reason for having no score."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     return Unscored("crashed", f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})")
 

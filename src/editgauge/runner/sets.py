@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import Hopeless
+from editgauge.core.errors import BadImage, CannotTell, Hopeless
 from editgauge.core.evidence import Note
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
@@ -17,7 +17,7 @@ from editgauge.core.run.sets import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.core.types import Score, Unscored
 from editgauge.runner.jury import FOLDER
 from editgauge.runner.plan import Plan
-from editgauge.runner.scoring import Task, prepare
+from editgauge.runner.scoring import Task, crash, prepare
 from editgauge.runner.shards import WHOLE
 from editgauge.runner.sight import Sight
 from editgauge.runner.tasks import all_tasks
@@ -25,8 +25,8 @@ from editgauge.runner.tasks import all_tasks
 if TYPE_CHECKING:
     from editgauge.protocols import Part, Protocol
 
-Cells = dict[tuple[str, str], "list[Part | None]"]
-"""Method and edit type to what is known of each outcome; None for one that could not be taken in."""
+Cells = dict[tuple[str, str], "list[Part | Unscored]"]
+"""Method and edit type to what is known of each outcome, or why it could not be taken in."""
 
 
 def forget_sets(plan: Plan, folder: Path) -> None:
@@ -74,22 +74,27 @@ async def _parts(protocol: Protocol, plan: Plan, see: Sight, quiet: bool) -> Cel
     return cells
 
 
-async def _part(protocol: Protocol, task: Task, see: Sight) -> Part | None:
-    """What the protocol keeps of one outcome, or nothing, whatever an image or a model does."""
+async def _part(protocol: Protocol, task: Task, see: Sight) -> Part | Unscored:
+    """What the protocol keeps of one outcome, or why it keeps nothing, whatever an image or a model does."""
     if task.outcome.image is None:
-        return None
+        return Unscored("missing_outcome", task.outcome.absence or "")
     try:
         source, edited = read_image(task.edit.source.path), read_image(task.outcome.image)
         return await protocol.part(prepare(task.edit, task.outcome, source, edited), see)
     except Hopeless:
         raise
-    except Exception:
-        return None
+    except BadImage as problem:
+        return Unscored("unreadable_image", str(problem))
+    except CannotTell as unable:
+        return Unscored(unable.reason, unable.detail)
+    except Exception as error:
+        return crash(error)
 
 
-def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | None]) -> list[SetScore]:
+def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Unscored]) -> list[SetScore]:
     """The scores of one set, each with how many outcomes it is made of and how many it lacks."""
-    known = [part for part in parts if part is not None]
+    known = [part for part in parts if not isinstance(part, Unscored)]
+    reasons: Counter[str] = Counter(part.reason for part in parts if isinstance(part, Unscored))
     scores = protocol.score_set(known)
     found = []
     for spec in protocol.sets:
@@ -112,7 +117,8 @@ def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Non
                 about=spec.about,
                 reason=reason,
                 detail=detail,
-                missing=len(parts) - len(known),
+                missing=reasons.total(),
+                reasons=dict(reasons),
             )
         )
     return found

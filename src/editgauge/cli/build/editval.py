@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-_JUDGES: Any = {"rich_help_panel": "Judges"}
+from editgauge.cli.judging import JUDGES, Budget, Price, Prompts, Replay
 
 
 def editval(
@@ -17,7 +17,7 @@ def editval(
     out: Annotated[Path, typer.Option(help="The file to write, in EditVal's public form.")],
     judge: Annotated[
         str,
-        typer.Option(help="Who proposes: rules, openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS.", **_JUDGES),
+        typer.Option(help="Who proposes: rules, openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS.", **JUDGES),
     ] = "rules",
     classes: Annotated[int, typer.Option(help="How many classes, those first that suit the most types.", min=1)] = 19,
     per_class: Annotated[int, typer.Option(help="Images of each class.", min=1)] = 5,
@@ -30,21 +30,13 @@ def editval(
         float, typer.Option(help="Of the picture, that the object's box covers.", min=0, max=1)
     ] = 0.02,
     most_share: Annotated[float, typer.Option(help="The same, at most.", min=0, max=1)] = 0.6,
-    price: Annotated[
-        str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION such as 2.5,10.", **_JUDGES)
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(help="The most that all calls may cost together.", min=0, **_JUDGES)
-    ] = None,
+    price: Price = None,
+    budget: Budget = None,
     max_tokens: Annotated[
-        int | None, typer.Option(help="How long an answer may become; 1024 when not given.", min=1, **_JUDGES)
+        int | None, typer.Option(help="How long an answer may become; 1024 when not given.", min=1, **JUDGES)
     ] = None,
-    prompts: Annotated[
-        Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.", **_JUDGES)
-    ] = None,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Ask nobody; answer from the transcripts.", **_JUDGES)
-    ] = False,
+    prompts: Prompts = None,
+    replay: Replay = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
 ) -> None:
     """Make a set of edits as EditVal was made, from COCO annotations, for people to review.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from editgauge.cli.judging import JUDGES, Budget, Price, Prompts, Replay
 from editgauge.cli.roles import WithRoles
-
-_JUDGES: Any = {"rich_help_panel": "Judges"}
 
 
 def training(
@@ -20,7 +19,7 @@ def training(
     ] = ["reference"],  # noqa: B006
     judge: Annotated[
         str,
-        typer.Option(help="Who words made-up edits: rules, openai:MODEL@URL, transformers:FOLDER.", **_JUDGES),
+        typer.Option(help="Who words made-up edits: rules, openai:MODEL@URL, transformers:FOLDER.", **JUDGES),
     ] = "rules",
     data: Annotated[Path | None, typer.Option(help="Where the benchmark's public files lie, if not shipped.")] = None,
     images: Annotated[Path | None, typer.Option(help="Where its source images lie, if elsewhere.")] = None,
@@ -31,19 +30,11 @@ def training(
     ] = [],  # noqa: B006
     seed: Annotated[int, typer.Option(help="Of everything left to chance.")] = 0,
     limit: Annotated[int | None, typer.Option(help="Only the first so many edits.", min=1)] = None,
-    price: Annotated[
-        str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION such as 2.5,10.", **_JUDGES)
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(help="The most that all calls may cost together.", min=0, **_JUDGES)
-    ] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="How long an answer may become.", min=1, **_JUDGES)] = None,
-    prompts: Annotated[
-        Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.", **_JUDGES)
-    ] = None,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Ask nobody; answer from the transcripts.", **_JUDGES)
-    ] = False,
+    price: Price = None,
+    budget: Budget = None,
+    max_tokens: Annotated[int | None, typer.Option(help="How long an answer may become.", min=1, **JUDGES)] = None,
+    prompts: Prompts = None,
+    replay: Replay = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
 ) -> None:
     """Make training data for judges: edits, negatives of them, and the way back, as conversations.

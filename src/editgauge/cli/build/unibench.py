@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-_JUDGES: Any = {"rich_help_panel": "Judges"}
+from editgauge.cli.judging import JUDGES, Budget, Price, Prompts, Replay
+
 _CRITERIA: Any = {"rich_help_panel": "Which images"}
 
 
@@ -21,7 +22,7 @@ def unibench(
     ] = None,
     judge: Annotated[
         str,
-        typer.Option(help="Who proposes: rules, openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS.", **_JUDGES),
+        typer.Option(help="Who proposes: rules, openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS.", **JUDGES),
     ] = "rules",
     size: Annotated[int, typer.Option(help="The side of the square pictures, in pixels.", min=64, max=4096)] = 512,
     limit: Annotated[int | None, typer.Option(help="Only so many images.", min=1)] = None,
@@ -39,21 +40,13 @@ def unibench(
         float,
         typer.Option(help="Of an object, that must lie inside the square to be edited.", min=0, max=1, **_CRITERIA),
     ] = 0.9,
-    price: Annotated[
-        str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION such as 2.5,10.", **_JUDGES)
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(help="The most that all calls may cost together.", min=0, **_JUDGES)
-    ] = None,
+    price: Price = None,
+    budget: Budget = None,
     max_tokens: Annotated[
-        int | None, typer.Option(help="How long an answer may become; 4096 when not given.", min=1, **_JUDGES)
+        int | None, typer.Option(help="How long an answer may become; 4096 when not given.", min=1, **JUDGES)
     ] = None,
-    prompts: Annotated[
-        Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.", **_JUDGES)
-    ] = None,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Ask nobody; answer from the transcripts.", **_JUDGES)
-    ] = False,
+    prompts: Prompts = None,
+    replay: Replay = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
 ) -> None:
     """Make a UniBench from COCO annotations, with candidates for people to review.

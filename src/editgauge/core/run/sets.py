@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from editgauge.core.errors import BadRun
@@ -32,7 +32,9 @@ class SetScore:
     detail: str = ""
     """A warning that belongs to the value, or why there is none."""
     missing: int = 0
-    """Outcomes of the cell that could not be taken in: no image, an unreadable one, a model that failed."""
+    """Outcomes of the cell that could not be taken in."""
+    reasons: dict[str, int] = field(default_factory=dict)
+    """Why they could not, in the words of `Unscored`, to how many."""
 
 
 def write_sets(folder: Path, scores: Sequence[SetScore]) -> None:

@@ -1,0 +1,19 @@
+"""Options of every verb that asks a judge, with one wording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+JUDGES: Any = {"rich_help_panel": "Judges"}
+
+Judges = Annotated[
+    list[str],
+    typer.Option(help="Who answers questions: openai:MODEL@URL, transformers:FOLDER, or NAME=ADDRESS.", **JUDGES),
+]
+Price = Annotated[str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION such as 2.5,10.", **JUDGES)]
+Budget = Annotated[float | None, typer.Option(help="The most that all calls may cost together.", min=0, **JUDGES)]
+Prompts = Annotated[Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.", **JUDGES)]
+Replay = Annotated[bool, typer.Option("--replay", help="Ask nobody; answer from the transcripts.", **JUDGES)]
