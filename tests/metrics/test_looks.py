@@ -14,7 +14,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.metrics.colour_names import ALIASES, SMOOTHING, _wanted, colour_score, rgb_of
 from editgauge.metrics.distributions import fid, kid
-from editgauge.metrics.keypoints import sift_score
+from editgauge.metrics.keypoints import found_again
 
 EVERYWHERE = np.ones((64, 64), np.bool_)
 
@@ -56,9 +56,18 @@ def test_the_same_picture_keeps_its_points_and_noise_loses_them(photo: Pixels) -
     noisy = np.clip(photo + np.random.default_rng(0).normal(0, 40, photo.shape), 0, 255).astype(np.uint8)
     flat = np.asarray(cv2.blur(photo, (65, 65)), dtype=np.uint8)
 
-    scores = [sift_score(photo, each, everywhere, everywhere) for each in (photo, noisy, flat)]
+    scores = [found_again(photo, each, everywhere, everywhere).score for each in (photo, noisy, flat)]
     assert scores[0] == 1
     assert scores[0] > scores[1] > scores[2] == 0
+
+
+def test_points_are_found_where_the_picture_was_moved_to(photo: Pixels) -> None:
+    everywhere = np.ones(photo.shape[:2], np.bool_)
+
+    found = found_again(photo, np.roll(photo, (6, 11), axis=(0, 1)), everywhere, everywhere).points
+
+    moved = np.array([(new_x - x, new_y - y) for (x, y), (new_x, new_y) in found])
+    assert np.median(moved, axis=0) == pytest.approx((11, 6), abs=0.1)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(8, 40), st.integers(8, 40))

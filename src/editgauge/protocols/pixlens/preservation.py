@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Evidence, Note, Region
+from editgauge.core.evidence import Arrow, Evidence, Note, Region
 from editgauge.core.images import as_unit
 from editgauge.core.types import Score, Unscored
 from editgauge.metrics.background import background_score
 from editgauge.metrics.colour_names import colour_likeness
-from editgauge.metrics.keypoints import sift_score
+from editgauge.metrics.keypoints import Found, found_again
 from editgauge.metrics.pixels import ssim
 from editgauge.metrics.positions import centroid
 from editgauge.metrics.regions import aligned_overlap
@@ -33,6 +33,7 @@ MEANT_TO_CHANGE = {"color": "subject_color", "size": "subject_iou", "position_re
 """Shown, but left out of the averages: the edit asks for that very change (table 5 averages so)."""
 GONE = ("object_removal", "object_replacement")
 """Edits after which the subject should not be there."""
+MOST_ARROWS = 20
 ADDITIONS = ("object_addition", "positional_addition")
 OF_THE_SUBJECT = ("color", "size", "position_replacement", "object_removal", "single_instance_removal")
 
@@ -48,7 +49,7 @@ async def subject_scores(scene: Scene) -> dict[str, Score | Unscored]:
     must_be_seen(after)
     was = before.largest
     now = after.closest(centroid(was))
-    scores: dict[str, Score | Unscored] = {name: Score(value) for name, value in _compared(scene, was, now).items()}
+    scores = _compared(scene, was, now)
     meant = MEANT_TO_CHANGE.get(edit.type)
     if meant:
         value = scores[meant]
@@ -57,18 +58,27 @@ async def subject_scores(scene: Scene) -> dict[str, Score | Unscored]:
     return scores
 
 
-def _compared(scene: Scene, was: BoolMask, now: BoolMask) -> dict[str, float]:
+def _compared(scene: Scene, was: BoolMask, now: BoolMask) -> dict[str, Score | Unscored]:
     source, edited = scene.item.source, scene.item.edited
     height, width = was.shape
     (x, y), (new_x, new_y) = centroid(was), centroid(now)
     alone = [np.where(mask[..., np.newaxis], picture, 0) for mask, picture in ((was, source), (now, edited))]
+    found = found_again(source, edited, was, now)
+    outlines = (Region("edited", was, "the subject before"), Region("edited", now, "the subject now"))
     return {
-        "subject_sift": sift_score(source, edited, was, now),
-        "subject_iou": aligned_overlap(was, now),
-        "subject_ssim": ssim(as_unit(alone[0].astype(np.uint8)), as_unit(alone[1].astype(np.uint8))),
-        "subject_color": colour_likeness(source, was, edited, now),
-        "subject_position": math.hypot((new_x - x) / width, (new_y - y) / height),
+        "subject_sift": Score(found.score, _arrows(found)),
+        "subject_iou": Score(aligned_overlap(was, now), outlines),
+        "subject_ssim": Score(ssim(as_unit(alone[0].astype(np.uint8)), as_unit(alone[1].astype(np.uint8)))),
+        "subject_color": Score(colour_likeness(source, was, edited, now)),
+        "subject_position": Score(math.hypot((new_x - x) / width, (new_y - y) / height)),
     }
+
+
+def _arrows(found: Found) -> tuple[Evidence, ...]:
+    """The surest points found again, each from where it lay to where it lies (PixLens, figures 3 and 4)."""
+    shown = found.points[:MOST_ARROWS]
+    told = Note(f"Key points found again: {len(found.points)}, of which the {len(shown)} surest are shown.")
+    return (*(Arrow("edited", *before, *after) for before, after in shown), told)
 
 
 async def background(scene: Scene, masks: Masks) -> Score:
