@@ -96,12 +96,22 @@ def make_record() -> Callable[..., Record]:
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., Path]:
-    def make(*records: Record, name: str = "run", finish: bool = True, **changes: Any) -> Path:
+    def make(
+        *records: Record,
+        name: str = "run",
+        finish: bool = True,
+        extras: Mapping[str, Mapping[str, Any]] | None = None,
+        **changes: Any,
+    ) -> Path:
         planned: dict[str, dict[str, int]] = {}
         for record in records:
             counts = planned.setdefault(record.method, {})
             counts[record.protocol] = counts.get(record.protocol, 0) + 1
-        edits = {record.edit: {"id": record.edit, "source": record.source} for record in records}
+        edits: dict[str, dict[str, Any]] = {
+            record.edit: {"id": record.edit, "source": record.source} for record in records
+        }
+        for edit, told in (extras or {}).items():
+            edits[edit]["extras"] = told
         lines = "".join(json.dumps(edit) + "\n" for edit in edits.values()).encode()
         manifest = Manifest(
             benchmark="toys",

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from editgauge.core.run import Record
+import pytest
+
+from editgauge.analysis.caption_groups import caption_groups
+from editgauge.analysis.matching import scored_outcomes
+from editgauge.core.run import Record, Run
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
 from editgauge.reports.page import report
@@ -26,6 +30,38 @@ def test_captions_are_drawn_by_the_number_of_objects(
     page = (tmp_path / "report" / "index.html").read_text("utf-8")
     section = page[page.index('id="captions"') :]
     assert f"Difference captions of {NAME} for mine" in section
+
+
+def test_captions_are_grouped_by_action_and_by_what_people_say(
+    make_run: Callable[..., Path], make_record: Callable[..., Record]
+) -> None:
+    scores = tuple(ScoreSpec(name, True, (0.0, 100.0)) for name in ("main_matched", "mp", "hr", "differences"))
+    entry = ProtocolEntry(about="", paper="", version="1", deviations=(), scores=scores)
+    told = {
+        "done": ({"main_matched": 1.0, "mp": 0.5, "hr": 0.0, "differences": 3.0}, ("Add", 3)),
+        "unexpected": ({"main_matched": 0.0, "mp": 0.1, "hr": 1.0, "differences": 1.0}, ("Remove", 2)),
+        "not done": ({"main_matched": 0.0, "mp": 0.0, "hr": "not_applicable", "differences": 0.0}, ("Remove", 0)),
+        "disputed": ({"main_matched": 0.0, "mp": 0.0, "hr": 1.0, "differences": 1.0}, ("Remove", None)),
+    }
+    records = [
+        make_record(edit, values, protocol=NAME, source=f"{edit}.png", place=place)
+        for place, (edit, (values, _)) in enumerate(told.items())
+    ]
+    extras = {edit: {"action": action, "majority": {"accuracy": level}} for edit, (_, (action, level)) in told.items()}
+    run = Run.open(make_run(*records, protocols={NAME: entry}, extras=extras))
+
+    means = {
+        group.name: {name: mean and mean.value for name, mean in group.means.items()}
+        for group in caption_groups(run, scored_outcomes(run))
+    }
+
+    assert list(means) == ["Add", "people: done", "Remove", "people: not done"]
+    assert means["people: done"] == {"main_matched": 0.5, "mp": 0.3, "hr": 0.5, "differences": 2, "told nothing": 0}
+    assert means["people: not done"] == {"main_matched": 0, "mp": 0, "hr": None, "differences": 0, "told nothing": 1}
+    assert means["Remove"]["told nothing"] == pytest.approx(1 / 3)
+
+    report(run.folder, out=run.folder.parent / "report", quiet=True)
+    assert "people: not done" in (run.folder.parent / "report" / "index.html").read_text("utf-8")
 
 
 def test_other_runs_have_no_such_section(

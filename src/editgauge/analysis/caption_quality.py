@@ -90,12 +90,13 @@ def _steps(
     steps = []
     for places in parted(counts, groups):
         here = counts[places]
-        rates = {name: _mean([keys[place] for place in places], told[name], sources) for name in RATES}
+        rates = {name: mean_of([keys[place] for place in places], told[name], sources) for name in RATES}
         steps.append(Step(int(here.min()), int(here.max()), rates))
     return tuple(steps)
 
 
-def _mean(keys: Sequence[OutcomeKey], values: Mapping[OutcomeKey, float], sources: Mapping[str, str]) -> Mean | None:
+def mean_of(keys: Sequence[OutcomeKey], values: Mapping[OutcomeKey, float], sources: Mapping[str, str]) -> Mean | None:
+    """The mean over the outcomes that have the value; None when none has."""
     known = [key for key in keys if key in values]
     if not known:
         return None
