@@ -6,8 +6,6 @@ Processor time, both taking turns within one run: so other work on the machine m
 from __future__ import annotations
 
 import functools
-import statistics
-import time
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -15,6 +13,7 @@ import numpy as np
 import skimage.data
 from rich.console import Console
 from rich.table import Table
+from rows import TURNS, medians_in_turns
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
 from skimage.util import compare_images
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from editgauge.core.images import Pixels, Unit
 
 SIZES = (512, 1024)
-TURNS = 11
 
 REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
     "ssim": (
@@ -52,19 +50,6 @@ def photograph_and_noise(size: int) -> tuple[Unit, Unit]:
     before = as_unit(resized(astronaut(), size, size))
     noise = 0.1 * np.random.default_rng(0).standard_normal(before.shape)
     return before, np.clip(before + noise, 0, 1).astype(np.float32)
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def medians_in_turns(*works: Callable[[], object]) -> list[float]:
-    for work in works:
-        work()
-    turns = [[seconds(work) for work in works] for _ in range(TURNS)]
-    return [statistics.median(column) for column in zip(*turns, strict=True)]
 
 
 def main() -> None:

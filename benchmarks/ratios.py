@@ -1,21 +1,23 @@
 """What speed is worth, as one table of ratios, all measured in this run on this machine.
 
-    python benchmarks/ratios.py [--edits 30] [--items 120] [--only editval,metrics,processes,ray]
+    python benchmarks/ratios.py [--edits 100] [--items 120] [--growth 100,1000,10000] [--only editval,…] [--out FILE.md]
 
 - editval: our run against a plain loop that does what released scripts do: for every edit, every picture and every
-  question it decodes the picture and runs the whole network. Same models, same pictures, one process each; and a second
-  run, into a new folder, which finds all answers remembered.
-- metrics: our pixel metrics against scikit-image's for one pair, on the whole picture and on a part of it.
+  question it decodes the picture and runs the whole network. Same models, same pictures; in one process, and as
+  `editgauge run` does it when told nothing; and a second run, into a new folder, which finds all answers remembered.
+- pixels, regions: our metrics against scikit-image's and torchmetrics' for one pair.
 - processes: the pixel protocol on two processes against one.
+- growth: what an edit costs, and what the run holds in memory, with ten times as many edits.
 - ray: the pixel protocol on a Ray cluster of two nodes of one core each against two local processes.
+- slow: what was slow once, done in the plain way, against how it is done now.
 
-Start-up and loading are included wherever a command is measured. Growth with the number of edits: benchmarks/scale.py.
+Start-up and loading are included wherever a command is measured. A ratio above 1 speaks for us.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
+import itertools
 import json
 import os
 import shutil
@@ -26,18 +28,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
+import scale
 import skimage.data
-from metrics import REFERENCES, medians_in_turns, photograph_and_noise
-from rich.console import Console
-from rich.table import Table
+from pairs import pixel_metrics, region_metrics
+from rows import Row, show, write
 from runner import make_benchmark
-from skimage.metrics import structural_similarity
-
-from editgauge.metrics import metrics
+from slow import slow_things
 
 SIDE = 512
 EDITS_OF_A_SOURCE = 5
@@ -61,67 +60,25 @@ for edit in map(json.loads, Path(sys.argv[1]).read_text().splitlines()):
 """
 
 
-class Row(NamedTuple):
-    """Two ways to the same end, in seconds or milliseconds."""
-
-    what: str
-    plain: str
-    plain_took: float
-    ours: str
-    ours_took: float
-    unit: str = "s"
-
-
 def editval(edits: int) -> Iterator[Row]:
-    """A plain loop, our run, and our run again."""
+    """A plain loop, our run in one process and on all cores, and our run again."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         make_edits(folder, edits)
-        settings = {"EDITGAUGE_CACHE_BYTES": "10e9"} | one_thread()
-        script = PLAIN.format(detector=DETECTOR, embedder=EMBEDDER)
-        plain = took(
-            [sys.executable, "-c", script, str(folder / "bench" / "edits.jsonl"), str(folder / "outcomes")],
-            one_thread(),
-        )
+        loop = [sys.executable, "-c", PLAIN.format(detector=DETECTOR, embedder=EMBEDDER)]
+        loop += [str(folder / "bench" / "edits.jsonl"), str(folder / "outcomes")]
+        plain, plain_on_all = took(loop, one_thread()), took(loop, {})
+        words = ["--protocol", "editval", "--model", f"detector={DETECTOR}", "--model", f"image_embedder={EMBEDDER}"]
+        kept = {"EDITGAUGE_CACHE_BYTES": "10e9"}
         with fresh_answers() as remembered:
-            words = [
-                "--protocol",
-                "editval",
-                "--model",
-                f"detector={DETECTOR}",
-                "--model",
-                f"image_embedder={EMBEDDER}",
-            ]
-            first = run(folder, "first", *words, "--processes", "1", settings=settings | remembered)
-            second = run(folder, "second", *words, "--processes", "1", settings=settings | remembered)
+            alone = kept | remembered | one_thread()
+            first, second = (run(folder, name, *words, "--processes", "1", settings=alone) for name in ("1", "2"))
+        with fresh_answers() as remembered:
+            usual = run(folder, "usual", *words, settings=kept | remembered)
         what = f"EditVal, {edits} edits of {-(-edits // EDITS_OF_A_SOURCE)} photographs"
-        yield Row(what, "one forward per question", plain, "editgauge run", first)
-        yield Row(what, "first run", first, "second run", second)
-
-
-def pixel_metrics() -> Iterator[Row]:
-    """One pair, on one thread, processor time."""
-    cv2.setNumThreads(1)
-    pair = photograph_and_noise(SIDE)
-    inside = np.zeros((SIDE, SIDE), np.bool_)
-    inside[SIDE // 4 : -SIDE // 4, SIDE // 8 : -SIDE // 8] = True
-    for name, (called, reference) in REFERENCES.items():
-        ours, theirs = metrics.get(name), reference
-        seconds = medians_in_turns(functools.partial(ours, *pair), functools.partial(theirs, *pair))
-        yield Row(
-            f"{name}, {SIDE} x {SIDE}", f"scikit-image {called}", seconds[1] * 1e3, "ours", seconds[0] * 1e3, "ms"
-        )
-        seconds = medians_in_turns(functools.partial(ours, *pair, inside), within(name, theirs, pair, inside))
-        yield Row(f"{name}, a part of it", f"scikit-image {called}", seconds[1] * 1e3, "ours", seconds[0] * 1e3, "ms")
-
-
-def within(name: str, compare: Callable[..., Any], pair: tuple[Any, Any], inside: Any) -> Callable[[], object]:
-    """The way to a part of a picture with scikit-image: its pixels picked out, or the full map averaged there."""
-    if name == "ssim":
-        return lambda: structural_similarity(
-            *pair, gaussian_weights=True, use_sample_covariance=False, data_range=1.0, channel_axis=2, full=True
-        )[1][inside].mean()
-    return lambda: compare(*(image[inside] for image in pair))
+        yield Row(f"{what}, one thread", "one forward per question", plain, "editgauge run, 1 process", first)
+        yield Row(f"{what}, all cores", "one forward per question", plain_on_all, "editgauge run", usual)
+        yield Row(f"{what}, one thread", "first run", first, "second run", second)
 
 
 def processes(items: int) -> Iterator[Row]:
@@ -130,6 +87,20 @@ def processes(items: int) -> Iterator[Row]:
         make_benchmark(Path(temporary), items, SIDE)
         one, two = (run(Path(temporary), f"run{n}", "--processes", str(n), settings=one_thread()) for n in (1, 2))
         yield Row(f"preservation, {items} items", "1 process", one, "2 processes", two)
+
+
+def growth(sizes: list[int]) -> Iterator[Row]:
+    """What an edit costs and what a run holds, each size beside the next one."""
+    measured = []
+    for edits in sizes:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary) / "load"
+            scale.make_benchmark(folder, edits)
+            _, words = next(scale.steps(folder))
+            measured.append((f"{edits:,} edits", edits, scale.measure(folder, words)))
+    for (fewer, few, one), (more, many, other) in itertools.pairwise(measured):
+        yield Row("growth: an edit, processor time", fewer, 1e3 * one.cpu / few, more, 1e3 * other.cpu / many, "ms")
+        yield Row("growth: memory of the run", fewer, one.megabytes, more, other.megabytes, "MB")
 
 
 def ray(items: int) -> Iterator[Row]:
@@ -204,25 +175,31 @@ def took(command: list[str], settings: dict[str, str]) -> float:
 def main() -> None:
     """Prints the table."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--edits", type=int, default=30, help="for editval")
+    options.add_argument("--edits", type=int, default=100, help="for editval")
     options.add_argument("--items", type=int, default=120, help="for processes and ray")
-    options.add_argument("--only", default="editval,metrics,processes,ray")
+    options.add_argument("--growth", default="100,1000,10000", help="numbers of edits; 100000 takes two minutes more")
+    options.add_argument("--only", default="editval,pixels,regions,processes,growth,ray,slow")
+    options.add_argument("--out", type=Path, help="write the table here, too: Markdown, or JSON by the name")
     chosen = options.parse_args()
     parts: dict[str, Callable[[], Iterator[Row]]] = {
         "editval": lambda: editval(chosen.edits),
-        "metrics": pixel_metrics,
+        "pixels": pixel_metrics,
+        "regions": region_metrics,
         "processes": lambda: processes(chosen.items),
+        "growth": lambda: growth([int(size) for size in chosen.growth.split(",")]),
         "ray": lambda: ray(chosen.items),
+        "slow": lambda: slow_things(DETECTOR),
     }
     load = os.getloadavg()[0]
-    table = Table(title=f"Ratios of one run, {os.cpu_count()} cores, {load:.1f} processes at work when it began")
-    for heading in ("what", "against", "took", "ours", "took", "times faster"):
-        table.add_column(heading, justify="right" if heading in {"took", "times faster"} else "left")
-    for name in chosen.only.split(","):
-        for row in parts[name]():
-            first, second = (f"{each:.2f} {row.unit}" for each in (row.plain_took, row.ours_took))
-            table.add_row(row.what, row.plain, first, row.ours, second, f"{row.plain_took / row.ours_took:.2f}")
-    Console(width=140).print(table)
+    if load > 1:
+        print(f"{load:.1f} processes are at work already: seconds by the clock will be too long, ratios unsure.")
+    rows: list[Row] = []
+    for row in itertools.chain.from_iterable(parts[name]() for name in chosen.only.split(",")):
+        print(*row.cells, sep=" | ", file=sys.stderr)
+        rows.append(row)
+    show(rows, load)
+    if chosen.out:
+        write(rows, load, chosen.out)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,12 @@ import pytest
 import skimage.data
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 from editgauge.core.images import Pixels, resized
-from editgauge.metrics.registration import Alignment, Matrix, align
+from editgauge.metrics import frame_proposals, registration
+from editgauge.metrics.frame_proposals import Matrix
+from editgauge.metrics.registration import Alignment, Likeness, align
 
 
 def photograph(name: str) -> Pixels:
@@ -98,3 +101,56 @@ def test_a_flat_picture_stays_where_it_is() -> None:
 def test_pictures_of_two_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="resize one of them first"):
         align(SOURCE, SOURCE[:, :-1])
+
+
+likeness = arrays.arrays(np.float64, 90, elements=st.one_of(st.floats(0.95, 1), st.floats(-1, 1), st.just(np.nan)))
+
+
+@given(likeness, likeness, st.integers(0, 90))
+def test_what_cannot_be_beaten_is_beaten_by_nothing(known: Likeness, proposed: Likeness, explained: int) -> None:
+    known[:explained] = np.maximum(known[:explained], 0.99)
+    if registration._is_better(proposed, known):
+        assert registration._may_be_beaten(known)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 300), st.integers(0, 400), st.integers(0, 80), st.sampled_from([0, 0, 1, 5]))
+def test_to_stop_early_gives_what_the_long_way_gives(top: int, left: int, side: int, shift: int) -> None:
+    edited = np.roll(SOURCE, shift, axis=1)
+    edited[top : top + side, left : left + side] = OTHER[top : top + side, left : left + side]
+    early = align(SOURCE, edited)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registration, "_may_be_beaten", lambda known: True)
+        long = align(SOURCE, edited)
+    assert np.array_equal(early.matrix, long.matrix)
+    assert early.confidence == long.confidence
+
+
+def test_a_frame_that_stayed_is_told_without_a_proposal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: object) -> list[Matrix]:
+        raise AssertionError
+
+    monkeypatch.setattr(registration, "whole_shifts", asked)
+    edited = SOURCE.copy()
+    edited[100:160, 200:260] = 255 - edited[100:160, 200:260]
+    assert not align(SOURCE, edited).moved
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.03])
+def test_corners_and_key_points_tell_the_same_movement(scale: float) -> None:
+    matrix = np.array([[scale, 0, -4.0], [0, scale, -6.0]])
+    edited = a_third_replaced(moved(SOURCE, matrix), 0.2, 0.8)
+    followed = align(SOURCE, edited)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frame_proposals, "MOST_AGREE", 2.0)
+        matched = align(SOURCE, edited)
+    assert off_by(matrix, followed) < 0.5
+    assert off_by(matrix, matched) < 0.5
+
+
+def test_the_pictures_are_left_as_they_were() -> None:
+    # OpenCV's phase correlation writes into its pictures where their sides are products of small primes, as here.
+    one = registration._gray(SOURCE, 1.0)
+    before = one.copy()
+    frame_proposals.whole_shifts(one, one.copy(), np.eye(2, 3))
+    assert np.array_equal(one, before)

@@ -20,10 +20,10 @@ def overlap(one: BoolMask, other: BoolMask) -> float:
     >>> overlap(np.array([[True, True, False]]), np.array([[False, True, True]]))
     0.3333333333333333
     """
-    union = int((one | other).sum())
+    union = np.count_nonzero(one | other)
     if not union:
         raise ValueError("two empty masks have no overlap")
-    return int((one & other).sum()) / union
+    return float(np.count_nonzero(one & other) / union)
 
 
 def containment(one: BoolMask, other: BoolMask) -> float:
@@ -32,10 +32,10 @@ def containment(one: BoolMask, other: BoolMask) -> float:
     >>> containment(np.array([[True, True, False]]), np.array([[False, True, False]]))
     1.0
     """
-    smaller = min(int(one.sum()), int(other.sum()))
+    smaller = min(np.count_nonzero(one), np.count_nonzero(other))
     if not smaller:
         raise ValueError("an empty mask lies nowhere")
-    return int((one & other).sum()) / smaller
+    return float(np.count_nonzero(one & other) / smaller)
 
 
 def aligned_overlap(one: BoolMask, other: BoolMask) -> float:

@@ -1,13 +1,13 @@
 """Is it the same picture, only shifted, cropped or scaled? Lays an edited picture back over its source.
 
-Matched key points and phase correlation propose how the frame may have moved, simplest first; the pixels decide. A
-proposal is taken only if it explains clearly more of the picture than the simpler one before it, so that an object
-that was moved or enlarged never carries the whole frame with it, and a frame that stayed stays.
+`frame_proposals` tells how the frame may have moved, simplest first; the pixels decide. A proposal is taken only if it
+explains clearly more of the picture than the simpler one before it, so that an object that was moved or enlarged never
+carries the whole frame with it, and a frame that stayed stays. As soon as so little is left to explain that no proposal
+could be taken, none is asked for: most edited pictures end there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,22 +17,14 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
+from editgauge.metrics.frame_proposals import Gray, Matrix, movements_of_points, whole_shifts
 
-Matrix = NDArray[np.float64]
-"""2 x 3: where a point of the source lies in the edited picture."""
-Gray = NDArray[np.float32]
 Image = TypeVar("Image", Pixels, Gray)
+Likeness = NDArray[np.float64]
+"""The correlation of each textured tile with what is laid over it; NaN where the other picture shows nothing."""
 
 LONGER_SIDE = 640
 """Frames are compared at no more than so many pixels: a shift that cannot be seen there changes no comparison."""
-MOST_SCALE = 1.3
-MOST_SHIFT = 0.25
-"""Of the longer side. Larger movements are another picture, not another frame."""
-LEAST_MOVE = 0.15
-"""In pixels: less is the noise of the key points, and laying the picture back would only blur it."""
-CLEARER = 0.75
-"""Lowe's ratio: the best match must be so much nearer than the second."""
-FEWEST_MATCHES = 12
 TILE = 16
 TEXTURED = 4.0
 """Standard deviation of brightness in a tile, out of 255, under which a frame's place cannot be read from it."""
@@ -41,6 +33,8 @@ ALIKE = 0.7
 """Correlation of two tiles from which on they show the same thing."""
 BETTER = 0.01
 """How much more a tile must correlate to speak for a proposal."""
+HIGHEST = 1 + 1e-6
+"""No correlation is higher, rounding included."""
 TIMES = 3
 """So many times more tiles must speak for a proposal than against it."""
 ENOUGH = 0.1
@@ -77,111 +71,76 @@ def align(source: Pixels, edited: Pixels) -> Alignment:
     """Where the edited picture lies over its source: both are of one size, the frame moved or scaled a little."""
     if source.shape != edited.shape:
         raise ValueError(f"the pictures differ in size: {source.shape} and {edited.shape}; resize one of them first")
+    if np.array_equal(source, edited):
+        return Alignment(np.eye(2, 3), edited, np.ones(source.shape[:2], dtype=np.bool_), 1.0)
     scale = min(1.0, LONGER_SIDE / max(source.shape[:2]))
-    one, other = (_gray(picture, scale) for picture in (source, edited))
-    textured = _texture(one) >= TEXTURED
-    champion = np.eye(2, 3)
-    likeness = _likeness(one, other, champion)
-    if textured.sum() >= FEWEST_TILES and not np.array_equal(source, edited):
-        for proposal in _proposals(one, other):
-            proposed = _likeness(one, other, proposal)
-            if _is_better(proposed[textured], likeness[textured]):
-                champion, likeness = proposal, proposed
-    confidence = _confidence(source, edited, likeness[textured])
+    champion, likeness = _champion(*(_gray(picture, scale) for picture in (source, edited)))
+    seen = likeness[np.isfinite(likeness)]
+    confidence = float((seen >= ALIKE).mean()) if len(seen) >= FEWEST_TILES else 0.0
     matrix = champion.copy() if confidence >= CERTAIN else np.eye(2, 3)
     matrix[:, 2] /= scale
-    aligned, valid = _laid_back(edited, matrix)
-    return Alignment(matrix, aligned, valid, confidence)
+    return Alignment(matrix, *_laid_back(edited, matrix), confidence)
 
 
-def _confidence(source: Pixels, edited: Pixels, likeness: NDArray[np.float64]) -> float:
-    if np.array_equal(source, edited):
-        return 1.0
-    seen = likeness[np.isfinite(likeness)]
-    return float((seen >= ALIKE).mean()) if len(seen) >= FEWEST_TILES else 0.0
+def _champion(one: Gray, other: Gray) -> tuple[Matrix, Likeness]:
+    """The movement that explains most of the picture, and how alike the textured tiles are with it."""
+    tiles = _Tiles(one)
+    champion = np.eye(2, 3)
+    likeness = tiles.likeness(other, champion)
+    for propose in (whole_shifts, movements_of_points):
+        if not _may_be_beaten(likeness):
+            break
+        for proposal in propose(one, other, champion):
+            proposed = tiles.likeness(other, proposal)
+            if _is_better(proposed, likeness):
+                champion, likeness = proposal, proposed
+    return champion, likeness
 
 
-def _is_better(proposed: NDArray[np.float64], known: NDArray[np.float64]) -> bool:
+def _is_better(proposed: Likeness, known: Likeness) -> bool:
     """Do clearly more tiles speak for the proposal than against it? Tiles that neither explains say nothing."""
     tells = np.isfinite(proposed) & np.isfinite(known) & (np.fmax(proposed, known) >= ALIKE)
     speaks_for = int((proposed[tells] > known[tells] + BETTER).sum())
     against = int((known[tells] > proposed[tells] + BETTER).sum())
-    return speaks_for >= FEWEST_TILES and speaks_for >= TIMES * against and speaks_for >= ENOUGH * proposed.size
+    return _are_enough(speaks_for, proposed.size) and speaks_for >= TIMES * against
 
 
-def _proposals(one: Gray, other: Gray) -> Iterator[Matrix]:
-    """Ways in which the frame may have moved, simplest first."""
-    shift, _ = cv2.phaseCorrelate(one, other, cv2.createHanningWindow(one.shape[::-1], cv2.CV_32F))
-    proposals = [_shifted(np.rint(shift))]
-    here, there = _matched(one, other)
-    if len(here) >= FEWEST_MATCHES:
-        affine, inliers = cv2.estimateAffine2D(here, there, method=cv2.RANSAC, ransacReprojThreshold=1.5, maxIters=2000)
-        if affine is not None and int(inliers.sum()) >= FEWEST_MATCHES:
-            kept = inliers.ravel() > 0
-            fitted = _scaled_and_shifted(here[kept], there[kept])
-            proposals += [
-                _shifted(np.rint(np.median(there[kept] - here[kept], axis=0))),
-                fitted,
-                np.asarray(affine, np.float64),
-            ]
-    return (each for each in proposals if _is_small(each, one.shape) and _moves(each, one.shape))
+def _may_be_beaten(known: Likeness) -> bool:
+    """Could any proposal at all be better? No tile correlates by more than 1."""
+    return _are_enough(int((known + BETTER < HIGHEST).sum()), known.size)
 
 
-def _is_small(matrix: Matrix, shape: tuple[int, ...]) -> bool:
-    scales = np.hypot(matrix[0, :2], matrix[1, :2])
-    middle = np.array([shape[1] / 2, shape[0] / 2])
-    moved = matrix[:, :2] @ middle + matrix[:, 2] - middle
-    return bool(
-        np.all(scales < MOST_SCALE) and np.all(scales > 1 / MOST_SCALE) and np.hypot(*moved) < MOST_SHIFT * max(shape)
-    )
+def _are_enough(tiles: int, of: int) -> bool:
+    return tiles >= FEWEST_TILES and tiles >= ENOUGH * of
 
 
-def _moves(matrix: Matrix, shape: tuple[int, ...]) -> bool:
-    """Does any corner go farther than key points are sure of?"""
-    corners = np.array([[0, shape[1], 0, shape[1]], [0, 0, shape[0], shape[0]]], dtype=np.float64)
-    return bool(np.abs(matrix[:, :2] @ corners + matrix[:, 2:] - corners).max() >= LEAST_MOVE)
+class _Tiles:
+    """The textured tiles of a picture; what does not fill a tile at the right and lower edge is left out."""
+
+    def __init__(self, picture: Gray) -> None:
+        self._picture, self._mean = picture, _means(picture)
+        self._variance = np.maximum(_means(picture * picture) - self._mean**2, 1e-3)
+        self._textured = self._variance >= TEXTURED**2
+
+    def likeness(self, other: Gray, matrix: Matrix) -> Likeness:
+        """How alike each tile is to what another picture, laid back, shows there."""
+        laid = _warped(other, matrix)
+        mean, both = _means(laid), _means(self._picture * laid)
+        variance = np.maximum(_means(laid * laid) - mean**2, 1e-3)
+        spread = np.maximum(np.sqrt(self._variance * variance), 1.0)
+        seen = self._seen(matrix)
+        return np.asarray(np.where(seen, (both - self._mean * mean) / spread, np.nan)[self._textured])
+
+    def _seen(self, matrix: Matrix) -> BoolMask:
+        """The tiles of which the other picture shows all: a frame is convex, so their corners can tell."""
+        rows, columns = (TILE * np.arange(length) for length in self._mean.shape)
+        last, size = TILE - 1, self._picture.shape
+        corners = [_inside(matrix, columns + x, rows + y, size) for x in (0, last) for y in (0, last)]
+        return np.asarray(np.logical_and.reduce(corners))
 
 
-def _shifted(by: NDArray[np.float64]) -> Matrix:
-    return np.column_stack([np.eye(2), by])
-
-
-def _scaled_and_shifted(here: NDArray[np.float64], there: NDArray[np.float64]) -> Matrix:
-    """Each axis scaled and shifted by itself: what a crop that was resized to the old size looks like."""
-    (across, right), (down, below) = (np.polyfit(here[:, axis], there[:, axis], 1) for axis in (0, 1))
-    return np.array([[across, 0.0, right], [0.0, down, below]])
-
-
-def _matched(one: Gray, other: Gray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Points of one picture, and the same points in the other."""
-    sift = cv2.SIFT.create(nfeatures=1500)
-    (points, first), (others, second) = (sift.detectAndCompute(each.astype(np.uint8), None) for each in (one, other))
-    nothing = np.zeros((0, 2))
-    if first is None or second is None or min(len(first), len(second)) < FEWEST_MATCHES:
-        return nothing, nothing
-    pairs = cv2.BFMatcher(cv2.NORM_L2).knnMatch(first, second, k=2)
-    good = [best for best, next_best in pairs if best.distance < CLEARER * next_best.distance]
-    here = np.array([points[match.queryIdx].pt for match in good], dtype=np.float64).reshape(-1, 2)
-    there = np.array([others[match.trainIdx].pt for match in good], dtype=np.float64).reshape(-1, 2)
-    return here, there
-
-
-def _likeness(one: Gray, other: Gray, matrix: Matrix) -> NDArray[np.float64]:
-    """The correlation of each tile with the tile laid over it; NaN where the other picture shows nothing."""
-    laid, valid = _laid_back(other, matrix)
-    mean_one, mean_other, both, square_one, square_other, seen = (
-        _tiles(each) for each in (one, laid, one * laid, one * one, laid * laid, valid.astype(np.float32))
-    )
-    spread = np.sqrt(np.maximum(square_one - mean_one**2, 1e-3) * np.maximum(square_other - mean_other**2, 1e-3))
-    return np.where(seen >= 1, (both - mean_one * mean_other) / np.maximum(spread, 1.0), np.nan)
-
-
-def _texture(picture: Gray) -> NDArray[np.float64]:
-    return np.sqrt(np.maximum(_tiles(picture * picture) - _tiles(picture) ** 2, 0))
-
-
-def _tiles(picture: Gray) -> NDArray[np.float64]:
-    """The mean of each tile; what does not fill a tile at the right and lower edge is left out."""
+def _means(picture: Gray) -> NDArray[np.float64]:
+    """The mean of each tile."""
     rows, columns = picture.shape[0] // TILE, picture.shape[1] // TILE
     cut = picture[: rows * TILE, : columns * TILE].astype(np.float64)
     return np.asarray(cut.reshape(rows, TILE, columns, TILE).mean(axis=(1, 3)))
@@ -194,14 +153,21 @@ def _gray(picture: Pixels, scale: float) -> Gray:
     return np.asarray(gray, dtype=np.float32)
 
 
-def _laid_back(edited: Image, matrix: Matrix) -> tuple[Image, BoolMask]:
+def _laid_back(edited: Pixels, matrix: Matrix) -> tuple[Pixels, BoolMask]:
     """The edited picture in the source's frame, and where it shows something."""
     height, width = edited.shape[:2]
+    return _warped(edited, matrix), _inside(matrix, np.arange(width), np.arange(height), (height, width))
+
+
+def _warped(picture: Image, matrix: Matrix) -> Image:
     if np.array_equal(matrix, np.eye(2, 3)):
-        return edited, np.ones((height, width), dtype=np.bool_)
+        return picture
     how = cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP
-    laid = cv2.warpAffine(edited, matrix, (width, height), flags=how, borderMode=cv2.BORDER_REPLICATE)
-    across, down = np.meshgrid(np.arange(width), np.arange(height))
-    x = matrix[0, 0] * across + matrix[0, 1] * down + matrix[0, 2]
-    y = matrix[1, 0] * across + matrix[1, 1] * down + matrix[1, 2]
-    return np.asarray(laid), (x >= 0) & (x <= width - 1) & (y >= 0) & (y <= height - 1)
+    size = (picture.shape[1], picture.shape[0])
+    return np.asarray(cv2.warpAffine(picture, matrix, size, flags=how, borderMode=cv2.BORDER_REPLICATE))
+
+
+def _inside(matrix: Matrix, columns: NDArray[np.int_], rows: NDArray[np.int_], size: tuple[int, ...]) -> BoolMask:
+    """Do the points in these columns and rows lie within the other picture, too?"""
+    x, y = (along[0] * columns + (along[1] * rows + along[2])[:, np.newaxis] for along in matrix)
+    return np.asarray((x >= 0) & (x <= size[1] - 1) & (y >= 0) & (y <= size[0] - 1))
