@@ -15,8 +15,8 @@ from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit
 from editgauge.perception.answers import Detections
 from editgauge.perception.interfaces import Card
-from editgauge.perception.lite.coco import coco_words
 from editgauge.perception.vocabulary import wordnet_here
+from editgauge.perception.vocabulary.coco import coco_words
 
 Box = tuple[float, float, float, float]
 COCO = tuple(coco_words().values())

@@ -30,7 +30,7 @@ def said(*words: str) -> str:
 def test_info_says_how_much_of_what_and_where(answers: Store, tmp_path: Path) -> None:
     assert said("info").splitlines() == [
         "3 answers, 0.0 MB of at most 2.0 GB",
-        "  google+owlvit: 2 answers, 0.0 MB",
+        "  google/owlvit: 2 answers, 0.0 MB",
         "  minilm: 1 answer, 0.0 MB",
         f"  in {tmp_path / 'answers'}",
     ]

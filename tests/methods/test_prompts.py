@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture
 from editgauge.core.types import EDIT_TYPES, Edit, EditType, Position, Relation
-from editgauge.methods.prompts import FORMS, families, family, fill, render, render_for
+from editgauge.methods.prompts import FORMS, families, family, render, render_for
 from editgauge.methods.prompts.english import ing, with_a
 from editgauge.methods.prompts.files import NAMES, find
 
@@ -271,38 +271,6 @@ def test_verbs() -> None:
     assert [ing(verb) for verb in verbs.split()] == (
         ["jumping", "hitting", "laying", "swimming", "eating", "quitting", "being", "dyeing", "hopping"]
     )
-
-
-def test_slots_are_filled_by_name_or_without() -> None:
-    move = "A {target} sitting {position} a {anchor}, a {anchor}"
-    slots = {"target": "teddy_bear", "position": "in  front of", "anchor": "umbrella"}
-    assert fill(move, slots) == "A teddy bear sitting in front of an umbrella, an umbrella"
-    assert fill("A {} cat", {"color": "orange"}) == fill("A {} cat", {"": "orange"}) == "An orange cat"
-    assert fill("A {x}", {"x": "the owl {y} \\1"}) == "An owl {y} \\1"
-    assert fill("no slot", {}) == "no slot"
-
-
-@pytest.mark.parametrize(
-    ("template", "slots", "problems"),
-    [
-        ("{a} {b}", {"b": "x", "c": "y"}, ["slot 'a' is missing", "slot 'c' is unknown; the template has 'a', 'b'"]),
-        ("{a}", {"a": " "}, ["slot 'a' is empty"]),
-        ("plain", {"a": "x"}, ["slot 'a' is unknown; the template has none"]),
-        ("{a.__class__}", {"a": "x"}, ["'{a.__class__}' is not a slot; write a plain name"]),
-        ("{a!r:>9}", {"a": "x"}, ["'{a!r:>9}' is not a slot; write a plain name"]),
-        ("{a[0]} {0}", {"a": "x"}, [f"'{{{n}}}' is not a slot; write a plain name" for n in ("a[0]", "0")]),
-        ("{{a}}", {"a": "x"}, ["a brace has no partner, or lies inside another one"]),
-        ("{a", {"a": "x"}, ["a brace has no partner, or lies inside another one"]),
-        ("{} {}", {"a": "x"}, ["the unnamed slot must be the only one and takes one value, got 'a'"]),
-        ("{} {a}", {"a": "x"}, ["the unnamed slot must be the only one and takes one value, got 'a'"]),
-        ("{}", {"a": "x", "b": "y"}, ["the unnamed slot must be the only one and takes one value, got 'a', 'b'"]),
-        ("{}", {}, ["the unnamed slot must be the only one and takes one value, got none"]),
-    ],
-)
-def test_what_cannot_be_filled_is_listed(template: str, slots: dict[str, str], problems: list[str]) -> None:
-    with pytest.raises(BadInput) as caught:
-        fill(template, slots)
-    assert list(caught.value.problems) == problems
 
 
 def test_a_folder_of_ones_own_comes_first_and_its_newest_version_counts(tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 def test_info_counts_by_model(filled: Store, tmp_path: Path) -> None:
     found = cache.info()
-    assert [(each.model, each.entries) for each in found.models] == [("google+owlvit", 3), ("minilm", 1)]
+    assert [(each.model, each.entries) for each in found.models] == [("google/owlvit", 3), ("minilm", 1)]
     assert (found.entries, found.bytes) == (4, 4 * 4096)
     assert (found.folder, found.most_bytes) == (tmp_path / "answers", 10**10)
 

@@ -18,9 +18,10 @@ from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Pixels, read_image
 from editgauge.perception.answers import Features
 from editgauge.perception.interfaces import Detector
-from editgauge.perception.lite.coco import CocoDetector, coco_words
+from editgauge.perception.lite.coco import CocoDetector
 from editgauge.perception.lite.efficientdet import EfficientDetLite0, EfficientDetLite2
 from editgauge.perception.lite.ssd import SsdMobileNetV2
+from editgauge.perception.vocabulary.coco import coco_words
 from editgauge.perception.weights import MissingWeights, available
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from editgauge.core.errors import CannotTell
 from editgauge.perception import vocabulary
-from editgauge.perception.lite.coco import coco_words
 from editgauge.perception.vocabulary import resolve, siblings, synonyms, wordnet_here
+from editgauge.perception.vocabulary.coco import coco_words
 from editgauge.perception.vocabulary.phrases import english
 from editgauge.perception.vocabulary.resolving import sense_of, table
 from editgauge.perception.vocabulary.wordnet import WordNet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from editgauge.core.images import Pixels
     from editgauge.core.types import Edit
+    from editgauge.methods.options import Option
     from editgauge.methods.prompts import Form, Prompt
 
 
@@ -27,6 +29,8 @@ class Method(typing.Protocol):
     """How the method wants to be told: by an instruction, a caption …; None when it needs no words."""
     token: str | None = None
     """The word it learns for what the source shows, for the form `token`."""
+    known: Mapping[str, Option] = MappingProxyType({})
+    """The options that `variant` takes, as `editgauge list methods NAME` tells them."""
     price: float | None = None
     """What one outcome costs, where that is known; in any currency."""
 

@@ -1,16 +1,84 @@
-"""Options of a method, given as text and read by the kind of their usual value; every problem is told at once."""
+"""Options of a method: what exists, what it is usually, and how text is read; every problem is told at once."""
 
 from __future__ import annotations
 
 import difflib
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from editgauge.core.errors import BadInput
 
+Value = int | float | str
 YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 KINDS = {bool: "yes or no", int: "a whole number", float: "a number"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing a user may choose; the kind of its usual value is the kind of every other."""
+
+    usual: Value
+    about: str
+    least: float = -math.inf
+    most: float = math.inf
+    among: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What it takes, in words.
+
+        >>> whole(50, "steps").kind, number(0.5, "how much", most=1).kind, text("no", "whether", "no", "yes").kind
+        ('a whole number from 1', 'a number from 0 to 1', 'no or yes')
+        """
+        kind = KINDS.get(type(self.usual), " or ".join(filter(None, self.among)) or "text")
+        least = "" if math.isinf(self.least) else f" from {self.least:g}"
+        return kind + least + ("" if math.isinf(self.most) else f" to {self.most:g}")
+
+    def problem(self, value: Value) -> str | None:
+        """Why it cannot be that, or None when it can."""
+        if isinstance(value, str):
+            return f"is one of {', '.join(map(repr, self.among))}" if self.among and value not in self.among else None
+        if self.least <= value <= self.most:
+            return None
+        return f"is at least {self.least:g}" + ("" if math.isinf(self.most) else f" and at most {self.most:g}")
+
+
+def whole(usual: int, about: str, least: int = 1) -> Option:
+    """An option that counts something."""
+    return Option(usual, about, least)
+
+
+def number(usual: float, about: str, least: float = 0.0, most: float = math.inf) -> Option:
+    """An option on a scale."""
+    return Option(float(usual), about, least, most)
+
+
+def text(usual: str, about: str, *among: str) -> Option:
+    """An option in words: any, or one of these."""
+    return Option(usual, about, among=among)
+
+
+def offers(*shared: Mapping[str, Option], **own: Option) -> Mapping[str, Option]:
+    """The options of a method: those it shares with others, then its own, which come in the place of shared ones."""
+    return MappingProxyType({name: option for some in (*shared, own) for name, option in some.items()})
+
+
+def chosen(
+    method: str, known: Mapping[str, Option], now: Mapping[str, Value], told: Mapping[str, str]
+) -> dict[str, Value]:
+    """The values as they are now, with what was told in their place; raises `BadInput` with every problem."""
+    values: dict[str, Value] = read_options(method, now, told)
+    problems = [
+        f"{name} {problem}, got '{values[name]}'"
+        for name, option in known.items()
+        if (problem := option.problem(values[name]))
+    ]
+    if problems:
+        raise BadInput(f"Options of the method '{method}' cannot be used.", problems)
+    return values
 
 
 def read_options(method: str, usual: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:

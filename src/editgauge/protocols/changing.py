@@ -18,7 +18,7 @@ from editgauge.metrics.object_changes import HALF_SURE, Change, Thing, object_ch
 from editgauge.metrics.region_changes import region_changes
 from editgauge.perception.answers import Detections, Prompt
 from editgauge.perception.interfaces import Perception
-from editgauge.perception.lite.coco import coco_words
+from editgauge.perception.vocabulary.coco import coco_words
 
 Extent = Literal["nothing", "places", "background", "whole"]
 

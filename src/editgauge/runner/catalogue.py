@@ -7,13 +7,13 @@ from typing import Any
 
 from editgauge.benchmarks import BY_PATH, benchmarks
 from editgauge.benchmarks.data import datasets
-from editgauge.core.errors import UnknownName
+from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.registry import Registry
 from editgauge.core.types import EDIT_TYPES
 from editgauge.judges import judges
 from editgauge.methods import methods
 from editgauge.methods.layouts import layouts
-from editgauge.methods.opening import ADDRESSES, as_method
+from editgauge.methods.opening import ADDRESSES, as_method, open_method
 from editgauge.metrics import metrics
 from editgauge.perception import models
 from editgauge.protocols import protocols
@@ -63,12 +63,15 @@ _KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {
 KINDS = (*_KINDS, "edit-types")
 
 
-def list_names(kind: str) -> list[dict[str, Any]]:
-    """What there is of a kind, each with its name, where it comes from and what it does.
+def list_names(kind: str, name: str | None = None) -> list[dict[str, Any]]:
+    """What there is of a kind, each with its name, where it comes from and what it does; or the options of a method.
 
     Args:
         kind: benchmarks, methods, protocols, metrics, models, judges, datasets, layouts or edit-types.
+        name: one of the methods, or the address of one: the options that `edit` takes for it.
     """
+    if name is not None:
+        return _options(kind, name)
     if kind == "edit-types":
         return [{"name": name} for name in EDIT_TYPES]
     if kind not in _KINDS:
@@ -81,6 +84,16 @@ def list_names(kind: str) -> list[dict[str, Any]]:
     if kind == "methods":
         told += [{"name": name, "from": "editgauge", "about": about} for name, about in ADDRESSES.items()]
     return told
+
+
+def _options(kind: str, name: str) -> list[dict[str, Any]]:
+    if kind != "methods":
+        raise BadInput(f"Only methods have options to list, got '{kind} {name}'; leave '{name}' out.")
+    known = open_method(name).known
+    return [
+        {"name": each, "usual": option.usual, "takes": option.kind, "about": option.about}
+        for each, option in known.items()
+    ]
 
 
 def _told(registry: Registry[Any], name: str, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import numpy as np
 from PIL import Image
 
 from editgauge.core.errors import BadInput
-from editgauge.methods.diffusion.options import number, offers, text, whole
 from editgauge.methods.diffusion.pipeline import Asked, Diffusion, common
 from editgauge.methods.diffusion.weights import Weights, clear_errors
+from editgauge.methods.options import number, offers, text, whole
 
 STABLE_DIFFUSION = "stable-diffusion-v1-5/stable-diffusion-v1-5"
 STRENGTH = number(0.8, "how much of the noise is added to the source: 1 keeps next to nothing of it", most=1.0)

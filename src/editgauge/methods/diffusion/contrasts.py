@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import Any
 
 from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
-from editgauge.methods.diffusion.options import number, offers, whole
 from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Asked, Diffusion, common
 from editgauge.methods.diffusion.weights import diffusers
+from editgauge.methods.options import number, offers, whole
 
 SDE_DPM = MappingProxyType({"algorithm_type": "sde-dpmsolver++", "solver_order": 2})
 """The solver for which LEDITS++ derives its inversion (section 3.1)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from editgauge.core.errors import BadInput
-from editgauge.methods.diffusion.options import number, offers, text, whole
 from editgauge.methods.diffusion.pipeline import Asked, Diffusion, common
+from editgauge.methods.options import number, offers, text, whole
 
 
 class InstructPix2Pix(Diffusion):
@@ -51,6 +51,19 @@ class _Large(Diffusion):
         pipe.enable_model_cpu_offload(device=self.device)
         return pipe
 
+    def follow(self, asked: Asked, **options: Any) -> Any:
+        """The instruction, followed, at the size chosen here and no other."""
+        width, height = asked.image.size
+        return self.call(
+            asked,
+            prompt=asked.prompt.text,
+            image=asked.image,
+            width=width,
+            height=height,
+            num_inference_steps=self.options["steps"],
+            **options,
+        )
+
 
 OFFLOAD = {"offload": text("no", "keep only the part that is at work on the GPU", "no", "yes")}
 
@@ -70,19 +83,9 @@ class FluxKontext(_Large):
     )
 
     def make(self, asked: Asked) -> Any:
-        """The instruction, followed, at the size chosen here and no other."""
+        """The instruction, followed; the pipeline would choose another size by itself."""
         width, height = asked.image.size
-        return self.call(
-            asked,
-            prompt=asked.prompt.text,
-            image=asked.image,
-            width=width,
-            height=height,
-            max_area=width * height,
-            _auto_resize=False,
-            num_inference_steps=self.options["steps"],
-            guidance_scale=self.options["guidance"],
-        )
+        return self.follow(asked, guidance_scale=self.options["guidance"], max_area=width * height, _auto_resize=False)
 
 
 class Flux2Klein(_Large):
@@ -101,16 +104,7 @@ class Flux2Klein(_Large):
 
     def make(self, asked: Asked) -> Any:
         """The instruction, followed."""
-        width, height = asked.image.size
-        return self.call(
-            asked,
-            prompt=asked.prompt.text,
-            image=asked.image,
-            width=width,
-            height=height,
-            num_inference_steps=self.options["steps"],
-            guidance_scale=self.options["guidance"],
-        )
+        return self.follow(asked, guidance_scale=self.options["guidance"])
 
 
 class QwenImageEdit(_Large):
@@ -129,18 +123,8 @@ class QwenImageEdit(_Large):
     )
 
     def make(self, asked: Asked) -> Any:
-        """The instruction, followed."""
-        width, height = asked.image.size
-        return self.call(
-            asked,
-            prompt=asked.prompt.text,
-            negative_prompt=" ",  # without one the pipeline takes no guidance
-            image=asked.image,
-            width=width,
-            height=height,
-            num_inference_steps=self.options["steps"],
-            true_cfg_scale=self.options["guidance"],
-        )
+        """The instruction, followed; without a negative prompt the pipeline takes no guidance."""
+        return self.follow(asked, true_cfg_scale=self.options["guidance"], negative_prompt=" ")
 
 
 class QwenImageEditPlus(QwenImageEdit):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from editgauge.methods.diffusion.attention import Injection, counterparts, looking, padded
 from editgauge.methods.diffusion.inversion import inverted
-from editgauge.methods.diffusion.options import number, offers, whole
 from editgauge.methods.diffusion.painter import USUAL, Painter, PaperMethod, moved
 from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.options import number, offers, whole
 
 if TYPE_CHECKING:
     from torch import Tensor

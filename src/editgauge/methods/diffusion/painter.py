@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
-from editgauge.methods.diffusion.options import number, offers, whole
 from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Asked, Diffusion, common, refuse_flagged
+from editgauge.methods.options import number, offers, whole
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,10 +8,10 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput
-from editgauge.methods.diffusion.options import Value, number, offers, text, whole
 from editgauge.methods.diffusion.painter import USUAL, Painter, PaperMethod
 from editgauge.methods.diffusion.pipeline import Asked
 from editgauge.methods.diffusion.tuning import denoising_loss, learn, tuned
+from editgauge.methods.options import Value, number, offers, text, whole
 from editgauge.methods.prompts.english import noun, spoken
 from editgauge.methods.prompts.language import expand
 

@@ -17,8 +17,8 @@ from editgauge.core.errors import BadInput
 from editgauge.methods import Method
 from editgauge.methods.absences import Refused
 from editgauge.methods.diffusion.frames import fitted, outcome_like
-from editgauge.methods.diffusion.options import Option, Value, chosen, text, whole
 from editgauge.methods.diffusion.weights import Weights, clear_errors, diffusers, quiet
+from editgauge.methods.options import Option, Value, chosen, text, whole
 from editgauge.perception.neural.loading import usual_device
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Diffusion(Method):
     scheduler: ClassVar[str] = ""
     """The scheduler that the method wants, whatever the model brings."""
     scheduler_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    known: ClassVar[Mapping[str, Option]]
+    known: Mapping[str, Option]
     form: Form | None = "instruction"
     multiple: ClassVar[int] = 8
     by_area: ClassVar[bool] = False

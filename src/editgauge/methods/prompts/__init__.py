@@ -14,10 +14,10 @@ from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.types import Edit, Relation
 from editgauge.methods.prompts.families import USUAL_TOKEN, Family, Form, families, family
 from editgauge.methods.prompts.files import check_choice, find
-from editgauge.methods.prompts.language import expand, fill, lacking
+from editgauge.methods.prompts.language import expand, lacking
 from editgauge.methods.prompts.parts import caption_with, parts_of
 
-__all__ = ["FORMS", "Family", "Form", "Prompt", "families", "family", "fill", "render", "render_for"]
+__all__ = ["FORMS", "Family", "Form", "Prompt", "families", "family", "render", "render_for"]
 
 FORMS: tuple[Form, ...] = get_args(Form)
 OWN_WORDS = {"instruction": "instruction", "caption": "target_caption", "source": "source_caption"}

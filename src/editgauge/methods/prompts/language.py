@@ -12,18 +12,16 @@ A template is data: it can name parts and nothing else. What stands inside a par
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from editgauge.core.errors import BadInput
-from editgauge.methods.prompts.english import article, ing, joined, noun, spoken, with_a, with_the
+from editgauge.methods.prompts.english import article, ing, joined, noun, with_a, with_the
 
 PARTS = ("subject", "from", "to", "position", "anchor")
 MODES: Mapping[str, Callable[[str], str]] = {"a": with_a, "the": with_the, "noun": noun, "ing": ing}
 
 SLOT = re.compile(r"(?:\b([Aa])n?\s+)?\{([^{}]*)\}")
 GROUP = re.compile(r"\[([^\[\]]*)\]")
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def expand(template: str, parts: Mapping[str, str]) -> str:
@@ -63,40 +61,6 @@ def find_problems(template: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-def fill(template: str, slots: Mapping[str, str]) -> str:
-    """A caption template with named slots, or with the single unnamed slot `{}`, filled (UniBench, figure 1).
-
-    All given slots must be used and all used ones given. An article just before a slot agrees with what comes.
-
-    >>> fill("A {target} sitting {position} a {anchor}", {"target": "owl", "position": "next to", "anchor": "suitcase"})
-    'An owl sitting next to a suitcase'
-    >>> fill("A cat sitting on a {}", {"target": "teddy_bear"})
-    'A cat sitting on a teddy bear'
-    """
-    wanted = list(dict.fromkeys(slot[2] for slot in SLOT.finditer(template)))
-    given = {name: spoken(value) for name, value in slots.items()}
-    if template.count("{}") == 1 and wanted == [""] and len(given) == 1:
-        given = {"": next(iter(given.values()))}
-    problems = _slot_problems(template, wanted, given)
-    if problems:
-        raise BadInput(f"The template {template!r} cannot be filled.", problems)
-    return _tidy(SLOT.sub(lambda slot: _agreeing(slot[1], given[slot[2]]), template))
-
-
-def _slot_problems(template: str, wanted: list[str], given: Mapping[str, str]) -> list[str]:
-    odd = [f"'{{{name}}}' is not a slot; write a plain name" for name in wanted if name and not NAME.fullmatch(name)]
-    if set("{}") & set(SLOT.sub("", template)):
-        odd.append("a brace has no partner, or lies inside another one")
-    if "" in wanted and (len(wanted) > 1 or template.count("{}") > 1 or "" not in given):
-        odd.append(f"the unnamed slot must be the only one and takes one value, got {_listed(given)}")
-    if odd:
-        return odd
-    missing = [f"slot '{name}' is missing" for name in wanted if name not in given]
-    unknown = [f"slot '{name}' is unknown; the template has {_listed(wanted)}" for name in given if name not in wanted]
-    empty = [f"slot '{name}' is empty" for name in wanted if given.get(name) == ""]
-    return missing + unknown + empty
-
-
 def _choices(group: str) -> list[str]:
     choices = group.split("|")
     return choices if len(choices) > 1 else [*choices, ""]
@@ -130,7 +94,3 @@ def _agreeing(before: str | None, words: str) -> str:
 
 def _tidy(text: str) -> str:
     return " ".join(text.split())
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names) or "none"

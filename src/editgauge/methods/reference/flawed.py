@@ -11,7 +11,7 @@ from editgauge.core.errors import BadInput, CannotEdit, UnknownName
 from editgauge.core.masks import Union
 from editgauge.core.recipes import Background, Move, Recipe, Remove, Replace, Resize, Restyle
 from editgauge.methods import Method
-from editgauge.methods.options import read_options
+from editgauge.methods.options import number, offers, read_options, text
 from editgauge.methods.reference.artifacts import ARTIFACTS, Work, with_artifact
 from editgauge.methods.reference.editors import chance_of, recipe_of
 from editgauge.methods.reference.following import asked_for, changeable, followed
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
     from editgauge.core.types import Edit
 
-USUAL: dict[str, Any] = {"flaw": "halo", "severity": 0.5}
+FLAW, SEVERITY = "halo", 0.5
 
 
 class Flawed(Method):
@@ -37,8 +37,12 @@ class Flawed(Method):
         f"Follows the edit's recipe and leaves one artifact at what was edited: {', '.join(ARTIFACTS)}. "
         "The edit happened; how plain the artifact is to see is an option."
     )
+    known = offers(
+        flaw=text(FLAW, "the artifact", *ARTIFACTS),
+        severity=number(SEVERITY, "how plain it is to see; at 0 the outcome is the right one", most=1),
+    )
 
-    def __init__(self, flaw: str = USUAL["flaw"], severity: float = USUAL["severity"]) -> None:
+    def __init__(self, flaw: str = FLAW, severity: float = SEVERITY) -> None:
         if flaw not in ARTIFACTS:
             raise UnknownName("flaw", flaw, ARTIFACTS)
         if not 0 <= severity <= 1:

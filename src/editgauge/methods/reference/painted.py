@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from editgauge.core.errors import CannotEdit, CannotTell
 from editgauge.methods import Method
-from editgauge.methods.options import read_options
+from editgauge.methods.options import offers, read_options, text
 from editgauge.methods.reference.editors import recipe_of
 from editgauge.methods.reference.following import followed
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from editgauge.core.types import Edit
     from editgauge.perception.interfaces import Inpainter
 
-USUAL = {"inpainter": "migan"}
+INPAINTER = "migan"
 
 
 class Painted(Method):
@@ -32,7 +32,9 @@ class Painted(Method):
     name = "painted"
     about = "Follows the edit's recipe; a network (MI-GAN) paints what comes into view behind a removed object."
 
-    def __init__(self, inpainter: str = USUAL["inpainter"]) -> None:
+    known = offers(inpainter=text(INPAINTER, "the model that fills holes, of `editgauge list models`"))
+
+    def __init__(self, inpainter: str = INPAINTER) -> None:
         self._inpainter = inpainter
         self._one_at_a_time = Lock()
 
@@ -48,7 +50,7 @@ class Painted(Method):
 
     def variant(self, options: Mapping[str, str]) -> Painted:
         """The method with another `inpainter`."""
-        return Painted(**read_options(self.name, USUAL, options))
+        return Painted(**read_options(self.name, {"inpainter": INPAINTER}, options))
 
     def _filled(self, source: Pixels, hole: BoolMask) -> Pixels:
         try:

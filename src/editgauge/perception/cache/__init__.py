@@ -104,8 +104,9 @@ def _store() -> Store:
 
 def _by_model(entries: list[Entry]) -> tuple[ModelEntries, ...]:
     counted: dict[str, list[int]] = {}
+    names = _store().names()
     for entry in entries:
-        counted.setdefault(entry.model, []).append(entry.bytes)
+        counted.setdefault(names.get(entry.model, entry.model), []).append(entry.bytes)
     return tuple(ModelEntries(model, len(sizes), sum(sizes)) for model, sizes in sorted(counted.items()))
 
 

@@ -21,6 +21,8 @@ from editgauge.core.progress import say
 from editgauge.perception.cache.packing import Answer, Damaged, pack, unpack
 
 LAYOUT = "v1"
+NAMES = "names"
+"""A file for each model whose id cannot stand in the name of a file: it holds the id."""
 SHELVES = 64
 BLOCK = 4096
 """A file takes whole blocks of a disk, however small it is."""
@@ -59,6 +61,7 @@ class Store:
         self._tell = tell
         self._refused = False
         self._since_look: dict[Path, float] = {}
+        self._named: set[str] = set()
 
     def get(self, key: str, model: str) -> Answer | None:
         """The answer that was kept under the key; None if there is none, or only a damaged one."""
@@ -83,22 +86,27 @@ class Store:
         if self._refused:
             return
         path = self._path(key, model)
-        draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}")
         packed = pack(key, answer)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_bytes(packed)  # not flushed to the disk: the checksum tells what a power cut left of it
-            draft.replace(path)
+            _write(path, packed)
+            self._name(model)
             self._make_room(path.parent, len(packed))
         except OSError as error:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
             self._give_up(error)
 
     def entries(self) -> Iterator[Entry]:
         """Everything that is kept."""
         for number in range(SHELVES):
             yield from _entries(self._shelves / f"{number:02x}")
+
+    def names(self) -> dict[str, str]:
+        """The ids of models by what they are called in the names of files, where the two differ."""
+        return {file.name: file.read_text("utf-8") for file in (self._shelves / NAMES).glob("[!.]*")}
+
+    def _name(self, model: str) -> None:
+        if model not in self._named and name_of(model) != model:
+            _write(self._shelves / NAMES / name_of(model), model.encode())
+        self._named.add(model)
 
     def _path(self, key: str, model: str) -> Path:
         return self._shelves / f"{int(key[:2], 16) % SHELVES:02x}" / f"{key}.{name_of(model)}"
@@ -125,6 +133,19 @@ class Store:
                 f"What models answer is not remembered from here on: '{self._shelves.parent}' refuses it "
                 f"({error.strerror or error}). The scores are the same; a later run will ask again."
             )
+
+
+def _write(path: Path, content: bytes) -> None:
+    """The whole file or none; not flushed to the disk: a checksum tells what a power cut left of an answer."""
+    draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
 
 
 def name_of(model: str) -> str:

@@ -1,11 +1,9 @@
-"""What the small detectors share: the 80 words of COCO, one look at a picture, and answers filtered from it."""
+"""What the small detectors share: one look at a picture, and answers filtered from it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +15,10 @@ from editgauge.perception.answers import Detections, Features
 from editgauge.perception.interfaces import Card
 from editgauge.perception.lite.running import card_of
 from editgauge.perception.vocabulary import resolve
+from editgauge.perception.vocabulary.coco import coco_words
 
 Boxes = NDArray[np.float32]
 """One row per object: left, top, right, bottom."""
-
-
-@cache
-def coco_words() -> dict[int, str]:
-    """The words of COCO by the numbers that COCO gives them, from 1 to 90 with gaps."""
-    import yaml
-
-    told = (resources.files("editgauge.perception") / "data" / "coco.yaml").read_text(encoding="utf-8")
-    words: dict[int, str] = yaml.safe_load(told)
-    return words
 
 
 class CocoDetector(ABC):
