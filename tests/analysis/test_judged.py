@@ -44,6 +44,24 @@ def people(tmp_path: Path) -> Path:
     return lines(tmp_path / "people.jsonl", told)
 
 
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ((), {"toy", "judge[tiny]", "judge[huge]"}),
+        (("gain",), {"toy", "judge[tiny]", "judge[huge]"}),
+        (("judge*/prefers",), {"judge[tiny]", "judge[huge]"}),
+        (("judge[huge]/prefers",), {"judge[huge]"}),
+    ],
+)
+def test_judges_can_be_named_as_scores_are(
+    asked: tuple[str, ...], shown: set[str], run: Path, people: Path, tmp_path: Path
+) -> None:
+    told = [{**verdict(edit, "first", "first"), "rater": name} for edit in range(3) for name in ("tiny", "huge")]
+    found = agree(run, choices=people, scores=asked, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
+    assert found.chosen is not None
+    assert {each.protocol for each in found.chosen.scores} == shown
+
+
 def test_a_judge_is_one_more_score_beside_choices(run: Path, people: Path, tmp_path: Path) -> None:
     """Right twice, wrong once, swayed by the order twice, alike once, half-decided once, silent once."""
     told = [

@@ -147,6 +147,19 @@ def test_five_thousand_edits_are_one_page_of_cards(open_page: OpenPage, large_ru
     assert cards.count() == 20
 
 
+@pytest.mark.parametrize(("size", "beginning", "end"), [("phone", "56px", "0px"), ("laptop", "0px", "0px")])
+def test_a_table_fades_where_it_goes_on_and_is_whole_at_its_end(
+    open_page: OpenPage, small_report: Path, size: str, beginning: str, end: str
+) -> None:
+    page = open_page(small_report, "#heat_map", SIZES[size])
+    table = page.locator(".scroll:has(.heat)").first
+    fade = "each => new Promise(done => requestAnimationFrame(() => requestAnimationFrame("
+    fade += "() => done(getComputedStyle(each).getPropertyValue('--fade')))))"
+    assert table.evaluate(fade) == beginning
+    table.evaluate("each => { each.scrollLeft = each.scrollWidth; }")
+    assert table.evaluate(fade) == end
+
+
 def test_counts_of_what_is_unscored_stay_on_one_line_on_a_phone(open_page: OpenPage, small_report: Path) -> None:
     page = open_page(small_report, "#unscored", SIZES["phone"])
     heights = page.locator(".reasons td.number").evaluate_all("all => all.map(each => each.offsetHeight)")

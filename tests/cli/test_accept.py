@@ -28,7 +28,8 @@ def rated(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp
         records.append(make_record(f"e{place}", {"gain": gain, "loss": 0.1}, place=place, source=f"{place}.png"))
         lines += [f"e{place},mine,{1 + 4 * gain:.1f}"] if place % 2 else []
     (tmp_path / "ratings.csv").write_text("\n".join(lines))
-    return [str(make_run(*records)), str(tmp_path / "ratings.csv"), "--level", "4", "--score", "gain"]
+    ratings = ["--ratings", str(tmp_path / "ratings.csv")]
+    return [str(make_run(*records)), *ratings, "--level", "4", "--score", "gain"]
 
 
 def test_threshold_promise_and_what_passes(rated: list[str], tmp_path: Path) -> None:

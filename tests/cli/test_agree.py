@@ -42,6 +42,7 @@ def test_ratings_are_shown_level_by_level_in_a_hundred_columns(editgauge: Comman
     assert max(map(len, told.splitlines())) <= 100
     header = next(line for line in told.splitlines() if "pooled" in line)
     assert header.split() == ["score", "pooled", "per", "method", "per", "rater", "by", "type", "system"]
+    assert told.index("Mean ratings") < told.index("Spearman"), "what people said comes first"
     assert "toy: gain ↑" in told
     assert "toy: loss ↓" in told
     assert "3 outcomes unscored" in told

@@ -35,7 +35,7 @@ def fits(text: str) -> bool:
 
 
 def test_estimate_shows_both_means_and_what_the_scores_bring(editgauge: Command, run: Path) -> None:
-    told = editgauge("estimate", str(run), str(run / "ratings.csv"), "--score", "gain").stdout
+    told = editgauge("estimate", str(run), "--ratings", str(run / "ratings.csv"), "--score", "gain").stdout
 
     row = next(line.split() for line in told.splitlines() if line.startswith(" theirs"))
     assert row[1:3] == ["20", "60"]
@@ -45,15 +45,16 @@ def test_estimate_shows_both_means_and_what_the_scores_bring(editgauge: Command,
 
 
 def test_estimate_as_json(editgauge: Command, run: Path) -> None:
-    words = ("estimate", str(run), str(run / "ratings.csv"), "--score", "gain", "--method", "theirs", "--json")
-    (told,) = json.loads(editgauge(*words).stdout)
+    words = ("--ratings", run / "ratings.csv", "--score", "gain", "--method", "theirs", "--json")
+    (told,) = json.loads(editgauge("estimate", run, *words).stdout)
     assert told["method"] == "theirs"
     assert told["mean"]["low"] < told["mean"]["value"] < told["mean"]["high"]
 
 
 def test_estimate_tells_why_a_score_does_not_count(editgauge: Command, run: Path) -> None:
     (run / "few.csv").write_text("edit,method,value\ne0,theirs,1\ne2,theirs,2\n")
-    told = editgauge("estimate", str(run), str(run / "few.csv"), "--score", "gain", "--method", "theirs").stdout
+    words = ("--ratings", run / "few.csv", "--score", "gain", "--method", "theirs")
+    told = editgauge("estimate", run, *words).stdout
 
     assert "theirs: fewer than 10 source images are rated" in told
     assert "imagic" not in told
@@ -86,6 +87,6 @@ def test_many_planned_comparisons_need_more(editgauge: Command, run: Path) -> No
 
 def test_a_mistake_is_one_message(editgauge: Command, run: Path) -> None:
     assert "choose one with --score" in editgauge("power", str(run), "--detect", "0.1", code=2).stderr
-    missing = editgauge("estimate", str(run), str(run / "none.csv"), "--score", "gain", code=2)
+    missing = editgauge("estimate", str(run), "--ratings", str(run / "none.csv"), "--score", "gain", code=2)
     assert "none.csv" in missing.stderr
     assert missing.stdout == ""

@@ -67,10 +67,20 @@ def test_a_dry_run_says_what_an_earlier_run_means(tmp_path: Path, told: dict[str
         ({"rum": {}}, "'rum' is no verb"),
         ({"run": ["sample"]}, "must hold options by name"),
         (["run"], "options by verb"),
+        ({"build": {"editvall": {}}}, "'build editvall' is no verb"),
+        ({"build": ["probes"]}, "'build' must hold verbs by name"),
+        ({"build": {"probes": {"limits": 1}}}, "build probes: no option 'limits'; did you mean 'limit'?"),
     ],
 )
 def test_a_faulty_file_is_told_with_what_to_do(tmp_path: Path, content: object, said: str, editgauge: Command) -> None:
     assert said in editgauge("run", "--options", write(tmp_path, content), code=2).stderr
+
+
+def test_the_verbs_of_a_group_take_their_options_too(tmp_path: Path, editgauge: Command) -> None:
+    file = write(tmp_path, {"data": {"info": {"name": "photos"}}})
+    by_file = editgauge("data", "info", "--options", file).stdout
+    assert "photos" in by_file
+    assert by_file == editgauge("data", "info", "photos").stdout
 
 
 def test_a_missing_file_is_told(tmp_path: Path, editgauge: Command) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from editgauge.core.drawing import COLOURS, LEGIBLE, draw
@@ -45,3 +47,16 @@ def test_a_box_at_the_edge_or_without_area_is_drawn_all_the_same() -> None:
         Box("source", 9, 9, 3, 3),
     ):
         assert draw(picture, [box]).any()
+
+
+def test_a_label_is_whole_at_every_edge_of_the_picture() -> None:
+    picture = np.zeros((LEGIBLE, LEGIBLE, 3), np.uint8)
+    place = Box("source", 300, 300, 330, 330, "a label that needs some room", 0.5)
+
+    def letters(left: int, top: int) -> int:
+        moved = replace(place, left=left, top=top, right=left + 30, bottom=top + 30)
+        return int((draw(picture, [moved]) > 250).all(axis=2).sum())
+
+    inside = letters(300, 300)
+    assert inside > 100
+    assert {letters(left, top) for left in (0, LEGIBLE - 30) for top in (0, LEGIBLE - 30)} == {inside}

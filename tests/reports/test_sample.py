@@ -22,14 +22,15 @@ EDITS, SHOWN = 8, 3
 
 @pytest.fixture
 def run(make_run: Make, make_record: MakeRecord) -> Path:
-    """Eight edits by two methods: some have all scores, some one, some none."""
+    """Eight edits by two methods: some have all scores, some one, some none, some all that apply to them."""
     given: list[Mapping[str, float | str]] = [
         {"gain": 0.5, "loss": 0.25},
-        {"gain": 0.5, "loss": "not_applicable"},
+        {"gain": 0.5, "loss": "not_detected"},
         {"gain": "missing_outcome", "loss": "missing_outcome"},
+        {"gain": 0.5, "loss": "not_applicable"},
     ]
     records = [
-        make_record(f"edit-{number}", place=number, source=f"{number}.png", method=method, scores=given[number % 3])
+        make_record(f"edit-{number}", place=number, source=f"{number}.png", method=method, scores=given[number % 4])
         for method in ("mine", "yours")
         for number in range(EDITS)
     ]
@@ -62,7 +63,7 @@ def test_few_edits_are_all_shown(run: Path) -> None:
     context = Context(Run.open(run))
     assert (context.sample, context.sample_note) == (None, "")
     assert len(context.by_edit) == EDITS
-    assert (context.counts.scored, context.counts.partly, context.counts.unscored) == (6, 6, 4)
+    assert (context.counts.scored, context.counts.partly, context.counts.unscored) == (8, 4, 4)
     assert (context.counts.records, context.counts.planned) == (16, 16)
 
 

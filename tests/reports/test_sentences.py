@@ -122,12 +122,13 @@ def test_what_failed_is_counted_with_its_reason_and_method(
     records = [
         make_record("a", failed, method="one"),
         make_record("b", failed, method="one"),
-        make_record("c", {"gain": 0.5, "loss": "not_applicable"}, method="two"),
+        make_record("c", {"gain": 0.5, "loss": "not_detected"}, method="two"),
+        make_record("d", {"gain": 0.5, "loss": "not_applicable"}, method="two"),
     ]
     told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*records))))]
     assert "2 of 2 edits lack an outcome by one (missing outcome)." in told
     assert not any("failed" in line for line in told)
-    assert told[-1].startswith("1 outcome lacks some of its scores, as not applicable: the score needs")
+    assert told[-1].startswith("1 outcome lacks some of its scores, as not detected: ")
 
 
 def test_missing_failed_and_unscored_are_told_apart(

@@ -53,6 +53,7 @@ def test_trials_are_told_with_deviation_and_interval(context: Context) -> None:
     told = trials.render(context)
     assert told is not None
     assert "2 sets of tasks" in told
+    assert '<h3><code>edit</code> <span class="n">unibench-detect</span></h3>' in told
     assert '0.300 ± 0.141 <span class="interval">[0.000, 1.000]</span>' in told
 
 

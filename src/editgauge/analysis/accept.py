@@ -16,6 +16,7 @@ from editgauge.analysis.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.analysis.one_score import OneScore
 from editgauge.analysis.reliability_plot import reliability_svg
 from editgauge.core.errors import BadInput
+from editgauge.core.files import write_text
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
@@ -88,7 +89,7 @@ def accept(
         tuple(reliability(labelled.scores, labelled.accepted, higher_is_better=better)),
     )
     if plot is not None:
-        Path(plot).write_text(reliability_svg(found.curve, threshold, f"{chosen.protocol}/{chosen.spec.name}"), "utf-8")
+        write_text(Path(plot), reliability_svg(found.curve, threshold, f"{chosen.protocol}/{chosen.spec.name}"))
     return found
 
 

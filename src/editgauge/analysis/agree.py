@@ -86,7 +86,8 @@ def agree(
         run: the run folder.
         ratings: a CSV or JSON lines file with edit, method, value and, where there are any, rater, question, seed.
         choices: a JSON lines or CSV file with edit, first, second, chosen (first, second or tie) and perhaps rater.
-        scores: names such as `edit`, `pixlens/edit` or `augclip*/*`; without any, all scores of the run.
+        scores: names such as `edit`, `pixlens/edit` or `augclip*/*`; without any, all scores of the run. Judges stand
+            among them in any case; `judge*/prefers` names nothing else.
         triplets: three methods of the run whose outcomes are known to be well edited, hardly edited and overdone, as
             `good=METHOD,preserved=METHOD,modified=METHOD`: does a score put the good one first?
         judge_choices: files that `prefer` wrote; each judge stands among the scores, beside choices and triplets.
@@ -105,11 +106,13 @@ def agree(
         raise BadInput(f"--plot draws SVG: give a file that ends in .svg, not '{plot}'.")
     opened, again = Run.open(Path(run)), [Run.open(Path(folder)) for folder in reruns]
     known = scored_outcomes(opened)
-    wanted = scored(wanted_scores(opened, scores), known)
     rated = match(read_ratings(Path(ratings)), known.seeds) if ratings is not None else None
     chosen = match(read_choices(Path(choices)), known.seeds) if choices is not None else None
     told = find_triplets(read_roles(triplets), known) if triplets is not None else None
     judges, findings = read_judges([Path(file) for file in judge_choices], known)
+    named = wanted_scores(opened, scores, [(each.protocol, each.spec) for each in judges])
+    wanted = scored([each for each in named if each[0] in opened.manifest.protocols], known)
+    judges = [each for each in judges if (each.protocol, each.spec) in named] or judges
     evaluators: list[Evaluator] = [*wanted, *judges]
     asked = list(_asked(rated, chosen, told, known))
     mixed = interpolate(*_blended(opened, blend, known), asked) if blend is not None else None

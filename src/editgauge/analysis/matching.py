@@ -94,12 +94,15 @@ def scored_outcomes(run: Run) -> ScoredOutcomes:
     return told
 
 
-def wanted_scores(run: Run, names: Sequence[str]) -> list[tuple[str, ScoreSpec]]:
-    """The scores of the run with these names: `edit`, `pixlens/edit` or, with wild cards, `augclip*/*`; or else all.
+def wanted_scores(
+    run: Run, names: Sequence[str], judges: Sequence[tuple[str, ScoreSpec]] = ()
+) -> list[tuple[str, ScoreSpec]]:
+    """The scores of the run and of judges with these names: `edit`, `pixlens/edit`, by wild cards `augclip*/*`; or all.
 
     `clip_i` is `clip_i[clip-b16]` too: whoever names no model means whichever was asked.
     """
     everything = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
+    everything += judges
     plain, full = ({spec.name for _, spec in everything}, {f"{protocol}/{spec.name}" for protocol, spec in everything})
     known = plain | full
     wanted = set() if names else known

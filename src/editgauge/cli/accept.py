@@ -10,7 +10,7 @@ import typer
 
 def accept(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
-    ratings: Annotated[Path, typer.Argument(help="A CSV or JSONL file of ratings: edit, method, value.")],
+    ratings: Annotated[Path, typer.Option(help="CSV or JSONL: edit, method, value, and perhaps rater, seed.")],
     level: Annotated[float, typer.Option(help="The mean rating from which on people accept an edit.")],
     share: Annotated[float, typer.Option(help="Of what people reject, at most this share may pass.")] = 0.1,
     score: Annotated[
@@ -26,7 +26,7 @@ def accept(
 
     The rated edits must have been picked at random.
 
-    `editgauge accept run ratings.csv --level 4 --score ssim --plot accepted.svg`
+    `editgauge accept run --ratings ratings.csv --level 4 --score ssim --plot accepted.svg`
     """
     from editgauge.analysis.accept import accept as find_threshold
     from editgauge.cli.as_json import as_json

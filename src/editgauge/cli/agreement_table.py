@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 
 def show_agreement(found: Agreement) -> None:
-    """Ratings level by level, choices, triplets, the order of methods, what moves; then what was left out."""
-    for question in dict.fromkeys(score.question for score in found.rated):
-        _show_ratings(question, [score for score in found.rated if score.question == question])
-    if found.rated:
-        _explain_levels(found.rated)
+    """What people said, yes and no, correlations, choices, triplets, the order of methods; then what was left out."""
     for people in found.people:
         _show_people(people)
     if found.binary:
         show_binary(found.binary)
+    for question in dict.fromkeys(score.question for score in found.rated):
+        _show_ratings(question, [score for score in found.rated if score.question == question])
+    if found.rated:
+        _explain_levels(found.rated)
     if found.chosen:
         _show_choices(found.chosen)
     if found.selected:

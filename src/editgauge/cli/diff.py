@@ -22,8 +22,7 @@ def diff(
     `editgauge diff run run-of-yesterday`
     """
     from editgauge.analysis.diff import diff as compare_runs
-    from editgauge.cli.difference_table import as_json, show_causes
-    from editgauge.cli.tables import show_difference
+    from editgauge.cli.difference_table import as_json, show_causes, show_difference
 
     found = compare_runs(first, second)
     if json:

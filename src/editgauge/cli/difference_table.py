@@ -1,4 +1,4 @@
-"""The causes that `editgauge diff` finds, as a table and as JSON."""
+"""What `editgauge diff` finds, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -8,11 +8,41 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from editgauge.analysis.causes import CAUSES, MEANINGS
-from editgauge.cli.tables import new_table, show
+from editgauge.cli.tables import new_table, short, show
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from editgauge.analysis.causes import Attribution, Cause
     from editgauge.analysis.diff import Difference, Shift
+
+
+def show_difference(found: Difference) -> None:
+    """Settings, images and scores that differ between two runs."""
+    if found.settings:
+        table = new_table("settings that differ")
+        for column in ("setting", "first", "second"):
+            table.add_column(column, overflow="fold")
+        for setting, (here, there) in found.settings.items():
+            for row in _rows(setting, here, there):
+                table.add_row(*row)
+        show(table)
+    if found.images_changed:
+        show(Text(f"{found.images_changed} outcomes have other pixels (source or edited) in the two runs."))
+    moved = [shift for shift in found.shifts if not shift.same]
+    if not moved:
+        scores = sum(shift.common for shift in found.shifts)
+        show(Text(f"All {scores} scores are the same."))
+        return
+    table = new_table("scores that differ")
+    columns = ("changed", "only first", "only second", "other reason", "mean first", "mean second")
+    for column in ("score", "method", "in both", *columns):
+        table.add_column(column, justify="left" if column in {"score", "method"} else "right")
+    for shift in moved:
+        counts = (shift.common, shift.changed, shift.only_first, shift.only_second, shift.other_reason)
+        means = ("-" if mean is None else f"{mean:.4f}" for mean in (shift.mean_first, shift.mean_second))
+        table.add_row(f"{shift.protocol}: {shift.name}", shift.method, *map(str, counts), *means)
+    show(table)
 
 
 def show_causes(found: Difference) -> None:
@@ -53,6 +83,22 @@ def _told(shift: Shift) -> dict[str, Any]:
             "parts": parts,
         }
     return told
+
+
+def _rows(setting: str, here: Any, there: Any) -> Iterator[tuple[str, str, str]]:
+    """Of two rules or models only what differs."""
+    if isinstance(here, dict) and isinstance(there, dict):
+        for key in dict.fromkeys([*here, *there]):
+            if here.get(key) != there.get(key):
+                yield f"{setting}, {key.replace('_', ' ')}", short(here.get(key, "-")), short(there.get(key, "-"))
+    else:
+        yield setting, _setting(here), _setting(there)
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {value[key]}" for key in ("id", "revision", "version") if value.get(key)) or "yes"
+    return "-" if value is None else short(value)
 
 
 def _title(shift: Shift) -> str:

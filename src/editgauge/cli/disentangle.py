@@ -58,12 +58,13 @@ def disentangle(
     from editgauge.cli.disentanglement_table import show_disentanglement
     from editgauge.core.files import write_json
     from editgauge.core.run import Run
-    from editgauge.reports.disentanglement import disentanglement_page, refuse
+    from editgauge.reports.assets import page_in
+    from editgauge.reports.disentanglement import PAGE, disentanglement_page
 
     given: Sequence[str | Path] = [latents] if isinstance(latents, str | Path) else latents
     folders = [Path(each) for each in given]
     names = model_names(folders, needs_one=pipeline is not None)
-    refuse(out)
+    page_in(out, PAGE)  # refused before anything takes long
     words = read_vocabulary(vocabulary)
     opened = [Run.open(Path(each)) for each in runs]
     if pipeline is not None:

@@ -10,7 +10,7 @@ import typer
 
 def estimate(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
-    ratings: Annotated[Path, typer.Argument(help="A CSV or JSONL file of ratings: edit, method, value.")],
+    ratings: Annotated[Path, typer.Option(help="CSV or JSONL: edit, method, value, and perhaps rater, seed.")],
     score: Annotated[
         str | None, typer.Option(help="NAME or PROTOCOL/NAME; without it, the verdict 'edit' or the only score.")
     ] = None,
@@ -21,7 +21,7 @@ def estimate(
 
     The rated edits must have been picked at random. A poor score does no harm: it then counts little or nothing.
 
-    `editgauge estimate run ratings.csv --score ssim`
+    `editgauge estimate run --ratings ratings.csv --score ssim`
     """
     from editgauge.analysis.estimate import estimate as estimate_means
     from editgauge.cli.as_json import as_json

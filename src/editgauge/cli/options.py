@@ -4,6 +4,8 @@ run:
   benchmark: sample
   outcomes: {mine: outcomes/mine, theirs: outcomes/theirs}
   protocol: [preservation]
+study:
+  create: {design: editval, out: people}
 """
 
 from __future__ import annotations
@@ -42,23 +44,36 @@ def take_file(words: list[str]) -> tuple[list[str], Path | None]:
     return left, file
 
 
-def defaults(file: Path, app: typer.Typer) -> dict[str, dict[str, Any]]:
+def defaults(file: Path, app: typer.Typer) -> dict[str, Any]:
     """The file's options by verb, in the form that the command line takes as defaults."""
-    verbs: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
-    told = _read(file)
-    problems = [f"'{verb}' is no verb" for verb in told if verb not in verbs]
-    read: dict[str, dict[str, Any]] = {}
-    for verb, options in told.items():
-        known = {one.name: one for one in verbs[verb].params} if verb in verbs else {}
-        if not isinstance(options, dict):
-            problems.append(f"'{verb}' must hold options by name")
-        elif known:
-            spelled = {_spelled(str(name)): value for name, value in options.items()}
-            problems += [f"{verb}: {_unknown(name, list(known))}" for name in spelled if name not in known]
-            read[verb] = {n: _as_given(v, known[n]) for n, v in spelled.items() if n in known}
+    problems: list[str] = []
+    read = _of_group(_read(file), typer.main.get_command(app), problems)
     if problems:
         raise BadInput(f"The options file '{file}' has problems.", problems)
     return read
+
+
+def _of_group(told: dict[str, Any], group: Any, problems: list[str], name: str = "") -> dict[str, Any]:
+    """What the file says of the verbs of a group; those of a group within it stand below its name."""
+    read: dict[str, Any] = {}
+    for verb, options in told.items():
+        called, command = f"{name}{verb}", group.commands.get(verb)
+        if command is None:
+            problems.append(f"'{called}' is no verb")
+        elif not isinstance(options, dict):
+            problems.append(f"'{called}' must hold {'verbs' if hasattr(command, 'commands') else 'options'} by name")
+        elif hasattr(command, "commands"):
+            read[verb] = _of_group(options, command, problems, f"{called} ")
+        else:
+            read[verb] = _of_verb(options, command, problems, called)
+    return read
+
+
+def _of_verb(options: dict[str, Any], command: Any, problems: list[str], called: str) -> dict[str, Any]:
+    known = {one.name: one for one in command.params}
+    spelled = {_spelled(str(name)): value for name, value in options.items()}
+    problems += [f"{called}: {_unknown(name, list(known))}" for name in spelled if name not in known]
+    return {name: _as_given(value, known[name]) for name, value in spelled.items() if name in known}
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, summarise
 from editgauge.reports.words import meaning, spaced
 
 if TYPE_CHECKING:
-    from editgauge.analysis.diff import Difference
     from editgauge.core.run import Run
     from editgauge.core.types import ScoreSpec
     from editgauge.runner.one import Verdict
@@ -61,7 +60,7 @@ def _show_reasons(run: Run, counts: Counter[str]) -> None:
     for reason, count in counts.most_common():
         show(Text(f"{count:>{width}} unscored, {spaced(reason)}: {meaning(reason)}".rstrip(": "), style="dim"))
         if reason in MENDABLE and (detail := _usual_detail(run, reason)):
-            show(Text(f"{'':>{width}} {_short(detail, DETAIL)}", style="dim"))
+            show(Text(f"{'':>{width}} {short(detail, DETAIL)}", style="dim"))
 
 
 def _usual_detail(run: Run, reason: str) -> str:
@@ -91,33 +90,6 @@ def _sentence(verdict: Verdict) -> str:
     return f"unscored ({verdict.reason}): {notes}" if verdict.reason else notes
 
 
-def show_difference(found: Difference) -> None:
-    """Settings, images and scores that differ between two runs."""
-    if found.settings:
-        table = new_table("settings that differ")
-        for column in ("setting", "first", "second"):
-            table.add_column(column, overflow="fold")
-        for setting, (here, there) in found.settings.items():
-            table.add_row(setting, _short(here), _short(there))
-        show(table)
-    if found.images_changed:
-        show(Text(f"{found.images_changed} outcomes have other pixels (source or edited) in the two runs."))
-    moved = [shift for shift in found.shifts if not shift.same]
-    if not moved:
-        scores = sum(shift.common for shift in found.shifts)
-        show(Text(f"All {scores} scores are the same."))
-        return
-    table = new_table("scores that differ")
-    columns = ("changed", "only first", "only second", "other reason", "mean first", "mean second")
-    for column in ("score", "method", "in both", *columns):
-        table.add_column(column, justify="left" if column in {"score", "method"} else "right")
-    for shift in moved:
-        counts = (shift.common, shift.changed, shift.only_first, shift.only_second, shift.other_reason)
-        means = ("-" if mean is None else f"{mean:.4f}" for mean in (shift.mean_first, shift.mean_second))
-        table.add_row(f"{shift.protocol}: {shift.name}", shift.method, *map(str, counts), *means)
-    show(table)
-
-
 def show_plan(told: dict[str, Any]) -> None:
     """A plan as YAML, so that it can be read and kept."""
     import yaml
@@ -137,7 +109,7 @@ def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
     for column in columns:
         table.add_column(column.replace("_", " "), overflow="fold")
     for each in names:
-        table.add_row(*(_short(each.get(column, "")) for column in columns))
+        table.add_row(*(short(each.get(column, "")) for column in columns))
     show(table)
 
 
@@ -167,7 +139,8 @@ def _mean(cell: Cell | None, *, tell_unscored: bool) -> Text:
     return text
 
 
-def _short(value: Any, most: int = 100) -> str:
+def short(value: Any, most: int = 100) -> str:
+    """A value in few words; what is longer is cut."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):

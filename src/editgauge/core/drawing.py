@@ -73,8 +73,9 @@ def _frame(
     font = ImageFont.load_default(size=6 * thickness + 4)
     _, _, long, high = pen.textbbox((0, 0), text, font=font)
     pad = thickness
-    # Above the box where there is room, else inside it.
+    # Above the box where there is room, else inside it; and further left where the picture ends.
     chip_top = top - high - 2 * pad if top >= high + 2 * pad else top
-    pen.rectangle((left, chip_top, left + long + 2 * pad, chip_top + high + 2 * pad), fill=colour)
+    chip_left = max(0, min(left, width - 1 - long - 2 * pad))
+    pen.rectangle((chip_left, chip_top, chip_left + long + 2 * pad, chip_top + high + 2 * pad), fill=colour)
     bright = sum(colour) > 380
-    pen.text((left + pad, chip_top + pad / 2), text, fill="black" if bright else "white", font=font)
+    pen.text((chip_left + pad, chip_top + pad / 2), text, fill="black" if bright else "white", font=font)

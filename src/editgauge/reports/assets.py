@@ -5,18 +5,28 @@ from __future__ import annotations
 import base64
 import hashlib
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from editgauge import __version__
 from editgauge.core.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 GENERATOR = Markup('<meta name="generator" content="EditGauge report">')
 """Tells a page of ours, which may be refreshed, from anybody else's, which may not be touched."""
+
+
+def page_in(folder: str | Path, name: str) -> Path:
+    """Where the page will lie; raises `BadInput` when it cannot be written there."""
+    if Path(folder).is_file():
+        raise BadInput(f"'{folder}' is a file; give a folder for {name}.")
+    page = Path(folder) / name
+    refuse_a_page_of_others(page)
+    return page
 
 
 def refuse_a_page_of_others(file: Path) -> None:
@@ -27,6 +37,19 @@ def refuse_a_page_of_others(file: Path) -> None:
         ours = GENERATOR.encode() in opened.read(2_000)
     if not ours:
         raise BadInput(f"'{file}' is not a report; choose a new file, it would be overwritten.")
+
+
+def frame(images: str, styles: Sequence[str], scripts: Sequence[str]) -> dict[str, str]:
+    """What the template of every page asks for, whatever the page shows."""
+    style, early, script = joined("style", styles, "css"), asset("script/early.js"), joined("script", scripts, "js")
+    return {
+        "policy": policy(images, style, early, script),
+        "generator": GENERATOR,
+        "style": style,
+        "early": early,
+        "script": script,
+        "version": __version__,
+    }
 
 
 def policy(images: str, style: str, *scripts: str) -> str:

@@ -13,12 +13,17 @@ from markupsafe import Markup
 from editgauge.analysis.intervals import LEVEL, RESAMPLES
 from editgauge.analysis.ranks import Rank, ranks
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
+from editgauge.core.files import write_bytes
 from editgauge.reports import words
+from editgauge.reports.assets import frame
 from editgauge.reports.counting import Counts, Tally
 from editgauge.reports.outcomes import ScoredOutcome, collect, gathered
 from editgauge.reports.tables import ScoreTable, headlines, score_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from editgauge.analysis.agree import Agreement
     from editgauge.core.run import Run
 
@@ -100,9 +105,9 @@ class Context:
 
     @cached_property
     def incomplete(self) -> list[ScoredOutcome]:
-        """Every outcome of the run that lacks a score."""
+        """Every outcome of the run that lacks a score, be it one that does not apply."""
         if self.sample is None:
-            return [outcome for outcome in self.outcomes if outcome.status != "scored"]
+            return [outcome for outcome in self.outcomes if outcome.whys]
         return [outcome for group in gathered(self.tally.incomplete()).values() for outcome in group]
 
     @cached_property
@@ -123,6 +128,13 @@ class Context:
         """One of the report's own templates. Every text of the run is escaped by the template engine."""
         shown = {"context": self, "manifest": self.run.manifest, "methods": self.methods, "tables": self.tables}
         return render(template, **shown, **more)
+
+
+def write_page(page: Path, template: str, styles: Sequence[str], scripts: Sequence[str], **shown: Any) -> Path:
+    """Writes a page that needs nothing else, pictures inside, and gives its path."""
+    content = render(template, **frame("img-src data:", styles, scripts), **shown)
+    write_bytes(page, content.encode("utf-8", "replace"))
+    return page
 
 
 def render(template: str, **shown: Any) -> Markup:

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from editgauge.reports.outcomes import NOT_APPLICABLE
+
 if TYPE_CHECKING:
     from editgauge.core.run import Run
 
@@ -18,7 +20,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many outcomes have all scores, some, or none, and how many records are still to come."""
+    """How many outcomes have all scores that apply, some, or none, and how many records are still to come."""
 
     scored: int
     partly: int
@@ -43,6 +45,8 @@ class Tally:
     """For every outcome its first row."""
     rows: Places
     lacking: Places
+    missing: Places
+    """Of those that lack a value, how many should have one: the score applies to the edit."""
     first_of_records: Places
 
     @classmethod
@@ -52,15 +56,18 @@ class Tally:
         _, first, of_row = np.unique(outcome, return_index=True, return_inverse=True)
         _, first_of_records = np.unique(_numbered(run.scores, ("protocol",), outcome), return_index=True)
         without = pc.is_null(run.scores["value"]).to_numpy(zero_copy_only=False)
-        rows = np.bincount(of_row, minlength=first.size)
-        lacking = np.bincount(of_row[without], minlength=first.size)
-        return cls(run, of_row, first, rows, lacking, first_of_records)
+        applies = pc.not_equal(run.scores["reason"], NOT_APPLICABLE).fill_null(False).to_numpy(zero_copy_only=False)
+        rows, lacking, missing = (
+            np.bincount(of_row[chosen], minlength=first.size) for chosen in (slice(None), without, without & applies)
+        )
+        return cls(run, of_row, first, rows, lacking, missing, first_of_records)
 
     def counts(self, method: str | None = None, planned: int = 0) -> Counts:
         """The counts of all methods, or of one."""
         mine, records = self._are(method, self.first), self._are(method, self.first_of_records)
-        scored = int((mine & (self.lacking == 0)).sum())
-        unscored = int((mine & (self.lacking == self.rows)).sum())
+        nothing = self.lacking == self.rows
+        scored = int((mine & ~nothing & (self.missing == 0)).sum())
+        unscored = int((mine & nothing).sum())
         return Counts(scored, int(mine.sum()) - scored - unscored, unscored, int(records.sum()), planned)
 
     def edits(self, method: str) -> int:
@@ -68,7 +75,7 @@ class Tally:
         return int(np.unique(_codes(self.run.scores["edit"])[self.first[self._are(method, self.first)]]).size)
 
     def incomplete(self) -> pa.Table:
-        """The rows of all outcomes that lack at least one score."""
+        """The rows of all outcomes that lack at least one score, be it one that does not apply."""
         return self.run.scores.filter(pa.array((self.lacking > 0)[self.of_row]))
 
     def _are(self, method: str | None, rows: Places) -> NDArray[np.bool_]:

@@ -10,18 +10,15 @@ from typing import Any, NamedTuple
 import cv2
 from markupsafe import Markup
 
-from editgauge import __version__
 from editgauge.analysis.attribute_words import Vocabulary
 from editgauge.analysis.disentanglement import Beside, Disentanglement
 from editgauge.analysis.disentanglement_rows import said, table_rows
 from editgauge.analysis.latents import Latents
-from editgauge.core.errors import BadInput
-from editgauge.core.files import write_bytes
 from editgauge.core.images import read_image
 from editgauge.metrics.disentanglement import linearity_error
 from editgauge.reports import words
-from editgauge.reports.assets import GENERATOR, asset, joined, policy, refuse_a_page_of_others
-from editgauge.reports.context import render
+from editgauge.reports.assets import page_in
+from editgauge.reports.context import write_page
 from editgauge.reports.disentanglement_plot import beside_plot
 from editgauge.reports.heat_map import STEPS
 from editgauge.reports.pictures import fitted
@@ -67,11 +64,11 @@ def disentanglement_page(
         seed: that of splits and draws.
         out: the folder to write `disentanglement.html` into.
     """
-    page = Path(out) / PAGE
-    refuse(out)
-    style, early, script = joined("style", STYLES, "css"), asset("script/early.js"), joined("script", SCRIPTS, "js")
-    content = render(
+    return write_page(
+        page_in(out, PAGE),
         "disentanglement.html.j2",
+        STYLES,
+        SCRIPTS,
         models=models,
         vocabulary=vocabulary,
         groups=table_rows(models),
@@ -81,22 +78,7 @@ def disentanglement_page(
         beside=[{"svg": beside_plot(each), "caption": _caption(each)} for each in beside if each.models],
         number=_number,
         seed=seed,
-        version=__version__,
-        policy=policy("img-src data:", style, early, script),
-        generator=GENERATOR,
-        style=style,
-        early=early,
-        script=script,
     )
-    write_bytes(page, content.encode("utf-8", "replace"))
-    return page
-
-
-def refuse(out: str | Path) -> None:
-    """Raises `BadInput` when the page cannot be written there; to be asked before anything takes long."""
-    if Path(out).is_file():
-        raise BadInput(f"'{out}' is a file; give a folder for {PAGE}.")
-    refuse_a_page_of_others(Path(out) / PAGE)
 
 
 def _number(value: float) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from editgauge import __version__
 from editgauge.core.errors import BadInput
-from editgauge.core.files import write_bytes
 from editgauge.core.run import Run
-from editgauge.reports.assets import GENERATOR, asset, joined, policy, refuse_a_page_of_others
-from editgauge.reports.context import render
+from editgauge.reports.assets import page_in
+from editgauge.reports.context import write_page
 from editgauge.reports.standings import standings, why_apart
 from editgauge.reports.tables import ScoreTable, headlines
 
@@ -33,27 +31,18 @@ def leaderboard(runs: Sequence[str | Path], out: str | Path) -> Path:
     twice = [str(folder) for place, folder in enumerate(folders) if folder.resolve() in _resolved(folders[:place])]
     if twice or not folders:
         raise BadInput(f"The run '{twice[0]}' is given twice." if twice else "Give at least one run folder.")
-    page = Path(out) / PAGE
-    if Path(out).is_file():
-        raise BadInput(f"'{out}' is a file; give a folder for {PAGE}.")
-    refuse_a_page_of_others(page)
+    page = page_in(out, PAGE)
     found = standings([Run.open(folder) for folder in folders])
-    style, early, script = joined("style", STYLES, "css"), asset("script/early.js"), joined("script", SCRIPTS, "js")
-    content = render(
+    return write_page(
+        page,
         "leaderboard.html.j2",
+        STYLES,
+        SCRIPTS,
         standings=found,
         apart=why_apart(found),
         heads=[_heads(each.tables) for each in found],
         runs=len(folders),
-        version=__version__,
-        policy=policy("img-src data:", style, early, script),
-        generator=GENERATOR,
-        style=style,
-        early=early,
-        script=script,
     )
-    write_bytes(page, content.encode("utf-8", "replace"))
-    return page
 
 
 def _resolved(folders: Sequence[Path]) -> list[Path]:

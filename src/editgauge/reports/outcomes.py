@@ -34,6 +34,8 @@ ROWS_AT_ONCE = 10_000
 EXAMPLES = 6
 
 Status = Literal["scored", "partly scored", "unscored"]
+NOT_APPLICABLE = "not_applicable"
+"""The reason of a score that the edit does not ask for: it is told, and is not missing."""
 
 
 class File(NamedTuple):
@@ -63,12 +65,21 @@ class ScoredOutcome:
     """By protocol and name."""
 
     @property
+    def whys(self) -> list[Why]:
+        """Why it has no score, once for each that it has not."""
+        return [score for score in self.scores.values() if isinstance(score, Why)]
+
+    @property
+    def missing(self) -> list[str]:
+        """The reasons of scores that it should have; a score that does not apply to the edit is not missing."""
+        return [why.reason for why in self.whys if why.reason != NOT_APPLICABLE]
+
+    @property
     def status(self) -> Status:
-        """Whether it has all its scores, some or none."""
-        missing = sum(isinstance(score, Why) for score in self.scores.values())
-        if missing == 0:
-            return "scored"
-        return "unscored" if missing == len(self.scores) else "partly scored"
+        """Whether it has all scores that apply to it, some or none."""
+        if len(self.whys) == len(self.scores):
+            return "unscored"
+        return "partly scored" if self.missing else "scored"
 
     @property
     def protocols(self) -> list[str]:
@@ -115,11 +126,10 @@ def missing_scores(outcomes: Iterable[ScoredOutcome]) -> list[Missing]:
     """Every reason for having no score, the most frequent first."""
     found: dict[str, Missing] = {}
     for outcome in outcomes:
-        whys = [score for score in outcome.scores.values() if isinstance(score, Why)]
-        for reason, count in Counter(why.reason for why in whys).items():
+        for reason, count in Counter(why.reason for why in outcome.whys).items():
             missing = found.setdefault(reason, Missing(reason))
             missing.scores += count
             missing.outcomes += 1
             if len(missing.examples) < EXAMPLES and all(shown.edit != outcome.edit for shown, _ in missing.examples):
-                missing.examples.append((outcome, next(why.detail for why in whys if why.reason == reason)))
+                missing.examples.append((outcome, next(why.detail for why in outcome.whys if why.reason == reason)))
     return sorted(found.values(), key=lambda missing: -missing.scores)

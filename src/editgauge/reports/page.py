@@ -16,7 +16,7 @@ from editgauge.core.files import write_bytes, write_json
 from editgauge.core.progress import say
 from editgauge.core.run import Run
 from editgauge.reports import report_sections, words
-from editgauge.reports.assets import GENERATOR, asset, joined, policy, refuse_a_page_of_others
+from editgauge.reports.assets import frame, refuse_a_page_of_others
 from editgauge.reports.context import Context
 from editgauge.reports.gallery import MOST_EMBEDDED, Gallery, worst_edits
 from editgauge.reports.pictures import Album, EmbeddedAlbum
@@ -119,17 +119,12 @@ def _claim_file(file: Path) -> None:
 
 
 def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes:
-    style, early, script = joined("style", STYLES, "css"), asset("script/early.js"), joined("script", SCRIPTS, "js")
     page = context.render(
         "index.html.j2",
         parts=_parts(context),
         damage=words.without_folders(gallery.marks.problem),
         data=gallery.data(quiet),
-        policy=policy(images, style, early, script),
-        generator=GENERATOR,
-        style=style,
-        early=early,
-        script=script,
+        **frame(images, STYLES, SCRIPTS),
     )
     return page.encode("utf-8", "replace")
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell
 from editgauge.reports import words
-from editgauge.reports.outcomes import Why
+from editgauge.reports.outcomes import NOT_APPLICABLE
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -182,7 +182,7 @@ def _failures(context: Context) -> Iterable[Markup]:
     groups: dict[str, list[ScoredOutcome]] = {"missing": [], "failed": [], "without": []}
     for outcome in context.incomplete:
         if outcome.status == "unscored":
-            reason = _first_reason(outcome.scores.values())
+            reason = _first_reason(outcome)
             group = "failed" if reason in FAILURES else "without"
             groups["missing" if reason == "missing_outcome" else group].append(outcome)
     missing, failed, without = groups.values()
@@ -218,7 +218,7 @@ def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
 
 
 def _unscored(context: Context, outcomes: Sequence[ScoredOutcome], what: str) -> Markup:
-    reasons = Counter(words.spaced(_first_reason(outcome.scores.values())) for outcome in outcomes)
+    reasons = Counter(words.spaced(_first_reason(outcome)) for outcome in outcomes)
     of_methods = Counter(outcome.method for outcome in outcomes)
     return Markup("{:,} of {} {} ({}): {}.").format(
         len(outcomes),
@@ -234,11 +234,7 @@ def _unscored(context: Context, outcomes: Sequence[ScoredOutcome], what: str) ->
 
 
 def _partly(outcomes: Sequence[ScoredOutcome]) -> Markup:
-    reasons = Counter(
-        reason
-        for outcome in outcomes
-        for reason in {score.reason: None for score in outcome.scores.values() if isinstance(score, Why)}
-    ).most_common()
+    reasons = Counter(reason for outcome in outcomes for reason in dict.fromkeys(outcome.missing)).most_common()
     one = len(outcomes) == 1
     who = f"{words.counted(len(outcomes), 'outcome')} {'lacks some of its' if one else 'lack some of their'} scores"
     if one and len(reasons) > 1:
@@ -257,8 +253,8 @@ def _shares(parts: Sequence[tuple[Markup, int]], of_one: str, of_many: str) -> M
     return _listed([form.format(*part) for part in parts])
 
 
-def _first_reason(scores: Iterable[float | Why]) -> str:
-    return next(score.reason for score in scores if isinstance(score, Why))
+def _first_reason(outcome: ScoredOutcome) -> str:
+    return next(iter(outcome.missing), NOT_APPLICABLE)
 
 
 def _goodness(cell: Cell) -> float:

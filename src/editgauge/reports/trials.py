@@ -35,7 +35,8 @@ SPOKEN = {
 class TrialTable:
     """One score of one protocol over trials."""
 
-    title: str
+    protocol: str
+    score: str
     kinds: tuple[str, ...]
     rows: dict[str, tuple[tuple[str, str], ...]]
     """Method to mean and deviation, and the interval, per type of edit; the total last."""
@@ -85,7 +86,7 @@ def _table(context: Context, key: tuple[str, str], cells: Sequence[TrialCell]) -
     decimals = words.decimals_for(cell.mean for cell in cells)
     limits = context.run.spec(*key).range
     rows = {m: tuple(_text(by_place.get((m, kind)), decimals, limits) for kind in kinds) for m in context.methods}
-    return TrialTable(context.titles[key], tuple(SPOKEN.get(kind, words.spaced(kind)) for kind in kinds), rows)
+    return TrialTable(*key, tuple(SPOKEN.get(kind, words.spaced(kind)) for kind in kinds), rows)
 
 
 def _text(cell: TrialCell | None, decimals: int, limits: tuple[float, float]) -> tuple[str, str]:
