@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -186,3 +187,31 @@ def test_a_mistyped_option_is_no_judge(run: Command, served: Served) -> None:
 def test_a_judge_that_nobody_asks_is_told(editgauge: Command, home: Path, served: Served) -> None:
     words = ["run", "photos", "--outcomes", "mine=mine", "--out", "run", "--judge", f"openai:{MODEL}@{served.url}"]
     assert "no protocol asks one" in editgauge(*words, cwd=home).stderr
+
+
+def test_what_a_judge_was_asked_is_told_afterwards(run: Command, home: Path, served: Served) -> None:
+    served.plan = lambda text, seen: say(answer(text, seen), tokens=(100, 10))
+    said = run("--price", "2,10").stderr
+    calls = len(served.requests)
+    cost = calls * (100 * 2 + 10 * 10) / 1e6
+    line = (
+        rf"judge {MODEL}: {calls} calls, (\d+) of (\d+) questions answered before, {100 * calls:,} \+ {10 * calls:,} "
+    )
+    told = re.search(line + rf"tokens, cost {cost:.4g}\n", said)
+    assert told, said
+    before, questions = map(int, told.groups())
+    assert questions - before == calls
+
+
+def test_answers_from_transcripts_cost_nothing(run: Command, home: Path, served: Served) -> None:
+    """Scored anew into another folder with the calls of the first; and without a price, no cost is told."""
+    run()
+    calls = len(served.requests)
+    (home / "again").mkdir()
+    shutil.copytree(home / "run" / "transcripts", home / "again" / "transcripts")
+    told = json.loads(run("--out", "again", "--json").stdout)
+    asked = told["judges"][MODEL]
+    assert (asked["calls"], asked["questions"], asked["cost"]) == (0, calls, None)
+    assert (asked["prompt_tokens"], asked["completion_tokens"]) == (0, 0)
+    assert len(served.requests) == calls
+    assert {row["protocol"] for row in told["means"]} == {f"editinspector[{MODEL}]"}

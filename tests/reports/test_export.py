@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +21,8 @@ from hypothesis import strategies as st
 from editgauge.analysis.summary import FEW_SOURCES, summarise
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Record, Run
-from editgauge.reports.export import COLUMNS, FORMATS, export
+from editgauge.reports.export import FORMATS, export
+from editgauge.reports.rows import COLUMNS
 from editgauge.reports.words import without_folders
 
 Make = Callable[..., Record]
@@ -200,10 +203,19 @@ def test_latex_shows_names_as_they_are(make_run: MakeRun, make_record: Make) -> 
 # --- files and mistakes ------------------------------------------------------------------------------------------
 
 
-def test_what_is_returned_is_what_is_written(run: Path, tmp_path: Path) -> None:
-    content = export(run, "csv", tmp_path / "deep" / "scores.csv")
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_written_is_what_is_returned_without_a_file(name: str, run: Path, tmp_path: Path) -> None:
+    written = export(run, name, tmp_path / "deep" / "scores")
 
-    assert (tmp_path / "deep" / "scores.csv").read_bytes() == content
+    assert written == b"scores\n"
+    assert (tmp_path / "deep" / "scores").read_bytes() == export(run, name)
+
+
+@pytest.mark.parametrize("name", ["csv", "parquet"])
+def test_standard_output_has_the_same_bytes(name: str, run: Path) -> None:
+    command = [sys.executable, "-m", "editgauge", "export", str(run), "--format", name]
+
+    assert subprocess.run(command, check=True, capture_output=True).stdout == export(run, name)
 
 
 def test_an_unknown_format(run: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from editgauge.benchmarks import open_benchmark
 from editgauge.cli import plan as verb
 from editgauge.core.errors import BadInput
+from editgauge.core.run import Run, RunWriter
 from editgauge.runner.calibration import Calibration
 from editgauge.runner.execute import run
 from editgauge.runner.foresight import Foresight, plan
+from tests.endpoint import MODEL, Served
 
 Make = Callable[..., Path]
 EMBEDDER = {"image_embedder": "mean-colour"}
@@ -36,9 +40,9 @@ def foresee(home: Path, **options: Any) -> Foresight:
     return plan(home / "photos", {"mine": home / "mine"}, **settings)
 
 
-def score(home: Path) -> None:
+def score(home: Path, **options: Any) -> None:
     settings: dict[str, Any] = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "quiet": True, "processes": 1}
-    run(home / "photos", {"mine": home / "mine"}, out=home / "run", **settings)
+    run(home / "photos", {"mine": home / "mine"}, **{"out": home / "run", **settings, **options})
 
 
 def test_every_picture_is_looked_at_once(home: Path, plugged_in: Path) -> None:
@@ -48,7 +52,9 @@ def test_every_picture_is_looked_at_once(home: Path, plugged_in: Path) -> None:
     assert (found.outcomes, found.done, found.source_images, found.told_from) == (12, 0, 6, 12)
     assert found.models[0].seconds_each > 0
     assert found.seconds > 0
-    assert found.own_seconds > 0
+    assert found.cpu_seconds >= found.own_seconds > 0
+    assert found.seconds > found.start_seconds > 0
+    assert 0 < found.free_cores <= found.cores
     assert found.run_bytes > 0
     assert found.cache_bytes > 0
 
@@ -84,8 +90,8 @@ def test_the_least_that_was_measured_is_kept(home: Path, plugged_in: Path) -> No
     first = foresee(home).models[0].seconds_each
     kept = json.loads((home / "cache" / "calibration.json").read_text())
     ((key, seconds),) = kept.items()
-    assert key.startswith("mean-colour 1 ")
-    assert key.endswith(" embed on cpu")
+    assert key.startswith("embed by mean-colour 1 ")
+    assert key.endswith(" on cpu")
     assert seconds == first
     (home / "cache" / "calibration.json").write_text(json.dumps({key: 1e-12}))
     assert foresee(home).models[0].seconds_each == 1e-12
@@ -114,3 +120,56 @@ def test_the_command_line_tells_the_same(home: Path, plugged_in: Path) -> None:
     assert "12 of 6 source images" in told.stdout
     as_json = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
     assert as_json["models"][0]["forwards"] == 12
+
+
+@pytest.mark.parametrize("options", [{}, {"seed": 7}, {"limit": 8}, {"shard": "1/2"}])
+def test_what_is_left_of_a_run_is_told_by_its_folder(home: Path, plugged_in: Path, options: dict[str, Any]) -> None:
+    """With the seed, the limit and the shard it was made with: another would start it anew."""
+    score(home, **options)
+    found = plan(home / "photos", out=home / "run")
+    assert (found.outcomes, found.done) == (0, Run.open(home / "run").planned)
+
+
+def test_a_run_on_a_benchmark_that_has_a_name_is_enough(home: Path, plugged_in: Path) -> None:
+    (home / "theirs").mkdir()
+    for edit in open_benchmark("plugin-benchmark").edits:
+        shutil.copy(edit.source.path, home / "theirs" / f"{edit.id}{edit.source.path.suffix}")
+    run("plugin-benchmark", {"theirs": home / "theirs"}, out=home / "run", quiet=True, processes=1)
+    with RunWriter(home / "run", Run.open(home / "run").manifest, b"") as writer:
+        writer.retire(set(writer.recorded()))
+    found = plan(home / "run")
+    assert (found.benchmark, found.outcomes, found.done) == ("plugin-benchmark", 3, 0)
+
+
+def test_a_run_on_a_folder_of_one_s_own_must_be_told_where_it_lies(home: Path, plugged_in: Path) -> None:
+    score(home)
+    with pytest.raises(BadInput, match=r"was run on 'photos'.*editgauge plan FOLDER --out .*run"):
+        plan(home / "run")
+
+
+def test_outcomes_without_an_image_take_no_time(home: Path, plugged_in: Path) -> None:
+    for number in range(6):
+        (home / "mine" / f"edit-{number:03d}.png").unlink()
+    found = foresee(home)
+    assert (found.outcomes, found.told_from) == (12, 6)
+    assert found.models[0].forwards <= 12, "six outcomes and at most six sources"
+
+
+def test_the_time_of_a_judge(home: Path, served: Served) -> None:
+    """Stated, or as the calls of the run took; it is not made up where neither is known."""
+    judged: dict[str, Any] = {
+        "protocol": ["editinspector"],
+        "model": {},
+        "judge": {"her": f"openai:{MODEL}@{served.url}"},
+    }
+    assert "seconds" not in foresee(home, **judged).judges["her"]
+    stated = foresee(home, **judged, call_seconds=32.0)
+    told = stated.judges["her"]
+    assert told["seconds"] == pytest.approx(told["calls"] * 32 / told["calls at once"], rel=0.01)
+    assert stated.seconds >= told["seconds"]
+    assert served.requests == []
+    served.plan = lambda text, seen: '{"answer": "yes"}'
+    score(home, **judged, limit=6)
+    measured = foresee(home, **judged).judges["her"]
+    assert measured["seconds a call"] > 0
+    assert measured["answered before"] > 0

@@ -220,9 +220,9 @@ def test_one_that_fails_leaves_its_room_to_others() -> None:
 def test_several_processes_share_the_cores(home: Path, tmp_path: Path, plugin: Path) -> None:
     """A library that starts threads is told how many; what the user set stands."""
     from editgauge.runner.crew import cores
-    from editgauge.runner.local import THREADS, Setup, _Pool
+    from editgauge.runner.local import THREADS, threads_of
 
-    one, two = (_Pool([], Setup((), {}), processes)._threads() for processes in (1, 2))
+    one, two = (threads_of(processes) for processes in (1, 2))
     assert one == {}
     assert set(two) == set(THREADS)
     assert {int(count) for count in two.values()} == {max(1, cores() // 2)}

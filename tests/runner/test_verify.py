@@ -11,7 +11,7 @@ from PIL import Image
 
 from editgauge.core.errors import BadRun
 from editgauge.core.images import Pixels, pixel_hash, write_png
-from editgauge.core.run import ImageStamp, Record
+from editgauge.core.run import ImageStamp, Record, Run, RunWriter
 from editgauge.runner.verify import verify
 
 Make = Callable[..., Record]
@@ -142,6 +142,21 @@ def test_altered_edits(run: Path) -> None:
     (run / "edits.jsonl").write_text(text.replace("cat", "dog"))
 
     assert problem(run).startswith(f"changed file: {run / 'edits.jsonl'} has SHA-256")
+
+
+def test_altered_scores_of_whole_sets(run: Path) -> None:
+    (run / "sets.json").write_text("[]")
+    with RunWriter(run, Run.open(run).manifest, b"") as writer:
+        writer.finish()
+    files = verify(run, 0, quiet=True).files
+    (run / "sets.json").write_text("[ ]")
+    changed = verify(run, 0, quiet=True)
+    (run / "sets.json").unlink()
+    missing = verify(run, 0, quiet=True)
+
+    assert files == changed.files == 5
+    assert [problem[:14] for problem in changed.problems] == ["changed score:"]
+    assert missing.problems == (f"missing file: {run / 'sets.json'}",)
 
 
 def test_an_altered_line_of_the_journal(make_run: MakeRun, records: list[Record]) -> None:

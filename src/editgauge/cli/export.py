@@ -31,14 +31,17 @@ def export(
 
     `editgauge export run --format paper --out paper`
     """
+    from editgauge.reports.export import PAPER, export_parts
     from editgauge.reports.export import export as write
 
-    content = write(run, format, out, summary)
-    if format == "paper":
-        typer.echo(f"{content.count(LINE)} files lie in {out}: methods, tables and figures.")
-    elif out is None:
+    if format == PAPER:
+        files = write(run, format, out).count(LINE)
+        typer.echo(f"{files} files lie in {out}: methods, tables and figures.")
+    elif out is not None:
+        write(run, format, out, summary)
+    else:
         with open(sys.stdout.fileno(), "wb", closefd=False) as whole:  # unbuffered, `sys.stdout` may write a part only
-            whole.write(content)
+            whole.writelines(export_parts(run, format, summary))
 
 
 def add_to(app: typer.Typer) -> None:

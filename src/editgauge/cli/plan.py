@@ -13,7 +13,9 @@ from editgauge.cli.roles import WithRoles
 
 def plan(
     benchmark: Annotated[str, typer.Argument(help="A benchmark's name, a folder of your own, or a run folder.")],
-    outcomes: Annotated[list[str], typer.Option(help="Where outcomes lie: NAME=FOLDER or NAME=FILE.jsonl.")] = [],  # noqa: B006
+    outcomes: Annotated[
+        list[str], typer.Option(help="Where outcomes lie, as NAME=FOLDER; left out: as the run in --out has them.")
+    ] = [],  # noqa: B006
     protocol: Annotated[list[str], typer.Option(help="How to score; once per protocol. Usually preservation.")] = [],  # noqa: B006
     out: Annotated[Path, typer.Option(help="The run folder; what it holds already is not counted.")] = Path("run"),
     data: Annotated[Path | None, typer.Option(help="Where the benchmark's public files lie, if not shipped.")] = None,
@@ -26,6 +28,9 @@ def plan(
     price: Price = None,
     max_tokens: Annotated[int | None, typer.Option(help="How long an answer of a judge may become.", min=1)] = None,
     prompts: Prompts = None,
+    call_seconds: Annotated[
+        float | None, typer.Option(help="How long a judge takes for a call; told by transcripts when left out.", min=0)
+    ] = None,
     processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores, memory and GPUs.", min=0)] = 0,
     sources: Annotated[int, typer.Option(help="How many source images are scored to tell from.", min=1)] = 6,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON for other programs.")] = False,
@@ -33,8 +38,11 @@ def plan(
     """Say what a run will take before it is started: forwards, time, memory, disk, and what judges would cost.
 
     The outcomes of a few source images are scored now and the rest is told from them; no judge is asked.
+    Times are those of a machine as busy as it is now.
 
     `editgauge plan editval --outcomes mine=outcomes/ --protocol editval --models lite`
+
+    `editgauge plan run`: what is left of a run
     """
     from editgauge.cli.as_json import as_json
     from editgauge.cli.plan_table import show_foresight
@@ -42,7 +50,7 @@ def plan(
 
     found = foresee(
         benchmark, outcomes, protocol, out, data, images, layout, models, model, attributes, judge, price, max_tokens,
-        prompts, processes, sources,
+        prompts, call_seconds, processes, sources,
     )  # fmt: skip
     if json:
         typer.echo(as_json(found))

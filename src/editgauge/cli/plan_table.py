@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from editgauge.runner.foresight import Foresight
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+IS_FREE = 0.9
+"""A machine that gives us so much of its cores does nothing else that matters."""
 
 
 def show_foresight(found: Foresight) -> None:
     """What each model must do, then everything together."""
     if found.models:
         table = new_table(f"what models will be asked, for {found.outcomes:,} outcomes on {found.benchmark}")
-        for column in ("model", "question", "forwards", "ms each", "time"):
+        for column in ("model", "question", "forwards", "ms each at best", "time at best"):
             table.add_column(column, justify="left" if column in {"model", "question"} else "right", no_wrap=True)
         for work in found.models:
             each = f"{1000 * work.seconds_each:,.1f}"
@@ -29,20 +31,36 @@ def show_foresight(found: Foresight) -> None:
         "outcomes": f"{found.outcomes:,} of {found.source_images:,} source images{done}",
         "answers remembered": f"{found.recalled:,}",
         "decoding and metrics": f"{duration(found.own_seconds)} of one core",
-        "time": f"{duration(found.seconds)} with {found.processes} process{'es' if found.processes > 1 else ''}",
+        "all work": f"{duration(found.cpu_seconds)} of one core",
+        "time": _time(found),
         "memory": size(found.memory),
         "disk": f"{size(found.run_bytes)} run, {size(found.cache_bytes)} answers of models",
     }
     for name, asking in found.judges.items():
-        rows[f"judge {name}"] = ", ".join(f"{what} {value}" for what, value in asking.items())
+        rows[f"judge {name}"] = ", ".join(_asking(what, value) for what, value in asking.items())
     table = new_table()
     table.add_column("what", no_wrap=True)
     table.add_column("how much")
     for what, how_much in rows.items():
         table.add_row(what, how_much)
     show(table)
-    source = f"Told from {found.told_from} outcomes that were scored now; the time of judges is not in it."
-    show(Text(source, style="dim"))
+    unknown = [name for name, asking in found.judges.items() if "seconds" not in asking]
+    judges = f"; the time of {', '.join(unknown)} is not in it: give --call-seconds" if unknown else ""
+    show(Text(f"Told from {found.told_from} outcomes that were scored now{judges}.", style="dim"))
+
+
+def _time(found: Foresight) -> str:
+    """As busy as the machine is now, and what it would be alone where that makes a difference."""
+    processes = f"{found.processes} process{'es' if found.processes > 1 else ''}"
+    parts = [f"{duration(found.seconds)} with {processes}, {duration(found.start_seconds)} of it to start"]
+    if found.free_cores < IS_FREE * found.cores:
+        parts.append(f"as busy as the machine is now ({found.free_cores:.1f} of {found.cores} cores are free)")
+        parts.append(f"{duration(found.seconds_alone)} if it had nothing else to do")
+    return "; ".join(parts)
+
+
+def _asking(what: str, value: object) -> str:
+    return f"time {duration(value)}" if what == "seconds" and isinstance(value, float) else f"{what} {value}"
 
 
 def duration(seconds: float) -> str:

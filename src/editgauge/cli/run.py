@@ -54,6 +54,9 @@ def run(
         bool, typer.Option("--profile", help="Record where the time goes; the report then shows it.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks, no table.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the means, and what judges were asked, as JSON instead of a table.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved plan and do nothing.")] = False,
 ) -> None:
     """Score the outcomes of one or more methods on a benchmark.
@@ -111,7 +114,13 @@ def run(
     except KeyboardInterrupt:
         sys.stderr.write(f"\nStopped. What was scored is in {out}; give the same command again to continue.\n")
         raise typer.Exit(130) from None
-    if not quiet:
+    if json:
+        from editgauge.cli.as_json import as_json
+        from editgauge.reports.export import means_of
+        from editgauge.runner.asked import read_asked
+
+        typer.echo(as_json({"run": str(out), "judges": read_asked(out), "means": means_of(finished)}))
+    elif not quiet:
         show_summary(finished)
         typer.echo(f"Next: editgauge report {quote(str(out))} --out {quote(f'{out}-report')}", err=True)
 

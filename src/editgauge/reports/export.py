@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.files import write_bytes
+from editgauge.core.files import write_bytes, write_parts
 from editgauge.core.run import Run
 from editgauge.reports import paper
-from editgauge.reports.words import without_folders
+from editgauge.reports.rows import COLUMNS, SCHEMA, as_csv, as_jsonl, as_parquet, rows_of, tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
-COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
-"""Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail
-quotes is cut to the file and its folder."""
 MEAN = ("mean", "low", "high")
 MEANS = ("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons")
 
@@ -35,21 +29,28 @@ def export(run: str | Path, format: str, out: str | Path | None = None, summary:
         run: the run folder.
         format: csv, jsonl or parquet: a row for every score; markdown or latex: a table of means for every score;
             methods-text, methods-markdown or methods-latex: how it was measured, to be pasted into a paper; paper: a
-            folder with these, the tables, and every plot as SVG and PDF, whose list of files is given.
-        out: a file to write, for paper a folder; without it the bytes are only returned.
+            folder with these, the tables, and every plot as SVG and PDF.
+        out: a file to write, for paper a folder. Then only the names of the files that were written are given, a line
+            each: a million scores go to disk without being held.
         summary: in csv, jsonl and parquet too, the means with intervals and counts instead of every score.
     """
-    if format != PAPER and format not in FORMATS:
-        raise UnknownName("format", format, (*FORMATS, PAPER), "editgauge export --help")
-    opened = Run.open(Path(run))
     if format == PAPER:
-        return _paper(opened, out)
-    content = SUMMARY_FORMATS[format](opened) if summary and format in SUMMARY_FORMATS else FORMATS[format](opened)
-    if out is not None:
-        if Path(out).is_dir():
-            raise BadInput(f"'{out}' is a folder; give a file such as '{Path(out) / ('scores.' + format)}'.")
-        write_bytes(Path(out), content)
-    return content
+        return _paper(Run.open(Path(run)), out)
+    parts = export_parts(run, format, summary)
+    if out is None:
+        return b"".join(parts)
+    if Path(out).is_dir():
+        raise BadInput(f"'{out}' is a folder; give a file such as '{Path(out) / ('scores.' + format)}'.")
+    write_parts(Path(out), parts)
+    return f"{Path(out).name}\n".encode()
+
+
+def export_parts(run: str | Path, format: str, summary: bool = False) -> Iterable[bytes]:  # noqa: A002
+    """What `export` gives without `out`, part by part."""
+    if format not in FORMATS:
+        raise UnknownName("format", format, (*FORMATS, PAPER), "editgauge export --help")
+    formats = SUMMARY_FORMATS if summary and format in SUMMARY_FORMATS else FORMATS
+    return formats[format](Run.open(Path(run)))
 
 
 def _paper(run: Run, out: str | Path | None) -> bytes:
@@ -63,7 +64,7 @@ def _paper(run: Run, out: str | Path | None) -> bytes:
     return "".join(f"{name}\n" for name in sorted(files)).encode()
 
 
-def _means(run: Run) -> list[dict[str, Any]]:
+def means_of(run: Run) -> list[dict[str, Any]]:
     """The summary, a row for every mean; `reasons` tells how many of each kind have no score."""
     rows = []
     for cell in summarise(run):
@@ -80,61 +81,10 @@ def _means(run: Run) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(run: Run) -> Iterable[dict[str, Any]]:
-    table = _without_folders(run.scores).select([column for column in COLUMNS if column != "status"])
-    for batch in table.to_batches(max_chunksize=10_000):
-        for row in batch.to_pylist():
-            status = "unscored" if row["value"] is None else "scored"
-            yield {column: status if column == "status" else row[column] for column in COLUMNS}
-
-
-def _without_folders(scores: pa.Table) -> pa.Table:
-    """The scores with details that tell nothing of the machine they were made on."""
-    detail = scores["detail"].unify_dictionaries().combine_chunks()
-    cut = [without_folders(text) for text in detail.dictionary.to_pylist()]
-    words = pa.array(cut, pa.string()).take(detail.indices)
-    return scores.set_column(scores.schema.get_field_index("detail"), "detail", words)
-
-
-def _csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> bytes:
-    lines = _Lines()
-    writer = csv.DictWriter(lines, columns, lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return "".join(lines).encode()
-
-
-class _Lines(list[str]):
-    """Ends lines with a line feed only. Were the writer told so, it would not put a field with a carriage return in
-    quotes (before Python 3.13), and readers take that for the end of a line."""
-
-    def write(self, line: str) -> None:
-        self.append(line.removesuffix("\r\n") + "\n")
-
-
-def _jsonl(rows: Iterable[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
-
-
-def _parquet(run: Run) -> bytes:
-    table = _without_folders(run.scores)
-    status = pc.if_else(pc.is_null(table["value"]), "unscored", "scored")
-    table = table.append_column("status", status).select(list(COLUMNS))
-    words = {pa.dictionary(pa.int32(), pa.string())}
-    plain = pa.schema([(f.name, pa.string() if f.type in words else f.type) for f in table.schema])
-    return _parquet_of(table.cast(plain))
-
-
-def _parquet_of(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    return bytes(sink.getvalue().to_pybytes())
-
-
 def _means_table(run: Run) -> pa.Table:
     kinds = {**dict.fromkeys(MEAN, pa.float64()), **dict.fromkeys(("n", "source_images", "unscored"), pa.int64())}
     schema = pa.schema([(column, kinds.get(column, pa.string())) for column in MEANS])
-    return pa.Table.from_pylist(_means(run), schema=schema)
+    return pa.Table.from_pylist(means_of(run), schema=schema)
 
 
 def _markdown(run: Run) -> bytes:
@@ -197,19 +147,20 @@ def _markdown_row(texts: Sequence[str]) -> str:
     return f"| {' | '.join(texts)} |"
 
 
-FORMATS: dict[str, Callable[[Run], bytes]] = {
-    "csv": lambda run: _csv(_rows(run), COLUMNS),
-    "jsonl": lambda run: _jsonl(_rows(run)),
-    "parquet": _parquet,
-    "markdown": _markdown,
-    "latex": _latex,
-    "methods-text": lambda run: paper.as_text(run).encode(),
-    "methods-markdown": lambda run: paper.as_markdown(run).encode(),
-    "methods-latex": lambda run: paper.as_latex(run).encode(),
+Export = Callable[[Run], Iterable[bytes]]
+FORMATS: dict[str, Export] = {
+    "csv": lambda run: as_csv(rows_of(run), COLUMNS),
+    "jsonl": lambda run: as_jsonl(rows_of(run)),
+    "parquet": lambda run: as_parquet(tables_of(run), SCHEMA),
+    "markdown": lambda run: (_markdown(run),),
+    "latex": lambda run: (_latex(run),),
+    "methods-text": lambda run: (paper.as_text(run).encode(),),
+    "methods-markdown": lambda run: (paper.as_markdown(run).encode(),),
+    "methods-latex": lambda run: (paper.as_latex(run).encode(),),
 }
 PAPER = "paper"
-SUMMARY_FORMATS: dict[str, Callable[[Run], bytes]] = {
-    "csv": lambda run: _csv(_means(run), MEANS),
-    "jsonl": lambda run: _jsonl(_means(run)),
-    "parquet": lambda run: _parquet_of(_means_table(run)),
+SUMMARY_FORMATS: dict[str, Export] = {
+    "csv": lambda run: as_csv(means_of(run), MEANS),
+    "jsonl": lambda run: as_jsonl(means_of(run)),
+    "parquet": lambda run: as_parquet([table := _means_table(run)], table.schema),
 }

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeVar
 
 from editgauge.judges import Answer, NoAnswer, Question
+from editgauge.judges.calls import Call
 from editgauge.perception.cache import place
 from editgauge.runner.jury import FOLDER
 from editgauge.runner.plan import Plan
@@ -38,6 +40,41 @@ class Listening(Sight):
         self.asked[role].append(question)
         raise NoAnswer("budget", "a dry run asks nobody")
 
+    def told(self, outcomes: int, times: float, call_seconds: float | None = None) -> dict[str, dict[str, Any]]:
+        """For each judge the calls, tokens, cost and time of so many times these outcomes.
+
+        Args:
+            outcomes: how many were listened to
+            times: how many times as many there are
+            call_seconds: how long a call takes; as the transcripts tell when left out
+        """
+        return {name: self._told(name, outcomes, times, call_seconds) for name in self.judges}
+
+    def _told(self, name: str, outcomes: int, times: float, call_seconds: float | None) -> dict[str, Any]:
+        judge = self.judges[name]
+        found = judge.estimate(self.asked[name])
+        told = {
+            "questions": round(found.questions * times),
+            "answered before": round(found.recorded * times),
+            "calls": round(found.calls * times),
+            "prompt tokens": round(found.prompt_tokens * times),
+            "completion tokens at most": round(found.completion_tokens * times),
+            "told from": f"{outcomes} outcomes; questions that follow from answers come on top",
+        }
+        if judge.ledger.price.prompt or judge.ledger.price.completion:
+            told["cost at most"] = round(found.cost * times, 4)
+        each = seconds_of_a_call(judge.name, judge.transcripts) if call_seconds is None else call_seconds
+        if each is not None:
+            told |= {"seconds a call": round(each, 3), "calls at once": judge.at_once}
+            told["seconds"] = round(found.calls * times * each / judge.at_once, 1)
+        return told
+
+
+def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:
+    """How long a call of that model usually took; None when none was ever answered."""
+    known = [call.latency for call in calls if call.asked["model"] == model and call.body is not None]
+    return median(known) if known else None
+
 
 def asking_cost(plan: Plan, out: Path) -> dict[str, dict[str, Any]]:
     """For each judge the calls, tokens and cost of the whole run; questions that follow from answers come on top."""
@@ -50,24 +87,10 @@ def asking_cost(plan: Plan, out: Path) -> dict[str, dict[str, Any]]:
     see = Listening(plan.choice.models, place(), plan.jury, transcripts)
     with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
         thread.submit(asyncio.run, _listen(plan, some, see)).result()
-    times = with_image / len(some)
-    return {name: _told(see, name, times, len(some)) for name in plan.jury.addresses}
+    return see.told(len(some), with_image / len(some))
 
 
 async def _listen(plan: Plan, tasks: Sequence[Task], see: Listening) -> None:
     room = Room()
     async with see:
         await asyncio.gather(*(score_task(task, plan.protocols, see, room) for task in tasks))
-
-
-def _told(see: Listening, name: str, times: float, outcomes: int) -> dict[str, Any]:
-    found = see.judges[name].estimate(see.asked[name])
-    told = {
-        "questions": round(found.questions * times),
-        "answered before": round(found.recorded * times),
-        "calls": round(found.calls * times),
-        "prompt tokens": round(found.prompt_tokens * times),
-        "completion tokens at most": round(found.completion_tokens * times),
-        "told from": f"{outcomes} outcomes; questions that follow from answers come on top",
-    }
-    return told | ({"cost at most": round(found.cost * times, 4)} if see.judges[name].ledger.price.prompt else {})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from editgauge.core.fetch import cache_root
 from editgauge.core.files import write_json
-from editgauge.runner.listening import ListenedTo
+from editgauge.runner.listening import SeatWork
 
 FILE = "calibration.json"
 
@@ -23,7 +23,7 @@ class Calibration:
         self.path = path or cache_root() / FILE
         self._measured = _read(self.path)
 
-    def add(self, seats: Sequence[ListenedTo]) -> None:
+    def add(self, seats: Sequence[SeatWork]) -> None:
         """Takes in what these models did, and keeps it."""
         for seat in seats:
             for question, work in seat.work.items():
@@ -31,14 +31,13 @@ class Calibration:
                 self._measured[key] = min(each, self._measured.get(key, each))
         write_json(self.path, self._measured)
 
-    def seconds_each(self, seat: ListenedTo, question: str) -> float:
+    def seconds_each(self, seat: SeatWork, question: str) -> float:
         """Of one answer to a kind of question that was asked here."""
         return self._measured[_key(seat, question)]
 
 
-def _key(seat: ListenedTo, question: str) -> str:
-    card = seat.card
-    return f"{card.id} {card.revision} {card.sha256[:12]} {question} on {seat.device}"
+def _key(seat: SeatWork, question: str) -> str:
+    return f"{question} by {seat.identity}"
 
 
 def _read(path: Path) -> dict[str, float]:

@@ -13,6 +13,7 @@ from editgauge.core.progress import progress, say
 from editgauge.core.run import Run, RunWriter
 from editgauge.methods.outcomes import Found
 from editgauge.perception.cache import place
+from editgauge.runner.asked import tallied
 from editgauge.runner.engines import check_engine, scored
 from editgauge.runner.jury import FOLDER, judges_of, read_jury
 from editgauge.runner.local import Setup
@@ -115,15 +116,16 @@ def run(
             forget_sets(plan, Path(out))
         names = tuple(each.name for each in plan.protocols)
         timed = begin(Path(out)) if profile and tasks else None
-        setup = Setup(names, plan.choice.models, place(), jury, Path(out) / FOLDER, timed)
         with (
+            tallied(Path(out), plan.manifest.judges, priced=jury.price is not None, quiet=quiet) as tallies,
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,
-            closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers,
         ):
-            for records in answers:
-                for record in records:
-                    writer.append(record)
-                advance()
+            setup = Setup(names, plan.choice.models, place(), jury, Path(out) / FOLDER, timed, tallies)
+            with closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers:
+                for records in answers:
+                    for record in records:
+                        writer.append(record)
+                    advance()
         if timed:
             gather(timed)
         score_sets(plan, Path(out), place(), quiet=quiet)

@@ -30,6 +30,19 @@ class Work:
     """Of answers that a run would keep on disk."""
 
 
+@dataclass(frozen=True, slots=True)
+class SeatWork:
+    """What one model did."""
+
+    name: str
+    identity: str
+    """The model with its revision, and where it runs."""
+    work: Mapping[str, Work]
+    """By kind of question."""
+    recalled: int
+    """Questions that were answered in an earlier run."""
+
+
 class ListenedTo(Seat):
     """Notes what a model is asked and how long it takes. Keeps nothing on disk, so that no plan changes a later one."""
 
@@ -47,10 +60,11 @@ class ListenedTo(Seat):
         self.recalled.clear()
         self._mine.clear()
 
-    @property
-    def device(self) -> str:
-        """Where the model runs."""
-        return str(getattr(self.model, "device", "cpu"))
+    def told(self) -> SeatWork:
+        """What it did."""
+        card, device = self.card, getattr(self.model, "device", "cpu")
+        identity = f"{card.id} {card.revision} {card.sha256[:12]} on {device}"
+        return SeatWork(self.name, identity, dict(self.work), len(self.recalled))
 
     def recall(self, key: str) -> Answer | None:
         """What was answered before."""
@@ -87,6 +101,7 @@ class Ears(Listening):
 
     def forget(self) -> None:
         """Begins anew with models that have loaded their weights: only from then on times tell anything."""
+        self.asked.clear()
         for seat in self.seats:
             seat.begin_anew(Memory(BYTES_IN_MEMORY))
 

@@ -55,11 +55,18 @@ class Setup:
     """Where calls of judges are recorded."""
     profile: Path | None = None
     """Where it is told what the time went into; nowhere when no profile is wanted."""
+    tallies: Path | None = None
+    """Where it is told how many questions judges were asked."""
 
     @property
     def waits(self) -> bool:
         """Whether items wait for answers, so that it pays to work at many at once."""
         return bool(self.models or self.jury.addresses)
+
+
+def threads_of(processes: int) -> dict[str, str]:
+    """Settings by which several processes share the cores between them; one alone has them all."""
+    return dict.fromkeys(THREADS, str(max(1, cores() // processes))) if processes > 1 else {}
 
 
 def execute(tasks: Sequence[Task], setup: Setup, crew: Crew) -> Generator[list[Record], None, None]:
@@ -161,13 +168,19 @@ class _Pool:
                 self._suspects.append(_Try(trial.task, deaths))
 
     def _start(self, card: str | None = None) -> _Worker:
+        # A user's own setting of threads stands.
         sees = {} if card is None else {VISIBLE: card}
         process = subprocess.Popen(
             # -P: a file in the user's folder that is called like a module of Python must not take its place.
             [sys.executable, "-P", "-m", "editgauge.runner.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**self._threads(), **os.environ, **sees, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={
+                **threads_of(self._processes),
+                **os.environ,
+                **sees,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
             process_group=0,  # Ctrl-C is for us; they end when the pipe does
         )
         assert process.stdin is not None  # noqa: S101 - both were asked for
@@ -178,10 +191,6 @@ class _Pool:
         self._listeners.append(threading.Thread(target=self._listen, args=(worker,), daemon=True))
         self._listeners[-1].start()
         return worker
-
-    def _threads(self) -> dict[str, str]:
-        """Several processes share the cores between them; one alone has them all. A user's own setting stands."""
-        return dict.fromkeys(THREADS, str(max(1, cores() // self._processes))) if self._processes > 1 else {}
 
     def _listen(self, worker: _Worker) -> None:
         with worker.answers:

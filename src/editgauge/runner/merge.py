@@ -77,6 +77,8 @@ def _united(runs: Sequence[Run]) -> Manifest:
         united.methods = {**run.manifest.methods, **united.methods}
         united.protocols = {**run.manifest.protocols, **united.protocols}
         united.judges = {**run.manifest.judges, **united.judges}
+        united.models = {**run.manifest.models, **united.models}
+        united.roles = {**run.manifest.roles, **united.roles}
         for method, planned in run.manifest.planned.items():
             for protocol, count in planned.items():
                 counts[method, protocol][run.manifest.shard] = count

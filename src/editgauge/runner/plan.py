@@ -100,7 +100,7 @@ def prepare(
     if attributes is not None:
         opened = attach(opened, read_attributes(attributes))
     found = {name: find_outcomes(name, place, opened.edits, layout) for name, place in places.items()}
-    if limit is not None:
+    if limit is not None and limit < len(opened.edits):
         opened = replace(opened, edits=opened.edits[:limit])
         kept = {edit.id for edit in opened.edits}
         found = {name: _of_these(these, kept) for name, these in found.items()}
@@ -117,6 +117,7 @@ def prepare(
             each.name: ProtocolEntry(each.about, each.paper, each.version, tuple(each.deviations), tuple(each.scores))
             for each in chosen
         },
+        roles={each.name: _roles(each, choice.models) for each in chosen},
         planned={name: dict.fromkeys((each.name for each in chosen), count) for name, count in counts.items()},
         editgauge=__version__,
         environment=environment(),
@@ -124,6 +125,12 @@ def prepare(
         shard="" if shard == WHOLE else str(shard),
     )
     return Plan(opened, chosen, choice, found, manifest, jury, shard, frozenset(followed))
+
+
+def _roles(protocol: Protocol, models: Collection[str]) -> list[str]:
+    """The roles that the protocol may ask; one that declares none may ask any."""
+    declared = {*protocol.needs, *protocol.uses}
+    return sorted(declared.intersection(models) if declared else models)
 
 
 def _of_these(found: Found, edits: Collection[str]) -> Found:

@@ -15,14 +15,12 @@ from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.files import write_text
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
-from editgauge.judges import Choice, ModelJudge, NoAnswer, Question, ask_pairwise, open_prompt
-from editgauge.judges.prompts import Prompt
+from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
+from editgauge.runner.comparing import Wording, choice_of, tell_each
 from editgauge.runner.jury import FOLDER, Jury, read_jury
 from editgauge.runner.pairs import Pair, Pictures, pairs_of, read_scored
 
 SIDES: Mapping[Choice, str] = {"one": "first", "two": "second", "tie": "tie"}
-PAIRS_UNDER_WAY = 4
-"""For each question that the judge takes at once, so that it never waits and few pictures are held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +32,6 @@ class Preferred:
     pairs: int
     unanswered: Mapping[str, int]
     """Reason to how many pairs lack an answer in at least one order."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    """What is asked, and the words around it."""
-
-    question: str
-    frame: Prompt
 
 
 def prefer(
@@ -83,9 +73,7 @@ def prefer(
         raise BadInput("There is no pair to ask about: no edit of the run has outcomes of two of these methods.")
     jury = read_jury([judge], price, budget, None, replay, prompts)
     (name,) = jury.addresses
-    words = _Wording(
-        open_prompt("prefer", folder=jury.prompts).render().text, open_prompt("pairwise", folder=jury.prompts)
-    )
+    words = Wording.of(jury.prompts)
     with (
         progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance,
         ThreadPoolExecutor(1) as thread,  # a notebook has a running event loop
@@ -99,14 +87,14 @@ def prefer(
     return Preferred(Path(out), name, len(pairs), dict(unanswered))
 
 
-def _question(pair: Pair, run: Run, pictures: Pictures, words: _Wording) -> Question[Choice]:
+def _question(pair: Pair, run: Run, pictures: Pictures, words: Wording) -> Question[Choice]:
     first, second = ((pair.edit, method, pair.seed) for method in (pair.first, pair.second))
     if pictures.sources[first].pixels != pictures.sources[second].pixels:  # a later turn: each has its own source
         raise CannotTell("not_applicable", "the two were made from different pictures")
     source = read_scored(pictures.sources[first])
     one, two = read_scored(pictures.outcomes[first]), read_scored(pictures.outcomes[second])
     request = str(run.edits[pair.edit].get("instruction", ""))
-    return ask_pairwise(words.question, request, source, one, two, words.frame)
+    return words.ask(request, source, one, two)
 
 
 async def _ask_all(
@@ -118,17 +106,9 @@ async def _ask_all(
 ) -> list[dict[str, object]]:
     ask = Ask()
     (judge,) = jury.opened(run.folder / FOLDER, ask).values()
-    turns = asyncio.Semaphore(PAIRS_UNDER_WAY * judge.at_once)
-
-    async def line(pair: Pair) -> dict[str, object]:
-        async with turns:
-            told = await _line(judge, pair, question)
-        advance()
-        return told
-
     try:
         async with judge:
-            return list(await asyncio.gather(*map(line, pairs)))
+            return await tell_each(judge, pairs, lambda pair: _line(judge, pair, question), advance)
     finally:
         ask.close()
 
@@ -141,14 +121,7 @@ async def _line(judge: ModelJudge, pair: Pair, question: Callable[[Pair], Questi
     except (BadImage, CannotTell) as error:
         reason = f"unreadable_image: {error}" if isinstance(error, BadImage) else str(error)
         return told | {"chosen": None, "swapped": None, "unanswered": reason}
-    answers = [await _choice(judge, each) for each in (given, given.swapped())]
+    answers = [await choice_of(judge, each) for each in (given, given.swapped())]
     reasons = [str(each) for each in answers if isinstance(each, NoAnswer)]
     chosen, swapped = (None if isinstance(each, NoAnswer) else SIDES[each] for each in answers)
     return told | {"chosen": chosen, "swapped": swapped, "unanswered": reasons[0] if reasons else None}
-
-
-async def _choice(judge: ModelJudge, question: Question[Choice]) -> Choice | NoAnswer:
-    try:
-        return (await judge.ask(question)).value
-    except NoAnswer as error:
-        return error

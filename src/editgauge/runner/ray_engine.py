@@ -56,7 +56,7 @@ def execute(
 def refuse_unseen_pictures(records: Sequence[Record]) -> None:
     """Refuses what an actor says of a picture that it did not see and that is there: its node sees other disks."""
     for record in records:
-        for stamp in (record.source_image, record.edited_image):
+        for stamp in record.images:
             if stamp is not None and stamp.size < 0 and Path(stamp.path).exists():
                 raise EditGaugeError(f"A Ray node does not see '{stamp.path}', which is here. {SAME_PATHS}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,11 +20,14 @@ from editgauge.perception.identity import identity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from editgauge.protocols import Protocol, Sight
+    from editgauge.protocols import Part, Protocol, Sight
     from editgauge.runner.room import Room
 
 ROUNDING = 1e-6
 """How far a score may leave its range before it is called a mistake."""
+
+
+Images = tuple[ImageStamp, ImageStamp | None, ImageStamp | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,13 @@ async def score_task(task: Task, protocols: Sequence[Protocol], see: Sight, room
     async with room.entered() as hold:
         source = _decoded(task.edit.source.path)
         edited = _decoded(task.outcome.image) if task.outcome.image else None
-        stamps = source.stamp, edited.stamp if edited else None
+        reference = _decoded(task.edit.reference.path) if task.edit.reference else None
+        stamps = source.stamp, edited.stamp if edited else None, reference.stamp if reference else None
         item = _item(task, source, edited)
         if isinstance(item, Unscored):
-            return [_record(task, protocol, *stamps, _nothing(protocol, item)) for protocol in protocols]
+            return [_record(task, protocol, stamps, _nothing(protocol, item)) for protocol in protocols]
         hold(item.source.nbytes + item.edited.nbytes)
-        records = [_record(task, protocol, *stamps, await item_rows(protocol, item, see)) for protocol in protocols]
+        records = [_record(task, protocol, stamps, await item_rows(protocol, item, see)) for protocol in protocols]
         await _get_ready_for_sets(item, protocols, see)
         return records
 
@@ -57,14 +60,25 @@ async def _get_ready_for_sets(item: Item, protocols: Sequence[Protocol], see: Si
     """Asks now, in many processes, what `score_sets` will ask again, so that it finds all answers remembered."""
     for protocol in protocols:
         if protocol.sets:
-            with suppress(Exception):  # it is asked again, and whatever happens then is counted
-                await protocol.part(item, see)
+            await part_of(protocol, item, see)
+
+
+async def part_of(protocol: Protocol, item: Item, see: Sight) -> Part | Unscored:
+    """What the protocol keeps of one outcome for its sets, or why it keeps nothing; only `Hopeless` is raised."""
+    try:
+        return await protocol.part(item, see)
+    except Hopeless:
+        raise
+    except CannotTell as unable:
+        return Unscored(unable.reason, unable.detail)
+    except Exception as error:
+        return crash(error)
 
 
 def crashed(task: Task, protocols: Sequence[Protocol], why: str) -> list[Record]:
     """The records of an outcome whose scoring took the whole process down."""
-    stamps = stamp(task.edit.source.path), stamp(task.outcome.image) if task.outcome.image else None
-    return [_record(task, protocol, *stamps, _nothing(protocol, Unscored("crashed", why))) for protocol in protocols]
+    stamps, nothing = stamps_of(task), Unscored("crashed", why)
+    return [_record(task, protocol, stamps, _nothing(protocol, nothing)) for protocol in protocols]
 
 
 async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ...]:
@@ -108,12 +122,18 @@ def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Ite
 
 def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
     """The ground truth, for protocols that compare with it; one that cannot be read leaves the others as they are."""
-    if edit.reference is None:
-        return None
-    try:
-        return resized(read_image(edit.reference.path), width, height)
-    except BadImage:
-        return None
+    pixels = _decoded(edit.reference.path).pixels if edit.reference else None
+    return None if pixels is None else resized(pixels, width, height)
+
+
+def stamps_of(task: Task) -> Images:
+    """The files of a task as they are now: the source, the outcome and the ground truth."""
+    outcome, reference = task.outcome.image, task.edit.reference
+    return (
+        stamp(task.edit.source.path),
+        stamp(outcome) if outcome else None,
+        stamp(reference.path) if reference else None,
+    )
 
 
 def stamp(path: Path) -> ImageStamp:
@@ -128,7 +148,7 @@ class _Decoded:
     problem: str = ""
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=6)
 def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
     """Outcomes of one source image are scored one after another, so a few pictures are enough to remember."""
     try:
@@ -195,9 +215,8 @@ def _as_text(detail: str) -> str:
     return detail.encode("utf-8", "backslashreplace").decode()
 
 
-def _record(
-    task: Task, protocol: Protocol, source: ImageStamp, edited: ImageStamp | None, rows: tuple[Row, ...]
-) -> Record:
+def _record(task: Task, protocol: Protocol, images: Images, rows: tuple[Row, ...]) -> Record:
+    source, edited, reference = images
     return Record(
         place=task.place,
         edit=task.edit.id,
@@ -209,4 +228,5 @@ def _record(
         source_image=source,
         edited_image=edited,
         rows=rows,
+        reference_image=reference,
     )

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import BadImage, CannotTell, Hopeless
+from editgauge.core.errors import BadImage
 from editgauge.core.evidence import Note
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
@@ -17,7 +17,7 @@ from editgauge.core.run.sets import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.core.types import Score, Unscored
 from editgauge.runner.jury import FOLDER
 from editgauge.runner.plan import Plan
-from editgauge.runner.scoring import Task, crash, prepare
+from editgauge.runner.scoring import Task, part_of, prepare
 from editgauge.runner.shards import WHOLE
 from editgauge.runner.sight import Sight
 from editgauge.runner.tasks import all_tasks
@@ -80,15 +80,9 @@ async def _part(protocol: Protocol, task: Task, see: Sight) -> Part | Unscored:
         return Unscored("missing_outcome", task.outcome.absence or "")
     try:
         source, edited = read_image(task.edit.source.path), read_image(task.outcome.image)
-        return await protocol.part(prepare(task.edit, task.outcome, source, edited), see)
-    except Hopeless:
-        raise
     except BadImage as problem:
         return Unscored("unreadable_image", str(problem))
-    except CannotTell as unable:
-        return Unscored(unable.reason, unable.detail)
-    except Exception as error:
-        return crash(error)
+    return await part_of(protocol, prepare(task.edit, task.outcome, source, edited), see)
 
 
 def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Unscored]) -> list[SetScore]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self, TypeVar
@@ -38,6 +39,8 @@ class Sight(Service):
         jury = jury or Jury()
         self.judges: dict[str, ModelJudge] = jury.opened(transcripts, self._shared)
         self._judging = Judges(self.judges, jury.prompts)
+        self.questions: Counter[str] = Counter()
+        """How many were put to each model, answered before or not."""
 
     def judge(self, role: str = "judge") -> Judge:
         """The judge of a name."""
@@ -45,6 +48,7 @@ class Sight(Service):
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
         """The answer of the judge of a name."""
+        self.questions[self._judging.judge(role).name] += 1
         return await self._judging.ask(question, role)
 
     def prompt(self, name: str) -> Prompt:

@@ -12,10 +12,10 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from editgauge.core.images import Picture
-from editgauge.core.run import ImageStamp, Key, RunWriter
+from editgauge.core.run import Key, RunWriter
 from editgauge.core.types import Edit, Outcome
 from editgauge.runner.plan import Plan, outcomes_with_edits, refuse_odd_bytes
-from editgauge.runner.scoring import Task, stamp
+from editgauge.runner.scoring import Task, stamps_of
 
 AGAIN = frozenset({"crashed", "budget", "unreachable"})
 """Reasons that say nothing about the outcome: what has no score for one of them is tried again."""
@@ -109,8 +109,8 @@ def tasks_left(plan: Plan, writer: RunWriter) -> tuple[Sequence[Task], int]:
     tasks = Tasks(plan)
     done = known = 0
     for spot, task in _walk(plan):
-        keys, stamps = _keys_of(task), _stamps(task)
-        states = {key: writer.state(key, *stamps) for key in keys}
+        keys, stamps = _keys_of(task), stamps_of(task)
+        states = {key: writer.state(key, stamps) for key in keys}
         known += sum(state != "new" for state in states.values())
         stale |= {key for key, state in states.items() if state == "stale"}
         left = tuple(key.protocol for key, state in states.items() if key in passing or state != "done")
@@ -145,7 +145,3 @@ def _is_asked_for(key: Key, plan: Plan) -> bool:
 def _keys_of(task: Task) -> list[Key]:
     outcome = task.outcome
     return [Key(outcome.edit_id, outcome.method, outcome.seed, name) for name in task.protocols]
-
-
-def _stamps(task: Task) -> tuple[ImageStamp, ImageStamp | None]:
-    return stamp(task.edit.source.path), stamp(task.outcome.image) if task.outcome.image else None

@@ -12,6 +12,8 @@ from editgauge.core.images import pixel_hash, read_image
 from editgauge.core.progress import progress
 from editgauge.core.run import Run
 from editgauge.core.run.journal import journals, read_journal
+from editgauge.core.run.segments import SIDES
+from editgauge.core.run.sets import FILE as SETS
 from editgauge.runner.recompute import Place, Recomputed
 from editgauge.runner.recompute import recompute as score_again
 
@@ -78,6 +80,8 @@ def verify(
 def _damaged_files(run: Run) -> Iterator[str]:
     manifest, folder = run.manifest, run.folder
     yield from _changed(folder / "edits.jsonl", manifest.edits_sha256)
+    if manifest.sets_sha256:
+        yield from _changed(folder / SETS, manifest.sets_sha256)
     for number, hashes in manifest.segments.items():
         yield from _changed(folder / "scores" / f"{number}.parquet", hashes["scores_sha256"])
         yield from _changed(folder / "evidence" / f"{number}.parquet", hashes["evidence_sha256"])
@@ -96,14 +100,14 @@ def _changed(path: Path, expected: str) -> Iterator[str]:
         yield f"missing file: {path}"
         return
     if found != expected:
-        what = "changed score" if path.parent.name == "scores" else "changed file"
+        what = "changed score" if path.parent.name == "scores" or path.name == SETS else "changed file"
         yield f"{what}: {path} has SHA-256 {found[:12]}…, the manifest says {expected[:12]}…"
 
 
 def _recorded_images(run: Run) -> dict[str, set[str | None]]:
     """Path to the pixel hash it had, None for an image that was unreadable; several if it changed during the run."""
     found: dict[str, set[str | None]] = {}
-    for side in ("source", "edited"):
+    for side in SIDES:
         columns = (f"{side}_path", f"{side}_size", f"{side}_pixels", "reason")
         rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
         for path, size, pixels, reason in rows:
@@ -133,4 +137,5 @@ def _missing_records(run: Run) -> Iterator[str]:
 
 
 def _count_files(run: Run) -> int:
-    return 2 + 2 * len(run.manifest.segments) + len(journals(run.folder / "scores"))
+    sets = bool(run.manifest.sets_sha256)
+    return 2 + sets + 2 * len(run.manifest.segments) + len(journals(run.folder / "scores"))

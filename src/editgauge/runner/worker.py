@@ -16,6 +16,7 @@ from typing import BinaryIO
 import cv2
 
 from editgauge.core.errors import EditGaugeError
+from editgauge.runner.asked import leave_tally
 from editgauge.runner.local import READY, REFUSED, Setup
 from editgauge.runner.memory import keep_freed_memory
 from editgauge.runner.options import choose
@@ -72,6 +73,7 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
         async with see, asyncio.TaskGroup() as group:
             while (message := await waiting.get()) is not None:
                 group.create_task(answer(*message))
+    leave_tally(setup.tallies, see.questions)
 
 
 def main() -> None:

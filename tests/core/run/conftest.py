@@ -45,6 +45,7 @@ def _manifest(**changes: Any) -> Manifest:
         protocols={"toy": toy},
         planned={"mine": {"toy": 1}},
         editgauge="0.1.0",
+        roles={"toy": []},
     )
     return dataclasses.replace(plain, **changes)
 

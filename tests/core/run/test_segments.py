@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -74,14 +75,21 @@ def test_a_detail_may_quote_what_is_no_text(make_record: Make) -> None:
 
 def test_stamps_and_keys_come_back(make_record: Make) -> None:
     here, there = ImageStamp("/a.png", 10, 20, "f00"), ImageStamp("/b.png", 30, 40, None)
-    both = make_record("a", source_image=here, edited_image=there)
+    both = replace(make_record("a", source_image=here, edited_image=there), reference_image=here)
     absent = make_record("b", source_image=here)
 
     found = list(segments.stamps(segments.scores_table([both, absent])))
 
-    assert [key for key, _, _ in found] == [both.key, absent.key]
-    assert all(source.same_file(here) for _, source, _ in found)
-    assert [None if edited is None else edited.same_file(there) for _, _, edited in found] == [True, None]
+    as_files = (ImageStamp("/a.png", 10, 20), ImageStamp("/b.png", 30, 40), ImageStamp("/a.png", 10, 20))
+    assert found == [(both.key, as_files), (absent.key, (as_files[0], None, None))]
+
+
+def test_columns_of_before_ground_truth_was_recorded_can_be_read(make_record: Make, tmp_path: Path) -> None:
+    table = segments.scores_table([make_record()])
+    earlier = table.drop_columns([name for name in table.column_names if name.startswith("reference_")])
+    sha256 = segments.write_table(earlier, tmp_path / "earlier.parquet")
+
+    assert segments.read_table(tmp_path / "earlier.parquet", segments.SCORES, sha256).equals(table)
 
 
 @pytest.mark.parametrize("folder", ["seed=7", "method=x/edit=y", "猫"])

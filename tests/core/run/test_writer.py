@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,13 +146,13 @@ def test_done_and_stale_follow_the_files_a_record_was_made_from(
     open_writer: Open, make_record: Make, tmp_path: Path
 ) -> None:
     def check(run: RunWriter) -> None:
-        assert run.state(scored.key, OLD, OLD) == "done"
-        for images in ((NEW, OLD), (OLD, NEW), (OLD, None)):
-            assert run.state(scored.key, *images) == "stale"
-        assert run.state(absent.key, OLD, None) == "done"
-        assert run.state(Key("c", "mine", 0, "toy"), OLD, OLD) == "new"
+        assert run.state(scored.key, (OLD, OLD, OLD)) == "done"
+        for images in ((NEW, OLD, OLD), (OLD, NEW, OLD), (OLD, OLD, NEW), (OLD, None, OLD), (OLD, OLD, None)):
+            assert run.state(scored.key, images) == "stale"
+        assert run.state(absent.key, (OLD, None, None)) == "done"
+        assert run.state(Key("c", "mine", 0, "toy"), (OLD, OLD, OLD)) == "new"
 
-    scored = make_record("a", source_image=OLD, edited_image=OLD)
+    scored = replace(make_record("a", source_image=OLD, edited_image=OLD), reference_image=OLD)
     absent = make_record("b", source_image=OLD, edited_image=None)
     with open_writer(tmp_path) as run:
         run.append(scored)
@@ -170,7 +171,7 @@ def test_a_retired_record_is_neither_done_nor_stale(open_writer: Open, make_reco
         run.append(record)
         run.retire({record.key})
 
-        assert run.state(record.key, OLD, None) == "new"
+        assert run.state(record.key, (OLD, None, None)) == "new"
 
 
 # --- retiring ----------------------------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ def test_a_kill_at_any_step_of_retiring_loses_nothing_else(
         assert len(set(held)) == len(held)
 
         with open_writer(folder) as run:
-            left = {key for key in stale if run.state(key, NEW, None) == "stale"}
+            left = {key for key in stale if run.state(key, (NEW, None, None)) == "stale"}
             assert {key.edit for key in left} == set(held) - set("bdf")
             run.retire(left)
             run.finish()
@@ -291,9 +292,9 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "benchmark": ({"benchmark": "others"}, "the benchmark changed from 'toys' to 'others'"),
     "edits": ({"edits_sha256": "f00"}, "the edits of benchmark 'toys' changed"),
     "seed": ({"seed": 7}, "the seed changed from 0 to 7"),
-    "models": (
-        {"models": {"detector": {"name": "owl", "revision": "1"}}},
-        "the models changed from none to detector owl 1",
+    "roles": (
+        {"models": {"detector": {"name": "owl", "revision": "1"}}, "roles": {"toy": ["detector"]}},
+        "protocol 'toy' asks other models: detector instead of none",
     ),
     "version": ({"editgauge": "0.2.0"}, "the version of editgauge changed from '0.1.0' to '0.2.0'"),
 }
@@ -324,13 +325,45 @@ def test_another_option_starts_anew_says_why_and_keeps_the_earlier_scores(
 def test_other_rules_of_a_protocol_start_anew(
     open_writer: Open, make_manifest: Callable[..., Manifest], tmp_path: Path
 ) -> None:
-    import dataclasses
-
     entry = make_manifest().protocols["toy"]
     open_writer(tmp_path).__exit__()
 
-    with open_writer(tmp_path, protocols={"toy": dataclasses.replace(entry, version="2")}) as run:
+    with open_writer(tmp_path, protocols={"toy": replace(entry, version="2")}) as run:
         assert run.notes[0] == "Starting anew, because the rules of protocol 'toy' changed."
+
+
+def owl(revision: str) -> dict[str, dict[str, str]]:
+    return {"detector": {"name": "owl", "revision": revision}}
+
+
+def test_another_model_in_a_role_starts_anew(open_writer: Open, tmp_path: Path) -> None:
+    open_writer(tmp_path, models=owl("1"), roles={"toy": ["detector"]}).__exit__()
+
+    with open_writer(tmp_path, models=owl("2"), roles={"toy": ["detector"]}) as run:
+        assert run.notes[0] == "Starting anew, because the models changed from detector owl 1 to detector owl 2."
+
+
+def test_a_model_that_only_a_further_protocol_asks_starts_nothing_anew(
+    open_writer: Open, make_record: Make, make_manifest: Callable[..., Manifest], tmp_path: Path
+) -> None:
+    """And neither does leaving that protocol out again."""
+    toy = make_manifest().protocols["toy"]
+    sam = {"segmenter": {"name": "sam", "revision": "1"}}
+    both: dict[str, Any] = {
+        "protocols": {"toy": toy, "other": toy},
+        "models": owl("1") | sam,
+        "roles": {"toy": ["detector"], "other": ["detector", "segmenter"]},
+    }
+    with open_writer(tmp_path, models=owl("1"), roles={"toy": ["detector"]}) as run:
+        run.append(make_record("a"))
+    for changes in (both, {"models": owl("1"), "roles": {"toy": ["detector"]}}):
+        with open_writer(tmp_path, **changes) as run:
+            assert run.notes == []
+
+    assert edits(tmp_path) == ["a"]
+    assert Run.open(tmp_path).manifest.models == owl("1") | sam
+    with open_writer(tmp_path, models=sam, roles={"toy": ["segmenter"]}) as run:
+        assert "protocol 'toy' asks other models: segmenter instead of detector" in run.notes[0]
 
 
 def test_several_changes_are_all_told(open_writer: Open, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ RUN/
   scores/000001.parquet    a sealed journal: one row per score, columnar
   evidence/000001.parquet  boxes, masks and notes of the same journal
   sets.json                scores of whole sets of outcomes, such as FID, where a protocol has them
+  asked.json               what the last command asked of judges: calls, tokens, cost
   superseded/0001/         an earlier run into this folder whose options differed
 ```
 """

@@ -58,6 +58,10 @@ class Manifest:
     segments: dict[str, dict[str, Any]] = field(default_factory=dict)
     judges: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Judge to what it is and how it is asked."""
+    roles: dict[str, list[str]] = field(default_factory=dict)
+    """Protocol to the roles of the models that it asks."""
+    sets_sha256: str = ""
+    """Of the scores of whole sets when the run was finished; nothing where there are none."""
     shard: str = ""
     """Which part of the outcomes this run holds, such as `2/8`; nothing for all of them."""
     schema: int = SCHEMA
@@ -88,7 +92,8 @@ class Manifest:
     def differences(self, other: Manifest) -> list[str]:
         """What in `other` makes its scores not comparable with ours, one sentence each.
 
-        More methods or protocols are no difference: they extend a run.
+        More methods or protocols are no difference: they extend a run. Nor are models of further roles, unless a
+        protocol that was there before asks them now.
         """
         changed = [
             f"{what} changed from {before!r} to {after!r}"
@@ -99,8 +104,15 @@ class Manifest:
             )
             if before != after
         ]
-        if self.models != other.models:
-            changed.append(f"the models changed from {_told(self.models)} to {_told(other.models)}")
+        shared = [role for role in self.models if role in other.models]
+        before, after = ({role: models[role] for role in shared} for models in (self.models, other.models))
+        if before != after:
+            changed.append(f"the models changed from {_told(before)} to {_told(after)}")
+        changed += [
+            f"protocol {name!r} asks other models: {_listed(roles)} instead of {_listed(self.roles[name])}"
+            for name, roles in other.roles.items()
+            if name in self.roles and self.roles[name] != roles
+        ]
         changed += [
             f"the judge {name!r} is asked in another way: other {', '.join(what)}"
             for name, told in other.judges.items()
@@ -119,6 +131,10 @@ class Manifest:
 def _unlike(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """What differs between two judges; where a model is served makes no difference."""
     return [what for what in ("model", "parameters", "prompts") if one.get(what) != other.get(what)]
+
+
+def _listed(roles: list[str]) -> str:
+    return " and ".join(role.replace("_", " ") for role in roles) or "none"
 
 
 def _told(models: dict[str, dict[str, str]]) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from editgauge.core import evidence as pieces
 from editgauge.core.errors import BadRun
@@ -18,16 +17,20 @@ from editgauge.core.run import segments
 from editgauge.core.run.edits import read_edits
 from editgauge.core.run.journal import journals, read_journal
 from editgauge.core.run.manifest import Manifest
+from editgauge.core.run.ordering import in_order, in_turn
 from editgauge.core.run.records import Key
 from editgauge.core.run.sets import SetScore, read_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from editgauge.core.types import ScoreSpec
 
 ROWS_AT_ONCE = 10_000
+Sealed = Mapping[str, Mapping[str, str]]
+"""The number of a sealed journal to the hashes of its two files."""
+Found = TypeVar("Found")
 KINDS = {"scores": segments.SCORES, "evidence": segments.EVIDENCE}
 
 
@@ -51,7 +54,17 @@ class Run:
     @cached_property
     def scores(self) -> pa.Table:
         """One row per score, by method, edit, seed, protocol and name, in the order the run was asked for."""
-        return _in_order(self._tables("scores", segments.SCORES), self.manifest)
+        return in_order(self._tables("scores", segments.SCORES), self.manifest)
+
+    def scores_in_turn(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The same rows, some columns of them, words as plain text: some ten thousand at a time.
+
+        Everything is read before the first rows are given: a damaged file is told before anyone has used a part.
+        """
+        divided = self._settled(
+            lambda sealed: in_turn(lambda: self._parts("scores", segments.SCORES, sealed), self.manifest, columns)
+        )
+        return divided()
 
     @cached_property
     def sets(self) -> tuple[SetScore, ...]:
@@ -99,19 +112,25 @@ class Run:
         return sum(count for counts in self.manifest.planned.values() for count in counts.values())
 
     def _tables(self, kind: str, schema: pa.Schema, edits: Collection[str] | None = None) -> pa.Table:
-        """All rows, or those of some edits, of the folder as it is now: a writer may have sealed its journal since."""
+        """All rows, or those of some edits."""
+        tables = self._settled(
+            lambda sealed: [segments.of_edits(each, edits) for each in self._parts(kind, schema, sealed)]
+        )
+        return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+    def _settled(self, read: Callable[[Sealed], Found]) -> Found:
+        """What is read of the folder as it is now: a writer may seal its journal meanwhile, and then we read anew."""
         sealed = Manifest.load(self.folder).segments
         try:
-            tables = [segments.of_edits(table, edits) for table in self._parts(kind, schema, sealed)]
+            found = read(sealed)
         except (OSError, BadRun):
             if Manifest.load(self.folder).segments == sealed:
                 raise
-            return self._tables(kind, schema, edits)
-        if Manifest.load(self.folder).segments != sealed:  # sealed while we read: what we took for all is a part
-            return self._tables(kind, schema, edits)
-        return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+            return self._settled(read)
+        # Sealed while we read: what we took for all is a part.
+        return found if Manifest.load(self.folder).segments == sealed else self._settled(read)
 
-    def _parts(self, kind: str, schema: pa.Schema, sealed: Mapping[str, Mapping[str, str]]) -> Iterator[pa.Table]:
+    def _parts(self, kind: str, schema: pa.Schema, sealed: Sealed) -> Iterator[pa.Table]:
         yield schema.empty_table()
         for number in sealed:
             path, sha256 = self.folder / kind / f"{number}.parquet", sealed[number][f"{kind}_sha256"]
@@ -120,31 +139,3 @@ class Run:
         for journal in journals(self.folder / "scores"):
             if journal.stem not in sealed:
                 yield make(read_journal(journal))
-
-
-def _in_order(table: pa.Table, manifest: Manifest) -> pa.Table:
-    """The rows by method, place, seed and score. Words are compared as numbers: no row becomes a Python object."""
-    names = [(protocol, spec.name) for protocol, entry in manifest.protocols.items() for spec in entry.scores]
-    rank_of = {name: rank for rank, name in enumerate(names)}
-    (methods, method), (protocols, protocol), (scores, score) = (
-        _coded(table[column]) for column in ("method", "protocol", "name")
-    )
-    method_rank = {name: rank for rank, name in enumerate(manifest.methods)}
-    ranks = [[rank_of.get((of, name), len(names)) for name in (*scores, "")] for of in (*protocols, "")]
-    order = np.lexsort(
-        (
-            np.array(ranks)[protocol, score],
-            table["seed"].to_numpy(),
-            table["place"].to_numpy(),
-            np.array([method_rank.get(name, len(method_rank)) for name in (*methods, "")])[method],
-        )
-    )
-    in_order = bool((np.diff(order) == 1).all())
-    return table if in_order else table.take(order)
-
-
-def _coded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
-    """The words of a column, and the number of the word in every row."""
-    whole = column.combine_chunks()
-    words: list[str] = whole.dictionary.to_pylist()
-    return words, whole.indices.to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""One record: all scores of one protocol for one outcome, and the stamps of the two images they came from."""
+"""One record: all scores of one protocol for one outcome, and the stamps of the images they came from."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ class ImageStamp:
         return (self.path, self.size, self.changed_ns) == (other.path, other.size, other.changed_ns)
 
 
+Stamps = tuple[ImageStamp | None, ...]
+"""The files that a record was scored from: source, outcome, ground truth."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One score: a value, or a reason why there is none."""
@@ -70,17 +74,25 @@ class Record:
     source_image: ImageStamp
     edited_image: ImageStamp | None
     rows: tuple[Row, ...]
+    reference_image: ImageStamp | None = None
+    """The ground truth, where the edit has one."""
 
     @property
     def key(self) -> Key:
         """What this record is about."""
         return Key(self.edit, self.method, self.seed, self.protocol)
 
+    @property
+    def images(self) -> Stamps:
+        """The files it was scored from."""
+        return self.source_image, self.edited_image, self.reference_image
+
     def to_line(self) -> bytes:
         """One line of a journal: a checksum, a blank, JSON."""
         told = _flat(self) | {
             "source_image": _flat(self.source_image),
             "edited_image": _flat(self.edited_image) if self.edited_image else None,
+            "reference_image": _flat(self.reference_image) if self.reference_image else None,
             "rows": [_flat(row) for row in self.rows],
         }
         content = json.dumps(told, ensure_ascii=True, separators=(",", ":")).encode()
@@ -93,12 +105,13 @@ class Record:
         if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(content):
             raise BadRun("a line of the journal is torn or was altered")
         stored = json.loads(content)
-        edited = stored.pop("edited_image")
+        edited, reference = stored.pop("edited_image"), stored.pop("reference_image", None)
         return cls(
             **{
                 **stored,
                 "source_image": ImageStamp(**stored["source_image"]),
                 "edited_image": ImageStamp(**edited) if edited else None,
+                "reference_image": ImageStamp(**reference) if reference else None,
                 "rows": tuple(Row(**{**row, "evidence": tuple(row["evidence"])}) for row in stored["rows"]),
             }
         )

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from editgauge.core.errors import BadRun
 from editgauge.core.files import write_bytes
-from editgauge.core.run.records import ImageStamp, Key, Record
+from editgauge.core.run.records import ImageStamp, Key, Record, Stamps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -42,8 +42,14 @@ SCORES = pa.schema(
         ("edited_size", pa.int64()),
         ("edited_changed_ns", pa.int64()),
         ("edited_pixels", _WORD),
+        ("reference_path", _WORD),
+        ("reference_size", pa.int64()),
+        ("reference_changed_ns", pa.int64()),
+        ("reference_pixels", _WORD),
     ]
 )
+SIDES = ("source", "edited", "reference")
+"""The pictures that a record is about."""
 EVIDENCE = pa.schema(
     [
         ("edit", _WORD),
@@ -63,7 +69,7 @@ REMEDY = (
 
 def score_rows(record: Record) -> list[dict[str, Any]]:
     """The record in long form."""
-    edited = record.edited_image
+    images = zip(SIDES, record.images, strict=True)
     shared = {
         "place": record.place,
         "edit": record.edit,
@@ -72,14 +78,11 @@ def score_rows(record: Record) -> list[dict[str, Any]]:
         "method": record.method,
         "seed": record.seed,
         "protocol": record.protocol,
-        "source_path": record.source_image.path,
-        "source_size": record.source_image.size,
-        "source_changed_ns": record.source_image.changed_ns,
-        "source_pixels": record.source_image.pixels,
-        "edited_path": edited.path if edited else None,
-        "edited_size": edited.size if edited else None,
-        "edited_changed_ns": edited.changed_ns if edited else None,
-        "edited_pixels": edited.pixels if edited else None,
+        **{
+            f"{side}_{part}": getattr(image, part) if image else None
+            for side, image in images
+            for part in ("path", "size", "changed_ns", "pixels")
+        },
     }
     return [
         {**shared, "name": row.name, "value": row.value, "reason": row.reason, "detail": _as_text(row.detail)}
@@ -137,7 +140,11 @@ def read_table(path: Path, schema: pa.Schema, sha256: str) -> pa.Table:
         if hashlib.sha256(content).hexdigest() != sha256:
             raise BadRun(f"'{path}' was changed since it was written. {REMEDY}")
         # Not `pq.read_table`: it loads the readers of every cloud store, whose threads now and then abort at exit.
-        return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False).cast(schema)
+        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+        for field in schema:
+            if field.name.startswith("reference_") and field.name not in table.column_names:  # not recorded before
+                table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+        return table.cast(schema)
     except (OSError, pa.ArrowException) as error:
         raise BadRun(f"'{path}' cannot be read: {error}. {REMEDY}") from error
 
@@ -180,10 +187,11 @@ def counted(table: pa.Table) -> Counter[tuple[str, str]]:
     return Counter(zip(each["method"].to_pylist(), each["protocol"].to_pylist(), strict=True))
 
 
-def stamps(table: pa.Table) -> Iterator[tuple[Key, ImageStamp, ImageStamp | None]]:
+def stamps(table: pa.Table) -> Iterator[tuple[Key, Stamps]]:
     """The key of every record, and the files it was scored from."""
     table = one_row_each(table)
     parts = ("path", "size", "changed_ns")
-    columns = [table[f"{side}_{part}"].to_pylist() for side in ("source", "edited") for part in parts]
+    columns = [table[f"{side}_{part}"].to_pylist() for side in SIDES for part in parts]
     for key, row in zip(keys(table), zip(*columns, strict=True), strict=True):
-        yield key, ImageStamp(*row[:3]), ImageStamp(*row[3:]) if row[3] is not None else None
+        images = (ImageStamp(*row[at : at + 3]) if row[at] is not None else None for at in range(0, len(row), 3))
+        yield key, tuple(images)

@@ -14,7 +14,7 @@ from editgauge.core.files import DRAFT, write_bytes, write_parts
 from editgauge.core.run import segments
 from editgauge.core.run.journal import Journal, journals, read_journal
 from editgauge.core.run.manifest import FILE, Manifest, now
-from editgauge.core.run.records import ImageStamp, Key, Record
+from editgauge.core.run.records import ImageStamp, Key, Record, Stamps
 from editgauge.core.run.sets import FILE as SETS
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RECORDS_IN_A_JOURNAL = 20_000
 State = Literal["new", "stale", "done"]
 """Not scored yet; scored from files that have changed since; scored from these very files."""
-OUR_NAMES = {"scores", "evidence", "superseded", ".lock", "edits.jsonl", SETS, "transcripts"}
+OUR_NAMES = {"scores", "evidence", "superseded", ".lock", "edits.jsonl", SETS, "transcripts", "asked.json"}
 
 
 class RunWriter:
@@ -58,11 +58,11 @@ class RunWriter:
         finally:
             self._lock.release()
 
-    def state(self, key: Key, source: ImageStamp, edited: ImageStamp | None) -> State:
-        """Whether this was scored, and from these very files."""
+    def state(self, key: Key, images: Stamps) -> State:
+        """Whether this was scored, and from these very files: source, outcome and ground truth."""
         if _fingerprint(key) not in self._known:
             return "new"
-        return "done" if _fingerprint(key, source, edited) in self._fresh else "stale"
+        return "done" if _fingerprint(key, *images) in self._fresh else "stale"
 
     def count(self, method: str, protocol: str) -> int:
         """How many records there are."""
@@ -81,7 +81,7 @@ class RunWriter:
     def append(self, record: Record) -> None:
         """Keeps a record; it survives a kill as soon as this returns."""
         self._journal.append(record)
-        self._note(record.key, record.source_image, record.edited_image)
+        self._note(record.key, record.images)
         if self._journal.records >= RECORDS_IN_A_JOURNAL:
             self._seal()
 
@@ -92,8 +92,8 @@ class RunWriter:
         if scores.num_rows:
             self._write_segment(self._journal.path.stem, scores, evidence)
             self._journal = Journal(self._next_journal())
-            for key, source, edited in segments.stamps(scores):
-                self._note(key, source, edited)
+            for key, images in segments.stamps(scores):
+                self._note(key, images)
 
     def retire(self, stale: set[Key]) -> None:
         """Forgets records whose images have changed since, so that they are scored again."""
@@ -112,9 +112,11 @@ class RunWriter:
         self._index()
 
     def finish(self) -> None:
-        """Seals the last journal and marks the run as finished."""
+        """Seals the last journal, takes down what the sets are, and marks the run as finished."""
         if self._journal.records:
             self._seal()
+        sets = self.folder / SETS
+        self.manifest.sets_sha256 = hashlib.sha256(sets.read_bytes()).hexdigest() if sets.exists() else ""
         self.manifest.finished = now()
         self.manifest.save(self.folder)
 
@@ -141,9 +143,12 @@ class RunWriter:
         earlier.methods |= wanted.methods
         earlier.protocols |= wanted.protocols
         earlier.judges |= wanted.judges
+        earlier.models |= wanted.models
+        earlier.roles |= wanted.roles
         for method, counts in wanted.planned.items():
             earlier.planned[method] = {**earlier.planned.get(method, {}), **counts}
         earlier.environment, earlier.finished, earlier.shard = wanted.environment, None, wanted.shard
+        earlier.sets_sha256 = ""
         earlier.save(self.folder)
         return earlier
 
@@ -224,21 +229,21 @@ class RunWriter:
         self._known: set[int] = set()
         self._fresh: set[int] = set()
         self._counts: Counter[tuple[str, str]] = Counter()
-        for key, source, edited in self._stamps():
-            self._note(key, source, edited)
+        for key, images in self._stamps():
+            self._note(key, images)
 
-    def _note(self, key: Key, source: ImageStamp, edited: ImageStamp | None) -> None:
+    def _note(self, key: Key, images: Stamps) -> None:
         known = _fingerprint(key)
         if known not in self._known:
             self._known.add(known)
             self._counts[key.method, key.protocol] += 1
-        self._fresh.add(_fingerprint(key, source, edited))
+        self._fresh.add(_fingerprint(key, *images))
 
-    def _stamps(self) -> Iterator[tuple[Key, ImageStamp, ImageStamp | None]]:
+    def _stamps(self) -> Iterator[tuple[Key, Stamps]]:
         for number in self.manifest.segments:
             yield from segments.stamps(self._read_segment("scores", number, segments.SCORES))
         for record in read_journal(self._journal.path) if self._journal.records else ():
-            yield record.key, record.source_image, record.edited_image
+            yield record.key, record.images
 
 
 def _refuse_a_folder_of_others(folder: Path) -> None:
