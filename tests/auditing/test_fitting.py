@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.auditing.fitting import fit
+from editgauge.auditing.fitting import fit, joined
 from editgauge.auditing.probe_features import Measured
 from editgauge.auditing.probes import Probe
+from editgauge.auditing.trees import grown
 from editgauge.auditing.truths import truth_of_disturbed, truth_of_done, truth_of_flawed
 from editgauge.protocols.own.features import FEATURES
-from editgauge.protocols.own.model import Fitted, read_fitted
+from editgauge.protocols.own.model import Fitted, Model, _node, read_fitted
 
 PHOTOS = 10
 
@@ -31,7 +32,7 @@ def measured(number: int, chance: np.random.Generator) -> Measured:
     }
     values["done"]["comes_after"] = tells
     values["disturbed"]["rest_unlike"] = float(family == "rest/blur") + 0.2 * chance.random()
-    values["flawed"] |= {"halo": float(family == "artifact/halo") + 0.2 * chance.random(), "beyond": 0.0}
+    values["flawed"] |= {"rim_gain": float(family == "artifact/halo") + 0.2 * chance.random(), "beyond": 0.0}
     probe = Probe(
         id=str(number), edit=str(number), photo=str(number % PHOTOS), type="color", kind=kind, family=family,
         severity=severity, done=tells > 0.5, split="tuning",
@@ -85,6 +86,30 @@ def test_the_held_back_half_changes_nothing(told: dict[str, Any], probes: list[M
     ]
 
     assert fit([*probes, *misleading]) == told
+
+
+def test_one_question_is_fitted_alone_and_the_others_stay(told: dict[str, Any], probes: list[Measured]) -> None:
+    alone = fit(probes[: len(probes) // 2], ["flawed"])
+
+    both = joined(told, {**alone, "types": []})
+
+    assert list(alone["models"]) == ["flawed"]
+    assert both["models"]["flawed"] == alone["models"]["flawed"] != told["models"]["flawed"]
+    assert (both["models"]["done"], both["types"]) == (told["models"]["done"], told["types"])
+
+
+def test_what_is_written_says_what_was_fitted(probes: list[Measured]) -> None:
+    """The trees as the protocol reads them and as they grew give the same numbers."""
+    truths = np.array([truth_of_disturbed(each.probe) for each in probes], float)
+    values = np.array([[each.values["disturbed"]["rest_unlike"]] for each in probes])
+    known = ~np.isnan(truths)
+    trees = grown(values[known], truths[known], [1], 10, ramp=0.1)
+    rows = [[list(row) for row in tree] for tree in trees.written()]
+    nodes = tuple(tuple(_node(row, ("rest_unlike",)) for row in tree) for tree in rows)
+    model = Model(trees.start + sum(tree[0][0] for tree in rows), 1.0, nodes)
+
+    for row, odds in zip(values[known], trees.staged(values[known])[-1], strict=True):
+        assert model.answer({"rest_unlike": row[0]}).value == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-3)
 
 
 def test_a_model_of_other_features_is_refused(told: dict[str, Any]) -> None:

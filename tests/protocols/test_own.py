@@ -20,7 +20,8 @@ from editgauge.metrics.changes import find_changes
 from editgauge.metrics.object_changes import Thing
 from editgauge.protocols.own.doing import doing
 from editgauge.protocols.own.features import FEATURES, features
-from editgauge.protocols.own.keeping import flaws, keeping
+from editgauge.protocols.own.flaws import flaws
+from editgauge.protocols.own.keeping import keeping
 from editgauge.protocols.own.looks import style_fit, to_lab
 from editgauge.protocols.own.model import Answer
 from editgauge.protocols.own.roles import roles_of
@@ -260,9 +261,30 @@ def test_a_bright_rim_and_a_blurred_part_are_seen(cat: Pixels) -> None:
         flaws(viewed(cat, each, RED, {"stays": ([thing], [thing])}, around)) for each in (clean, rim, soft)
     )
 
-    assert (bright["rim"] or 0) > 2 * (right["rim"] or 0)
-    assert (bright["halo"] or 0) > 2 * (right["halo"] or 0)
+    assert (bright["rim_gain"] or 0) > (right["rim_gain"] or 0) + 0.5
+    assert (bright["rim_change"] or 0) > (right["rim_change"] or 0) + 0.5
     assert (blurred["soft"] or 0) > (right["soft"] or 0) + 0.5
+    assert (blurred["blurred"] or 0) > (right["blurred"] or 0) + 0.5
+
+
+def test_what_shines_through_and_what_is_seen_once_more_beside_itself_are_seen(cat: Pixels) -> None:
+    left, top, right, bottom = 40, 60, 100, 120
+    mask, noise = rectangle((left, top, right, bottom), cat.shape), np.random.default_rng(0)
+    thing = noise.integers(0, 255, (12, 12, 3), np.uint8).repeat(5, axis=0).repeat(5, axis=1)
+    clean = cat.copy()
+    clean[mask] = thing.reshape(-1, 3)
+    ghost = np.where(mask[..., None], 0.6 * clean + 0.4 * cat, clean).astype(np.uint8)
+    twice = clean.copy()
+    twice[top:bottom, right : right + 36] = thing[:, -36:]
+    added = {"type": "object_addition", "to": "cat"}
+    things: list[Thing] = [seen((left, top, right, bottom), cat.shape)]
+    alone, through, double = (
+        flaws(viewed(cat, each, added, {"comes": ([], things)}, mask)) for each in (clean, ghost, twice)
+    )
+
+    assert abs((through["shines_through"] or 0) - (alone["shines_through"] or 0) - 0.4) < 0.2
+    assert (double["again"] or 0) > (alone["again"] or 0) + 0.3
+    assert (double["beyond_near"] or 0) > (alone["beyond_near"] or 0)
 
 
 # --- reasons -----------------------------------------------------------------------------------------------------

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +13,7 @@ from hypothesis import strategies as st
 from editgauge.core.types import EDIT_TYPES
 from editgauge.protocols.own import editgauge
 from editgauge.protocols.own.features import FEATURES, Question
-from editgauge.protocols.own.model import fitted
+from editgauge.protocols.own.model import FILE, Model, Node, fitted
 
 WORSE = (
     "rest_changed",
@@ -21,6 +25,7 @@ WORSE = (
     "rest_noisier",
     "frame_lost",
 )
+PLAINER = ("rim_gain", "rim_change", "soft_beside", "blurred", "shines_through", "again", "beyond_near")
 BETTER = ("comes_after", "goes_gain", "colour_rank", "style_fit", "place_fit", "size_fit", "editval", "pixlens")
 maybe = st.none() | st.floats(-1, 2)
 
@@ -34,7 +39,8 @@ def test_the_file_was_made_from_these_features_and_says_how() -> None:
 
     assert set(told.models) == set(FEATURES)
     assert told.provenance["split"] == "tuning"
-    assert told.provenance["photographs"] >= 10
+    written = json.loads((files("editgauge.protocols.own") / FILE).read_text("utf-8"))
+    assert all(model["photographs"] >= 10 for model in written["models"].values())
     assert told.provenance["command"].startswith("python -m editgauge.auditing.fitting")
     assert set(told.types) < set(EDIT_TYPES)
 
@@ -73,6 +79,38 @@ def test_a_better_sign_never_speaks_against_the_edit(
     one, other = (model.answer({**values, name: level}).value for level in (low, low + more))
 
     assert other >= one - 1e-4
+
+
+@settings(max_examples=60, deadline=None)
+@given(values=every("flawed"), name=st.sampled_from(PLAINER), low=st.floats(-1, 1), more=st.floats(0, 1))
+def test_a_plainer_sign_never_speaks_against_an_artifact(
+    values: dict[str, float | None], name: str, low: float, more: float
+) -> None:
+    model = fitted().models["flawed"]
+    one, other = (model.answer({**values, name: level}).value for level in (low, low + more))
+
+    assert other >= one - 1e-4
+
+
+@pytest.mark.parametrize(
+    ("value", "odds"), [(None, 1.0), (-1.0, -1.0), (0.0, -1.0), (0.5, 0.0), (0.75, 0.5), (1.0, 1.0), (2.0, 1.0)]
+)
+def test_between_two_values_the_answer_goes_from_one_to_the_other(value: float | None, odds: float) -> None:
+    ramp = Node(0.0, "a", low=0.0, high=1.0, left=1, right=2, missing=2)
+    answer = Model(start=0.0, slope=1.0, trees=((ramp, Node(-1.0), Node(1.0)),)).answer({"a": value})
+
+    assert answer.effects == {"a": pytest.approx(odds)}
+
+
+def test_a_slightly_more_disturbed_rest_is_slightly_less_preserved() -> None:
+    """Degrees have no steps: of a hundred rests, each disturbed a little more, hardly two are told the same."""
+    model, names = fitted().models["disturbed"], FEATURES["disturbed"]
+    odds = [sum(model.answer(dict.fromkeys(names, level / 100)).effects.values()) for level in range(100)]
+    rises = [later - sooner for sooner, later in pairwise(odds)]
+
+    assert min(rises) >= -1e-3
+    assert sum(rise > 1e-6 for rise in rises) > 60
+    assert max(rises) < (odds[-1] - odds[0]) / 4
 
 
 def test_the_protocol_says_for_which_types_it_knows_nothing() -> None:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from editgauge.protocols.own.doing import doing
-from editgauge.protocols.own.keeping import OF_FLAWS, OF_THE_REST, flaws, keeping
+from editgauge.protocols.own.flaws import OF_FLAWS, flaws
+from editgauge.protocols.own.keeping import OF_THE_REST, keeping
 
 if TYPE_CHECKING:
     from editgauge.protocols.own.doing import Values

@@ -1,4 +1,4 @@
-"""How well pixels fit a word: colours by name, and styles that have a plain meaning."""
+"""How pixels look: how well they fit a word for a colour or a style, and how sharp, even and new they are."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ COLOURLESS = 10.0
 """Mean chroma in CIE Lab under which a picture has no colours."""
 SEPIA = 50.0, 100.0
 """Degrees of hue between which old prints lie."""
+FINEST = 1.0
+"""Standard deviation in pixels of the blur that takes the finest structure away."""
+FAINT = 0.25
+"""Squared lightness of a structure that nobody sees."""
+LEVEL = 4.0
+"""Lightness, out of 100, within which two pixels are equally bright."""
 
 
 def to_lab(picture: Pixels) -> Lab:
@@ -71,6 +77,34 @@ def detail(lab: Lab, where: BoolMask) -> float:
     """How much fine structure some pixels have: the mean size of what a slight blur takes away."""
     fine = lab[..., 0] - cv2.GaussianBlur(lab[..., 0], (0, 0), 1.5)
     return float(np.abs(fine[where]).mean()) + 0.05
+
+
+def sharpness(lab: Lab, where: BoolMask) -> float:
+    """How much finest structure there is beside coarser one, in doublings: falls when something is out of focus,
+    whatever its contrast."""
+    light = lab[..., 0]
+    coarser = cv2.GaussianBlur(light, (0, 0), FINEST)
+    finest = np.abs(light - coarser)[where].mean()
+    coarse = np.abs(coarser - cv2.GaussianBlur(coarser, (0, 0), 5 * FINEST))[where].mean()
+    return float(np.log2((finest + 0.1) / (coarse + 0.5)))
+
+
+def residue(before: Lab, after: Lab, where: BoolMask) -> float:
+    """The share of the structure of what was there that is still there: 0 when nothing of it is, 1 when all is."""
+    one, other = ((lab[..., 0] - cv2.GaussianBlur(lab[..., 0], (0, 0), 4.0))[where] for lab in (before, after))
+    return float((one * other).sum() / ((one * one).sum() + FAINT * one.size))
+
+
+def uneven(before: Lab, after: Lab, where: BoolMask, reach: float) -> float:
+    """How far apart what became of one brightness is at one place and at another, in tens of Lab's lightness."""
+    levels = np.clip(before[..., 0] / LEVEL, 0, 100 / LEVEL).astype(np.int64)[where]
+    light = after[..., 0][where]
+    usual = np.bincount(levels, light) / np.maximum(np.bincount(levels), 1)
+    beyond, weight = np.zeros(where.shape, np.float32), where.astype(np.float32)
+    beyond[where] = light - usual[levels]
+    smooth, near = (cv2.GaussianBlur(each, (0, 0), reach) for each in (beyond, weight))
+    low, high = np.percentile((smooth / np.maximum(near, 0.2))[where], (3, 97))
+    return float(high - low) / 10
 
 
 def _colourless(before: Lab, after: Lab, where: BoolMask) -> float:

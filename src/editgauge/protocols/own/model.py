@@ -1,4 +1,8 @@
-"""The fitted models, written out as numbers: boosted trees whose answer is a sum over features, so it can be told."""
+"""The fitted models, written out as numbers: boosted trees whose answer is a sum over features, so it can be told.
+
+The trees have no steps: near its threshold a question is answered partly both ways, so that a little more of a feature
+moves the answer a little.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +31,21 @@ class Node:
     """What the tree says when one stops here."""
     feature: str = ""
     """Empty at an end."""
-    most: float = 0.0
-    """Up to which value of the feature one goes left."""
+    low: float = 0.0
+    """Up to which value of the feature all goes left."""
+    high: float = 0.0
+    """From which value on all goes right; in between, the more the nearer."""
     left: int = 0
     right: int = 0
     missing: int = 0
-    """Where one goes when the feature is missing: the left or the right node."""
+    """Where all goes when the feature is missing: the left or the right node."""
+
+    def ways(self, value: float | None) -> tuple[tuple[int, float], ...]:
+        """Where to go on from here, and with what share of the answer."""
+        if value is None:
+            return ((self.missing, 1.0),)
+        right = min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+        return tuple((place, share) for place, share in ((self.left, 1 - right), (self.right, right)) if share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +70,16 @@ class Model:
         """What the trees make of an item's features."""
         effects: dict[str, float] = {}
         for tree in self.trees:
-            node = tree[0]
-            while node.feature:
-                value = values[node.feature]
-                way = node.missing if value is None else node.left if value <= node.most else node.right
-                after = tree[way]
-                effects[node.feature] = effects.get(node.feature, 0.0) + self.slope * (after.value - node.value)
-                node = after
+            going = [(0, 1.0)]
+            while going:
+                place, share = going.pop()
+                node = tree[place]
+                if not node.feature:
+                    continue
+                ways = node.ways(values[node.feature])
+                moved = sum(part * tree[way].value for way, part in ways) - node.value
+                effects[node.feature] = effects.get(node.feature, 0.0) + self.slope * share * moved
+                going += [(way, share * part) for way, part in ways]
         odds = self.start + sum(effects.values())
         return Answer(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
 
@@ -100,8 +116,8 @@ def _read(told: dict[str, Any], names: tuple[str, ...]) -> Model:
 
 
 def _node(row: list[float], names: tuple[str, ...]) -> Node:
-    """An end is its value; a question adds the feature's place, the threshold, left, right, and the way if missing."""
+    """An end is its value; a question adds the feature's place, low, high, left, right, and the way if missing."""
     if len(row) == 1:
         return Node(row[0])
-    value, feature, most, left, right, missing = row
-    return Node(value, names[int(feature)], most, int(left), int(right), int(missing))
+    value, feature, low, high, left, right, missing = row
+    return Node(value, names[int(feature)], low, high, int(left), int(right), int(missing))

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.masks import BoolMask, Rectangle, grown
+from editgauge.core.masks import BoolMask, grown
 from editgauge.core.types import Score
 from editgauge.metrics.changes import Changes, find_changes
 from editgauge.metrics.object_changes import HALF_SURE, Thing
-from editgauge.protocols.artifacts.rules import Options, as_in_the_paper
-from editgauge.protocols.artifacts.words import words_of
-from editgauge.protocols.changing import operating_point, seen_at_all
+from editgauge.protocols.changing import operating_point
 from editgauge.protocols.editval import EditVal, editval
 from editgauge.protocols.own.roles import Region, Roles, roles_of
 from editgauge.protocols.pixlens import PixLens, pixlens
@@ -62,8 +60,6 @@ class View:
     """Why things of the edit could not be looked for."""
     verdicts: dict[str, float] = field(default_factory=dict)
     """What the rules of single protocols say of the edit, by name; what they leave unscored is missing."""
-    suffered: float | None = None
-    """The largest loss of confidence in a thing around the change; None when nothing changed."""
 
     @property
     def diagonal(self) -> float:
@@ -112,7 +108,7 @@ async def look(item: Item, see: Perception) -> View:
     named = {role: word for role, word in roles.words().items() if word}
     answers = await gather(*(_pair(see, item.source, edited, word, point) for word in named.values()))
     verdicts = await gather(*(_verdict(protocol, framed, see) for protocol in RULES))
-    view = View(
+    return View(
         edit=item.edit,
         source=item.source,
         edited=edited,
@@ -125,31 +121,6 @@ async def look(item: Item, see: Perception) -> View:
         unknown=tuple(dict.fromkeys(answer for answer in answers if isinstance(answer, str))),
         verdicts={protocol.name: value for protocol, value in zip(RULES, verdicts, strict=True) if value is not None},
     )
-    return replace(view, suffered=await _suffered(view, see))
-
-
-async def _suffered(view: View, see: Perception) -> float | None:
-    """EditInspector's largest loss of confidence around the change, on boxes: outlines of everything would cost more
-    than they tell here."""
-    where = view.expected().mask
-    changed = view.changes.mask if where is None else view.changes.mask & where
-    if not changed.any():
-        return None
-    words = words_of(view.edit)
-    before, after = await gather(
-        *(_boxed(see, picture, words.all, view.point) for picture in (view.source, view.edited))
-    )
-    return as_in_the_paper(view.edit, words.edited, before, after, changed, view.point, Options()).largest
-
-
-async def _boxed(see: Perception, picture: Pixels, words: Sequence[str], point: float) -> list[Thing]:
-    height, width = picture.shape[:2]
-    found = await seen_at_all(see, picture, words, HALF_SURE * point)
-    rows = zip(found.phrases, found.boxes.tolist(), found.confidences.tolist(), strict=True)
-    return [
-        Thing(word, (box[0], box[1], box[2], box[3]), Rectangle(*box).render(width, height), sure)
-        for word, box, sure in rows
-    ]
 
 
 async def _pair(see: Perception, source: Pixels, edited: Pixels, word: str, point: float) -> Pair | str:

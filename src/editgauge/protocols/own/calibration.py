@@ -1,0 +1,131 @@
+"""What people's ratings make of the numbers of `editgauge`: curves that `editgauge build calibration` fitted.
+
+A curve is a line in the log-odds, or its asymmetric relative (beta calibration: Kull, Silva Filho and Flach 2017). It
+rises everywhere, so it never changes the order of two outcomes; it changes what their numbers mean.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from editgauge.core.errors import BadInput
+
+SCHEMA = 1
+NEAREST = 1e-3
+"""To 0 and to 1: what lies nearer has no log-odds that people could be asked about."""
+SIGNS = 12
+"""Of the SHA-256 that stand in a variant's name."""
+UNREADABLE = "'{}' is no calibration that `editgauge build calibration` wrote: {}."
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a curve makes of one value, with its 95 % interval; none when all ratings are of one source image."""
+
+    value: float
+    calibrated: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """From a number of the protocol to the share of people who say so.
+
+    The log-odds of the share are `low` x ln(value) - `high` x ln(1 - value) + `shift`.
+    """
+
+    question: str
+    low: float
+    """How fast it rises from 0 on; never negative."""
+    high: float
+    """How fast it rises towards 1; the same as `low` for a line in the log-odds."""
+    shift: float
+    outcomes: int
+    """On so many rated outcomes it was fitted."""
+    points: tuple[Point, ...] = ()
+    """By rising value, with the first at 0 and the last at 1."""
+
+    def __call__(self, value: float) -> float:
+        """The share of people who say so."""
+        inside = min(1 - NEAREST, max(NEAREST, value))
+        odds = self.low * math.log(inside) - self.high * math.log1p(-inside) + self.shift
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
+
+    def interval(self, value: float) -> tuple[float, float] | None:
+        """Within which the share lies, between the curve's points on a straight line; None where there is none."""
+        after = min(bisect_right([point.value for point in self.points], value), len(self.points) - 1)
+        if after < 1:
+            return None
+        one, other = self.points[after - 1], self.points[after]
+        if one.low is None or one.high is None or other.low is None or other.high is None:
+            return None
+        way = (value - one.value) / (other.value - one.value)
+        return one.low + way * (other.low - one.low), one.high + way * (other.high - one.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Curves by score, and for which numbers they were made."""
+
+    file: str
+    sha256: str
+    version: str
+    """Of the protocol whose numbers it was fitted on."""
+    models: Mapping[str, str]
+    """The models, by role, that those numbers were made with."""
+    curves: Mapping[str, Curve]
+
+    @property
+    def name(self) -> str:
+        """The file with the beginning of its SHA-256: another content is another calibration."""
+        return f"{self.file}@{self.sha256[:SIGNS]}"
+
+
+def read_calibration(written: str) -> Calibration:
+    """The calibration in a file; `FILE@SHA` is that very content and no other."""
+    file, at, expected = written.rpartition("@")
+    if not at or Path(written).is_file():
+        file, expected = written, ""
+    try:
+        content = Path(file).read_bytes()
+    except OSError as error:
+        raise BadInput(
+            f"The calibration '{file}' cannot be read: {error.strerror}. `editgauge build calibration` makes one."
+        ) from error
+    hashed = sha256(content).hexdigest()
+    if not hashed.startswith(expected):
+        raise BadInput(
+            f"'{file}' has changed: its SHA-256 begins with {hashed[:SIGNS]}, and {expected} was asked for. "
+            "Bring back the file of before, or name it without '@' to start anew with this one."
+        )
+    return _read(file, hashed, content)
+
+
+def _read(file: str, hashed: str, content: bytes) -> Calibration:
+    try:
+        told = json.loads(content)
+        if told["schema"] != SCHEMA:
+            raise BadInput(UNREADABLE.format(file, f"its schema is {told['schema']}, this version reads {SCHEMA}"))
+        curves = {name: read_curve(each["curve"]) for name, each in told["scores"].items()}
+        return Calibration(file, hashed, str(told["version"]), dict(told["models"]), curves)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput(UNREADABLE.format(file, f"{type(error).__name__} {error}")) from error
+
+
+def read_curve(told: Mapping[str, Any]) -> Curve:
+    """A curve from its JSON form; one that could fall is refused."""
+    points = tuple(Point(**each) for each in told["points"])
+    curve = Curve(**{**told, "points": points})
+    if not all(math.isfinite(each) for each in (curve.low, curve.high, curve.shift)):
+        raise ValueError("a curve has numbers that are not finite")
+    if min(curve.low, curve.high) < 0 or curve.low + curve.high <= 0:
+        raise ValueError("a curve does not rise")
+    return curve
