@@ -1,6 +1,6 @@
 """What speed is worth, as one table of ratios, all measured in this run on this machine.
 
-    python benchmarks/ratios.py [--edits 100] [--items 120] [--growth 100,1000,10000] [--only editval,…] [--out FILE.md]
+    python benchmarks/ratios.py [--edits 100] [--items 500] [--growth 100,1000,10000] [--only editval,…] [--out FILE.md]
 
 - editval: our run against a plain loop that does what released scripts do: for every edit, every picture and every
   question it decodes the picture and runs the whole network. Same models, same pictures; in one process, and as
@@ -176,7 +176,7 @@ def main() -> None:
     """Prints the table."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--edits", type=int, default=100, help="for editval")
-    options.add_argument("--items", type=int, default=120, help="for processes and ray")
+    options.add_argument("--items", type=int, default=500, help="for processes and ray")
     options.add_argument("--growth", default="100,1000,10000", help="numbers of edits; 100000 takes two minutes more")
     options.add_argument("--only", default="editval,pixels,regions,processes,growth,ray,slow")
     options.add_argument("--out", type=Path, help="write the table here, too: Markdown, or JSON by the name")

@@ -58,7 +58,7 @@ def _default(value: Any) -> str:
 
 
 GROUPS = {
-    "build": ("unibench", "editval", "review", "attributes", "training", "tune"),
+    "build": ("unibench", "editval", "review", "attributes", "training", "tune", "calibration", "probes"),
     "cache": ("info", "clear"),
     "data": ("pull", "verify", "info", "ratings"),
     "models": ("list_weights", "pull", "verify", "info", "available", "weights_of"),

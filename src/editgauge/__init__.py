@@ -23,7 +23,7 @@ _FACE = {
     "accept": "editgauge.analysis.accept:accept",
     "agree": "editgauge.analysis.agree:agree",
     "audit": "editgauge.auditing.verb:audit",
-    "build": "editgauge.building.verbs",
+    "build": "editgauge.cli.building",
     "cache": "editgauge.perception.cache",
     "changes": "editgauge.runner.changes:changes",
     "compare": "editgauge.analysis.compare:compare",
@@ -126,7 +126,7 @@ if TYPE_CHECKING:
     from editgauge.analysis.power import power
     from editgauge.auditing.verb import audit
     from editgauge.benchmarks import data
-    from editgauge.building import verbs as build
+    from editgauge.cli import building as build
     from editgauge.cli.demo import demo
     from editgauge.cli.disentangle import disentangle
     from editgauge.core.errors import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,16 +12,19 @@ import numpy as np
 import pytest
 
 from editgauge.auditing.gathering import Gathered
+from editgauge.auditing.probes import Probe, split_of, write_probes
 from editgauge.core.images import Picture, Pixels, write_png
 from editgauge.core.masks import Polygons
 from editgauge.core.recipes import Move, Recolour, Remove, Resize, Restyle
 from editgauge.core.types import Edit, EditType, Position
+from editgauge.methods.reference.following import followed
 
 LEFT = Polygons(((20.0, 40.0, 60.0, 40.0, 60.0, 90.0, 20.0, 90.0),))
 RIGHT_THING = Polygons(((100.0, 50.0, 130.0, 50.0, 130.0, 88.0, 100.0, 88.0),))
 
 
 Edits = Callable[[Path, int], list[Gathered]]
+RedBoxes = Callable[[Path, int], Path]
 
 
 def drawn(seed: int) -> Pixels:
@@ -58,6 +62,28 @@ def edits_of() -> Edits:
                 Gathered(_with(plain, "style", Restyle("sepia")), f"photo {number}"),
             ]
         return found
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def red_boxes() -> RedBoxes:
+    """Writes two probes of each of so many pictures: the box painted red, and nothing done."""
+
+    def make(place: Path, photos: int) -> Path:
+        edits, probes = [], []
+        for number in range(photos):
+            source, name = drawn(number), f"photo {number}"
+            write_png(source, place / "pictures" / f"{number}.png")
+            for kind, edited in (("right", followed(Recolour(LEFT, "red"), source)), ("nothing", source)):
+                write_png(edited, place / "edited" / f"{number}--{kind}.png")
+                words = {"type": "color", "instruction": "Make the box red.", "subject": "box", "to": "red"}
+                edits.append({"id": f"{number}--{kind}", "source": f"pictures/{number}.png", **words})
+                done = kind == "right"
+                probes.append(Probe(f"{number}--{kind}", f"{number}", name, "color", kind, done, split=split_of(name)))
+        (place / "edits.jsonl").write_text("".join(json.dumps(each) + "\n" for each in edits))
+        write_probes(place, probes)
+        return place
 
     return make
 

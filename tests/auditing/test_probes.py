@@ -81,12 +81,10 @@ def write(folder: Path, *lines: object) -> Path:
 
 
 def test_answers_of_people_join_with_an_id_and_what_they_said(tmp_path: Path) -> None:
-    preferred = [
-        {"id": "a", "edit": "pair", "family": "people", "severity": 0},
-        {"id": "b", "edit": "pair", "family": "people", "severity": 1},
-    ]
+    preferred = [{"id": "b", "edit": "pair"}, {"id": "a", "edit": "pair", "over": {"b": 0.75}}]
     sheet = Sheet.of(read_probes(write(tmp_path, *preferred)))
-    assert sheet.graded.tolist() == [[0, 1]]
+    assert (sheet.preferred.tolist(), sheet.agreed.tolist()) == ([[1, 0]], [0.75])
+    assert (sheet.graded.size, int(sheet.known.sum())) == (0, 0)
     probes = read_probes(write(tmp_path, {"id": "a", "done": True}, {"id": "b", "done": False, "photo": "p"}))
     assert [probe.done for probe in probes] == [True, False]
     assert probes[0] == Probe("a", "a", "a", "color", "given", True, split=split_of("a"))

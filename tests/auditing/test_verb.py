@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from editgauge.auditing.probes import Probe, split_of, write_probes
+from editgauge.auditing.probes import split_of
 from editgauge.auditing.result import Card
 from editgauge.auditing.verb import audit
 from editgauge.cli import audit as command_line
-from editgauge.core.errors import BadInput
-from editgauge.core.images import write_png
-from editgauge.core.recipes import Recolour
-from editgauge.methods.reference.following import followed
-from tests.auditing.conftest import LEFT, drawn
+from editgauge.core.errors import BadInput, UnknownName
+from tests.auditing.conftest import RedBoxes
 from tests.endpoint import MODEL, Served
 
 PHOTOS = 12
@@ -29,34 +26,25 @@ Audited = Callable[..., Card]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two probes of each picture: the box painted red, and nothing done."""
-    place = tmp_path_factory.mktemp("probes")
-    edits, probes = [], []
-    for number in range(PHOTOS):
-        source, name = drawn(number), f"photo {number}"
-        write_png(source, place / "pictures" / f"{number}.png")
-        for kind, edited in (("right", followed(Recolour(LEFT, "red"), source)), ("nothing", source)):
-            write_png(edited, place / "edited" / f"{number}--{kind}.png")
-            words = {"type": "color", "instruction": "Make the box red.", "subject": "box", "to": "red"}
-            edits.append({"id": f"{number}--{kind}", "source": f"pictures/{number}.png", **words})
-            done = kind == "right"
-            probes.append(Probe(f"{number}--{kind}", f"{number}", name, "color", kind, done, split=split_of(name)))
-    (place / "edits.jsonl").write_text("".join(json.dumps(each) + "\n" for each in edits))
-    write_probes(place, probes)
-    return place
+def folder(tmp_path_factory: pytest.TempPathFactory, red_boxes: RedBoxes) -> Path:
+    return red_boxes(tmp_path_factory.mktemp("probes"), PHOTOS)
 
 
 @pytest.fixture
 def audited(folder: Path, tmp_path: Path, served: Served) -> Audited:
-    """The card of a judge that answers as it is told: by the addresses of its pictures and how often it was asked."""
+    """The card of a judge that answers as it is told: by the addresses of its pictures, and by what it was asked."""
 
-    def card(answer: Callable[[list[str], int], bool], protocol: str = "editinspector") -> Card:
+    def card(answer: Callable[[list[str], str], bool], protocol: str = "editinspector") -> Card:
+        times: Counter[str] = Counter()
+
         def plan(text: str, seen: int) -> str:
             if '"yes"' not in text:
                 return "Something is wrong."
-            asked = [request for request in list(served.requests) if _text(request) == text][seen]
-            return json.dumps({"answer": "yes" if answer(_pictures(asked), seen) else "no"})
+            pictures = _pictures([request for request in list(served.requests) if _text(request) == text][seen])
+            question = "".join([text, *pictures])
+            with served.lock:
+                times[question] += 1
+            return json.dumps({"answer": "yes" if answer(pictures, f"{question} {times[question]}") else "no"})
 
         served.plan = plan
         judge = [f"openai:{MODEL}@{served.url}"]
@@ -83,7 +71,7 @@ def verdict(card: Card) -> Any:
 
 
 def test_a_judge_that_looks_has_a_perfect_card(audited: Audited, tmp_path: Path) -> None:
-    card = audited(lambda pictures, seen: pictures[0] != pictures[1])
+    card = audited(lambda pictures, asked: pictures[0] != pictures[1])
     assert (verdict(card).auroc.value, verdict(card).accuracy.value) == (1.0, 1.0)
     assert card.failures[f"editinspector[{MODEL}]/edit"] == ()
     assert card.costs is not None
@@ -94,7 +82,7 @@ def test_a_judge_that_looks_has_a_perfect_card(audited: Audited, tmp_path: Path)
 
 
 def test_a_judge_that_always_says_yes_is_exposed(audited: Audited, tmp_path: Path) -> None:
-    card = audited(lambda pictures, seen: True)
+    card = audited(lambda pictures, asked: True)
     found = verdict(card)
     assert (found.auroc.value, found.accuracy.value) == (0.5, 0.5)
     assert (found.says_done_rightly.value, found.says_not_rightly.value) == (1.0, 0.0)
@@ -103,8 +91,7 @@ def test_a_judge_that_always_says_yes_is_exposed(audited: Audited, tmp_path: Pat
 
 
 def test_a_judge_that_guesses_is_exposed_by_asking_again(audited: Audited) -> None:
-    draws = iter(np.random.default_rng(0).integers(0, 2, 100_000).tolist())
-    card = audited(lambda pictures, seen: bool(next(draws)), "editinspector[repeat=3]")
+    card = audited(lambda pictures, asked: _coin(asked), "editinspector[repeat=3]")
     steady = card.steadiness[f"editinspector[repeat=3,{MODEL}]/self_agreement"]
     assert steady.high is not None
     assert steady.high < 0.7
@@ -113,7 +100,7 @@ def test_a_judge_that_guesses_is_exposed_by_asking_again(audited: Audited) -> No
 
 
 def test_a_judge_that_sees_the_first_picture_only_is_exposed_by_their_order(audited: Audited) -> None:
-    card = audited(lambda pictures, seen: _coin(pictures[0]), "editinspector[swap]")
+    card = audited(lambda pictures, asked: _coin(pictures[0]), "editinspector[swap]")
     order = card.steadiness[f"editinspector[swap,{MODEL}]/order_agreement"]
     assert order.high is not None
     assert order.high < 1.0  # a judge that looks at both has 1
@@ -123,9 +110,9 @@ def test_a_judge_that_sees_the_first_picture_only_is_exposed_by_their_order(audi
 
 
 def test_given_again_nothing_is_asked_again(audited: Audited, served: Served) -> None:
-    first = audited(lambda pictures, seen: True)
+    first = audited(lambda pictures, asked: True)
     asked = len(served.requests)
-    again = audited(lambda pictures, seen: False)
+    again = audited(lambda pictures, asked: False)
     assert len(served.requests) == asked
     assert again.scores == first.scores
 
@@ -150,6 +137,18 @@ def test_the_command_line_prints_the_table_and_where_the_page_is(folder: Path, t
     assert (tmp_path / "audit" / "index.html").is_file()
     again = CliRunner().invoke(app, [*words, "--json", "--quiet"])
     assert json.loads(again.stdout)["probes"] == 2 * PHOTOS
+
+
+def test_one_score_is_held_against_all_others_where_both_have_a_value(folder: Path, tmp_path: Path) -> None:
+    card = audit(["preservation"], tmp_path / "audit", folder, against="preservation/ssim", quiet=True)
+    assert {pair.first for pair in card.ahead} == {"preservation/ssim"}
+    assert len(card.ahead) == len(card.scores) - 1
+    ssim, l1 = (next(each for each in card.scores if each.name == name) for name in ("ssim", "l1"))
+    found = next(pair for pair in card.ahead if pair.second == "preservation/l1")
+    assert (found.first_auroc, found.second_auroc) == (ssim.auroc, l1.auroc)  # both score every probe
+    assert found.difference.value == 0.0
+    with pytest.raises(UnknownName, match="no score in this audit called 'sim'"):
+        audit(["preservation"], tmp_path / "audit", folder, against="sim", quiet=True)
 
 
 def test_mistakes_are_told(folder: Path, tmp_path: Path) -> None:

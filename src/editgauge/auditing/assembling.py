@@ -7,14 +7,16 @@ from itertools import combinations
 
 import numpy as np
 
+from editgauge.auditing.asking import cost_of
 from editgauge.auditing.blends import Blend, label
 from editgauge.auditing.blends import blend as blended
-from editgauge.auditing.card import Measured, score_card
+from editgauge.auditing.card import Measured, ScoreCard, score_card
 from editgauge.auditing.failures import worst_failures
 from editgauge.auditing.measured import headlines_of, measured_in
-from editgauge.auditing.measures import auroc_ahead
+from editgauge.auditing.measures import auroc, auroc_ahead, share
+from editgauge.auditing.pairs import PairFindings
 from editgauge.auditing.probes import Probe
-from editgauge.auditing.result import Ahead, Card, Cost, is_steadiness
+from editgauge.auditing.result import Ahead, Card, Cost, People, is_steadiness
 from editgauge.auditing.sheet import Sheet
 from editgauge.auditing.sides import Told
 from editgauge.core.errors import BadInput, UnknownName
@@ -29,6 +31,8 @@ def card_of(
     blend: str | None = None,
     seconds: Mapping[str, float] | None = None,
     sides: Mapping[str, Told] | None = None,
+    pairs: Mapping[str, PairFindings] | None = None,
+    against: str | None = None,
 ) -> Card:
     """The card of runs whose outcomes are probes."""
     sheet = Sheet.of(probes)
@@ -37,20 +41,27 @@ def card_of(
     cards = tuple(score_card(each, sheet) for each in scores)
     both = {(each.protocol, each.spec.name): each for each in scores}
     headlines = headlines_of(scores, sheet)
-    held_back = [probe for probe in probes if probe.split == "held_back"]
+    if against is None:
+        compared = list(combinations([both[each] for each in _best_first(headlines, cards)], 2))
+    else:
+        first = _score(against, both, "--against")
+        compared = [(first, each) for each in scores if each is not first]
+    known = [probe for probe in probes if probe.is_known]
+    held_back = [probe for probe in known if probe.split == "held_back"]
     return Card(
-        probes=len(probes),
+        probes=len(known),
         held_back=len(held_back),
         edits=len({probe.edit for probe in held_back}),
         photos=len({probe.photo for probe in held_back}),
         scores=cards,
         headlines=headlines,
-        ahead=tuple(_ahead(both[one], both[two], sheet) for one, two in combinations(headlines, 2)),
+        ahead=tuple(_ahead(one, two, sheet) for one, two in compared),
         steadiness={
             f"{each.protocol}/{each.spec.name}": score_card(each, sheet).mean
             for each in measured
             if is_steadiness(each.spec.name)
         },
+        pairs=dict(pairs or {}),
         sides=dict(sides or {}),
         blend=_blend(blend, both, sheet) if blend else None,
         failures={
@@ -58,16 +69,35 @@ def card_of(
             for card in cards
             if (card.protocol, card.name) in headlines
         },
+        people=_people(sheet),
         costs=_costs(runs),
         seconds=dict(seconds or {}),
         models=models_of(runs),
     )
 
 
+def _best_first(headlines: Sequence[tuple[str, str]], cards: Sequence[ScoreCard]) -> list[tuple[str, str]]:
+    """So that differences are most often gains."""
+    told = {(card.protocol, card.name): card.auroc.value or 0.0 for card in cards}
+    return sorted(headlines, key=lambda each: -told[each])
+
+
+def _people(sheet: Sheet) -> People | None:
+    photos = sheet.photos[sheet.preferred[:, 0]]
+    return People(len(photos), len(set(photos)), share(sheet.agreed, photos)) if photos.size else None
+
+
 def _ahead(first: Measured, second: Measured, sheet: Sheet) -> Ahead:
-    """Both turned so that more is better."""
+    """Both turned so that more is better, where both have a value."""
     one, two = (np.where(sheet.tuning, np.nan, _sign(each) * each.values) for each in (first, second))
-    return Ahead(label(first), label(second), auroc_ahead(one, two, sheet.done, sheet.photos))
+    done = np.where(np.isnan(one + two), np.nan, sheet.done)
+    return Ahead(
+        label(first),
+        label(second),
+        auroc(one, done, sheet.photos),
+        auroc(two, done, sheet.photos),
+        auroc_ahead(one, two, done, sheet.photos),
+    )
 
 
 def _sign(measured: Measured) -> float:
@@ -83,31 +113,20 @@ def _blend(names: str, both: Mapping[tuple[str, str], Measured], sheet: Sheet) -
     parts = [part.strip() for part in names.split(",")]
     if len(parts) != 2:
         raise BadInput(f"--blend takes two scores, PRESERVATION,MODIFICATION; got '{names}'.")
-    preservation, modification = (_score(part, both) for part in parts)
+    preservation, modification = (_score(part, both, "--blend") for part in parts)
     return blended(preservation, modification, sheet)
 
 
-def _score(name: str, both: Mapping[tuple[str, str], Measured]) -> Measured:
+def _score(name: str, both: Mapping[tuple[str, str], Measured], option: str) -> Measured:
     found = [key for key in both if name in (key[1], "/".join(key))]
     if not found:
         raise UnknownName("score in this audit", name, ["/".join(key) for key in both])
     if len(found) > 1:
-        raise BadInput(f"--blend: '{name}' is a score of several protocols; write {'/'.join(found[0])}.")
+        raise BadInput(f"{option}: '{name}' is a score of several protocols; write {'/'.join(found[0])}.")
     return both[found[0]]
 
 
 def _costs(runs: Sequence[Run]) -> Cost | None:
     """What judges were asked, all calls together."""
     told = [Transcripts(one.folder / FOLDER) for one in runs if one.manifest.judges and (one.folder / FOLDER).is_dir()]
-    calls = [call for each in told for call in each]
-    return (
-        Cost(
-            calls=len(calls),
-            prompt_tokens=sum(call.prompt_tokens or 0 for call in calls),
-            completion_tokens=sum(call.completion_tokens or 0 for call in calls),
-            cost=sum(each.spent for each in told),
-            seconds=round(sum(call.latency for call in calls), 1),
-        )
-        if told
-        else None
-    )
+    return cost_of([call for each in told for call in each], sum(each.spent for each in told)) if told else None

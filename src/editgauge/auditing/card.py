@@ -55,7 +55,11 @@ class ScoreCard:
     says_done_rightly: Estimate
     says_not_rightly: Estimate
     chosen: Estimate
-    """Of all pairs with a known better one, the share in which it has the better score."""
+    """Of all pairs made so that one is better, the share in which it has the better score."""
+    people: Estimate
+    """Of all pairs that people compared, the share in which the one most of them prefer has the better score.
+
+    Over all photographs, for nothing was chosen by them."""
     by_type: Mapping[str, TypeCell]
     against: Mapping[str, Estimate]
     """By wrong kind: how often the right outcome has the better score."""
@@ -92,7 +96,7 @@ def score_card(measured: Measured, sheet: Sheet, split: Split = "held_back") -> 
     sign = 1.0 if spec.higher_is_better else -1.0
     turned = sign * measured.values
     mark = _mark(measured, turned, sheet, sign)
-    inside = sheet.in_split(split)
+    inside = sheet.in_split(split) & sheet.known
     here = np.where(inside, turned, np.nan)
     done, photos = sheet.done, sheet.photos
     told = accuracy(here, done, mark, photos) if mark is not None else (nothing("no mark to pass"),) * 3
@@ -113,6 +117,7 @@ def score_card(measured: Measured, sheet: Sheet, split: Split = "held_back") -> 
         says_done_rightly=told[1],
         says_not_rightly=told[2],
         chosen=_chosen(here, sheet.choices(split), photos),
+        people=_chosen(turned, sheet.preferred, photos),
         by_type=_by_type(here, mark, sheet, inside),
         against=_against(here, sheet),
         ordering=_ordering(here, sheet),

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.auditing.probes import split_of
+from editgauge.auditing.probes import SPLITS, split_of
 from editgauge.auditing.smaller import smaller
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.benchmarks.proposals import Photograph, look_at, propose
 from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.images import IMAGE_SUFFIXES, Picture, Pixels, read_image, write_png
-from editgauge.core.progress import progress
+from editgauge.core.progress import progress, say
 from editgauge.perception.cache import place
 from editgauge.perception.profiles import choose_models
 from editgauge.perception.service import Service
@@ -30,6 +30,7 @@ LONGEST = 512
 """Pixels of the longer side: small models are fast on these, and see no less."""
 SEEING = ("detector", "segmenter")
 PICTURES = "pictures"
+LEAST_IN_A_HALF = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,37 @@ def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Ga
         drawn, named = _hand_drawn(folder), {f"photos/{name}": photos.path(name) for name in photos.HASHES}
     else:
         drawn, named = [], _pictures_of(images)
-    seen = _seen({name: _copy(folder, name, path) for name, path in named.items()}, quiet)
+    _refuse_too_few(named, "photographs")
+    copies = {name: copy for name, path in named.items() if (copy := _copy_of_theirs(folder, name, path, quiet))}
+    seen = _seen(copies, quiet)
     proposed = []
     for name, photograph in seen.items():
         others = [other for known, other in seen.items() if split_of(known) == split_of(name)]
         edits = (edit for edit in propose(photograph, others, seed) if edit.to is None or edit.from_ != edit.to)
         proposed += [Gathered(_named(edit, name), name) for edit in edits]
-    return [*drawn, *proposed]
+    gathered = [*drawn, *proposed]
+    _refuse_too_few({each.photo for each in gathered}, "photographs in which something could be edited")
+    return gathered
+
+
+def _refuse_too_few(names: Collection[str], what: str) -> None:
+    """Wrong outcomes need another photograph, of the same half."""
+    counts = Counter(split_of(name) for name in names)
+    if min(counts[split] for split in SPLITS) < LEAST_IN_A_HALF:
+        told = " and ".join(f"{counts[split]} {split.replace('_', ' ')}" for split in SPLITS)
+        raise BadInput(
+            f"{len(names)} {what} are too few: {told}, and each half needs {LEAST_IN_A_HALF}. "
+            "A photograph's name decides its half: give a dozen photographs or more."
+        )
+
+
+def _copy_of_theirs(folder: Path, name: str, path: Path, quiet: bool) -> tuple[Picture, float] | None:
+    """The small copy of a photograph that a user brings; None, said aloud, when it cannot be read."""
+    try:
+        return _copy(folder, name, path)
+    except BadImage as error:
+        say(f"left out: {error}", quiet=quiet)
+        return None
 
 
 def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathered]:
@@ -62,6 +87,17 @@ def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathe
     for each in edits:
         by_type[each.edit.type].append(each)
     return [each for kind in sorted(by_type) for each in sorted(by_type[kind], key=_rank)[:most]]
+
+
+def refuse_one_half(chosen: Iterable[Gathered], limit: int | None) -> None:
+    """Marks are chosen on one half and told on the other: with nothing in one of them a card says nothing."""
+    there = {split_of(each.photo) for each in chosen}
+    for split in SPLITS:
+        if split not in there:
+            raise BadInput(
+                f"Of at most {limit} edits of each type none lies on a {split.replace('_', '-')} photograph; "
+                "raise --limit, or give more photographs."
+            )
 
 
 def _rank(each: Gathered) -> tuple[bool, str]:
@@ -92,10 +128,16 @@ def _copy(folder: Path, name: str, path: Path) -> tuple[Picture, float]:
 
 
 def _pictures_of(images: Path) -> dict[str, Path]:
-    found = {path.name: path for path in sorted(images.iterdir()) if path.suffix.lower() in IMAGE_SUFFIXES}
+    """The pictures of a folder, hidden ones left aside; those that differ by their endings alone get longer names."""
+    try:
+        listed = sorted(path for path in images.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise BadInput(f"'{images}' cannot be listed: {error.strerror or error}.") from error
+    found = [path for path in listed if path.suffix.lower() in IMAGE_SUFFIXES]
     if not found:
         raise BadInput(f"'{images}' holds no pictures ({', '.join(IMAGE_SUFFIXES)}).")
-    return found
+    stems = Counter(path.stem for path in found)
+    return {path.name if stems[path.stem] == 1 else path.name.replace(".", "-") + path.suffix: path for path in found}
 
 
 def _seen(copies: dict[str, tuple[Picture, float]], quiet: bool) -> dict[str, Photograph]:
@@ -121,7 +163,7 @@ def another_photograph(photo: str, names: Sequence[str]) -> str:
     """The next photograph of the same split, in the order of names: the same on every machine."""
     same = sorted(name for name in names if split_of(name) == split_of(photo) and name != photo)
     if not same:
-        raise BadInput("Probes need at least two photographs in each half; give more pictures.")
+        raise BadInput(f"'{photo}' is the only photograph of its half: there is no other one to show in its place.")
     return next((name for name in same if name > photo), same[0])
 
 

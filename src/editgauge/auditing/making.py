@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 
 from editgauge import __version__
+from editgauge.auditing.compared import Spoken, add_answers
 from editgauge.auditing.families import HARMLESS, Made, Surroundings, flipped, probes_of
 from editgauge.auditing.gathering import (
     LONGEST,
@@ -20,12 +21,13 @@ from editgauge.auditing.gathering import (
     another_photograph,
     gather,
     pixels_of,
+    refuse_one_half,
     some_of_each_type,
 )
 from editgauge.auditing.probes import EDITS, OUTCOMES, TRUTHS, Probe, read_probes, split_of, write_probes
 from editgauge.auditing.wording import may_coincide, mirrored
 from editgauge.core.edits import describe
-from editgauge.core.errors import CannotEdit
+from editgauge.core.errors import BadInput, CannotEdit
 from editgauge.core.files import DRAFT, write_text
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import MaskFile
@@ -55,27 +57,53 @@ def probes(
     images: str | Path | None = None,
     limit: int | None = MOST_OF_A_TYPE,
     seed: int = 0,
+    choices: str | Path | None = None,
+    triplets: str | None = None,
+    ratings: str | Path | None = None,
+    benchmark: str | Path | None = None,
+    outcomes: Mapping[str, str | Path] | Sequence[str] = (),
+    data: str | Path | None = None,
+    layout: str | None = None,
     quiet: bool = False,
 ) -> tuple[Probe, ...]:
     """Makes probes: edits of photographs with outcomes that are right, wrong or flawed in a known way.
 
-    Given again for the same folder it continues; when all are there nothing is done.
+    Given again for the same folder it continues; when all are there nothing is done. With answers of people it makes
+    none, but adds the outcomes that they spoke of, to probes that are there or to a new folder.
 
     Args:
         out: the folder: `edits.jsonl`, `edited/`, and the truth in `probes.jsonl`.
         images: a folder with photographs of your own, such as COCO's; without one, the hand-drawn edits of `sample` and
-            the photographs of `editgauge data pull photos`.
+            the photographs of `editgauge data pull photos`. With `benchmark`, where its source images lie.
         limit: at most so many edits of each type; each gives about two dozen probes.
         seed: for everything drawn at random.
+        choices: people's choices between two outcomes, in the form that `agree` reads.
+        triplets: three methods whose outcomes are known to be well edited, hardly edited and overdone, as
+            `good=METHOD,preserved=METHOD,modified=METHOD`.
+        ratings: what people answered to whether the edit was carried out: the question `edit` with 0 and 1, or
+            EditInspector's `accuracy`.
+        benchmark: the benchmark that answers speak of: a name or a folder.
+        outcomes: where the outcomes lie that answers speak of: `{"mine": "folder"}` or `["mine=folder"]`.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        layout: how the outcomes are named (`editgauge list layouts`); recognised when not given.
         quiet: no progress, no remarks.
     """
     folder = Path(out)
+    if choices is not None or triplets is not None or ratings is not None:
+        if benchmark is None or not outcomes:
+            raise BadInput("Answers speak of outcomes: give --benchmark and --outcomes NAME=FOLDER too.")
+        spoken = Spoken(benchmark, outcomes, data, images, layout, choices, triplets, ratings)
+        return add_answers(folder, spoken, quiet)
+    if benchmark is not None or outcomes:
+        raise BadInput("Nobody spoke of these outcomes: give --choices FILE, --triplets or --ratings FILE too.")
     settings = {"images": str(images or "photos"), "limit": limit, "seed": seed, "longest": LONGEST, "making": MAKING}
     claim(folder, SETTINGS, {**settings, "editgauge": __version__}, "probes", "editgauge build probes")
     if (folder / TRUTHS).is_file():
         return read_probes(folder)
     everything = gather(folder, Path(images) if images is not None else None, seed, quiet)
-    return probes_from(some_of_each_type(everything, limit), everything, folder, seed, quiet)
+    chosen = some_of_each_type(everything, limit)
+    refuse_one_half(chosen, limit)
+    return probes_from(chosen, everything, folder, seed, quiet)
 
 
 def probes_from(

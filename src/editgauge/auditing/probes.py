@@ -2,15 +2,15 @@
 
 A set of probes is a benchmark folder (`edits.jsonl` and its pictures) with one outcome for every edit
 (`edited/<id>.png`) and the truth about it in `probes.jsonl`. So anything that scores outcomes scores probes, and
-people's answers join in the same form: what they call done, or which of two outcomes they prefer.
+people's answers join in the same form: what they call done (`done`), or which of two outcomes they prefer (`over`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -49,6 +49,13 @@ class Probe:
     harmless: bool = False
     """Is it the right outcome but for a change that should not move a score?"""
     split: Split = "tuning"
+    over: Mapping[str, float] = field(default_factory=dict)
+    """Probes of the same edit that people like less, each with the share of people who prefer this one to it."""
+
+    @property
+    def is_known(self) -> bool:
+        """Is anything true of it by itself? Of outcomes that people compared only the comparison is known."""
+        return self.done is not None or bool(self.family) or self.harmless
 
 
 def split_of(photo: str) -> Split:
@@ -82,13 +89,14 @@ def read_probes(folder: str | Path) -> tuple[Probe, ...]:
     problems = [each for each in found if isinstance(each, str)]
     probes = [each for each in found if isinstance(each, Probe)]
     problems += [f"the id '{name}' is used twice" for name in _twice(probes)]
+    problems += _unfit_preferences(probes)
     if problems or not probes:
         raise BadInput(f"The probes in '{path}' cannot be used:", problems or ["there are none"])
     return tuple(probes)
 
 
 def _told(probe: Probe) -> dict[str, Any]:
-    return {key: value for key, value in asdict(probe).items() if value not in ("", None, False) or key == "done"}
+    return {key: value for key, value in asdict(probe).items() if value not in ("", None, False, {}) or key == "done"}
 
 
 def _read(number: int, line: str, types: dict[str, str]) -> Probe | str:
@@ -109,7 +117,21 @@ def _read(number: int, line: str, types: dict[str, str]) -> Probe | str:
     probe = Probe(**{**usual, **given})
     if probe.split not in SPLITS or not isinstance(probe.done, bool | None):
         return f"line {number}: `split` is one of {', '.join(SPLITS)}, and `done` true, false or null"
+    if not isinstance(probe.over, dict) or not all(_is_majority(share) for share in probe.over.values()):
+        return f"line {number}: `over` tells for each probe that is liked less the share of people, over 0.5 up to 1"
     return probe
+
+
+def _is_majority(share: object) -> bool:
+    return isinstance(share, int | float) and 0.5 < share <= 1
+
+
+def _unfit_preferences(probes: Sequence[Probe]) -> Iterator[str]:
+    edits = {probe.id: probe.edit for probe in probes}
+    for probe in probes:
+        for other in probe.over:
+            if other == probe.id or edits.get(other) != probe.edit:
+                yield f"'{probe.id}' is preferred over '{other}', which is no other probe of the same `edit`"
 
 
 def _edit_types(path: Path) -> dict[str, str]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from editgauge.auditing.blends import Blend
     from editgauge.auditing.card import ScoreCard
     from editgauge.auditing.failures import Failure
+    from editgauge.auditing.pairs import PairFindings
     from editgauge.auditing.sides import Told
 
 CARD = "card.json"
@@ -36,7 +37,19 @@ class Ahead:
 
     first: str
     second: str
+    first_auroc: Estimate
+    second_auroc: Estimate
     difference: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Pairs of outcomes that people compared."""
+
+    pairs: int
+    photos: int
+    agree: Estimate
+    """The share of people who prefer what most of them prefer: more than this no evaluator can be asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +66,17 @@ class Card:
     headlines: tuple[tuple[str, str], ...]
     """By protocol: its verdict, or else the score that tells best on the tuning photographs what was done."""
     ahead: tuple[Ahead, ...]
-    """Any two headline scores against each other."""
+    """Any two headline scores against each other; or one score against all others, when that was asked for."""
     steadiness: Mapping[str, Estimate]
     """Of judges, by score: do they agree with themselves, and whatever the order of pictures?"""
+    pairs: Mapping[str, PairFindings]
+    """By judge: how it fares when it is shown two outcomes."""
     sides: Mapping[str, Told]
     """By model: can it tell left from right? Over all photographs, for nothing was chosen by them."""
     blend: Blend | None
     failures: Mapping[str, tuple[Failure, ...]]
+    people: People | None
+    """None when nobody compared any."""
     costs: Cost | None
     seconds: Mapping[str, float]
     """By protocol, over all calls into the folder; what an earlier one had asked of a model is remembered."""

@@ -28,11 +28,24 @@ class Sheet:
     """For every probe the place of its edit's right outcome; -1 without one."""
     graded: Places
     """Pairs inside graded families, the better one first."""
+    known: NDArray[np.bool_]
+    """Is anything true of the probe by itself, or do people only compare it with others?"""
+    preferred: Places
+    """Pairs that people compared, the one that most of them prefer first."""
+    agreed: Numbers
+    """For each of these pairs, the share of people who do."""
 
     @classmethod
     def of(cls, probes: Sequence[Probe]) -> Sheet:
         """The probes in this order."""
         right = {probe.edit: place for place, probe in enumerate(probes) if probe.kind == RIGHT}
+        places = {probe.id: place for place, probe in enumerate(probes)}
+        compared = [
+            (places[probe.id], places[other], share)
+            for probe in probes
+            for other, share in probe.over.items()
+            if other in places
+        ]
         return cls(
             tuple(probes),
             np.array([probe.photo for probe in probes], dtype=np.str_),
@@ -40,6 +53,9 @@ class Sheet:
             np.array([probe.split == "tuning" for probe in probes], dtype=np.bool_),
             np.array([right.get(probe.edit, -1) for probe in probes], dtype=np.int64),
             _graded(probes, right),
+            np.array([probe.is_known for probe in probes], dtype=np.bool_),
+            np.array([(better, worse) for better, worse, _ in compared], dtype=np.int64).reshape(-1, 2),
+            np.array([share for *_, share in compared], dtype=np.float64),
         )
 
     def in_split(self, split: Split) -> NDArray[np.bool_]:
@@ -47,7 +63,7 @@ class Sheet:
         return self.tuning if split == "tuning" else ~self.tuning
 
     def choices(self, split: Split) -> Places:
-        """Pairs of which one outcome is known to be better, that one first: right against wrong, and graded ones."""
+        """Pairs that were made so that one is better, that one first: right against wrong, and graded ones."""
         wrong = np.flatnonzero((self.done == 0) & (self.rights >= 0))
         pairs: Places = np.concatenate([np.stack([self.rights[wrong], wrong], axis=1), self.graded])
         chosen: Places = pairs[self.in_split(split)[pairs[:, 0]]]

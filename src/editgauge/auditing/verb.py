@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from editgauge.auditing.asking import ask_about_pairs, spent_in
 from editgauge.auditing.assembling import card_of, models_of
 from editgauge.auditing.making import MOST_OF_A_TYPE
 from editgauge.auditing.making import probes as make_probes
@@ -18,12 +19,13 @@ from editgauge.auditing.sides import tell_sides, two_objects
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_json
 from editgauge.runner.execute import run
+from editgauge.runner.jury import FOLDER, read_jury
 
-RUNS, PROBES = "runs", "probes"
+RUNS, PROBES, PAIRS = "runs", "probes", "pairs"
 
 
 def audit(
-    protocol: Sequence[str],
+    protocol: Sequence[str] = (),
     out: str | Path = "audit",
     probes: str | Path | None = None,
     models: str | None = None,
@@ -34,7 +36,9 @@ def audit(
     max_tokens: int | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
+    pairs: int | None = None,
     blend: str | None = None,
+    against: str | None = None,
     limit: int | None = None,
     seed: int = 0,
     processes: int = 0,
@@ -46,7 +50,7 @@ def audit(
     serve to choose a mark for scores that have none.
 
     Args:
-        protocol: the protocols to audit.
+        protocol: the protocols to audit; none for a judge that is only shown pairs.
         out: the folder for the card, and for the runs behind it.
         probes: the folder with the probes; they are made there when there are none. Left out, in `out`.
         models: the profile whose models add scores: lite, paper or best.
@@ -57,15 +61,20 @@ def audit(
         max_tokens: how long an answer of a judge may become; 512 when left out.
         prompts: a folder of prompts in place of the built-in ones.
         replay: ask no judge; answer from the transcripts of the run.
+        pairs: show each judge so many pairs of outcomes of which the better one is known, in both orders and once more.
         blend: two scores to be mixed, as PRESERVATION,MODIFICATION: does a mix do better than either?
+        against: a score, such as `editgauge/edit`, to be compared with each other one on the probes that both can
+            score; left out, the best-telling scores of the protocols are compared two by two.
         limit: when probes are made, at most so many edits of each type.
         seed: for everything drawn at random.
         processes: worker processes; 0 chooses by cores and work.
         quiet: no progress, no remarks.
     """
     wanted = [protocol] if isinstance(protocol, str) else list(protocol)
-    if not wanted:
-        raise BadInput("Name at least one protocol to audit.")
+    if not wanted and pairs is None:
+        raise BadInput("Name at least one protocol to audit, or give --judge and --pairs.")
+    if pairs is not None and not judge:
+        raise BadInput("--pairs shows outcomes to a judge: give --judge too.")
     folder = Path(out)
     place = Path(probes) if probes is not None else folder / PROBES
     told = _probes(place, limit, seed, quiet)
@@ -83,7 +92,7 @@ def audit(
                 model=model,
                 judge=judge,
                 price=price,
-                budget=budget,
+                budget=what_is_left(budget, folder, folder / RUNS / _folder_name(name)),
                 max_tokens=max_tokens,
                 prompts=prompts,
                 replay=replay,
@@ -94,10 +103,22 @@ def audit(
         )
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - begun, 1)
     sides = tell_sides(two_objects(place, told), models_of(runs))
-    card = card_of(runs, told, blend, seconds, sides)
+    shown = {}
+    if pairs is not None:
+        jury = read_jury(judge, price, what_is_left(budget, folder, folder / PAIRS), max_tokens, replay, prompts)
+        shown = ask_about_pairs(jury, place, told, pairs, folder / PAIRS / FOLDER, seed, quiet)
+    card = card_of(runs, told, blend, seconds, sides, shown, against)
     write_json(folder / CARD, to_json(card))
     write_page(card, place, folder)
     return card
+
+
+def what_is_left(budget: float | None, folder: Path, mine: Path) -> float | None:
+    """Of a budget for all calls together, what is left for one part beside what the others cost."""
+    if budget is None:
+        return None
+    parts = [*(folder / RUNS).glob("*"), folder / PAIRS]
+    return max(0.0, budget - spent_in(part / FOLDER for part in parts if part != mine))
 
 
 def _folder_name(protocol: str) -> str:

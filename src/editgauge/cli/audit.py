@@ -14,7 +14,7 @@ from editgauge.cli.roles import WithRoles
 
 
 def audit(
-    protocol: Annotated[list[str], typer.Option(help="What to audit; give it once per protocol.")],
+    protocol: Annotated[list[str], typer.Option(help="What to audit; give it once per protocol.")] = [],  # noqa: B006
     out: Annotated[Path, typer.Option(help="The folder for the card, and for the runs behind it.")] = Path("audit"),
     probes: Annotated[
         Path | None, typer.Option(help="The folder with the probes; made there when there are none.")
@@ -32,8 +32,17 @@ def audit(
     ] = None,
     prompts: Prompts = None,
     replay: Replay = False,
+    pairs: Annotated[
+        int | None,
+        typer.Option(
+            help="Show each judge so many pairs with a known better one: is it swayed by order?", min=1, **JUDGES
+        ),
+    ] = None,
     blend: Annotated[
         str | None, typer.Option(help="PRESERVATION,MODIFICATION: does a mix of two scores do better?")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="A score to compare with each other one, such as editgauge/edit.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option(help="When probes are made, at most so many edits of each type; else 20.", min=1)
@@ -68,7 +77,9 @@ def audit(
             max_tokens,
             prompts,
             replay,
+            pairs,
             blend,
+            against,
             limit,
             seed,
             processes,

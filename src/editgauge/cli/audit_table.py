@@ -11,7 +11,7 @@ from editgauge.cli.tables import new_table, show
 if TYPE_CHECKING:
     from editgauge.analysis.resampling import Estimate
     from editgauge.auditing.card import ScoreCard
-    from editgauge.auditing.result import Card
+    from editgauge.auditing.result import Card, People
 
 MOST = 24
 """So many scores are shown; the page has all."""
@@ -21,10 +21,15 @@ def show_card(card: Card) -> None:
     """The scores, best at telling what was done first; then what judges are like, and how to read it."""
     heads = [each for each in card.scores if (each.protocol, each.name) in card.headlines]
     rest = [each for each in card.scores if each not in heads]
-    _show_scores(card, [*_by_auroc(heads), *_by_auroc(rest)][:MOST])
-    _show_against(heads)
-    for pair in card.ahead:
-        show(Text(f"{pair.first} minus {pair.second}, AUROC on {pair.difference.n:,} probes: {_told(pair.difference)}"))
+    if heads and card.held_back:
+        _show_scores(card, [*_by_auroc(heads), *_by_auroc(rest)][:MOST])
+        _show_against(heads)
+    if card.people:
+        _show_people(card, card.people)
+    if card.pairs:
+        _show_pairs(card)
+    if card.ahead and card.held_back:
+        _show_ahead(card)
     for name, estimate in card.steadiness.items():
         show(Text(f"{name}: {_told(estimate)}"))
     for name, told in card.sides.items():
@@ -35,7 +40,8 @@ def show_card(card: Card) -> None:
     if card.costs:
         tokens = card.costs.prompt_tokens + card.costs.completion_tokens
         show(Text(f"Judges: {card.costs.calls:,} calls, {tokens:,} tokens."))
-    show(Text("AUROC below 0.5 prefers what was not done. Intervals are at 95 % and draw whole photographs."))
+    below = "AUROC below 0.5 prefers what was not done. " if card.held_back and heads else ""
+    show(Text(f"{below}Intervals are at 95 % and draw whole photographs."))
     if len(card.scores) > MOST:
         show(Text(f"{len(card.scores) - MOST} more scores are on the page."))
 
@@ -48,7 +54,7 @@ def _show_scores(card: Card, scores: list[ScoreCard]) -> None:
     for each in scores:
         moved = each.moves.get("jpeg-90")
         table.add_row(
-            f"{each.protocol}/{each.name} {'↑' if each.higher_is_better else '↓'}",
+            _name(each),
             _told(each.auroc),
             _told(each.accuracy),
             _told(each.chosen),
@@ -70,6 +76,45 @@ def _show_against(heads: list[ScoreCard]) -> None:
     show(table)
 
 
+def _show_ahead(card: Card) -> None:
+    table = new_table("AUROC where both have a score")
+    for column in ("first", "second"):
+        table.add_column(column, overflow="fold")
+    for column in ("probes", "first", "second", "difference"):
+        table.add_column(column, justify="right")
+    for pair in card.ahead:
+        alone = (_short(each) for each in (pair.first_auroc, pair.second_auroc))
+        table.add_row(pair.first, pair.second, f"{pair.difference.n:,}", *alone, _told(pair.difference, "+"))
+    show(table)
+
+
+def _show_people(card: Card, people: People) -> None:
+    table = new_table(f"{people.pairs:,} pairs that people compared, on {people.photos} photographs")
+    table.add_column("score", overflow="fold")
+    for column in ("their choice has the better score", "pairs without"):
+        table.add_column(column, justify="right")
+    for each in sorted(card.scores, key=lambda each: -_value(each.people))[:MOST]:
+        table.add_row(_name(each), _told(each.people), f"{people.pairs - each.people.n:,}")
+    table.add_row("people themselves", _told(people.agree), "")
+    show(table)
+
+
+def _show_pairs(card: Card) -> None:
+    table = new_table("Judges, shown two outcomes of which the better one is known")
+    table.add_column("judge", overflow="fold")
+    for column in ("better one chosen", "first shown chosen", "order changes it", "same again", "ties", "no answer"):
+        table.add_column(column, justify="right")
+    for name, each in card.pairs.items():
+        shares = (each.right, each.first_shown, each.order_changes, each.same_again)
+        table.add_row(
+            f"{name}, {each.pairs:,} pairs",
+            *map(_told, shares),
+            f"{each.ties} of {each.answers}",
+            str(sum(each.unanswered.values())),
+        )
+    show(table)
+
+
 def _blend_line(card: Card) -> Text:
     mix = card.blend
     if mix is None or mix.ahead is None:
@@ -83,14 +128,23 @@ def _blend_line(card: Card) -> Text:
 
 
 def _by_auroc(scores: list[ScoreCard]) -> list[ScoreCard]:
-    return sorted(scores, key=lambda each: -(each.auroc.value if each.auroc.value is not None else -1.0))
+    return sorted(scores, key=lambda each: -_value(each.auroc))
 
 
-def _told(estimate: Estimate) -> str:
+def _value(estimate: Estimate) -> float:
+    return -1.0 if estimate.value is None else estimate.value
+
+
+def _name(card: ScoreCard) -> str:
+    return f"{card.protocol}/{card.name} {'↑' if card.higher_is_better else '↓'}"
+
+
+def _told(estimate: Estimate, sign: str = "") -> str:
     if estimate.value is None:
         return "–"
-    ends = "" if estimate.low is None or estimate.high is None else f" [{estimate.low:.2f}, {estimate.high:.2f}]"
-    return f"{estimate.value:.2f}{ends}"
+    low, high = estimate.low, estimate.high
+    ends = "" if low is None or high is None else f" [{low:{sign}.2f}, {high:{sign}.2f}]"
+    return f"{estimate.value:{sign}.2f}{ends}"
 
 
 def _short(estimate: Estimate | None) -> str:
