@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.endpoint import MODEL, Reply, Served, say
 
@@ -127,6 +128,14 @@ def test_a_dry_run_tells_the_cost_and_asks_nobody(run: Command, served: Served) 
     assert served.requests == []
 
 
+def test_the_cost_of_shards_is_the_cost_of_the_whole(run: Command, served: Served) -> None:
+    def calls(*words: str) -> int:
+        (told,) = yaml.safe_load(run("--dry-run", *words).stdout)["asking"].values()
+        return int(told["calls"])
+
+    assert calls("--shard", "1/2") + calls("--shard", "2/2") == calls()
+
+
 def test_own_prompts_are_asked_and_start_the_run_anew(run: Command, home: Path, served: Served) -> None:
     run()
     own = home / "own"
@@ -215,3 +224,12 @@ def test_answers_from_transcripts_cost_nothing(run: Command, home: Path, served:
     assert (asked["prompt_tokens"], asked["completion_tokens"]) == (0, 0)
     assert len(served.requests) == calls
     assert {row["protocol"] for row in told["means"]} == {f"editinspector[{MODEL}]"}
+
+
+def test_what_the_budget_forbids_was_not_asked(run: Command, home: Path, served: Served) -> None:
+    served.plan = lambda text, seen: say(answer(text, seen), tokens=(1000, 10))
+    run("--price", "2,10", "--budget", "0.008")
+    (asked,) = json.loads((home / "run" / "asked.json").read_text()).values()
+    assert asked["calls"] == len(served.requests) > 0
+    assert asked["held_back"] > 0
+    assert asked["questions"] >= asked["calls"] + asked["held_back"]

@@ -56,8 +56,25 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, told: dict[str, Any], editgaug
 def test_a_dry_run_says_what_an_earlier_run_means(tmp_path: Path, told: dict[str, Any], editgauge: Command) -> None:
     file = write(tmp_path, {"run": told})
     editgauge("run", "--options", file, "--quiet")
-    assert "continue" in plan(editgauge("run", "--options", file, "--dry-run"))["then"]
-    assert "seed" in plan(editgauge("run", "--options", file, "--dry-run", "--seed", 1))["then"]
+    more = ("--protocol", "preservation", "--protocol", "baselines", "--dry-run")
+    assert plan(editgauge("run", "--options", file, *more))["then"] == (
+        "continue the run; scored so far: preservation 4, baselines 0 of 4 outcomes"
+    )
+    anew = plan(editgauge("run", "--options", file, "--dry-run", "--seed", 1))["then"]
+    assert anew == (
+        "start anew, because the seed changed from 0 to 1; "
+        f"the earlier scores (preservation) would be kept in {told['out']}/superseded"
+    )
+
+
+def test_a_model_that_nobody_asks_is_told_and_left_out(
+    tmp_path: Path, told: dict[str, Any], editgauge: Command
+) -> None:
+    """It would be taken for the one that another protocol was scored with, and start the run anew."""
+    file = write(tmp_path, {"run": told})
+    found = plan(editgauge("run", "--options", file, "--dry-run", "--detector", "ssd-mobilenet-v2"))
+    assert found["models"] == {}
+    assert found["remarks"] == ["detector: ssd-mobilenet-v2 is of no use here: no protocol asks a detector."]
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,12 @@ def test_what_is_not_here_is_said_with_the_command_that_brings_it() -> None:
     )
 
 
+def test_a_role_can_be_left_out() -> None:
+    chosen = choose_models("lite", {"segmenter": "none"}, ("detector", "segmenter"))
+    assert list(chosen.models) == ["detector"]
+    assert not any("segmenter" in remark for remark in chosen.remarks)
+
+
 def test_the_second_choice_is_taken_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "is_here", lambda model: model.card.id.startswith("SSD"))
 

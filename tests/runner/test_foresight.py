@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from editgauge.benchmarks import open_benchmark
 from editgauge.cli import plan as verb
 from editgauge.core.errors import BadInput
+from editgauge.core.images import write_png
 from editgauge.core.run import Run, RunWriter
 from editgauge.runner.calibration import Calibration
 from editgauge.runner.execute import run
@@ -65,6 +67,13 @@ def test_a_few_sources_tell_the_rest(home: Path, plugged_in: Path) -> None:
     assert found.models[0].forwards == 12
 
 
+def test_a_part_of_the_work_is_told_as_run_takes_it(home: Path, plugged_in: Path) -> None:
+    assert foresee(home, limit=8).outcomes == 8
+    parts = [foresee(home, shard=f"{number}/2", limit=8).outcomes for number in (1, 2)]
+    assert sum(parts) == 8
+    assert all(parts)
+
+
 def test_it_changes_nothing(home: Path, plugged_in: Path) -> None:
     """Neither a run folder is made, nor an answer remembered that would spoil the next plan."""
     assert foresee(home).models[0].forwards == foresee(home).models[0].forwards
@@ -84,6 +93,34 @@ def test_what_is_done_is_not_counted(home: Path, plugged_in: Path) -> None:
     found = foresee(home)
     assert (found.outcomes, found.done) == (0, 12)
     assert found.seconds == 0
+    assert found.told_from == 0, "nothing is scored to tell that nothing is left"
+
+
+def test_it_is_told_from_what_is_left(home: Path, plugged_in: Path, make_outcomes: Make) -> None:
+    """What a method that is done was asked before says nothing about one that is new."""
+    score(home)
+    make_outcomes(home / "photos", home / "theirs", 3)
+    both = {"mine": home / "mine", "theirs": home / "theirs"}
+    found = plan(home / "photos", both, ["plugin-protocol"], home / "run", model=EMBEDDER)
+    assert (found.outcomes, found.done, found.told_from) == (12, 12, 12)
+    assert [work.forwards for work in found.models] == [6], "the six new pictures; sources are remembered"
+
+
+def test_of_a_run_that_was_stopped_the_rest_is_told(home: Path, plugged_in: Path) -> None:
+    score(home)
+    with RunWriter(home / "run", Run.open(home / "run").manifest, b"") as writer:
+        writer.retire({key for key in writer.recorded() if key.edit >= "edit-008"})
+    write_png(np.zeros((32, 32, 3), np.uint8), home / "mine" / "edit-000.png")
+    found = foresee(home)
+    assert (found.outcomes, found.done, found.source_images) == (5, 7, 3), "a picture changed, too"
+
+
+def test_a_further_protocol_takes_only_its_own_time(home: Path, plugged_in: Path) -> None:
+    score(home, protocol=["preservation"])
+    added = foresee(home, protocol=["preservation", "plugin-protocol"])
+    alone = foresee(home, out=home / "another-run")
+    assert (added.outcomes, added.done) == (12, 0)
+    assert added.run_bytes == alone.run_bytes
 
 
 def test_the_least_that_was_measured_is_kept(home: Path, plugged_in: Path) -> None:

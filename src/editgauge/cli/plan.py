@@ -33,6 +33,8 @@ def plan(
     ] = None,
     processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores, memory and GPUs.", min=0)] = 0,
     sources: Annotated[int, typer.Option(help="How many source images are scored to tell from.", min=1)] = 6,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many edits.", min=1)] = None,
+    shard: Annotated[str | None, typer.Option(help="One part only, such as 2/8.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON for other programs.")] = False,
 ) -> None:
     """Say what a run will take before it is started: forwards, time, memory, disk, and what judges would cost.
@@ -50,7 +52,7 @@ def plan(
 
     found = foresee(
         benchmark, outcomes, protocol, out, data, images, layout, models, model, attributes, judge, price, max_tokens,
-        prompts, call_seconds, processes, sources,
+        prompts, call_seconds, processes, sources, limit, shard,
     )  # fmt: skip
     if json:
         typer.echo(as_json(found))

@@ -18,6 +18,9 @@ IS_FREE = 0.9
 
 def show_foresight(found: Foresight) -> None:
     """What each model must do, then everything together."""
+    if not found.outcomes:
+        show(Text(f"Nothing is left to do: all {found.done:,} outcomes on {found.benchmark} are scored."))
+        return
     if found.models:
         table = new_table(f"what models will be asked, for {found.outcomes:,} outcomes on {found.benchmark}")
         for column in ("model", "question", "forwards", "ms each at best", "time at best"):

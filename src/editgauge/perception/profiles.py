@@ -46,6 +46,8 @@ PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
         "text_similarity": ("minilm",),
     },
 }
+LEFT_OUT = "none"
+"""Named for a role, it has no model, whatever the profile says."""
 ALONGSIDE = ("wordnet",)
 """Weights that no role names: a closed vocabulary finds synonyms by them."""
 
@@ -59,14 +61,18 @@ class Choice:
 
 
 def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[str]) -> Choice:
-    """A model for each of the roles: the one that was named, or the profile's first that is on this machine."""
+    """A model for each of the roles: the one that was named, or the profile's first that is on this machine.
+
+    A role whose model is named `none` is left out.
+    """
     listed = models_of(profile)
     models: dict[str, str] = {}
     remarks: list[str] = []
     for role in overrides:
         if role not in ROLES:
             raise UnknownName("role", role, ROLES, "editgauge list models")
-    for role in dict.fromkeys([*roles, *overrides]):
+    left_out = {role for role, name in overrides.items() if name == LEFT_OUT}
+    for role in dict.fromkeys(role for role in [*roles, *overrides] if role not in left_out):
         wanted = listed.get(role, ())
         here = overrides.get(role) or next((name for name in wanted if is_here(make_model(name))), None)
         if here:

@@ -33,6 +33,8 @@ class Asked:
     """Put to the model now; the other answers were in the transcripts, or came with a question that was the same."""
     failed: int
     """Calls of which no answer could be read."""
+    held_back: int
+    """Questions that were not put to it, because the budget was used up."""
     prompt_tokens: int
     completion_tokens: int
     not_counted: int
@@ -45,7 +47,8 @@ class Asked:
         tokens = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
         parts = [
             f"{self.calls:,} calls" + (f" ({self.failed:,} without an answer)" if self.failed else ""),
-            f"{self.questions - self.calls:,} of {self.questions:,} questions answered before",
+            f"{self.questions - self.calls - self.held_back:,} of {self.questions:,} questions answered before",
+            *([f"{self.held_back:,} not asked for want of budget"] if self.held_back else []),
             tokens + (f" (not told of {self.not_counted:,} calls)" if self.not_counted else ""),
             *([f"cost {self.cost:.4g}"] if self.cost is not None else []),
         ]
@@ -79,7 +82,10 @@ def tallied(run: Path, judges: Mapping[str, Mapping[str, Any]], *, priced: bool,
         for file in Path(tallies).glob("*.json"):
             questions.update(json.loads(file.read_text("utf-8")))
     calls = list(_calls(file for file in (run / FOLDER).glob(CALLS) if file.name not in before))
-    asked = {name: _asked(told["model"], questions, calls, priced=priced) for name, told in judges.items()}
+    names: dict[str, list[str]] = {}
+    for name, told in judges.items():
+        names.setdefault(told["model"], []).append(name)
+    asked = {" and ".join(named): _asked(model, questions, calls, priced=priced) for model, named in names.items()}
     write_json(run / FILE, {name: asdict(each) for name, each in asked.items()})
     for name, each in asked.items():
         say(each.told(name), quiet=quiet)
@@ -88,16 +94,19 @@ def tallied(run: Path, judges: Mapping[str, Mapping[str, Any]], *, priced: bool,
 def _calls(files: Iterable[Path]) -> Iterator[Call]:
     for file in files:
         with file.open("rb") as lines:
-            yield from map(Call.from_line, lines)
+            whole = (line for line in lines if line.endswith(b"\n"))  # a process that was killed may have torn its last
+            yield from map(Call.from_line, whole)
 
 
 def _asked(model: str, questions: Mapping[str, int], calls: Sequence[Call], *, priced: bool) -> Asked:
     mine = [call for call in calls if call.asked["model"] == model]
+    sent = [call for call in mine if call.latency or call.fault != "budget"]
     return Asked(
         model=model,
         questions=max(questions.get(model, 0), len(mine)),  # a process that was killed left its calls, and no tally
-        calls=len(mine),
-        failed=sum(call.fault is not None for call in mine),
+        calls=len(sent),
+        failed=sum(call.fault is not None for call in sent),
+        held_back=len(mine) - len(sent),
         prompt_tokens=sum(call.prompt_tokens or 0 for call in mine),
         completion_tokens=sum(call.completion_tokens or 0 for call in mine),
         not_counted=sum(call.body is not None and call.prompt_tokens is None for call in mine),

@@ -6,7 +6,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -77,12 +76,16 @@ def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:
 
 
 def asking_cost(plan: Plan, out: Path) -> dict[str, dict[str, Any]]:
-    """For each judge the calls, tokens and cost of the whole run; questions that follow from answers come on top."""
-    with_image = sum(these.present for these in plan.found.values())
-    if not plan.jury.addresses or not with_image:
+    """For each judge the calls, tokens and cost of the whole run, or shard; what follows from answers comes on top."""
+    if not plan.jury.addresses:
+        return {}
+    with_image = sum(task.outcome.image is not None for task in all_tasks(plan))
+    if not with_image:
         return {}
     tasks = (task for task in all_tasks(plan) if task.outcome.image)
-    some = list(islice(tasks, 0, None, max(1, with_image // LOOKED_AT)))[:LOOKED_AT]
+    many = min(LOOKED_AT, with_image)
+    evenly = {place * with_image // many for place in range(many)}
+    some = [task for place, task in enumerate(tasks) if place in evenly]
     transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
     see = Listening(plan.choice.models, place(), plan.jury, transcripts)
     with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop

@@ -67,7 +67,7 @@ def run(
         limit: only the first so many edits.
         models: the profile whose models add scores: lite, paper or best. Without one, only what a protocol cannot do
             without is asked, and that of `lite`.
-        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
+        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`; `none` leaves the role out.
         attributes: a file with the attributes of the edits, for protocols that compare by them (`editgauge build
             attributes` makes one).
         judge: a language or vision-language model for protocols that ask one: an address such as

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadInput
-from editgauge.core.run import Run, segments
-from editgauge.core.run.manifest import Manifest
 from editgauge.perception.cache import place
 from editgauge.runner.calibration import Calibration
 from editgauge.runner.crew import bytes_of_weights, choose_crew, run_on_cards, this_machine
 from editgauge.runner.effort import expected, free_cores
 from editgauge.runner.jury import FOLDER, judges_of, read_jury
+from editgauge.runner.left import Left
 from editgauge.runner.listening import SeatWork
 from editgauge.runner.local import Setup
 from editgauge.runner.plan import Plan, prepare
 from editgauge.runner.planned_run import Given, is_run
 from editgauge.runner.sampling import Took, score_some, some_of
-from editgauge.runner.tasks import sources_of
+from editgauge.runner.shards import read_shard
 
 SOURCES = 6
 """Source images whose outcomes are scored to tell from, unless another number is asked for."""
@@ -98,6 +98,8 @@ def plan(
     call_seconds: float | None = None,
     processes: int = 0,
     sources: int = SOURCES,
+    limit: int | None = None,
+    shard: str | None = None,
 ) -> Foresight:
     """Says what a run will take before it is started: forwards of every model, time, memory, disk, and judges' cost.
 
@@ -122,8 +124,11 @@ def plan(
         call_seconds: how long a judge takes for a call; as the transcripts of the run tell when left out.
         processes: worker processes; 0 chooses by cores, memory and graphics cards.
         sources: how many source images are scored to tell from.
+        limit: only the first so many edits.
+        shard: only one part of the outcomes, such as `2/8`.
     """
-    given = Given(Path(out), benchmark, outcomes, protocol, model, judge, max_tokens)
+    part = read_shard(shard)
+    given = Given(Path(out), benchmark, outcomes, protocol, model, judge, max_tokens, part, limit)
     if is_run(benchmark) or (not outcomes and is_run(out)):
         given = given.completed(has_models=models is not None)
     jury = read_jury(given.judge, price, None, given.max_tokens, False, prompts, judges_of(given.out))
@@ -135,14 +140,17 @@ def plan(
 
 
 def _foresee(wanted: Plan, out: Path, call_seconds: float | None, processes: int, sources: int) -> Foresight:
-    of_sources = sources_of(wanted)
-    some = some_of(wanted, list(of_sources), sources)
+    tasks = Left(wanted, out)
+    of_sources = Counter(task.edit.source.name for task in tasks)
+    left = of_sources.total()
+    machine = this_machine()
+    if not left:
+        return _nothing(wanted, machine.cores)
+    with_image = Counter(task.edit.source.name for task in tasks if task.outcome.image)
+    some = some_of(tasks, list(with_image), sources)
     if not some:
         raise BadInput("There is no outcome with an image to tell from.")
-    machine = this_machine()
-    done = _done(wanted, out)
-    left = wanted.outcomes - done
-    times = left * _share_with_image(wanted) / len(some)
+    times = with_image.total() / len(some)
     crew = choose_crew(
         processes,
         left,
@@ -166,7 +174,7 @@ def _foresee(wanted: Plan, out: Path, call_seconds: float | None, processes: int
     return Foresight(
         benchmark=wanted.benchmark.name,
         outcomes=left,
-        done=done,
+        done=wanted.outcomes - left,
         source_images=len(of_sources),
         told_from=len(some),
         models=tuple(each for seat in took.seats for each in _work(seat, calibration, times)),
@@ -197,27 +205,34 @@ class _Clock:
     @classmethod
     def of(cls, took: Took, times: float, processes: int, cores: float, share: float = 1.0) -> _Clock:
         """With so many cores; and if others had not taken all but a share of each from us."""
-        if not times:
-            return cls(0.0, 0.0)
         start, loading, work = (each.eased(share) for each in (took.start, took.loading, took.work))
         starting = start.seconds + expected(start + loading, processes, processes, cores)
         return cls(starting, expected(work, times, processes, cores))
 
 
-def _share_with_image(wanted: Plan) -> float:
-    """How many of the outcomes have an image; the others take no time."""
-    return sum(these.present for these in wanted.found.values()) / sum(
-        len(each.outcomes) for each in wanted.found.values()
+def _nothing(wanted: Plan, cores: int) -> Foresight:
+    """Of a run that has everything."""
+    return Foresight(
+        benchmark=wanted.benchmark.name,
+        outcomes=0,
+        done=wanted.outcomes,
+        source_images=0,
+        told_from=0,
+        models=(),
+        recalled=0,
+        own_seconds=0.0,
+        cpu_seconds=0.0,
+        processes=0,
+        cores=cores,
+        free_cores=free_cores(cores),
+        start_seconds=0.0,
+        seconds=0.0,
+        seconds_alone=0.0,
+        memory=0,
+        run_bytes=0,
+        cache_bytes=0,
+        judges={},
     )
-
-
-def _done(wanted: Plan, out: Path) -> int:
-    """How many outcomes a run holds already; none when it would start anew."""
-    if not is_run(out) or Manifest.load(out).differences(wanted.manifest):
-        return 0
-    names = [each.name for each in wanted.protocols]
-    counted = segments.counted(Run.open(out).scores)
-    return sum(min(counted[method, name] for name in names) for method in wanted.found)
 
 
 def _work(seat: SeatWork, calibration: Calibration, times: float) -> list[ModelWork]:

@@ -64,7 +64,8 @@ class ListenedTo(Seat):
         """What it did."""
         card, device = self.card, getattr(self.model, "device", "cpu")
         identity = f"{card.id} {card.revision} {card.sha256[:12]} on {device}"
-        return SeatWork(self.name, identity, dict(self.work), len(self.recalled))
+        answered = {question: work for question, work in self.work.items() if work.asked}
+        return SeatWork(self.name, identity, answered, len(self.recalled))
 
     def recall(self, key: str) -> Answer | None:
         """What was answered before."""

@@ -55,7 +55,7 @@ def choose_with_models(
     opened = choose(names, {})
     asked = [role for each in opened for role in (*each.needs, *(each.uses if profile else ()))]
     roles = [role for role in asked if role != JUDGE]
-    choice = choose_models(profile or USUAL, pairs(overrides, "model", "ROLE=NAME"), roles)
+    choice = _without_idle(choose_models(profile or USUAL, pairs(overrides, "model", "ROLE=NAME"), roles), opened)
     at_hand = {*choice.models, *([JUDGE] if judges else [])}
     lacking = {role: each.name for each in opened for role in each.needs if role not in at_hand}
     if lacking:
@@ -73,6 +73,21 @@ def choose_with_models(
     if judges and not any(each.judge for each in given):
         choice = replace(choice, remarks=(*choice.remarks, "--judge is of no use here: no protocol asks one."))
     return list({each.name: each for each in given}.values()), choice
+
+
+def _without_idle(choice: Choice, protocols: Sequence[Protocol]) -> Choice:
+    """Only the models that a protocol may ask, one that declares no role any: another would pass for one that was."""
+    declared = [{*each.needs, *each.uses} for each in protocols]
+    if not all(declared):
+        return choice
+    asked = set().union(*declared)
+    remarks = (
+        f"{role}: {name} is of no use here: no protocol asks a {role.replace('_', ' ')}."
+        for role, name in choice.models.items()
+        if role not in asked
+    )
+    kept = {role: name for role, name in choice.models.items() if role in asked}
+    return Choice(kept, (*choice.remarks, *remarks))
 
 
 def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:

@@ -12,7 +12,9 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
 from editgauge.core.edits import edits_sha256
 from editgauge.core.errors import BadInput
+from editgauge.core.run import Run, segments
 from editgauge.core.run.manifest import FILE, Manifest, ProtocolEntry, environment
+from editgauge.core.run.writer import SUPERSEDED
 from editgauge.core.types import Benchmark, Edit, Outcome
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import Found, find_outcomes
@@ -70,8 +72,15 @@ class Plan:
         count = self.outcomes
         if not (out / FILE).exists():
             return f"score {count} outcomes into a new run"
-        changes = Manifest.load(out).differences(self.manifest)
-        return "start anew, because " + "; ".join(changes) if changes else f"continue the run towards {count} outcomes"
+        earlier = Run.open(out)
+        changes = earlier.manifest.differences(self.manifest)
+        if changes:
+            kept = f"the earlier scores ({', '.join(earlier.manifest.protocols)}) would be kept in {out / SUPERSEDED}"
+            return f"start anew, because {'; '.join(changes)}; {kept}"
+        counted = segments.counted(earlier.scores)
+        names = [each.name for each in self.protocols]
+        scored = (f"{name} {sum(counted[method, name] for method in self.found)}" for name in names)
+        return f"continue the run; scored so far: {', '.join(scored)} of {count} outcomes"
 
 
 def prepare(

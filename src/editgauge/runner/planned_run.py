@@ -23,9 +23,9 @@ class Given:
     model: Mapping[str, str] | Sequence[str]
     judge: Mapping[str, str] | Sequence[str]
     max_tokens: int | None
+    shard: Shard
+    limit: int | None
     seed: int = 0
-    shard: Shard = WHOLE
-    limit: int | None = None
 
     def completed(self, *, has_models: bool) -> Given:
         """What is not given, as the run has it; its models only where no profile is asked for."""
@@ -42,8 +42,8 @@ class Given:
             judge=self.judge or {name: told["address"] for name, told in run.judges.items()},
             max_tokens=next(tokens, None) if self.max_tokens is None else self.max_tokens,
             seed=run.seed,
-            shard=read_shard(run.shard or None),
-            limit=run.edits,
+            shard=read_shard(run.shard or None) if self.shard == WHOLE else self.shard,
+            limit=run.edits if self.limit is None else self.limit,
         )
 
 

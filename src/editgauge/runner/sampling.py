@@ -12,7 +12,7 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +25,8 @@ from editgauge.runner.listening import Ears, SeatWork
 from editgauge.runner.local import Setup, threads_of
 from editgauge.runner.memory import keep_freed_memory
 from editgauge.runner.options import choose
-from editgauge.runner.plan import Plan
 from editgauge.runner.room import Room
 from editgauge.runner.scoring import Task, score_task
-from editgauge.runner.tasks import all_tasks
 
 MOST_OF_A_SOURCE = 8
 """Outcomes of one source image that are scored at most."""
@@ -73,11 +71,12 @@ class Took:
         )
 
 
-def some_of(wanted: Plan, sources: Sequence[str], count: int) -> list[Task]:
+def some_of(tasks: Iterable[Task], sources: Sequence[str], count: int) -> list[Task]:
     """The first outcomes that have an image of so many source images, drawn evenly from all of them."""
-    chosen = list(sources)[:: max(1, len(sources) // max(1, count))][:count]
+    many = min(count, len(sources))
+    chosen = [sources[place * len(sources) // many] for place in range(many)]
     found: dict[str, list[Task]] = {source: [] for source in chosen}
-    for task in all_tasks(wanted):
+    for task in tasks:
         these = found.get(task.edit.source.name)
         if these is not None and task.outcome.image and len(these) < MOST_OF_A_SOURCE:
             these.append(task)
@@ -116,9 +115,12 @@ async def _score_twice(order: Order, start: Effort) -> Took:
 
 async def _scored(order: Order, ears: Ears) -> tuple[Effort, list[Record]]:
     ears.forget()
-    room, chosen = Room(), choose(order.setup.protocols, order.setup.models)
+    room = Room()
+    chosen = {protocol.name: protocol for protocol in choose(order.setup.protocols, order.setup.models)}
     before = so_far()
-    found = await asyncio.gather(*(score_task(task, chosen, ears, room) for task in order.tasks))
+    found = await asyncio.gather(
+        *(score_task(task, [chosen[name] for name in task.protocols], ears, room) for task in order.tasks)
+    )
     return so_far().without(before), [record for records in found for record in records]
 
 

@@ -80,9 +80,10 @@ async def _part(protocol: Protocol, task: Task, see: Sight) -> Part | Unscored:
         return Unscored("missing_outcome", task.outcome.absence or "")
     try:
         source, edited = read_image(task.edit.source.path), read_image(task.outcome.image)
+        item = prepare(task.edit, task.outcome, source, edited)
     except BadImage as problem:
         return Unscored("unreadable_image", str(problem))
-    return await part_of(protocol, prepare(task.edit, task.outcome, source, edited), see)
+    return await part_of(protocol, item, see)
 
 
 def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Unscored]) -> list[SetScore]:

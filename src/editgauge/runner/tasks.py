@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -97,11 +96,6 @@ def all_tasks(plan: Plan) -> Iterator[Task]:
     return (task for _, task in _walk(plan))
 
 
-def sources_of(plan: Plan) -> dict[str, int]:
-    """The source images of the plan, each with how many outcomes it has."""
-    return Counter(task.edit.source.name for task in all_tasks(plan))
-
-
 def tasks_left(plan: Plan, writer: RunWriter) -> tuple[Sequence[Task], int]:
     """What is left to do, outcomes of one source image together, and how many outcomes are done."""
     passing = {key for key in writer.recorded(AGAIN) if _is_asked_for(key, plan)}
@@ -109,7 +103,7 @@ def tasks_left(plan: Plan, writer: RunWriter) -> tuple[Sequence[Task], int]:
     tasks = Tasks(plan)
     done = known = 0
     for spot, task in _walk(plan):
-        keys, stamps = _keys_of(task), stamps_of(task)
+        keys, stamps = keys_of(task), stamps_of(task)
         states = {key: writer.state(key, stamps) for key in keys}
         known += sum(state != "new" for state in states.values())
         stale |= {key for key, state in states.items() if state == "stale"}
@@ -119,7 +113,7 @@ def tasks_left(plan: Plan, writer: RunWriter) -> tuple[Sequence[Task], int]:
         else:
             done += 1
     if known < sum(writer.count(method, each.name) for method in plan.found for each in plan.protocols):
-        asked = {key for task in all_tasks(plan) for key in _keys_of(task)}
+        asked = {key for task in all_tasks(plan) for key in keys_of(task)}
         stale |= {key for key in writer.recorded() if _is_asked_for(key, plan) and key not in asked}  # taken away since
     writer.retire(stale)
     tasks.group_by_source()
@@ -142,6 +136,7 @@ def _is_asked_for(key: Key, plan: Plan) -> bool:
     return key.method in plan.found and any(key.protocol == each.name for each in plan.protocols)
 
 
-def _keys_of(task: Task) -> list[Key]:
+def keys_of(task: Task) -> list[Key]:
+    """What its records will be about, one for each protocol."""
     outcome = task.outcome
     return [Key(outcome.edit_id, outcome.method, outcome.seed, name) for name in task.protocols]

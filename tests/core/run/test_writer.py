@@ -343,6 +343,14 @@ def test_another_model_in_a_role_starts_anew(open_writer: Open, tmp_path: Path) 
         assert run.notes[0] == "Starting anew, because the models changed from detector owl 1 to detector owl 2."
 
 
+def test_only_the_models_that_changed_are_told(open_writer: Open, tmp_path: Path) -> None:
+    sam, roles = {"segmenter": {"name": "sam", "revision": "1"}}, {"toy": ["detector", "segmenter"]}
+    open_writer(tmp_path, models={**owl("1"), **sam}, roles=roles).__exit__()
+
+    with open_writer(tmp_path, models={**owl("2"), **sam}, roles=roles) as run:
+        assert run.notes[0] == "Starting anew, because the models changed from detector owl 1 to detector owl 2."
+
+
 def test_a_model_that_only_a_further_protocol_asks_starts_nothing_anew(
     open_writer: Open, make_record: Make, make_manifest: Callable[..., Manifest], tmp_path: Path
 ) -> None:

@@ -104,10 +104,10 @@ class Manifest:
             )
             if before != after
         ]
-        shared = [role for role in self.models if role in other.models]
-        before, after = ({role: models[role] for role in shared} for models in (self.models, other.models))
-        if before != after:
-            changed.append(f"the models changed from {_told(before)} to {_told(after)}")
+        moved = [role for role, model in self.models.items() if other.models.get(role, model) != model]
+        if moved:
+            before, after = (_told({role: models[role] for role in moved}) for models in (self.models, other.models))
+            changed.append(f"the models changed from {before} to {after}")
         changed += [
             f"protocol {name!r} asks other models: {_listed(roles)} instead of {_listed(self.roles[name])}"
             for name, roles in other.roles.items()
@@ -140,7 +140,7 @@ def _listed(roles: list[str]) -> str:
 def _told(models: dict[str, dict[str, str]]) -> str:
     """The models in a line; the manifest has all about them."""
     known = (f"{role} {model.get('name', '')} {model.get('revision', '')}".strip() for role, model in models.items())
-    return ", ".join(known) or "none"
+    return ", ".join(known)
 
 
 def environment() -> dict[str, str]:

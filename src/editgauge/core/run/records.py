@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from dataclasses import dataclass, fields
@@ -45,6 +46,12 @@ class ImageStamp:
 
 Stamps = tuple[ImageStamp | None, ...]
 """The files that a record was scored from: source, outcome, ground truth."""
+
+
+def fingerprint(key: Key, *images: ImageStamp | None) -> int:
+    """Eight bytes instead of the strings: a million records fit into some ten megabytes."""
+    text = "\0".join((*map(str, key), *(f"{i.path}\0{i.size}\0{i.changed_ns}" if i else "-" for i in images)))
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True, slots=True)

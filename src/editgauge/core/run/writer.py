@@ -14,7 +14,7 @@ from editgauge.core.files import DRAFT, write_bytes, write_parts
 from editgauge.core.run import segments
 from editgauge.core.run.journal import Journal, journals, read_journal
 from editgauge.core.run.manifest import FILE, Manifest, now
-from editgauge.core.run.records import ImageStamp, Key, Record, Stamps
+from editgauge.core.run.records import Key, Record, Stamps, fingerprint
 from editgauge.core.run.sets import FILE as SETS
 
 if TYPE_CHECKING:
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RECORDS_IN_A_JOURNAL = 20_000
+SUPERSEDED = "superseded"
+"""The folder of a run in which the scores of before it started anew are kept."""
 State = Literal["new", "stale", "done"]
 """Not scored yet; scored from files that have changed since; scored from these very files."""
-OUR_NAMES = {"scores", "evidence", "superseded", ".lock", "edits.jsonl", SETS, "transcripts", "asked.json"}
+OUR_NAMES = {"scores", "evidence", SUPERSEDED, ".lock", "edits.jsonl", SETS, "transcripts", "asked.json"}
 
 
 class RunWriter:
@@ -60,9 +62,9 @@ class RunWriter:
 
     def state(self, key: Key, images: Stamps) -> State:
         """Whether this was scored, and from these very files: source, outcome and ground truth."""
-        if _fingerprint(key) not in self._known:
+        if fingerprint(key) not in self._known:
             return "new"
-        return "done" if _fingerprint(key, *images) in self._fresh else "stale"
+        return "done" if fingerprint(key, *images) in self._fresh else "stale"
 
     def count(self, method: str, protocol: str) -> int:
         """How many records there are."""
@@ -154,7 +156,7 @@ class RunWriter:
 
     @property
     def _moving(self) -> Path:
-        return self.folder / "superseded" / ".moving"
+        return self.folder / SUPERSEDED / ".moving"
 
     def _set_aside(self) -> Path:
         """Moves the earlier run away, part by part, then gives it its number. A kill leaves `.moving` to go on with."""
@@ -233,11 +235,11 @@ class RunWriter:
             self._note(key, images)
 
     def _note(self, key: Key, images: Stamps) -> None:
-        known = _fingerprint(key)
+        known = fingerprint(key)
         if known not in self._known:
             self._known.add(known)
             self._counts[key.method, key.protocol] += 1
-        self._fresh.add(_fingerprint(key, *images))
+        self._fresh.add(fingerprint(key, *images))
 
     def _stamps(self) -> Iterator[tuple[Key, Stamps]]:
         for number in self.manifest.segments:
@@ -263,9 +265,3 @@ def _locked(folder: Path) -> FileLock:
     except Timeout as error:
         raise BadRun(f"Another process is writing to '{folder}'. Wait for it, or choose another folder.") from error
     return lock
-
-
-def _fingerprint(key: Key, *images: ImageStamp | None) -> int:
-    """Eight bytes instead of the strings: a million records fit into some ten megabytes."""
-    text = "\0".join((*map(str, key), *(f"{i.path}\0{i.size}\0{i.changed_ns}" if i else "-" for i in images)))
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
