@@ -73,17 +73,18 @@ def test_too_few_photographs_are_told_before_anything_is_looked_at(folder: Path,
         path.unlink()
     with pytest.raises(BadInput, match="each half needs 2"):
         probes(tmp_path / "probes", images=folder, quiet=True)
-    with pytest.raises(BadInput, match="cannot be listed"):
-        probes(tmp_path / "others", images=tmp_path / "nowhere", quiet=True)
+    with pytest.raises(BadInput, match="cannot be listed"):  # and the same folder can be given again
+        probes(tmp_path / "probes", images=tmp_path / "nowhere", quiet=True)
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="holds no pictures"):
-        probes(tmp_path / "more", images=tmp_path / "empty", quiet=True)
+        probes(tmp_path / "probes", images=tmp_path / "empty", quiet=True)
 
 
 @needs_eyes
 def test_so_few_edits_that_one_half_has_none_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="none lies on a held-back photograph; raise --limit"):
         probes(tmp_path / "probes", images=folder, limit=1, quiet=True)
+    assert not list((tmp_path / "probes").iterdir()), "what is advised must be possible in the same folder"
 
 
 @needs_eyes

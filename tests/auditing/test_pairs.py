@@ -22,7 +22,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.core.errors import BadInput
 from editgauge.judges import Choice
 from tests.auditing.conftest import RedBoxes
-from tests.endpoint import MODEL, Served
+from tests.endpoint import MODEL, Served, say
 
 FREE = Cost(0, 0, 0, 0.0, 0.0)
 PHOTOS = 24
@@ -117,6 +117,16 @@ def test_one_budget_holds_for_all_parts_of_an_audit(judged: Judged, tmp_path: Pa
     assert what_is_left(1.0, out, out / "pairs") == 1.0  # a part knows itself what it has spent
     assert what_is_left(spent / 2, out, out / "runs" / "editinspector") == 0.0
     assert what_is_left(None, out, out / "pairs") is None
+
+
+def test_what_the_budget_forbade_is_no_call(folder: Path, tmp_path: Path, served: Served) -> None:
+    served.plan = lambda text, seen: say('{"answer": "tie"}', tokens=(1000, 1))
+    judge = [f"openai:{MODEL}@{served.url}"]
+    found = audit(
+        out=tmp_path, probes=folder, judge=judge, pairs=100, price="1,2", budget=0.01, max_tokens=16, quiet=True
+    ).pairs[MODEL]
+    assert 0 < found.unanswered["budget"] < 3 * found.pairs
+    assert found.cost.calls == len(served.requests)
 
 
 def test_a_judge_whose_answers_cannot_be_read_has_no_share(judged: Judged) -> None:

@@ -148,6 +148,28 @@ def test_what_people_call_done_is_done(place: Path, tmp_path: Path) -> None:
     assert made == {"e0--by-faithful": True, "e1--by-wild": False}  # two people are no majority for e0, wild
 
 
+def test_an_edit_of_the_same_name_is_not_held_against_the_made_right_outcome(place: Path, tmp_path: Path) -> None:
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text("edit,method,value,question\ne0,wild,0,edit\n")
+    (said,) = probes(tmp_path / "probes", ratings=ratings, **spoken(place))
+    made = Probe("e0--right", "e0", "photos/0.png", "color", "right", done=True)
+    assert Sheet.of((made, said)).rights.tolist() == [0, -1]
+
+
+def test_what_is_not_spoken_of_again_stays_as_it_was_said(place: Path, tmp_path: Path) -> None:
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text("edit,method,value,question\ne0,faithful,1,edit\ne0,wild,0,edit\n")
+    probes(tmp_path / "probes", ratings=ratings, **spoken(place))
+    first = choices_file(tmp_path, (0, "faithful", "wild", "first"), (0, "faithful", "rough", "first"))
+    probes(tmp_path / "probes", choices=first, **spoken(place))
+    second = choices_file(tmp_path, (0, "faithful", "rough", "second"))
+    told = {probe.id: probe for probe in probes(tmp_path / "probes", choices=second, **spoken(place))}
+    assert told["e0--by-faithful"].done is True
+    assert told["e0--by-wild"].done is False
+    assert told["e0--by-faithful"].over == {"e0--by-wild": 1.0}
+    assert told["e0--by-rough"].over == {"e0--by-faithful": 1.0}
+
+
 def test_a_picture_that_cannot_be_read_takes_its_pairs_with_it(place: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     for number in range(EDITS):

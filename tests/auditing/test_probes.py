@@ -115,3 +115,11 @@ def test_a_function_of_ones_own_has_a_card(folder: Path) -> None:
     assert found.against["nothing"].value == 1.0
     assert found.unscored.keys() == {"not_applicable"}
     assert found.deaf.value == 1.0
+
+
+def test_what_is_not_a_number_has_a_reason(folder: Path) -> None:
+    probes = read_probes(folder)[:3]
+    given = iter((float("nan"), float("inf"), None))
+    measured = measured_by(lambda *_: next(given), folder, probes, ScoreSpec("odd", True, (0, 1)))
+    assert np.isnan(measured.values).all()
+    assert list(measured.reasons) == ["crashed", "crashed", "not_applicable"]

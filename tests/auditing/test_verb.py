@@ -151,6 +151,14 @@ def test_one_score_is_held_against_all_others_where_both_have_a_value(folder: Pa
         audit(["preservation"], tmp_path / "audit", folder, against="sim", quiet=True)
 
 
+def test_a_wrong_name_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    wrong: tuple[dict[str, Any], ...] = ({"models": "nosuch"}, {"against": "sim"}, {"blend": "ssim,sim"})
+    for words in wrong:
+        with pytest.raises((BadInput, UnknownName)):
+            audit(["preservation"], tmp_path / "audit", quiet=True, **words)
+    assert not (tmp_path / "audit").exists()
+
+
 def test_mistakes_are_told(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="at least one protocol"):
         audit([], tmp_path / "audit", folder)

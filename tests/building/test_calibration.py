@@ -59,9 +59,10 @@ def people(
         outcomes.setdefault((edit, method), {})[name] = 0.5 if value is None else value
     lines = ["edit,method,value,rater,question"]
     for question, good in questions.items():
+        yes = 3 if question == "accuracy" else 1  # EditInspector's scale, which is good from 2 on
         for (edit, method), values in outcomes.items():
             said = random.uniform(size=raters) < good(values)
-            lines += [f"{edit},{method},{int(one)},r{number},{question}" for number, one in enumerate(said)]
+            lines += [f"{edit},{method},{yes * int(one)},r{number},{question}" for number, one in enumerate(said)]
     file.write_text("\n".join(lines))
     return file
 
@@ -101,7 +102,7 @@ def test_the_protocol_takes_the_file_and_bears_its_hash(scored: Path, ratings: P
     opened = open_protocol(built.protocol)
 
     assert isinstance(opened, Own)
-    assert opened.name == f"editgauge[calibration={tmp_path / 'c.json'}@{built.sha256[:12]}]"
+    assert opened.name == f"editgauge[calibration=c.json@{built.sha256[:12]}]"
     assert built.sha256 in opened.version
     told = json.loads(built.file.read_text("utf-8"))
     assert told["models"] == {"detector": "efficientdet-lite2", "segmenter": "grabcut"}
@@ -147,7 +148,8 @@ def test_a_scale_needs_the_level_from_which_on_it_is_good(scored: Path, ratings:
         calibration(scored, scale, tmp_path / "c.json")
 
     by_level, by_answer = (
-        calibration(scored, file, tmp_path / "c.json", level=4).scores[0].curve for file in (scale, ratings)
+        calibration(scored, file, tmp_path / "c.json", level=level).scores[0].curve
+        for file, level in ((scale, 4), (ratings, None))
     )
     assert by_level == by_answer
 

@@ -18,12 +18,14 @@ from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit, Position
 from editgauge.metrics.changes import find_changes
 from editgauge.metrics.object_changes import Thing
+from editgauge.protocols import own
 from editgauge.protocols.own.doing import doing
 from editgauge.protocols.own.features import FEATURES, features
 from editgauge.protocols.own.flaws import flaws
 from editgauge.protocols.own.keeping import keeping
 from editgauge.protocols.own.looks import style_fit, to_lab
 from editgauge.protocols.own.model import Answer
+from editgauge.protocols.own.outlines import seen_again
 from editgauge.protocols.own.roles import roles_of
 from editgauge.protocols.own.telling import CLAIMS, MEANINGS, reasons
 from editgauge.protocols.own.view import Pair, View
@@ -248,6 +250,18 @@ def test_a_shifted_frame_disturbs_only_the_frame(cat: Pixels) -> None:
 
 def test_where_nothing_changed_there_is_nothing_to_find_flaws_in(cat: Pixels) -> None:
     assert set(flaws(viewed(cat, cat, RED, mask=rectangle(FACE, cat.shape))).values()) == {None}
+
+
+def test_a_change_beside_the_edit_s_place_is_no_artifact_of_it(cat: Pixels) -> None:
+    face, elsewhere = (rectangle(box, cat.shape) for box in (FACE, ELSEWHERE))
+    values = flaws(viewed(cat, tinted(cat, elsewhere, (255, 0, 0)), RED, mask=face))
+    assert set(values.values()) == {None}
+    assert own._artifact(Answer(0.4, {}), values).value == 0
+
+
+def test_a_strip_is_too_thin_to_be_seen_again() -> None:
+    strip = np.zeros((8, 4000, 3), np.uint8)
+    assert seen_again(strip, strip, np.ones((8, 4000), np.bool_)) is None
 
 
 def test_a_bright_rim_and_a_blurred_part_are_seen(cat: Pixels) -> None:

@@ -114,8 +114,26 @@ def test_another_content_is_another_protocol(write: Callable[..., Path]) -> None
     second = open_protocol(f"editgauge[calibration={file}]")
     assert second.name != first.name
     assert second.version != first.version
+    assert open_protocol(first.name).version == first.version  # what was read once is kept
+
+
+def test_one_content_has_one_name_wherever_it_lies(write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write()
+    monkeypatch.chdir(file.parent)
+    spellings = (file, file.name, f"./{file.name}", f"../{file.parent.name}/{file.name}")
+    (name,) = {open_protocol(f"editgauge[calibration={each}]").name for each in spellings}
+    assert name.startswith("editgauge[calibration=c.json@")
+
+
+def test_a_file_that_changed_is_no_longer_what_was_asked_for(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    name = open_protocol(f"editgauge[calibration={write()}]").name
+    monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "another-machine"))
+    monkeypatch.chdir(tmp_path)
+    write(made={"ratings": "others.csv"})
     with pytest.raises(BadInput, match=r"c\.json' has changed: its SHA-256 begins with"):
-        open_protocol(first.name)
+        open_protocol(name)
 
 
 def test_a_calibration_of_other_numbers_is_refused(write: Callable[..., Path]) -> None:
@@ -194,8 +212,8 @@ def test_from_a_run_and_ratings_to_calibrated_numbers(
     assert sum("people's answers on 40 outcomes make" in text for text in told) == 6
 
     Path("calibration.json").write_text(Path("calibration.json").read_text() + "\n")
-    with pytest.raises(BadInput, match="has changed"):
-        editgauge.run(benchmark, places, [name], "calibrated", limit=3, **words)
+    again = editgauge.run(benchmark, places, ["editgauge", name], "calibrated", limit=3, **words)
+    assert values_of(again, name) == made  # the content that the name tells, kept since it was read
 
 
 def values_of(run: Run, protocol: str) -> dict[tuple[str, str], float]:

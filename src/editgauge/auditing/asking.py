@@ -92,7 +92,7 @@ async def _said(judge: ModelJudge, question: Question[Choice]) -> Said:
 def cost_of(calls: Sequence[Call], cost: float) -> Cost:
     """What these calls took, together."""
     return Cost(
-        calls=len(calls),
+        calls=sum(call.fault != "budget" for call in calls),  # what the budget forbade was never sent
         prompt_tokens=sum(call.prompt_tokens or 0 for call in calls),
         completion_tokens=sum(call.completion_tokens or 0 for call in calls),
         cost=cost,

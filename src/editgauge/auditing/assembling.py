@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -44,7 +44,7 @@ def card_of(
     if against is None:
         compared = list(combinations([both[each] for each in _best_first(headlines, cards)], 2))
     else:
-        first = _score(against, both, "--against")
+        first = both[score_named(against, both, "--against")]
         compared = [(first, each) for each in scores if each is not first]
     known = [probe for probe in probes if probe.is_known]
     held_back = [probe for probe in known if probe.split == "held_back"]
@@ -110,20 +110,26 @@ def models_of(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _blend(names: str, both: Mapping[tuple[str, str], Measured], sheet: Sheet) -> Blend:
-    parts = [part.strip() for part in names.split(",")]
-    if len(parts) != 2:
-        raise BadInput(f"--blend takes two scores, PRESERVATION,MODIFICATION; got '{names}'.")
-    preservation, modification = (_score(part, both, "--blend") for part in parts)
+    preservation, modification = (both[key] for key in scores_to_mix(names, both))
     return blended(preservation, modification, sheet)
 
 
-def _score(name: str, both: Mapping[tuple[str, str], Measured], option: str) -> Measured:
-    found = [key for key in both if name in (key[1], "/".join(key))]
+def scores_to_mix(names: str, known: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Protocol and name of the two scores that `--blend` names."""
+    parts = [part.strip() for part in names.split(",")]
+    if len(parts) != 2:
+        raise BadInput(f"--blend takes two scores, PRESERVATION,MODIFICATION; got '{names}'.")
+    return [score_named(part, known, "--blend") for part in parts]
+
+
+def score_named(name: str, known: Collection[tuple[str, str]], option: str) -> tuple[str, str]:
+    """Protocol and name of the score that an option names, with or without its protocol."""
+    found = [key for key in known if name in (key[1], "/".join(key))]
     if not found:
-        raise UnknownName("score in this audit", name, ["/".join(key) for key in both])
+        raise UnknownName("score in this audit", name, ["/".join(key) for key in known])
     if len(found) > 1:
         raise BadInput(f"{option}: '{name}' is a score of several protocols; write {'/'.join(found[0])}.")
-    return both[found[0]]
+    return found[0]
 
 
 def _costs(runs: Sequence[Run]) -> Cost | None:

@@ -164,7 +164,8 @@ def _against(here: Numbers, sheet: Sheet) -> dict[str, Estimate]:
     found = {}
     for kind in dict.fromkeys(probe.kind for probe in sheet.probes if probe.done is False):
         these = _places(sheet, kind)
-        found[kind] = share(credit(here[sheet.rights[these]], here[these]), sheet.photos[these])
+        if these.size:
+            found[kind] = share(credit(here[sheet.rights[these]], here[these]), sheet.photos[these])
     return found
 
 

@@ -53,7 +53,7 @@ class Spoken:
 def add_answers(folder: Path, spoken: Spoken, quiet: bool = False) -> tuple[Probe, ...]:
     """Adds what people said to the probes of a folder, or begins one with it, and gives all of them.
 
-    Of an outcome that was added before, what is said now takes the place of what was said then.
+    What is said now of an outcome or of a pair takes the place of what was said before; all else that was said stays.
     """
     opened = open_benchmark(spoken.benchmark, spoken.data, spoken.images)
     edits = {edit.id: edit for edit in opened.edits}
@@ -141,31 +141,38 @@ def _joined(
     names = {key: name_of(key) for key in kept}
     if len(set(names.values())) < len(names):
         raise BadInput("Two methods have names that differ by signs no file name may hold; rename one of them.")
-    over: dict[OutcomeKey, dict[str, float]] = {key: {} for key in kept}
+    over: dict[str, dict[str, float]] = {name: {} for name in names.values()}
     for (better, worse), share in answers.over.items():
         if better in kept and worse in kept:
-            over[better][names[worse]] = share
-    probes = {
+            over[names[better]][names[worse]] = share
+    there = (folder / TRUTHS).is_file()
+    before = {probe.id: probe for probe in read_probes(folder)} if there else {}
+    probes = before | {
         names[key]: Probe(
             id=names[key],
-            edit=key.edit,
+            edit=f"{key.edit}--people",  # made probes of the same edit have another source
             photo=edits[key.edit].source.name,
             type=edits[key.edit].type,
             kind=f"by {key.method}",
-            done=answers.done.get(key),
+            done=answers.done.get(key, before[names[key]].done if names[key] in before else None),
             split=split_of(edits[key.edit].source.name),
-            over=over[key],
+            over=_over(names[key], before, over),
         )
         for key in kept
     }
     told = {each.id: _told(each) for each in kept.values()}
-    if (folder / TRUTHS).is_file():
-        probes = {probe.id: probe for probe in read_probes(folder)} | probes
+    if there:
         earlier = (json.loads(line) for line in (folder / EDITS).read_text("utf-8").split("\n") if line.strip())
         told = {str(edit["id"]): edit for edit in earlier} | told
     write_text(folder / EDITS, "".join(f"{json.dumps(edit, ensure_ascii=False)}\n" for edit in told.values()))
     write_probes(folder, probes.values())  # last: with it the folder is complete
     return read_probes(folder)
+
+
+def _over(name: str, before: Mapping[str, Probe], now: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
+    """What people like less than a probe: as they say now, and as they said before of pairs that are not spoken of."""
+    earlier = before[name].over if name in before else {}
+    return {other: share for other, share in earlier.items() if name not in now.get(other, {})} | dict(now[name])
 
 
 def _told(edit: Edit) -> dict[str, Any]:

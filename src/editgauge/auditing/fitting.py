@@ -146,6 +146,9 @@ def main() -> None:
         "questions", nargs="*", metavar="QUESTION", help=f"of {', '.join(FEATURES)}; all when none is given"
     )
     given = told.parse_args()
+    unknown = [question for question in given.questions if question not in FEATURES]
+    if unknown:
+        told.error(f"no such question: {', '.join(unknown)}")
     questions = [question for question in FEATURES if question in (given.questions or FEATURES)]
     measure(given.probes, given.measured, [each for each in read_probes(given.probes) if _is_asked(each, questions)])
     result = fit(list(read_measured(given.probes, given.measured)), questions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from editgauge.auditing.compared import Spoken, add_answers
 from editgauge.auditing.families import HARMLESS, Made, Surroundings, flipped, probes_of
 from editgauge.auditing.gathering import (
     LONGEST,
+    PICTURES,
     Gathered,
     another_photograph,
     gather,
@@ -100,10 +102,21 @@ def probes(
     claim(folder, SETTINGS, {**settings, "editgauge": __version__}, "probes", "editgauge build probes")
     if (folder / TRUTHS).is_file():
         return read_probes(folder)
-    everything = gather(folder, Path(images) if images is not None else None, seed, quiet)
-    chosen = some_of_each_type(everything, limit)
-    refuse_one_half(chosen, limit)
+    try:
+        everything = gather(folder, Path(images) if images is not None else None, seed, quiet)
+        chosen = some_of_each_type(everything, limit)
+        refuse_one_half(chosen, limit)
+    except BadInput:
+        _release(folder)
+        raise
     return probes_from(chosen, everything, folder, seed, quiet)
+
+
+def _release(folder: Path) -> None:
+    """Empties a folder in which no probe was made, so that it can be given again with other settings."""
+    if not (folder / OUTCOMES).exists():
+        shutil.rmtree(folder / PICTURES, ignore_errors=True)
+        (folder / SETTINGS).unlink(missing_ok=True)
 
 
 def probes_from(

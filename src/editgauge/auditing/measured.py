@@ -61,7 +61,7 @@ def headlines_of(scores: Sequence[Measured], sheet: Sheet) -> tuple[tuple[str, s
 def measured_by(
     function: Function, folder: str | Path, probes: Sequence[Probe], spec: ScoreSpec, mark: float | None = None
 ) -> Measured:
-    """What a function of your own gives every probe; `CannotTell` and None are no answers.
+    """What a function of your own gives every probe; `CannotTell`, None and what is not finite are no answers.
 
     Args:
         function: takes the source image, the edited image in the same size, and the edit.
@@ -81,6 +81,8 @@ def measured_by(
             value, reasons[place] = None, unable.reason
         if value is None:
             reasons[place] = reasons[place] or "not_applicable"
+        elif not np.isfinite(value):
+            reasons[place] = "crashed"
         else:
             values[place] = value
     return Measured("function", spec, values, reasons, mark)

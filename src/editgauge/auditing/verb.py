@@ -5,23 +5,28 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from editgauge.auditing.asking import ask_about_pairs, spent_in
-from editgauge.auditing.assembling import card_of, models_of
+from editgauge.auditing.assembling import card_of, models_of, score_named, scores_to_mix
 from editgauge.auditing.making import MOST_OF_A_TYPE
 from editgauge.auditing.making import probes as make_probes
 from editgauge.auditing.page import write_page
 from editgauge.auditing.probes import OUTCOMES, TRUTHS, Probe, read_probes
-from editgauge.auditing.result import CARD, Card, to_json
+from editgauge.auditing.result import CARD, Card, is_steadiness, to_json
 from editgauge.auditing.sides import tell_sides, two_objects
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_json
+from editgauge.perception.profiles import LEFT_OUT
 from editgauge.runner.execute import run
 from editgauge.runner.jury import FOLDER, read_jury
+from editgauge.runner.options import choose_with_models
+from editgauge.runner.options import pairs as pairs_of
 
 RUNS, PROBES, PAIRS = "runs", "probes", "pairs"
+NO_SETS = {"fid_features": LEFT_OUT}
+"""Probes of all kinds together are no set of outcomes: an FID of them tells nothing, and costs more than all else."""
 
 
 def audit(
@@ -75,6 +80,10 @@ def audit(
         raise BadInput("Name at least one protocol to audit, or give --judge and --pairs.")
     if pairs is not None and not judge:
         raise BadInput("--pairs shows outcomes to a judge: give --judge too.")
+    asked = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
+    if wanted:
+        jury = read_jury(judge, price, budget, max_tokens, replay, prompts)
+        _check_names(wanted, models, asked, jury.addresses, blend, against)
     folder = Path(out)
     place = Path(probes) if probes is not None else folder / PROBES
     told = _probes(place, limit, seed, quiet)
@@ -89,7 +98,7 @@ def audit(
                 [name],
                 folder / RUNS / _folder_name(name),
                 models=models,
-                model=model,
+                model=asked,
                 judge=judge,
                 price=price,
                 budget=what_is_left(budget, folder, folder / RUNS / _folder_name(name)),
@@ -111,6 +120,23 @@ def audit(
     write_json(folder / CARD, to_json(card))
     write_page(card, place, folder)
     return card
+
+
+def _check_names(
+    wanted: Sequence[str],
+    models: str | None,
+    model: Mapping[str, str],
+    judges: Collection[str],
+    blend: str | None,
+    against: str | None,
+) -> None:
+    """A wrong name is told now, and not when everything is scored."""
+    protocols, _ = choose_with_models(wanted, models, model, judges)
+    known = [(each.name, spec.name) for each in protocols for spec in each.scores if not is_steadiness(spec.name)]
+    if blend is not None:
+        scores_to_mix(blend, known)
+    if against is not None:
+        score_named(against, known, "--against")
 
 
 def what_is_left(budget: float | None, folder: Path, mine: Path) -> float | None:

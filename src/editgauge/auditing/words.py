@@ -25,12 +25,12 @@ _DEGREE = re.compile(r"(.+)-(\d+)")
 def in_words(name: str) -> str:
     """A kind, a group or a family in words.
 
-    >>> in_words("wrong_value"), in_words("jpeg-90"), in_words("halo-50"), in_words("artifact/halo")
-    ('another value or side', 'JPEG quality 90', 'halo, 50 %', 'artifact: halo')
+    >>> in_words("wrong_value"), in_words("jpeg-90"), in_words("colour_cast-50"), in_words("artifact/halo")
+    ('another value or side', 'JPEG quality 90', 'colour cast, 50 %', 'artifact: halo')
     """
     if name in KINDS or name in GROUPS:
         return KINDS.get(name) or GROUPS[name]
     found = _DEGREE.fullmatch(name)
     if found:
-        return _MEASURED.get(found[1], f"{found[1]}, {{}} %").format(found[2])
+        return _MEASURED.get(found[1], f"{found[1].replace('_', ' ')}, {{}} %").format(found[2])
     return name.replace("_", " ").replace("/", ": ")

@@ -175,9 +175,9 @@ def _answers(
 
 def _good_from(question: str, given: Mapping[OutcomeKey, Sequence[Rating]], level: float | None) -> float:
     said = sorted({one.value for ratings in given.values() for one in ratings})
-    if set(said) <= {0.0, 1.0}:
-        return 1.0
     found = level if level is not None else LEVELS.get(question)
+    if found is None and set(said) <= {0.0, 1.0}:
+        return 1.0
     if found is None:
         raise BadInput(
             f"The answers to {_named(question)} go from {said[0]:g} to {said[-1]:g}: say with --level from which one "

@@ -22,7 +22,7 @@ def audit(
     models: Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")] = None,
     model: Annotated[
         list[str],
-        typer.Option(help="Another model for a role, as ROLE=NAME; --detector NAME and so on are short for it."),
+        typer.Option(help="Another model for a role, as ROLE=NAME or ROLE=none; --detector NAME and so on are short."),
     ] = [],  # noqa: B006
     judge: Judges = [],  # noqa: B006
     price: Price = None,

@@ -11,7 +11,7 @@ from editgauge.cli.tables import new_table, show
 if TYPE_CHECKING:
     from editgauge.analysis.resampling import Estimate
     from editgauge.auditing.card import ScoreCard
-    from editgauge.auditing.result import Card, People
+    from editgauge.auditing.result import Card, Cost, People
 
 MOST = 24
 """So many scores are shown; the page has all."""
@@ -38,8 +38,9 @@ def show_card(card: Card) -> None:
     if card.blend:
         show(_blend_line(card))
     if card.costs:
-        tokens = card.costs.prompt_tokens + card.costs.completion_tokens
-        show(Text(f"Judges: {card.costs.calls:,} calls, {tokens:,} tokens."))
+        show(_spent("Judges", card.costs))
+    for name, findings in card.pairs.items():
+        show(_spent(f"{name}, shown pairs", findings.cost))
     below = "AUROC below 0.5 prefers what was not done. " if card.held_back and heads else ""
     show(Text(f"{below}Intervals are at 95 % and draw whole photographs."))
     if len(card.scores) > MOST:
@@ -125,6 +126,12 @@ def _blend_line(card: Card) -> Text:
         f"{mix.preservation} mixed with {mix.modification} (weight {mix.gamma:g}): better one chosen "
         f"{_told(mix.chosen)}; {ahead.value:+.3f}{ends} against {mix.ahead.second} alone."
     )
+
+
+def _spent(who: str, cost: Cost) -> Text:
+    tokens = cost.prompt_tokens + cost.completion_tokens
+    money = f", cost {cost.cost:.4f}" if cost.cost else ""
+    return Text(f"{who}: {cost.calls:,} calls, {tokens:,} tokens{money}.")
 
 
 def _by_auroc(scores: list[ScoreCard]) -> list[ScoreCard]:

@@ -26,7 +26,6 @@ from editgauge.protocols.preservation_aligned import told_frame
 if TYPE_CHECKING:
     from editgauge.perception.interfaces import Perception
     from editgauge.protocols.own.doing import Values
-    from editgauge.protocols.own.view import View
 
 NO_PROBES = "no probe is of this type, so nothing says how likely the edit was done; see studies or judges"
 CALIBRATED = (
@@ -103,7 +102,7 @@ class Own(Protocol):
         view = await look(item, see)
         values, models = features(view), fitted().models
         done, disturbed, flawed = (models[question].answer(values[question]) for question in models)
-        artifact = _artifact(view, flawed, values["flawed"])
+        artifact = _artifact(flawed, values["flawed"])
         kept = Score(
             1 - disturbed.value,
             (told_frame(view.changes.alignment), *reasons(disturbed, values["disturbed"], CLAIMS["disturbed"])),
@@ -120,9 +119,9 @@ class Own(Protocol):
         }
 
 
-def _artifact(view: View, answer: Answer, values: Values) -> Score:
-    if not view.changes.mask.any():
-        return Score(0.0, (Note("Nothing changed, so there is no artifact."),))
+def _artifact(answer: Answer, values: Values) -> Score:
+    if values["beyond"] is None:  # it has a value wherever something changed
+        return Score(0.0, (Note("Nothing changed where the edit may change something: no artifact."),))
     return Score(answer.value, reasons(answer, values, CLAIMS["flawed"]))
 
 

@@ -16,12 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadInput
+from editgauge.core.fetch import cache_root
+from editgauge.core.files import write_bytes
 
 SCHEMA = 1
 NEAREST = 1e-3
 """To 0 and to 1: what lies nearer has no log-odds that people could be asked about."""
 SIGNS = 12
 """Of the SHA-256 that stand in a variant's name."""
+KEPT = "calibrations"
+"""In the cache: what was read once is found again by its SHA-256, so that a run's scores need not name a folder."""
 UNREADABLE = "'{}' is no calibration that `editgauge build calibration` wrote: {}."
 
 
@@ -85,17 +89,19 @@ class Calibration:
 
     @property
     def name(self) -> str:
-        """The file with the beginning of its SHA-256: another content is another calibration."""
-        return f"{self.file}@{self.sha256[:SIGNS]}"
+        """The file's own name with the beginning of its SHA-256: the same content is the same one wherever it lies."""
+        return f"{Path(self.file).name}@{self.sha256[:SIGNS]}"
 
 
 def read_calibration(written: str) -> Calibration:
-    """The calibration in a file; `FILE@SHA` is that very content and no other."""
+    """The calibration in a file; `FILE@SHA` is that very content and no other, wherever it was read before."""
     file, at, expected = written.rpartition("@")
     if not at or Path(written).is_file():
         file, expected = written, ""
+    kept = cache_root() / KEPT
+    known = next(kept.glob(f"{expected}*.json"), None) if expected else None
     try:
-        content = Path(file).read_bytes()
+        content = (known or Path(file)).read_bytes()
     except OSError as error:
         raise BadInput(
             f"The calibration '{file}' cannot be read: {error.strerror}. `editgauge build calibration` makes one."
@@ -106,7 +112,10 @@ def read_calibration(written: str) -> Calibration:
             f"'{file}' has changed: its SHA-256 begins with {hashed[:SIGNS]}, and {expected} was asked for. "
             "Bring back the file of before, or name it without '@' to start anew with this one."
         )
-    return _read(file, hashed, content)
+    found = _read(file, hashed, content)
+    if known is None:
+        write_bytes(kept / f"{hashed}.json", content)
+    return found
 
 
 def _read(file: str, hashed: str, content: bytes) -> Calibration:

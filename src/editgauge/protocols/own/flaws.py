@@ -38,7 +38,7 @@ OF_FLAWS = (
 
 
 def flaws(view: View) -> Values:
-    """Each feature by name; all None when nothing changed."""
+    """Each feature by name; all None when nothing changed where the edit may change something."""
     region = view.expected().mask
     part = view.changes.mask if region is None else view.changes.mask & region
     if not part.any():

@@ -1,7 +1,7 @@
 """The fitted models, written out as numbers: boosted trees whose answer is a sum over features, so it can be told.
 
-The trees have no steps: near its threshold a question is answered partly both ways, so that a little more of a feature
-moves the answer a little.
+Where an answer has degrees the trees have no steps: near its threshold a question is answered partly both ways, so that
+a little more of a feature moves the answer a little.
 """
 
 from __future__ import annotations

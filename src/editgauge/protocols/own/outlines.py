@@ -58,6 +58,8 @@ def seen_again(source: Pixels, edited: Pixels, outline: BoolMask) -> float | Non
     thing is too small to say."""
     left, top, right, bottom = box_of(outline)
     scale = min(1.0, SMALL / max(right - left, bottom - top))
+    if scale * min(outline.shape) < SMALLEST:
+        return None
     before, after = (_shrunk(picture, scale) for picture in (source, edited))
     mask = cv2.resize(outline.astype(np.uint8), after.shape[1::-1], interpolation=cv2.INTER_NEAREST) > 0
     if not mask.any():
