@@ -74,6 +74,7 @@ def screenshots() -> None:
         page = browser.new_page(viewport={"width": 1240, "height": 1250})
         page.goto(whole.as_uri())
         page.screenshot(path=OUT / "report.png", clip={"x": 0, "y": 0, "width": 1240, "height": 1330}, full_page=True)
+        page.set_viewport_size({"width": 1240, "height": 900})
         page.goto(few.as_uri())
         page.locator("#gallery").scroll_into_view_if_needed()
         page.locator("#gallery").evaluate("section => section.scrollIntoView()")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from editgauge.analysis.caption_groups import COUNT, SHOWN, TOLD_NOTHING, caption_groups
-from editgauge.analysis.caption_quality import OBJECTS, caption_quality
-from editgauge.analysis.caption_quality_plot import caption_quality_svg
+from editgauge.analysis.caption_groups import COUNT, SHOWN, TOLD_NOTHING, Group, caption_groups
+from editgauge.analysis.caption_quality import OBJECTS, Curve, caption_quality
+from editgauge.analysis.caption_quality_plot import STYLE, caption_quality_svg
 from editgauge.analysis.matching import scored_outcomes
 from editgauge.reports.sections import TemplateSection
 
@@ -30,10 +32,21 @@ def _content(context: Context) -> dict[str, Any] | None:
     if not (curves or groups):
         return None
     return {
-        "curves": [(each, Markup(caption_quality_svg(each))) for each in curves],  # noqa: S704
-        "groups": groups,
+        "curves": [(each, _drawn(each)) for each in curves],
+        "grouped": _tables(groups),
         "columns": (*SHOWN, TOLD_NOTHING),
     }
+
+
+def _drawn(curve: Curve) -> Markup:
+    """The plot without a style of its own: the page's policy refuses it, and the page's style knows both themes."""
+    return Markup(caption_quality_svg(curve).replace(f"<style>{STYLE}</style>", ""))  # noqa: S704
+
+
+def _tables(groups: Sequence[Group]) -> dict[tuple[str, str], list[Group]]:
+    """The groups of every judge and method: first those by action, then those by what people say."""
+    together = groupby(groups, key=lambda group: (group.protocol, group.method))
+    return {key: sorted(rows, key=lambda group: group.name.startswith("people: ")) for key, rows in together}
 
 
 section = TemplateSection("captions", "Difference captions", 53, _content)

@@ -77,7 +77,8 @@ def _compared(scene: Scene, was: BoolMask, now: BoolMask) -> dict[str, Score | U
 def _arrows(found: Found) -> tuple[Evidence, ...]:
     """The surest points found again, each from where it lay to where it lies (PixLens, figures 3 and 4)."""
     shown = found.points[:MOST_ARROWS]
-    told = Note(f"Key points found again: {len(found.points)}, of which the {len(shown)} surest are shown.")
+    fewer = f"; drawn are the {len(shown)} surest" if len(shown) < len(found.points) else ""
+    told = Note(f"Key points found again: {len(found.points)}{fewer}.")
     return (*(Arrow("edited", *before, *after) for before, after in shown), told)
 
 

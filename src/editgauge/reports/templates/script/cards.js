@@ -1,17 +1,39 @@
 /* One card for every edit: the source, then a column for every outcome. */
 
-function labels(parent, marks, notes, damaged = []) {
+const TONES = 5;
+const NOTES_OF_A_CARD = 3;
+const kindOf = (mark) => (mark.box ? "box" : mark.arrow ? "arrow" : "outline");
+const shapeOf = (mark) => String(mark[kindOf(mark)]);
+
+/* Outlines of different shapes get different tones, so that the list tells which is which. */
+function toneOutlines(marks) {
+  const outlines = marks.filter((mark) => mark.outline);
+  const shapes = [...new Set(outlines.map(shapeOf))];
+  for (const mark of outlines) mark.tone = shapes.indexOf(shapeOf(mark)) % TONES;
+}
+
+function labels(parent, marks, notes, damaged = [], most = Infinity) {
   for (const problem of damaged) add(parent, "p", { class: "warning" }, problem);
-  const kindOf = (mark) => (mark.box ? "box" : mark.arrow ? "arrow" : "outline");
-  const said = [...marks.filter((mark) => mark.label).map((mark) => [kindOf(mark), mark.label]),
-    ...notes.map((note) => ["note", note])];
-  if (said.length === 0) return;
+  const named = new Map();
+  for (const mark of marks.filter((each) => each.label)) named.set(shapeOf(mark), [...(named.get(shapeOf(mark)) ?? []), mark]);
+  if (named.size + notes.length === 0) return;
   const list = add(parent, "ul", { class: "labels" });
-  for (const [kind, text] of said) {
+  for (const same of named.values()) {
     const item = add(list, "li");
-    if (kind !== "note") item.append(document.querySelector(`.heat-legend .sample.${kind}`).cloneNode(true));
-    add(item, "bdi", {}, text);
+    const sample = document.querySelector(`.heat-legend .sample.${kindOf(same[0])}`).cloneNode(true);
+    sample.querySelector(".stroke").classList.add(`tone-${same[0].tone ?? 0}`);
+    item.append(sample);
+    add(item, "bdi", {}, [...new Set(same.map((mark) => mark.label))].join(", "));
   }
+  const say = (place, note) => add(add(place, "li"), "bdi", {}, note);
+  const shown = notes.length === most + 1 ? notes.length : most; /* a fold takes the line that it would save */
+  for (const note of notes.slice(0, shown)) say(list, note);
+  const rest = notes.slice(shown);
+  if (rest.length === 0) return;
+  const details = add(parent, "details", { class: "rest labels" });
+  add(details, "summary", {}, `${rest.length} more remarks`);
+  const more = add(details, "ul", { class: "labels" });
+  for (const note of rest) say(more, note);
 }
 
 function scoreLine(list, score, value) {
@@ -88,7 +110,7 @@ function drawOutcome(parent, edit, outcome) {
   opener(column, edit, outcome, "edited", marks);
   if (outcome.difference !== undefined) opener(column, edit, outcome, "difference", [...edit.marks, ...marks]);
   verdict(column, outcome);
-  labels(column, marks, outcome.notes ?? [], outcome.damaged);
+  labels(column, marks, outcome.notes ?? [], outcome.damaged, NOTES_OF_A_CARD);
   for (const chart of outcome.curves ?? []) curves(column, chart);
 }
 
@@ -100,6 +122,8 @@ function layOut(row, outcomes, most, prefix) {
 }
 
 function drawEdit([edit, outcomes]) {
+  toneOutlines(edit.marks);
+  for (const outcome of outcomes) toneOutlines([...edit.marks, ...(outcome.marks ?? [])]);
   const card = add(place, "article", { class: "card", id: `edit-${edit.id}` });
   const head = add(card, "header");
   add(head, "h3", { dir: "auto" }, edit.instruction || edit.id);

@@ -17,7 +17,7 @@ function overlay(frame, marks, parent) {
         const [x, y, w, h] = mark.box;
         draw(svg, "rect", { class: `box ${layer}`, x, y, width: w, height: h });
       } else if (mark.outline) {
-        draw(svg, "path", { class: `outline ${layer}`, d: mark.outline });
+        draw(svg, "path", { class: `outline ${layer} tone-${mark.tone}`, d: mark.outline });
       } else if (mark.arrow) {
         draw(svg, "path", { class: `arrow ${layer}`, d: arrowPath(mark.arrow, Math.max(width, height) / 30) });
       }
@@ -25,12 +25,15 @@ function overlay(frame, marks, parent) {
   }
 }
 
-/* A line with a dot's worth of head, in pixels of the picture. */
+/* A line with a head, in pixels of the picture; a ring for what stayed, as a head alone would point somewhere. */
 function arrowPath([x1, y1, x2, y2], head) {
+  if (Math.hypot(x2 - x1, y2 - y1) < head / 2) return ringPath(x2, y2, head / 4);
   const turn = Math.atan2(y2 - y1, x2 - x1);
   const barb = (side) => `${(x2 - head * Math.cos(turn + side)).toFixed(1)} ${(y2 - head * Math.sin(turn + side)).toFixed(1)}`;
   return `M${x1} ${y1}L${x2} ${y2}M${barb(0.5)}L${x2} ${y2}L${barb(-0.5)}`;
 }
+
+const ringPath = (x, y, radius) => `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`;
 
 /* Small curves over each other, such as histograms: each row in a colour of its own, told in words for those who cannot see it. */
 function curves(parent, chart) {

@@ -13,7 +13,8 @@ function chooseScore(key) {
     if (part.tagName === "DETAILS") part.open = true;
   }
   for (const panel of document.querySelectorAll(".panel")) {
-    panel.hidden = [...panel.querySelectorAll(".of-score")].every((part) => part.hidden);
+    const parts = [...panel.querySelectorAll(".of-score")];
+    if (parts.length) panel.hidden = parts.every((part) => part.hidden);
   }
 }
 

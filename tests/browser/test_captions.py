@@ -1,0 +1,58 @@
+"""The plots and tables of difference captions, as one sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from editgauge.core.run.manifest import ProtocolEntry
+from editgauge.core.types import ScoreSpec
+from editgauge.reports.page import report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from editgauge.core.run import Record
+
+NAME = "difference-captions[a judge with a name that no phone shows in one line]".replace(" ", "-")
+SCORES = tuple(ScoreSpec(name, True, (0.0, 100.0)) for name in ("main_matched", "mp", "hr", "objects", "differences"))
+ENTRY = ProtocolEntry(about="", paper="", version="1", deviations=(), scores=SCORES)
+
+
+@pytest.fixture
+def captions(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path) -> Path:
+    records = [
+        make_record(
+            f"e{n}",
+            {"main_matched": 1.0, "mp": n / 20, "hr": "not_applicable" if n == 7 else 0.5}
+            | {"objects": float(n), "differences": 2.0},
+            protocol=NAME,
+            source=f"{n}.png",
+            place=n,
+        )
+        for n in range(20)
+    ]
+    actions = ("Add", "Remove")
+    extras = {f"e{n}": {"action": actions[n % 2], "majority": {"accuracy": 3 * (n % 2)}} for n in range(20)}
+    return report(make_run(*records, protocols={NAME: ENTRY}, extras=extras), tmp_path / "report", quiet=True)
+
+
+def test_the_plots_are_shown_in_the_colours_of_the_page(open_page: Callable[..., Page], captions: Path) -> None:
+    page = open_page(captions)
+    assert page.locator("#captions .panel svg").is_visible()
+    line = page.locator("#captions .mp.line")
+    assert line.evaluate("path => getComputedStyle(path).fill") == "none"
+    assert line.evaluate("path => getComputedStyle(path).stroke") != "none"
+
+
+def test_actions_come_first_and_then_what_people_say(open_page: Callable[..., Page], captions: Path) -> None:
+    page = open_page(captions)
+    assert page.locator("#captions tbody th").all_inner_texts() == ["Add", "Remove", "people: not done", "people: done"]
+
+
+def test_a_long_name_of_a_judge_does_not_widen_the_page(open_page: Callable[..., Page], captions: Path) -> None:
+    page = open_page(captions, size=(390, 844))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
