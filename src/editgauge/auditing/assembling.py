@@ -45,7 +45,8 @@ def card_of(
         compared = list(combinations([both[each] for each in _best_first(headlines, cards)], 2))
     else:
         first = both[score_named(against, both, "--against")]
-        compared = [(first, each) for each in scores if each is not first]
+        rivals = _best_first([(each.protocol, each.spec.name) for each in scores if each is not first], cards)
+        compared = [(first, both[each]) for each in rivals]
     known = [probe for probe in probes if probe.is_known]
     held_back = [probe for probe in known if probe.split == "held_back"]
     return Card(
@@ -76,10 +77,10 @@ def card_of(
     )
 
 
-def _best_first(headlines: Sequence[tuple[str, str]], cards: Sequence[ScoreCard]) -> list[tuple[str, str]]:
-    """So that differences are most often gains."""
+def _best_first(names: Sequence[tuple[str, str]], cards: Sequence[ScoreCard]) -> list[tuple[str, str]]:
+    """So that differences are most often gains, and the nearest rivals come first."""
     told = {(card.protocol, card.name): card.auroc.value or 0.0 for card in cards}
-    return sorted(headlines, key=lambda each: -told[each])
+    return sorted(names, key=lambda each: -told[each])
 
 
 def _people(sheet: Sheet) -> People | None:

@@ -33,6 +33,8 @@ PAGE = "index.html"
 STYLES = ("base", "tables", "media")
 SMALL = 220
 """Pixels of the longer side of a picture in the page."""
+MOST_PAIRS = 12
+"""So many comparisons are shown; the others are folded."""
 LINE = 120
 """Units of the lines on which intervals are drawn."""
 
@@ -87,6 +89,7 @@ def _shown_of(card: Card) -> dict[str, Any]:
         "seconds": {name: f"{took:,.0f} s" for name, took in card.seconds.items()},
         "groups": GROUPS,
         "most_moved": _most_moved,
+        "most_pairs": MOST_PAIRS,
         "reach": max((abs(end or 0.0) for each in card.ahead for end in _ends(each.difference)), default=1.0) or 1.0,
     }
 
