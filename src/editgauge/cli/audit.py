@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import JUDGES, Budget, Judges, Price, Prompts, Replay
-from editgauge.cli.roles import WithRoles
+from editgauge.cli.judging import JUDGES, Budget, Judges, MaxTokens, Price, Prompts, Replay
+from editgauge.cli.roles import Models, Profile, WithRoles
 
 
 def audit(
@@ -19,17 +19,12 @@ def audit(
     probes: Annotated[
         Path | None, typer.Option(help="The folder with the probes; made there when there are none.")
     ] = None,
-    models: Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")] = None,
-    model: Annotated[
-        list[str],
-        typer.Option(help="Another model for a role, as ROLE=NAME or ROLE=none; --detector NAME and so on are short."),
-    ] = [],  # noqa: B006
+    models: Profile = None,
+    model: Models = [],  # noqa: B006
     judge: Judges = [],  # noqa: B006
     price: Price = None,
     budget: Budget = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="How long an answer may become; 512 when not given.", min=1, **JUDGES)
-    ] = None,
+    max_tokens: MaxTokens = None,
     prompts: Prompts = None,
     replay: Replay = False,
     pairs: Annotated[

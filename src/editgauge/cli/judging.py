@@ -15,5 +15,8 @@ Judges = Annotated[
 ]
 Price = Annotated[str | None, typer.Option(help="Of a million tokens, as PROMPT,COMPLETION such as 2.5,10.", **JUDGES)]
 Budget = Annotated[float | None, typer.Option(help="The most that all calls may cost together.", min=0, **JUDGES)]
+MaxTokens = Annotated[
+    int | None, typer.Option(help="How long an answer may become; 512 when not given.", min=1, **JUDGES)
+]
 Prompts = Annotated[Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.", **JUDGES)]
 Replay = Annotated[bool, typer.Option("--replay", help="Ask nobody; answer from the transcripts.", **JUDGES)]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from editgauge.cli.judging import Price, Prompts
-from editgauge.cli.roles import WithRoles
+from editgauge.cli.roles import Models, Profile, WithRoles
 
 
 def plan(
@@ -21,8 +21,8 @@ def plan(
     data: Annotated[Path | None, typer.Option(help="Where the benchmark's public files lie, if not shipped.")] = None,
     images: Annotated[Path | None, typer.Option(help="Where its source images lie, such as a COCO folder.")] = None,
     layout: Annotated[str | None, typer.Option(help="How outcomes are named; recognised when not given.")] = None,
-    models: Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")] = None,
-    model: Annotated[list[str], typer.Option(help="Another model for a role, as ROLE=NAME.")] = [],  # noqa: B006
+    models: Profile = None,
+    model: Models = [],  # noqa: B006
     attributes: Annotated[Path | None, typer.Option(help="Attributes of the edits.")] = None,
     judge: Annotated[list[str], typer.Option(help="Who would answer questions; nobody is asked now.")] = [],  # noqa: B006
     price: Price = None,

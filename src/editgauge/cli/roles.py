@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from typer.core import TyperCommand
+
+Profile = Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")]
+Models = Annotated[
+    list[str],
+    typer.Option(help="Another model for a role, as ROLE=NAME or ROLE=none; --detector NAME and so on are short."),
+]
 
 ROLES = (
     "detector",

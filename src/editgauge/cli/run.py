@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import JUDGES, Budget, Judges, Price, Prompts, Replay
-from editgauge.cli.roles import WithRoles
+from editgauge.cli.judging import Budget, Judges, MaxTokens, Price, Prompts, Replay
+from editgauge.cli.roles import Models, Profile, WithRoles
 
 
 def run(
@@ -25,20 +25,15 @@ def run(
     images: Annotated[Path | None, typer.Option(help="Where its source images lie, such as a COCO folder.")] = None,
     layout: Annotated[str | None, typer.Option(help="How outcomes are named; recognised when not given.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many edits.", min=1)] = None,
-    models: Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")] = None,
-    model: Annotated[
-        list[str],
-        typer.Option(help="Another model for a role, as ROLE=NAME or ROLE=none; --detector NAME and so on are short."),
-    ] = [],  # noqa: B006
+    models: Profile = None,
+    model: Models = [],  # noqa: B006
     attributes: Annotated[
         Path | None, typer.Option(help="Attributes of the edits, from `editgauge build attributes`.")
     ] = None,
     judge: Judges = [],  # noqa: B006
     price: Price = None,
     budget: Budget = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="How long an answer may become; 512 when not given.", min=1, **JUDGES)
-    ] = None,
+    max_tokens: MaxTokens = None,
     prompts: Prompts = None,
     replay: Replay = False,
     seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from editgauge.cli.judging import Judges, Prompts
-from editgauge.cli.roles import WithRoles
+from editgauge.cli.roles import Models, Profile, WithRoles
 
 
 def score(
@@ -27,11 +27,8 @@ def score(
         Path | None, typer.Option(help="An image whose bright pixels may change; the rest should stay.")
     ] = None,
     protocol: Annotated[list[str], typer.Option(help="How to score; give it once per protocol.")] = ["preservation"],  # noqa: B006
-    models: Annotated[str | None, typer.Option(help="A profile whose models add scores: lite, paper or best.")] = None,
-    model: Annotated[
-        list[str],
-        typer.Option(help="Another model for a role, as ROLE=NAME or ROLE=none; --detector NAME and so on are short."),
-    ] = [],  # noqa: B006
+    models: Profile = None,
+    model: Models = [],  # noqa: B006
     judge: Judges = [],  # noqa: B006
     prompts: Prompts = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
