@@ -374,6 +374,14 @@ def test_a_model_that_only_a_further_protocol_asks_starts_nothing_anew(
         assert "protocol 'toy' asks other models: segmenter instead of detector" in run.notes[0]
 
 
+def test_a_run_that_does_not_say_who_was_asked_may_have_asked_all(open_writer: Open, tmp_path: Path) -> None:
+    """As runs of before roles were kept."""
+    open_writer(tmp_path).__exit__()
+
+    with open_writer(tmp_path, models=owl("1"), roles={"toy": ["detector"]}) as run:
+        assert "protocol 'toy' asks other models: detector instead of none" in run.notes[0]
+
+
 def test_several_changes_are_all_told(open_writer: Open, tmp_path: Path) -> None:
     open_writer(tmp_path).__exit__()
 

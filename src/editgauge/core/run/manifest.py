@@ -59,7 +59,7 @@ class Manifest:
     judges: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Judge to what it is and how it is asked."""
     roles: dict[str, list[str]] = field(default_factory=dict)
-    """Protocol to the roles of the models that it asks."""
+    """Protocol to the roles of the models that it asks; one that is missing, as in older runs, may have asked all."""
     sets_sha256: str = ""
     """Of the scores of whole sets when the run was finished; nothing where there are none."""
     shard: str = ""
@@ -108,10 +108,11 @@ class Manifest:
         if moved:
             before, after = (_told({role: models[role] for role in moved}) for models in (self.models, other.models))
             changed.append(f"the models changed from {before} to {after}")
+        before_roles = {name: self.roles.get(name, list(self.models)) for name in self.protocols}
         changed += [
-            f"protocol {name!r} asks other models: {_listed(roles)} instead of {_listed(self.roles[name])}"
+            f"protocol {name!r} asks other models: {_listed(roles)} instead of {_listed(before_roles[name])}"
             for name, roles in other.roles.items()
-            if name in self.roles and self.roles[name] != roles
+            if name in before_roles and set(before_roles[name]) != set(roles)
         ]
         changed += [
             f"the judge {name!r} is asked in another way: other {', '.join(what)}"
