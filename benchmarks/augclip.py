@@ -22,10 +22,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.metrics.attribute_weights import relative_weights
-from editgauge.metrics.directions import Floats, units
-from editgauge.metrics.hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit
+from editgauge.protocols._shared.directions import Floats, units
+from editgauge.protocols.augclip.attribute_weights import relative_weights
 from editgauge.protocols.augclip.evidence import shown
+from editgauge.protocols.augclip.hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit
 from editgauge.protocols.augclip.ideal import Reading, Seen, fitted
 from editgauge.protocols.augclip.options import Options
 

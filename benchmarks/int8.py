@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from editgauge.core.images import read_image
-from editgauge.perception.neural.addresses import FAMILIES
-from editgauge.perception.neural.boxes import overlap
-from editgauge.perception.neural.owl import OwlDetector
+from editgauge.models.hub.addresses import FAMILIES
+from editgauge.models.hub.boxes import overlap
+from editgauge.models.hub.owl import OwlDetector
 
 
 def main() -> None:

@@ -20,8 +20,8 @@ from torchmetrics.functional.classification import binary_jaccard_index
 from torchmetrics.functional.image import peak_signal_noise_ratio, structural_similarity_index_measure
 
 from editgauge.metrics import metrics
-from editgauge.metrics.positions import centroid
-from editgauge.metrics.regions import aligned_overlap, overlap
+from editgauge.vision.positions import centroid
+from editgauge.vision.regions import aligned_overlap, overlap
 
 SIDE = 512
 OF_TORCHMETRICS: dict[str, Callable[..., Any]] = {

@@ -47,7 +47,7 @@ import json, sys
 from pathlib import Path
 import numpy as np
 from PIL import Image
-from editgauge.perception import models
+from editgauge.models import models
 
 detector, embedder = models.get({detector!r})(), models.get({embedder!r})()
 for edit in map(json.loads, Path(sys.argv[1]).read_text().splitlines()):

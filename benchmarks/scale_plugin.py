@@ -11,10 +11,10 @@ import numpy as np
 
 from editgauge.core.images import Pixels
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
-from editgauge.perception.answers import Vector
-from editgauge.perception.interfaces import Card
+from editgauge.models.answers import Vector
+from editgauge.models.interfaces import Card
 from editgauge.protocols import Protocol
-from editgauge.protocols.sight import Sight
+from editgauge.protocols._shared.perception import Sight
 
 
 class MeanColour:

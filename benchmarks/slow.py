@@ -21,10 +21,11 @@ from scale import cpu_of_children
 
 from editgauge.core.images import Picture, Pixels, Unit, read_image
 from editgauge.core.types import Edit, Outcome
-from editgauge.metrics import frame_proposals, pixels, registration
-from editgauge.metrics.changes import find_changes
-from editgauge.perception import models
-from editgauge.runner import scoring
+from editgauge.engine.worker import scoring
+from editgauge.metrics import pixels
+from editgauge.models import models
+from editgauge.vision import frame_proposals, registration
+from editgauge.vision.changed_regions import find_changes
 
 SIDE, EDITS_OF_A_SOURCE = 512, 5
 WORDS = ("cat", "cup", "person", "chair", "dog")

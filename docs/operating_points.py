@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from editgauge.benchmarks import photos
 from editgauge.core.images import read_image
-from editgauge.perception.interfaces import Detector
-from editgauge.perception.lite.efficientdet import EfficientDetLite0, EfficientDetLite2
-from editgauge.perception.lite.ssd import SsdMobileNetV2
+from editgauge.models.interfaces import Detector
+from editgauge.models.lite.efficientdet import EfficientDetLite0, EfficientDetLite2
+from editgauge.models.lite.ssd import SsdMobileNetV2
 
 HERE = Path(__file__).parent
-LABELS = HERE.parent / "tests/perception/labels/photos.yaml"
+LABELS = HERE.parent / "tests/models/labels/photos.yaml"
 PAGE = HERE / "explanation/operating-points.md"
 PICTURE = HERE / "pictures/operating-points.svg"
 DETECTORS = (EfficientDetLite2, EfficientDetLite0, SsdMobileNetV2)

@@ -40,7 +40,7 @@ from editgauge.core.run.manifest import Manifest, ProtocolEntry
 from editgauge.core.types import ScoreSpec
 from editgauge.methods import methods
 from editgauge.metrics import metrics
-from editgauge.perception import models
+from editgauge.models import models
 from editgauge.protocols import protocols
 
 pytest_plugins = ["tests.endpoint"]

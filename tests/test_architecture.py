@@ -13,12 +13,14 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "editgauge"
 LEVELS = (
     ("core",),
-    ("metrics",),
-    ("perception", "judges"),
+    ("metrics", "vision"),
+    ("stats",),
+    ("render",),
+    ("models", "judges", "instructions"),
     ("methods", "benchmarks"),
-    ("protocols", "analysis"),
-    ("runner", "reports", "studies"),
-    ("auditing", "building"),
+    ("protocols", "findings"),
+    ("engine", "reports", "studies"),
+    ("audits", "building", "disentanglement", "look"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
@@ -77,22 +79,22 @@ def test_every_room_has_its_level() -> None:
 @pytest.mark.parametrize(
     ("file", "source", "told"),
     [
-        ("metrics/pixels.py", "import editgauge.perception", "metrics/pixels.py imports perception"),
-        ("metrics/pixels.py", "from editgauge.perception import models", "metrics/pixels.py imports perception"),
-        ("metrics/pixels.py", "from editgauge import perception", "metrics/pixels.py imports perception"),
-        ("metrics/pixels.py", "from ..perception import models", "metrics/pixels.py imports perception"),
-        ("metrics/pixels.py", "from .. import perception", "metrics/pixels.py imports perception"),
+        ("metrics/pixels.py", "import editgauge.models", "metrics/pixels.py imports models"),
+        ("metrics/pixels.py", "from editgauge.models import models", "metrics/pixels.py imports models"),
+        ("metrics/pixels.py", "from editgauge import models", "metrics/pixels.py imports models"),
+        ("metrics/pixels.py", "from ..models import models", "metrics/pixels.py imports models"),
+        ("metrics/pixels.py", "from .. import models", "metrics/pixels.py imports models"),
         ("core/run/writer.py", "from ...metrics.base import metric", "core/run/writer.py imports metrics"),
         ("core/types.py", "def f():\n    from editgauge.metrics import metrics", "core/types.py imports metrics"),
         ("core/types.py", "if TYPE_CHECKING:\n    import editgauge.cli.run", "core/types.py imports cli"),
         ("methods/a.py", "from editgauge.benchmarks import b", "methods/a.py imports benchmarks"),
-        ("runner/a.py", "import numpy, editgauge.reports.page as page", "runner/a.py imports reports"),
-        ("auditing/a.py", "from editgauge.cli import app", "auditing/a.py imports cli"),
-        ("runner/a.py", "import editgauge", "runner/a.py imports the face"),
-        ("runner/a.py", "from editgauge import score", "runner/a.py imports the face"),
+        ("engine/a.py", "import numpy, editgauge.reports.page as page", "engine/a.py imports reports"),
+        ("audits/a.py", "from editgauge.cli import app", "audits/a.py imports cli"),
+        ("engine/a.py", "import editgauge", "engine/a.py imports the face"),
+        ("engine/a.py", "from editgauge import score", "engine/a.py imports the face"),
         ("cli/a.py", "from editgauge import __version__, run", "cli/a.py imports the face"),
-        ("runner/a.py", "import editgauge.attic.trunk", "runner/a.py imports attic"),
-        ("__main__.py", "from editgauge.runner.execute import run", "__main__.py imports runner"),
+        ("engine/a.py", "import editgauge.attic.trunk", "engine/a.py imports attic"),
+        ("__main__.py", "from editgauge.engine.run import run", "__main__.py imports engine"),
     ],
 )
 def test_a_wrong_import_is_seen_and_named(file: str, source: str, told: str) -> None:
@@ -102,8 +104,8 @@ def test_a_wrong_import_is_seen_and_named(file: str, source: str, told: str) -> 
 @pytest.mark.parametrize(
     ("file", "source"),
     [
-        ("cli/run.py", "from editgauge.runner.execute import run"),
-        ("runner/execute.py", "from editgauge import __version__"),
+        ("cli/run.py", "from editgauge.engine.run import run"),
+        ("engine/run.py", "from editgauge import __version__"),
         ("core/run/writer.py", "from .journal import Journal\nfrom .. import errors\nfrom . import segments"),
         ("metrics/pixels.py", "from editgauge.metrics.base import metric\nimport numpy as np"),
         ("protocols/a.py", "import editgauge_extras\nfrom editgauges import core"),

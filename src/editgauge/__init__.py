@@ -20,33 +20,33 @@ __version__ = "0.1.0"
 
 _FACE = {
     # verbs
-    "accept": "editgauge.analysis.accept:accept",
-    "agree": "editgauge.analysis.agree:agree",
-    "audit": "editgauge.auditing.verb:audit",
+    "accept": "editgauge.findings.accept:accept",
+    "agree": "editgauge.findings.agree:agree",
+    "audit": "editgauge.audits.verb:audit",
     "build": "editgauge.cli.building",
-    "cache": "editgauge.perception.cache",
-    "changes": "editgauge.runner.changes:changes",
-    "compare": "editgauge.analysis.compare:compare",
-    "data": "editgauge.benchmarks.data",
+    "cache": "editgauge.models.cache",
+    "changes": "editgauge.look.changes:changes",
+    "compare": "editgauge.findings.compare:compare",
+    "data": "editgauge.benchmarks.datasets",
     "demo": "editgauge.cli.demo:demo",
-    "diff": "editgauge.analysis.diff:diff",
+    "diff": "editgauge.findings.diff:diff",
     "disentangle": "editgauge.cli.disentangle:disentangle",
-    "edit": "editgauge.runner.make:edit",
-    "estimate": "editgauge.analysis.estimate:estimate",
-    "export": "editgauge.reports.export:export",
-    "leaderboard": "editgauge.reports.leaderboard:leaderboard",
-    "list": "editgauge.runner.catalogue:list_names",
-    "merge": "editgauge.runner.merge:merge",
-    "models": "editgauge.perception.weights",
-    "plan": "editgauge.runner.foresight:plan",
-    "power": "editgauge.analysis.power:power",
-    "prefer": "editgauge.runner.prefer:prefer",
+    "edit": "editgauge.engine.edit.edit:edit",
+    "estimate": "editgauge.findings.estimate:estimate",
+    "export": "editgauge.reports.export.export:export",
+    "leaderboard": "editgauge.reports.leaderboard.page:leaderboard",
+    "list": "editgauge.look.catalog:list_names",
+    "merge": "editgauge.engine.record.merge:merge",
+    "models": "editgauge.models",
+    "plan": "editgauge.engine.forecast.forecast:plan",
+    "power": "editgauge.findings.power:power",
+    "prefer": "editgauge.engine.prefer.prefer:prefer",
     "report": "editgauge.reports.page:report",
-    "run": "editgauge.runner.execute:run",
-    "score": "editgauge.runner.one:score",
-    "see": "editgauge.runner.see:see",
+    "run": "editgauge.engine.run:run",
+    "score": "editgauge.look.score:score",
+    "see": "editgauge.look.see:see",
     "study": "editgauge.studies",
-    "verify": "editgauge.runner.verify:verify",
+    "verify": "editgauge.engine.verify.verify:verify",
     # words
     "Benchmark": "editgauge.core.types:Benchmark",
     "BadImage": "editgauge.core.errors:BadImage",
@@ -117,15 +117,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from editgauge import models
     from editgauge import studies as study
-    from editgauge.analysis.accept import accept
-    from editgauge.analysis.agree import agree
-    from editgauge.analysis.compare import compare
-    from editgauge.analysis.diff import diff
-    from editgauge.analysis.estimate import estimate
-    from editgauge.analysis.power import power
-    from editgauge.auditing.verb import audit
-    from editgauge.benchmarks import data
+    from editgauge.audits.verb import audit
+    from editgauge.benchmarks import datasets as data
     from editgauge.cli import building as build
     from editgauge.cli.demo import demo
     from editgauge.cli.disentangle import disentangle
@@ -142,21 +137,26 @@ if TYPE_CHECKING:
     from editgauge.core.images import Picture, read_image
     from editgauge.core.run import Run
     from editgauge.core.types import Benchmark, Edit, Item, Outcome, Score, ScoreSpec, Unscored
-    from editgauge.perception import cache
-    from editgauge.perception import weights as models
-    from editgauge.reports.export import export
-    from editgauge.reports.leaderboard import leaderboard
+    from editgauge.engine.edit.edit import edit
+    from editgauge.engine.forecast.forecast import plan
+    from editgauge.engine.prefer.prefer import prefer
+    from editgauge.engine.record.merge import merge
+    from editgauge.engine.run import run
+    from editgauge.engine.verify.verify import verify
+    from editgauge.findings.accept import accept
+    from editgauge.findings.agree import agree
+    from editgauge.findings.compare import compare
+    from editgauge.findings.diff import diff
+    from editgauge.findings.estimate import estimate
+    from editgauge.findings.power import power
+    from editgauge.look.catalog import list_names as list
+    from editgauge.look.changes import changes
+    from editgauge.look.score import score
+    from editgauge.look.see import see
+    from editgauge.models import cache
+    from editgauge.reports.export.export import export
+    from editgauge.reports.leaderboard.page import leaderboard
     from editgauge.reports.page import report
-    from editgauge.runner.catalogue import list_names as list
-    from editgauge.runner.changes import changes
-    from editgauge.runner.execute import run
-    from editgauge.runner.foresight import plan
-    from editgauge.runner.make import edit
-    from editgauge.runner.merge import merge
-    from editgauge.runner.one import score
-    from editgauge.runner.prefer import prefer
-    from editgauge.runner.see import see
-    from editgauge.runner.verify import verify
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.benchmarks import data, photos
+from editgauge.benchmarks import datasets as data
+from editgauge.benchmarks import photos
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.fetch import fetch_package
 

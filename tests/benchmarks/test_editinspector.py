@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.data import ratings
+from editgauge.benchmarks.datasets import ratings
 from editgauge.benchmarks.editinspector import load
-from editgauge.benchmarks.editinspector_labels import read_inspected
+from editgauge.benchmarks.editinspector.labels import read_inspected
 from editgauge.core.errors import BadInput, UnknownName
+from editgauge.findings.people.ratings import read_ratings
 
 SESSIONS = {
     "42": [

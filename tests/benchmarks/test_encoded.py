@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from editgauge.benchmarks.encoded import Erased, RunLengths, paired
-from editgauge.benchmarks.lines import Document, Spot
-from editgauge.benchmarks.regions import Names, read_mask
+from editgauge.benchmarks.format.encoded_masks import Erased, RunLengths, paired
+from editgauge.benchmarks.format.regions import Names, read_mask
 from editgauge.core.errors import BadImage
 from editgauge.core.masks import Mask
+from editgauge.core.reading.lines import Document, Spot
 
 
 def rows(mask: np.ndarray[Any, Any]) -> list[str]:

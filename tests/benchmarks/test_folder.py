@@ -16,26 +16,15 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.cookbook import RECIPES
-from editgauge.benchmarks.fields import BenchmarkFields, EditFields, SourceFields
 from editgauge.benchmarks.folder import load
-from editgauge.benchmarks.lines import Document, Spot
-from editgauge.benchmarks.regions import FORMS, Names, read_mask
+from editgauge.benchmarks.format.recipes import RECIPES
+from editgauge.benchmarks.format.regions import FORMS, Names, read_mask
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
 from editgauge.core.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
-from editgauge.core.recipes import (
-    Background,
-    Cutout,
-    Move,
-    Paste,
-    Recolour,
-    Remove,
-    Replace,
-    Resize,
-    Restyle,
-    Texture,
-)
+from editgauge.core.reading.fields import BenchmarkFields, EditFields, SourceFields
+from editgauge.core.reading.lines import Document, Spot
+from editgauge.core.recipes import Background, Cutout, Move, Paste, Recolour, Remove, Replace, Resize, Restyle, Texture
 from editgauge.core.types import Benchmark, Position
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own-benchmark.md"

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.encoded import Erased
+from editgauge.benchmarks.format.encoded_masks import Erased
 from editgauge.core.errors import BadInput
 from editgauge.core.masks import MaskFile
 

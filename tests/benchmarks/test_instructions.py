@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.benchmarks.instructions import Parts, read_instruction
+from editgauge.benchmarks._text.instructions import Parts, read_instruction
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Position, Relation
 

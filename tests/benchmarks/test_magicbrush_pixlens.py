@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.magicbrush_pixlens import PUBLISHED, load
+from editgauge.benchmarks.magicbrush.pixlens import PUBLISHED, load
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Position
-from editgauge.runner.execute import run
+from editgauge.engine.run import run
 
 TOLD = {
     "42": ["add a kite to the left of the barn", "let the hound yawn", "paint the barn green"],

@@ -16,7 +16,7 @@ from editgauge.core.masks import BoolMask
 from editgauge.core.recipes import Move, Paste, Recolour, Remove, Replace, Resize
 from editgauge.core.types import Edit
 from editgauge.methods.reference.editors import careless, classical
-from editgauge.perception.answers import Detections, Instances
+from editgauge.models.answers import Detections, Instances
 
 photographs: Any = skimage.data
 Seen = tuple[str, tuple[int, int, int, int], float]

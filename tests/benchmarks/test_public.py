@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.benchmarks import BUILT_IN, benchmarks, open_benchmark
-from editgauge.benchmarks.public import Faults, Ids, file_in, read_json, read_text, slug
-from editgauge.benchmarks.shelf import Shelf, store_image
+from editgauge.benchmarks.image_store import Shelf, store_image
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
+from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, read_text, slug
 from editgauge.core.types import id_problem
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "benchmarks.md"

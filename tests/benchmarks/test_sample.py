@@ -12,24 +12,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge.benchmarks import data, open_benchmark
-from editgauge.benchmarks.lines import read_yaml
-from editgauge.benchmarks.reader import read_benchmark
+from editgauge.benchmarks import datasets as data
+from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks.format.reader import read_benchmark
 from editgauge.benchmarks.sample import find
 from editgauge.core.errors import BadInput
 from editgauge.core.masks import Polygons
-from editgauge.core.recipes import (
-    Background,
-    Move,
-    Paste,
-    Recipe,
-    Recolour,
-    Remove,
-    Replace,
-    Resize,
-    Restyle,
-    Texture,
-)
+from editgauge.core.reading.lines import read_yaml
+from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolour, Remove, Replace, Resize, Restyle, Texture
 from editgauge.core.types import Benchmark, Edit
 
 RECIPE_OF = {

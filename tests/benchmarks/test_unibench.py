@@ -17,15 +17,15 @@ from hypothesis.extra.numpy import arrays
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.photos import PHOTOS
 from editgauge.benchmarks.unibench.annotations import FORMAT, Annotations, described, json_schema
-from editgauge.benchmarks.unibench.checking import faults_of
 from editgauge.benchmarks.unibench.edits import EXTRA
 from editgauge.benchmarks.unibench.files import read_annotations, write_annotations
 from editgauge.benchmarks.unibench.masks import mask_of, run_lengths
 from editgauge.benchmarks.unibench.sample import shipped_annotations
 from editgauge.benchmarks.unibench.templates import filled
+from editgauge.benchmarks.unibench.validate import faults_of
 from editgauge.core.errors import BadInput
 from editgauge.core.recipes import Move
-from editgauge.metrics.positions import DIRECTIONS, direction_score, middle
+from editgauge.vision.positions import DIRECTIONS, direction_score, middle
 from tests.benchmarks.unibench_example import cat_on_suitcase
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from editgauge.benchmarks.unibench.annotations import Annotations, described
-from editgauge.benchmarks.unibench.checking import faults_of
-from editgauge.benchmarks.unibench.drawing import Drawn, draw
 from editgauge.benchmarks.unibench.sample import shipped_annotations
+from editgauge.benchmarks.unibench.sampling import Drawn, draw
+from editgauge.benchmarks.unibench.validate import faults_of
 from tests.benchmarks.unibench_example import cat_on_suitcase
 
 CLASSES = ("cat", "dog", "bird", "teddy bear", "suitcase", "couch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from editgauge.benchmarks.wording import guess_type, instruction, with_article
+from editgauge.benchmarks._text.wording import guess_type, instruction, with_article
 from editgauge.core.types import EditType, Position
 
 

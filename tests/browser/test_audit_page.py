@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from editgauge.auditing.assembling import card_of
-from editgauge.auditing.page import write_page
-from editgauge.auditing.pairs import Pair, Said, findings
-from editgauge.auditing.probes import Probe, read_probes, write_probes
-from editgauge.auditing.result import Cost
-from editgauge.runner.execute import run
-from tests.auditing.conftest import RedBoxes, red_boxes  # noqa: F401
+from editgauge.audits.cards.assemble import card_of
+from editgauge.audits.cards.page import write_page
+from editgauge.audits.cards.result import Cost
+from editgauge.audits.judges.pairs import Pair, Said, findings
+from editgauge.audits.probes.probes import Probe, read_probes, write_probes
+from editgauge.engine.run import run
+from tests.audits.conftest import RedBoxes, red_boxes  # noqa: F401
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.building.supervision.decoys import Scene
+from editgauge.building.training.decoys import Scene
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit
-from editgauge.perception.answers import Detections
-from editgauge.perception.interfaces import Card
-from editgauge.perception.vocabulary import wordnet_here
-from editgauge.perception.vocabulary.coco import coco_words
+from editgauge.models.answers import Detections
+from editgauge.models.interfaces import Card
+from editgauge.models.vocabulary import wordnet_here
+from editgauge.models.vocabulary.coco import coco_words
 
 Box = tuple[float, float, float, float]
 COCO = tuple(coco_words().values())

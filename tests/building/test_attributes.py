@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from editgauge.benchmarks.attributes import read_attributes
-from editgauge.building.attributes import attributes
+from editgauge.building.attributes.build import attributes
 from editgauge.cli.build.attributes import add_to
 from editgauge.cli.build.attributes import attributes as command
 from editgauge.core.errors import BadInput

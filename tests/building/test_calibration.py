@@ -15,14 +15,14 @@ from scipy.special import expit, logit
 from typer.testing import CliRunner
 
 import editgauge
-from editgauge.building.calibration import calibration
+from editgauge.building.calibration.build import calibration
 from editgauge.cli.build import app
 from editgauge.cli.build import calibration as command_line
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Record, Run
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.protocols import open_protocol
-from editgauge.protocols.own import Own
+from editgauge.protocols.editgauge import Own
 
 ENTRY = ProtocolEntry(Own.about, Own.paper, Own.version, Own.deviations, Own.scores)
 LITE = {"detector": {"name": "efficientdet-lite2"}, "segmenter": {"name": "grabcut"}}

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from editgauge.analysis.intervals import Numbers
-from editgauge.building.calibration_fit import PRIOR, calibrated, fit, fitted_curve, is_bent, left_out
-from editgauge.building.calibration_measures import binned, compare
-from editgauge.protocols.own.calibration import NEAREST, Curve, read_curve
+from editgauge.building.calibration.fit import PRIOR, calibrated, fit, fitted_curve, is_bent, left_out
+from editgauge.building.calibration.measures import binned, compare
+from editgauge.protocols.editgauge.calibration import NEAREST, Curve, read_curve
+from editgauge.stats.intervals import Numbers
 
 chances = st.floats(0, 1)
 rated = st.lists(st.tuples(chances, chances), min_size=2, max_size=40)

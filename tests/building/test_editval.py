@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.editval import TYPES
-from editgauge.building.coco import read_coco
-from editgauge.building.editval import editval
-from editgauge.building.editval_ask import FIXED, FORMS, MEANINGS
-from editgauge.building.editval_rules import operations_for, table
-from editgauge.building.review_file import agreement, read_review
-from editgauge.building.reviewing.desk import Desk, Unfit
+from editgauge.building.coco.annotations import read_coco
+from editgauge.building.editval.build import editval
+from editgauge.building.editval.judge_proposals import FIXED, FORMS, MEANINGS
+from editgauge.building.editval.rule_proposals import operations_for, table
+from editgauge.building.review.desk import Desk, Unfit
+from editgauge.building.review.file import agreement, read_review
 from editgauge.cli.build import app
 from editgauge.cli.build.editval import editval as command
 from editgauge.cli.build.review import agreement_table

@@ -6,15 +6,15 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from editgauge.analysis.ratings import Rating
-from editgauge.building.supervision.authors import Rules
-from editgauge.building.supervision.export import LABELS, USUAL_LABELS
-from editgauge.building.supervision.labels import ACCEPTED, Labels, labels_of, rated
-from editgauge.building.supervision.lessons import QUESTIONS, Subject, lessons_of
+from editgauge.building.training.authors import Rules
+from editgauge.building.training.export import LABELS, USUAL_LABELS
+from editgauge.building.training.labels import ACCEPTED, Labels, labels_of, rated
+from editgauge.building.training.lessons import QUESTIONS, Subject, lessons_of
 from editgauge.core.types import Item, Outcome
+from editgauge.findings.people.ratings import Rating
 from editgauge.judges import NoAnswer, open_prompt
-from editgauge.protocols.difference.asking import main_difference
-from editgauge.protocols.editinspector.inspecting import PROMPTS, Inspection, Options
+from editgauge.protocols.difference.questions import main_difference
+from editgauge.protocols.editinspector.inspection import PROMPTS, Inspection, Options
 from tests.building.eyes import AFTER, BEFORE, BOX, edit, needs_wordnet, picture, scene
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from editgauge.benchmarks.unibench.files import read_annotations
-from editgauge.building.review_file import (
+from editgauge.building.review.desk import Desk, Unfit
+from editgauge.building.review.file import (
     Candidate,
     Decision,
     agreement,
@@ -20,8 +21,7 @@ from editgauge.building.review_file import (
     withdrawn,
     write_review,
 )
-from editgauge.building.reviewing.desk import Desk, Unfit
-from editgauge.building.unibench import unibench
+from editgauge.building.unibench.build import unibench
 from editgauge.core.errors import BadInput
 from tests.building.toys import CocoFiles
 

@@ -18,11 +18,11 @@ import httpx
 import pytest
 import uvicorn
 
-from editgauge.building.editval import editval
-from editgauge.building.review_file import Candidate, read_review
-from editgauge.building.reviewing.app import make_app
-from editgauge.building.reviewing.desk import Desk
-from editgauge.building.unibench import unibench
+from editgauge.building.editval.build import editval
+from editgauge.building.review.app import make_app
+from editgauge.building.review.desk import Desk
+from editgauge.building.review.file import Candidate, read_review
+from editgauge.building.unibench.build import unibench
 from tests.browser.conftest import browser  # noqa: F401 - a fixture
 from tests.building.toys import make_toys
 

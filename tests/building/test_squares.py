@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from editgauge.benchmarks.unibench.masks import mask_of
-from editgauge.building.coco import CocoImage, CocoObject
-from editgauge.building.scenes import Scene, make_scene
-from editgauge.building.selecting import Chosen, Criteria, LeftOut
-from editgauge.building.squares import Box, Square, best_square
+from editgauge.building.coco.annotations import CocoImage, CocoObject
+from editgauge.building.unibench.scenes import Scene, make_scene
+from editgauge.building.unibench.selection import Chosen, Criteria, LeftOut
+from editgauge.building.unibench.squares import Box, Square, best_square
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Polygons, box_of
 

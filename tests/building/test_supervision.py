@@ -12,16 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge.building.supervision.balance import balanced
-from editgauge.building.supervision.change import Change, backwards, change_of, towards
-from editgauge.building.supervision.decoys import Scene, check, decoy
-from editgauge.building.supervision.lessons import KINDS, QUESTIONS, Lesson
-from editgauge.building.supervision.likeness import are_other_attributes, may_be_the_same, tables
-from editgauge.building.supervision.wording import caption_of, instruction_of, reworded
+from editgauge.building.training.balance import balanced
+from editgauge.building.training.change import Change, backwards, change_of, towards
+from editgauge.building.training.decoys import Scene, check, decoy
+from editgauge.building.training.lessons import KINDS, QUESTIONS, Lesson
+from editgauge.building.training.likeness import are_other_attributes, may_be_the_same, tables
+from editgauge.building.training.wording import caption_of, instruction_of, reworded
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Edit
-from editgauge.metrics.triplets import ACTIONS
 from editgauge.protocols.difference.parsing import read_triplets
+from editgauge.protocols.difference.triplets import ACTIONS
 from tests.building.eyes import BOX, COCO, edit, needs_wordnet, scene
 
 NAMES = st.sampled_from(COCO)

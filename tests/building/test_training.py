@@ -14,18 +14,18 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.building.supervision.card import CARD, PAGE, Training, told
-from editgauge.building.supervision.export import LLAVA, MESSAGES, SEAM
-from editgauge.building.supervision.sheet import SHEET
-from editgauge.building.supervision.training import training
+from editgauge.building.training.build import training
+from editgauge.building.training.card import CARD, PAGE, Training, told
+from editgauge.building.training.export import LLAVA, MESSAGES, SEAM
+from editgauge.building.training.sheet import SHEET
 from editgauge.cli.build import app
 from editgauge.cli.build.training import training as command
 from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image, resized, write_png
 from editgauge.judges.forms import YesNo
-from editgauge.methods.opening import open_method
-from editgauge.perception.vocabulary import wordnet_here
-from editgauge.perception.weights import available
+from editgauge.methods.resolve import open_method
+from editgauge.models.vocabulary import wordnet_here
+from editgauge.models.weights import available
 from tests.benchmarks import test_editinspector
 from tests.endpoint import MODEL, Reply, Served
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from editgauge.building.supervision.export import MESSAGES, USUAL_LABELS
-from editgauge.building.supervision.tuning import RECORD, tune
+from editgauge.building.training.export import MESSAGES, USUAL_LABELS
+from editgauge.building.training.tuning import RECORD, tune
 from editgauge.cli.build.tune import tune as command
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels, write_png

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.unibench.annotations import Annotations, ChangeClass, ChangeColor, Generate, Move
 from editgauge.benchmarks.unibench.files import read_annotations
-from editgauge.building.review_file import read_review
-from editgauge.building.reviewing.desk import Desk
-from editgauge.building.unibench import unibench
+from editgauge.building.review.desk import Desk
+from editgauge.building.review.file import read_review
+from editgauge.building.unibench.build import unibench
 from editgauge.cli.build import app
 from editgauge.cli.build.unibench import unibench as command
 from editgauge.core.errors import BadInput

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 
-from editgauge.analysis.intervals import Mean
-from editgauge.analysis.matching import Matched
-from editgauge.analysis.ratings import Rating
-from editgauge.cli.as_json import as_json
+from editgauge.cli._json import as_json
 from editgauge.core.types import ScoreSpec
+from editgauge.findings.people.matching import Matched
+from editgauge.findings.people.ratings import Rating
+from editgauge.stats.intervals import Mean
 
 
 def test_fields_come_by_name() -> None:

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from editgauge.cli.cache import app
-from editgauge.perception.cache.store import Store
+from editgauge.models.cache.store import Store
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from editgauge.cli.models import app
 from editgauge.core.errors import BadInput
-from editgauge.perception.weights import LicenceNotAccepted, MissingWeights, catalogue
+from editgauge.models.weights import LicenceNotAccepted, MissingWeights, catalogue
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_a_strict_licence_is_refused_unless_it_is_named() -> None:
 
 
 def test_own_files_are_found_verified_and_their_damage_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from editgauge.perception.weights import available, weights_of
+    from editgauge.models.weights import available, weights_of
 
     monkeypatch.delenv("EDITGAUGE_CACHE")
     if not available("deeplab-v3"):

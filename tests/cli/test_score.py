@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from editgauge.core.images import Pixels, write_png
-from editgauge.runner.one import score
+from editgauge.look.score import score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 KEYS = {"protocol", "name", "value", "status", "reason", "higher_is_better", "range", "evidence"}

@@ -11,7 +11,7 @@ import pytest
 import skimage.data
 
 from editgauge.core.images import Pixels, read_image, write_png
-from editgauge.perception.weights import available
+from editgauge.models.weights import available
 
 Command = Callable[..., Any]
 HERE = all(map(available, ("efficientdet-lite2", "u2netp", "wordnet")))

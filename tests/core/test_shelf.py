@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from editgauge.core.shelf import Shelf
+from editgauge.core.disk_list import Shelf
 
 THINGS = some.lists(some.text(max_size=20) | some.integers(), max_size=30)
 

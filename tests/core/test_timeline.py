@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from editgauge.core import timeline
 from editgauge.core.ask import Ask, Request
-from editgauge.core.profile import FOLDER, SUMS, TIMELINE, begin, gather, read_profile, write_part
-from editgauge.core.timeline import Timeline
+from editgauge.core.trace import timeline
+from editgauge.core.trace.summary import FOLDER, SUMS, TIMELINE, begin, gather, read_profile, write_part
+from editgauge.core.trace.timeline import Timeline
 
 NAP = 0.02
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from editgauge.engine.options import pairs
 from editgauge.methods.external.command import Command
-from editgauge.runner.options import pairs
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 EXTERNAL = (HOW_TO / "external-editors.md").read_text("utf-8")

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.analysis.aggregations import aggregate_method, chosen_by_paper
+from editgauge.findings.aggregations import aggregate_method, chosen_by_paper
 
 PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
 pytestmark = pytest.mark.skipif(

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.analysis.agree import agree
-from editgauge.analysis.agreement import SPEARMAN, pearson, spearman
-from editgauge.analysis.intervals import Labels, Numbers
-from editgauge.analysis.levels import Parts, between, within
-from editgauge.analysis.resampling import Estimate
 from editgauge.core.run import Record
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
+from editgauge.findings.agree import agree
+from editgauge.stats.agreement import SPEARMAN, pearson, spearman
+from editgauge.stats.intervals import Labels, Numbers
+from editgauge.stats.levels import Parts, between, within
+from editgauge.stats.resampling import Estimate
 
 PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
 pytestmark = pytest.mark.skipif(

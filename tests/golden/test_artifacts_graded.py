@@ -15,8 +15,8 @@ from editgauge.core.images import Pixels, read_image
 from editgauge.core.masks import grown
 from editgauge.core.types import Edit, Item, Outcome, Score
 from editgauge.methods.reference.flaws import spoiled
-from editgauge.perception.service import Service
-from editgauge.perception.weights import available
+from editgauge.models.service import Service
+from editgauge.models.weights import available
 from editgauge.protocols.artifacts import artifacts
 
 pytestmark = [

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.analysis.agreement import KENDALL, SPEARMAN
-from editgauge.analysis.levels import between
-from editgauge.analysis.ranks import rank_methods
+from editgauge.findings.ranks import rank_methods
+from editgauge.stats.agreement import KENDALL, SPEARMAN
+from editgauge.stats.levels import between
 
 SETS = ("CelebA", "EditVal", "DreamBooth", "TEdBench", "MagicBrush")
 QUESTIONS = {"CelebA": 39, "EditVal": 35, "DreamBooth": 37}

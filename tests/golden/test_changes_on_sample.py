@@ -12,10 +12,10 @@ import editgauge
 from editgauge.benchmarks import benchmarks
 from editgauge.core.images import read_image
 from editgauge.core.types import Edit
-from editgauge.metrics.object_changes import Change
-from editgauge.perception.service import Service
-from editgauge.perception.weights import available
-from editgauge.protocols.changing import Differences, differences
+from editgauge.models.service import Service
+from editgauge.models.weights import available
+from editgauge.protocols._shared.changes import Differences, differences
+from editgauge.vision.object_changes import Change
 
 WEIGHTS = ("efficientdet-lite2", "u2netp")
 MODELS = {"detector": "efficientdet-lite2", "segmenter": "u2netp"}

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.metrics.triplets import Triplet, agreement
 from editgauge.protocols.difference.objects import same_words
 from editgauge.protocols.difference.parsing import read_triplets
+from editgauge.protocols.difference.triplets import Triplet, agreement
 
 PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
 with_data = pytest.mark.skipif(

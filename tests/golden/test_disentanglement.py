@@ -7,9 +7,9 @@ from math import ceil, comb
 import numpy as np
 import pytest
 
-from editgauge.analysis.attribute_words import read_vocabulary
-from editgauge.analysis.inter_attribute import TESTED
-from editgauge.metrics.disentanglement import confusion_scores
+from editgauge.disentanglement.inter_attribute import TESTED
+from editgauge.disentanglement.measures import confusion_scores
+from editgauge.disentanglement.words import read_vocabulary
 
 KINDS = ("color", "pattern", "style", "texture")
 """Rows and columns; rows are the true kinds."""

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from editgauge.analysis.binary import Confusion, binary_agreement
-from editgauge.analysis.feedback import feedback
-from editgauge.benchmarks.data import ratings
-from editgauge.benchmarks.editinspector_labels import QUESTIONS, Inspected, majority, read_inspected
+from editgauge.benchmarks.datasets import ratings
+from editgauge.benchmarks.editinspector.labels import QUESTIONS, Inspected, majority, read_inspected
 from editgauge.core.run import Record
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
+from editgauge.findings.evaluators.binary import Confusion, binary_agreement
+from editgauge.findings.people.feedback import feedback
 
 PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
 pytestmark = pytest.mark.skipif(

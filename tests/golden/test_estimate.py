@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.analysis.intervals import Labels, Numbers
-from editgauge.analysis.prediction_powered import PoweredMean, in_units_of, prediction_powered_mean
+from editgauge.stats.intervals import Labels, Numbers
+from editgauge.stats.prediction_powered import PoweredMean, in_units_of, prediction_powered_mean
 
 RATED, DRAWS = 60, 200
 

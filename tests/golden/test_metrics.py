@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels, Unit, as_unit
 from editgauge.core.masks import BoolMask
-from editgauge.metrics.colours import histogram_correlation
+from editgauge.metrics.edge_distance import edge_distance
+from editgauge.metrics.histogram_correlation import histogram_correlation
 from editgauge.metrics.pixels import l1, l2, psnr, ssim
-from editgauge.metrics.structure import edge_distance
 
 PHOTOGRAPHS: dict[str, Callable[[], Pixels]] = {
     "cat": skimage.data.chelsea,

@@ -15,15 +15,15 @@ from editgauge.core.errors import CannotEdit
 from editgauge.core.evidence import Note
 from editgauge.core.images import read_image
 from editgauge.core.types import Edit, Outcome, Score, Scores
+from editgauge.engine.worker.scoring import prepare
 from editgauge.methods import Method
 from editgauge.methods.reference.editors import classical, identity, overdone
 from editgauge.methods.reference.flawed import Flawed
-from editgauge.perception.profiles import choose_models
-from editgauge.perception.service import Service
-from editgauge.perception.weights import available
-from editgauge.protocols.own import editgauge
-from editgauge.protocols.own.model import fitted
-from editgauge.runner.scoring import prepare
+from editgauge.models.profiles import choose_models
+from editgauge.models.service import Service
+from editgauge.models.weights import available
+from editgauge.protocols.editgauge import editgauge
+from editgauge.protocols.editgauge.model import fitted
 
 WEIGHTS = ("efficientdet-lite2", "u2netp")
 pytestmark = [

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.analysis.intervals import Labels, Numbers
-from editgauge.analysis.raters import Panel, human_ceiling, krippendorff, panel
+from editgauge.stats.intervals import Labels, Numbers
+from editgauge.stats.raters import Panel, human_ceiling, krippendorff, panel
 
 PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
 pytestmark = pytest.mark.skipif(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import editgauge
-from editgauge.perception.weights import available
+from editgauge.models.weights import available
 
 SHARED = os.environ.get("EDITGAUGE_SHARED_DATA", "")
 WEIGHTS = ("efficientdet-lite2", "u2netp")

@@ -17,10 +17,10 @@ from editgauge.core.recipes import Remove
 from editgauge.core.types import Edit
 from editgauge.methods.reference.editors import classical
 from editgauge.methods.reference.painted import painted
-from editgauge.metrics.regions import box_overlap
-from editgauge.perception.interfaces import Perception
-from editgauge.perception.service import Service
-from editgauge.perception.weights import available
+from editgauge.models.interfaces import Perception
+from editgauge.models.service import Service
+from editgauge.models.weights import available
+from editgauge.vision.regions import box_overlap
 
 WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet", "migan")
 MODELS = {"detector": "efficientdet-lite2", "segmenter": "u2netp"}

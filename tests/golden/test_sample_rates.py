@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import editgauge
-from editgauge.perception.weights import available
+from editgauge.models.weights import available
 
 WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet")
 PASSED = {

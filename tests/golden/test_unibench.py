@@ -16,10 +16,10 @@ import pytest
 
 import editgauge
 from editgauge.core.types import Score
-from editgauge.metrics.task_averages import CONSISTENCY, FIDELITY, average, total
-from editgauge.perception.weights import available
+from editgauge.models.weights import available
 from editgauge.protocols import Part
 from editgauge.protocols.unibench import unibench
+from editgauge.protocols.unibench.averages import CONSISTENCY, FIDELITY, average, total
 from editgauge.protocols.unibench.tasks import KINDS
 
 PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")

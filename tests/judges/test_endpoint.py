@@ -18,17 +18,7 @@ from PIL import Image
 
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
-from editgauge.judges import (
-    Answer,
-    NoAnswer,
-    Parameters,
-    Patience,
-    Shown,
-    ask_scale,
-    ask_text,
-    ask_yes_no,
-    open_judge,
-)
+from editgauge.judges import Answer, NoAnswer, Parameters, Patience, Shown, ask_scale, ask_text, ask_yes_no, open_judge
 from editgauge.judges.endpoint import open_endpoint, retry_after
 
 YES = '{"answer": "yes"}'

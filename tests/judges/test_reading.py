@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from editgauge.core.errors import BadInput
 from editgauge.judges.forms import FreeText, Pairwise, Scale, Structured, YesNo
-from editgauge.judges.reading import Unreadable
+from editgauge.judges.parsing import Unreadable
 
 
 class Found(BaseModel):

@@ -19,10 +19,10 @@ from editgauge.core.images import Picture, Pixels, read_image, resized
 from editgauge.core.masks import BoolMask, Polygons, grown
 from editgauge.core.recipes import MARGIN, Background, Move, Recipe, Recolour, Remove, Resize, Restyle, Texture
 from editgauge.core.types import Edit
+from editgauge.methods.reference.apply import changeable, followed
 from editgauge.methods.reference.artifacts import ARTIFACTS, Work, with_artifact
 from editgauge.methods.reference.editors import chance_of, classical, recipe_of
 from editgauge.methods.reference.flawed import Flawed, flawed, work_of
-from editgauge.methods.reference.following import changeable, followed
 
 photographs: Any = skimage.data
 ROCKET = Polygons(((153, 75, 156, 65, 160, 63, 164, 65, 168, 75, 168, 202, 153, 202),))

@@ -6,7 +6,7 @@ import pytest
 
 from editgauge.core.errors import BadInput
 from editgauge.methods import BUILT_IN, methods
-from editgauge.methods.opening import as_method
+from editgauge.methods.resolve import as_method
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

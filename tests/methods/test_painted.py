@@ -14,10 +14,10 @@ from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import Polygons
 from editgauge.core.recipes import Move, Recipe, Recolour, Remove, Resize
 from editgauge.core.types import Edit
+from editgauge.methods.reference.apply import changeable
 from editgauge.methods.reference.editors import classical
-from editgauge.methods.reference.following import changeable
 from editgauge.methods.reference.painted import Painted, painted
-from editgauge.perception.weights import MissingWeights, available
+from editgauge.models.weights import MissingWeights, available
 
 photographs: Any = skimage.data
 ROCKET = Polygons(((306, 150, 312, 130, 320, 126, 328, 130, 336, 150, 336, 405, 306, 405),))

@@ -37,7 +37,7 @@ from editgauge.core.recipes import (
 )
 from editgauge.core.types import Edit, EditType, Position
 from editgauge.methods import Method, methods
-from editgauge.methods.reference.colours import lab_of, to_lab
+from editgauge.methods.reference.colors import lab_of, to_lab
 from editgauge.methods.reference.editors import careless, classical, identity, overdone
 from editgauge.methods.reference.fill import filled
 from editgauge.methods.reference.flaws import FLAWS, spoiled

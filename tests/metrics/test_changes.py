@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from editgauge.core.images import Pixels, resized
 from editgauge.core.masks import grown
-from editgauge.metrics.changes import change_mask, changed_regions, find_changes
+from editgauge.vision.changed_regions import change_mask, changed_regions, find_changes
 
 
 def photograph(name: str) -> Pixels:

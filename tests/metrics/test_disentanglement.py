@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from editgauge.metrics.disentanglement import (
-    confusion_scores,
-    direction_agreement,
-    direction_cosines,
-    linearity_error,
-)
+from editgauge.disentanglement.measures import confusion_scores, direction_agreement, direction_cosines, linearity_error
 
 numbers = st.floats(-10, 10).map(lambda value: round(value, 3))
 matrices = arrays(np.float64, (4, 5), elements=numbers)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from editgauge.core.errors import CannotTell
-from editgauge.metrics.attribute_weights import FLOOR, Weights, even_weights, naive_weights, relative_weights
-from editgauge.metrics.directions import augmented_directional, cosine, directional, effects, units
-from editgauge.metrics.hyperplane import CLASSIFIERS, Classifier, Hyperplane, fit, likeness
+from editgauge.protocols._shared.directions import augmented_directional, cosine, directional, effects, units
+from editgauge.protocols.augclip.attribute_weights import FLOOR, Weights, even_weights, naive_weights, relative_weights
+from editgauge.protocols.augclip.hyperplane import CLASSIFIERS, Classifier, Hyperplane, fit, likeness
 
 Points = NDArray[np.float64]
 

@@ -10,11 +10,11 @@ import skimage.data
 
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, Rectangle
-from editgauge.metrics.change_sentences import sentences
-from editgauge.metrics.changes import changed_regions
-from editgauge.metrics.colour_words import colour_word
-from editgauge.metrics.object_changes import BoxSides, Change, Thing, object_changes
-from editgauge.metrics.region_changes import region_changes
+from editgauge.vision.change_sentences import sentences
+from editgauge.vision.changed_regions import changed_regions
+from editgauge.vision.color_words import colour_word
+from editgauge.vision.object_changes import BoxSides, Change, Thing, object_changes
+from editgauge.vision.region_changes import region_changes
 
 SIZE = 240
 POINT = 0.3

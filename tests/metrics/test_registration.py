@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from editgauge.core.images import Pixels, resized
-from editgauge.metrics import frame_proposals, registration
-from editgauge.metrics.frame_proposals import Matrix
-from editgauge.metrics.registration import Alignment, Likeness, align
+from editgauge.vision import frame_proposals, registration
+from editgauge.vision.frame_proposals import Matrix
+from editgauge.vision.registration import Alignment, Likeness, align
 
 
 def photograph(name: str) -> Pixels:

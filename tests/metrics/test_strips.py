@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from editgauge.metrics import colours, pixels, structure
+from editgauge.metrics import edge_distance as structure
+from editgauge.metrics import histogram_correlation as colours
+from editgauge.metrics import pixels
 
 
 @pytest.mark.parametrize("rows", [1, 7, 10_000])

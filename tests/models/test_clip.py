@@ -11,9 +11,9 @@ import skimage
 
 from editgauge.core.images import Picture, read_image
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores
-from editgauge.perception.chosen import is_here, make_model
+from editgauge.engine.worker.perception import Sight
+from editgauge.models.choice import is_here, make_model
 from editgauge.protocols import open_protocol
-from editgauge.runner.sight import Sight
 
 MODEL = "clip-b16"
 CAT = Path(skimage.__file__).parent / "data" / "chelsea.png"

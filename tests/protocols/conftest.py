@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome
-from editgauge.perception.answers import Detections, Instances
+from editgauge.models.answers import Detections, Instances
 
 Boxes = Sequence[Sequence[float]]
 

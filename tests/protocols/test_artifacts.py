@@ -15,8 +15,8 @@ from editgauge.core.evidence import Box, Note
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Rectangle
 from editgauge.core.types import Item, Score
-from editgauge.perception.answers import Detections
-from editgauge.perception.interfaces import Card
+from editgauge.models.answers import Detections
+from editgauge.models.interfaces import Card
 from editgauge.protocols.artifacts import Artifacts, artifacts, artifacts_as_released
 
 Stage = Callable[..., tuple[Item, Any]]

@@ -21,11 +21,12 @@ from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.evidence import Note, Scatter, from_json, to_json
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome, Score
-from editgauge.metrics.directions import cosine, units
-from editgauge.protocols.augclip import AugClip, augclip, augclip_as_in_the_appendix, augclip_by_sums, rules
-from editgauge.protocols.augclip.asking import Wanted
-from editgauge.runner.jury import read_jury
-from editgauge.runner.sight import Sight
+from editgauge.engine.judges import read_jury
+from editgauge.engine.worker.perception import Sight
+from editgauge.protocols._shared.directions import cosine, units
+from editgauge.protocols.augclip import AugClip, augclip, augclip_as_in_the_appendix, augclip_by_sums
+from editgauge.protocols.augclip import rule_attributes as rules
+from editgauge.protocols.augclip.judge_attributes import Wanted
 from tests.endpoint import MODEL, Served
 
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types

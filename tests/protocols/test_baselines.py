@@ -13,9 +13,9 @@ from editgauge.core.evidence import Note, Region
 from editgauge.core.images import Picture, Pixels, as_unit
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
 from editgauge.metrics import metrics
-from editgauge.perception.answers import ClassMap
-from editgauge.perception.service import Service
-from editgauge.perception.weights import available
+from editgauge.models.answers import ClassMap
+from editgauge.models.service import Service
+from editgauge.models.weights import available
 from editgauge.protocols.baselines import Baselines, baselines
 
 LITE = {

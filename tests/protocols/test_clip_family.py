@@ -16,10 +16,10 @@ from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Heat, Note, from_json, to_json
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
-from editgauge.metrics.attribute_weights import relative_weights
-from editgauge.metrics.directions import cosine, units
+from editgauge.engine.worker.perception import Sight
+from editgauge.protocols._shared.directions import cosine, units
+from editgauge.protocols.augclip.attribute_weights import relative_weights
 from editgauge.protocols.clip_family import ClipFamily, clip_family
-from editgauge.runner.sight import Sight
 from tests.small_clip import small_clip
 
 CAPTIONS: dict[str, Any] = {"source_caption": "a red cat", "target_caption": "a blue cat"}
@@ -150,7 +150,7 @@ def test_doing_nothing_keeps_everything_and_goes_nowhere(clip: str) -> None:
 
 
 def test_scores_are_those_of_the_network_itself(clip: str) -> None:
-    from editgauge.perception.neural.clip import ClipEmbedder
+    from editgauge.models.hub.clip import ClipEmbedder
 
     embedder = ClipEmbedder(Path(clip.removeprefix("clip:")), device="cpu")
     images, texts = embedder.embed_images([picture(0), picture(1)]), embedder.embed_texts(list(CAPTIONS.values()))
@@ -208,7 +208,7 @@ def test_maps_cover_the_picture_within_their_range_and_differ_by_text(clip: str)
 
 
 def test_the_map_of_a_direction_is_the_difference_of_two(clip: str) -> None:
-    from editgauge.perception.neural.clip import ClipEmbedder
+    from editgauge.models.hub.clip import ClipEmbedder
 
     embedder = ClipEmbedder(Path(clip.removeprefix("clip:")), device="cpu")
     before, after = embedder.embed_texts(list(CAPTIONS.values()))

@@ -18,13 +18,13 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores
-from editgauge.perception.neural.captions import Captioner
-from editgauge.perception.vocabulary import wordnet_here
+from editgauge.engine.judges import read_jury
+from editgauge.engine.worker.perception import Sight
+from editgauge.models.hub.captions import Captioner
+from editgauge.models.vocabulary import wordnet_here
 from editgauge.protocols.difference import difference_captions
 from editgauge.protocols.difference.pipeline import edited_place, nouns
 from editgauge.protocols.difference.zooms import SMALLEST, closest_to, cropped, zoom_frames
-from editgauge.runner.jury import read_jury
-from editgauge.runner.sight import Sight
 from tests.endpoint import MODEL, Served
 
 SAID = {

@@ -16,20 +16,20 @@ from editgauge.core.evidence import Note
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit, Position
-from editgauge.metrics.changes import find_changes
-from editgauge.metrics.object_changes import Thing
-from editgauge.protocols import own
-from editgauge.protocols.own.doing import doing
-from editgauge.protocols.own.features import FEATURES, features
-from editgauge.protocols.own.flaws import flaws
-from editgauge.protocols.own.keeping import keeping
-from editgauge.protocols.own.looks import style_fit, to_lab
-from editgauge.protocols.own.model import Answer
-from editgauge.protocols.own.outlines import seen_again
-from editgauge.protocols.own.roles import roles_of
-from editgauge.protocols.own.telling import CLAIMS, MEANINGS, reasons
-from editgauge.protocols.own.view import Pair, View
+from editgauge.protocols import editgauge as own
+from editgauge.protocols.editgauge.appearance import style_fit, to_lab
+from editgauge.protocols.editgauge.artifact_features import flaws
+from editgauge.protocols.editgauge.edit_features import doing
+from editgauge.protocols.editgauge.explanations import CLAIMS, MEANINGS, reasons
+from editgauge.protocols.editgauge.features import FEATURES, features
+from editgauge.protocols.editgauge.model import Answer
+from editgauge.protocols.editgauge.outlines import seen_again
+from editgauge.protocols.editgauge.preservation_features import keeping
+from editgauge.protocols.editgauge.roles import roles_of
+from editgauge.protocols.editgauge.view import Pair, View
 from editgauge.protocols.preservation_aligned import in_frame
+from editgauge.vision.changed_regions import find_changes
+from editgauge.vision.object_changes import Thing
 
 CAT: Callable[[], Pixels] = skimage.data.chelsea
 POINT = 0.25

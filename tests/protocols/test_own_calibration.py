@@ -16,11 +16,11 @@ from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Note
 from editgauge.core.run import Run
 from editgauge.core.types import Score, Scores, Unscored
-from editgauge.perception.weights import available
+from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
-from editgauge.protocols.own import Own
-from editgauge.protocols.own.calibration import Calibration, Curve, Point, read_calibration
-from editgauge.protocols.own.people import by_people, product
+from editgauge.protocols.editgauge import Own
+from editgauge.protocols.editgauge.calibrated import by_people, product
+from editgauge.protocols.editgauge.calibration import Calibration, Curve, Point, read_calibration
 
 WEIGHTS = ("efficientdet-lite2", "u2netp")
 ENDS = (Point(0.0, 0.0, 0.0, 0.2), Point(1.0, 1.0, 0.6, 1.0))

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from editgauge.core.types import EDIT_TYPES
-from editgauge.protocols.own import editgauge
-from editgauge.protocols.own.features import FEATURES, Question
-from editgauge.protocols.own.model import FILE, Model, Node, fitted
+from editgauge.protocols.editgauge import editgauge
+from editgauge.protocols.editgauge.features import FEATURES, Question
+from editgauge.protocols.editgauge.model import FILE, Model, Node, fitted
 
 WORSE = (
     "rest_changed",
@@ -39,9 +39,9 @@ def test_the_file_was_made_from_these_features_and_says_how() -> None:
 
     assert set(told.models) == set(FEATURES)
     assert told.provenance["split"] == "tuning"
-    written = json.loads((files("editgauge.protocols.own") / FILE).read_text("utf-8"))
+    written = json.loads((files("editgauge.protocols.editgauge") / FILE).read_text("utf-8"))
     assert all(model["photographs"] >= 10 for model in written["models"].values())
-    assert told.provenance["command"].startswith("python -m editgauge.auditing.fitting")
+    assert told.provenance["command"].startswith("python -m editgauge.audits.fit.fit")
     assert set(told.types) < set(EDIT_TYPES)
 
 

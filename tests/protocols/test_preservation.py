@@ -16,7 +16,7 @@ from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
 from editgauge.metrics import metrics
-from editgauge.perception.interfaces import Perception
+from editgauge.models.interfaces import Perception
 from editgauge.protocols import protocols
 from editgauge.protocols.preservation import METRICS, preservation
 

@@ -15,7 +15,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Score, Unscored
 from editgauge.protocols import open_protocol
-from editgauge.protocols.sets import score_set
+from editgauge.protocols._shared.set_distances import score_set
 
 Make = Callable[..., tuple[Any, Any]]
 MODELS = {"perceptual_distance": "lpips-alex", "joint_embedder": "clip-b16"}

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from editgauge.engine.run import run as score_all
 from editgauge.reports.page import report
-from editgauge.runner.execute import run as score_all
 
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&amp; \u202e"
 NASTY_METHOD = "<b onmouseover='alert(3)'>\"me"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.analysis.caption_groups import caption_groups
-from editgauge.analysis.matching import scored_outcomes
 from editgauge.core.run import Record, Run
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
+from editgauge.findings.captions.groups import caption_groups
+from editgauge.findings.people.matching import scored_outcomes
 from editgauge.reports.page import report
 
 NAME = "difference-captions[gpt]"

@@ -18,12 +18,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge.analysis.summary import FEW_SOURCES, summarise
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Record, Run
-from editgauge.reports.export import FORMATS, export
-from editgauge.reports.rows import COLUMNS
-from editgauge.reports.words import without_folders
+from editgauge.findings.summary import FEW_SOURCES, summarise
+from editgauge.render.words import without_folders
+from editgauge.reports.export.export import FORMATS, export
+from editgauge.reports.export.rows import COLUMNS
 
 Make = Callable[..., Record]
 MakeRun = Callable[..., Path]

@@ -21,10 +21,10 @@ import pytest
 
 from editgauge.core.errors import BadRun
 from editgauge.core.run import Record, Run, RunWriter, ordering, segments, writer
-from editgauge.reports import rows
-from editgauge.reports.export import export
-from editgauge.reports.rows import COLUMNS, SCHEMA
-from editgauge.reports.words import without_folders
+from editgauge.render.words import without_folders
+from editgauge.reports.export import rows
+from editgauge.reports.export.export import export
+from editgauge.reports.export.rows import COLUMNS, SCHEMA
 
 Make = Callable[..., Record]
 MakeRun = Callable[..., Path]

@@ -10,8 +10,8 @@ import pytest
 
 from editgauge.core.run import Record, Run
 from editgauge.reports.context import Context
-from editgauge.reports.failures import MOST_SAID, failures
 from editgauge.reports.page import report
+from editgauge.reports.sections.unscored import MOST_SAID, failures
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

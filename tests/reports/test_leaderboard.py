@@ -11,8 +11,8 @@ import pytest
 
 from editgauge.core.errors import BadInput
 from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.reports.leaderboard import leaderboard
-from editgauge.reports.standings import standings, why_apart
+from editgauge.reports.leaderboard.page import leaderboard
+from editgauge.reports.leaderboard.standings import standings, why_apart
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from editgauge.analysis.intervals import Mean
-from editgauge.reports.marks import MARGIN, Scale, axis, outline, scale_for, whisker
+from editgauge.render.svg import MARGIN, Scale, axis, outline, scale_for, whisker
+from editgauge.stats.intervals import Mean
 
 WIDTH = 200
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.analysis.summary import FEW_SOURCES, summarise
 from editgauge.core.errors import BadInput, BadRun
 from editgauge.core.evidence import Box, Note, Region, to_json
 from editgauge.core.images import Pixels, pixel_hash, write_png
 from editgauge.core.run import ImageStamp, Record, Run
+from editgauge.findings.summary import FEW_SOURCES, summarise
 from editgauge.reports.page import MARKER, report
 
 if TYPE_CHECKING:

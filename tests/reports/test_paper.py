@@ -14,8 +14,8 @@ import pytest
 
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Record, Run
-from editgauge.reports.export import export
-from editgauge.reports.figures import NAMESPACE
+from editgauge.reports.export.export import export
+from editgauge.reports.figures.files import NAMESPACE
 
 Make = Callable[..., Record]
 MakeRun = Callable[..., Path]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.analysis.agree import agree
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Record
-from editgauge.reports.agreement import people_tables
+from editgauge.findings.agree import agree
 from editgauge.reports.page import report
+from editgauge.reports.sections.people import people_tables
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from editgauge.core.images import Pixels, pixel_hash, read_image, write_png
-from editgauge.reports.outcomes import File
-from editgauge.reports.pictures import (
+from editgauge.reports.gallery.pictures import (
     EMBEDDED,
     KNOWN,
     LARGE,
@@ -21,6 +20,7 @@ from editgauge.reports.pictures import (
     difference,
     fitted,
 )
+from editgauge.reports.outcomes import File
 
 
 def test_nothing_changed_is_black(photo: Pixels) -> None:
@@ -110,7 +110,7 @@ def test_a_second_album_makes_nothing_again(tmp_path: Path, photo: Pixels, monke
     first = Album(tmp_path / "album")
     told = first.source(files[0]), *first.edited(*files)
     first.finish()
-    monkeypatch.setattr("editgauge.reports.pictures.read_image", lambda _: pytest.fail("decoded again"))
+    monkeypatch.setattr("editgauge.reports.gallery.pictures.read_image", lambda _: pytest.fail("decoded again"))
     second = Album(tmp_path / "album")
     assert (second.source(files[0]), *second.edited(*files)) == told
     second.finish()

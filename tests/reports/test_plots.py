@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from editgauge.analysis.intervals import Mean
-from editgauge.analysis.summary import ALL, Cell
 from editgauge.core.types import ScoreSpec
-from editgauge.reports.heat_map import STEPS, heat_map
-from editgauge.reports.marks import scale_for
-from editgauge.reports.profiles import of_edit_type, of_method
+from editgauge.findings.summary import ALL, Cell
+from editgauge.render.svg import scale_for
+from editgauge.reports.sections.heat_map import STEPS, heat_map
+from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.reports.tables import score_tables
+from editgauge.stats.intervals import Mean
 
 if TYPE_CHECKING:
     from editgauge.reports.tables import ScoreTable

@@ -11,9 +11,9 @@ from editgauge.core.run import Record, Run
 from editgauge.core.run import edits as run_edits
 from editgauge.reports import context as contexts
 from editgauge.reports.context import Context
-from editgauge.reports.failures import failures
 from editgauge.reports.page import report
-from editgauge.reports.sentences import sentences
+from editgauge.reports.sections.overview import sentences
+from editgauge.reports.sections.unscored import failures
 
 Make = Callable[..., Path]
 MakeRecord = Callable[..., Record]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.analysis.summary import FEW_SOURCES
 from editgauge.core.run import Record, Run
+from editgauge.findings.summary import FEW_SOURCES
 from editgauge.reports.context import Context
-from editgauge.reports.sentences import sentences
+from editgauge.reports.sections.overview import sentences
 
 Told = Callable[..., list[str]]
 

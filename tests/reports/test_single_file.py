@@ -13,9 +13,9 @@ import pytest
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels, pixel_hash, write_png
 from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.reports import gallery
 from editgauge.reports.context import Context
-from editgauge.reports.gallery import worst_edits
+from editgauge.reports.gallery import data as gallery
+from editgauge.reports.gallery.data import worst_edits
 from editgauge.reports.page import report
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import pytest
 
 from editgauge.core.run import Record, Run
 from editgauge.methods.card import read_card
-from editgauge.reports.figures import figures
+from editgauge.reports.figures.files import figures
 from editgauge.reports.page import report
-from editgauge.reports.sweep import swept
+from editgauge.reports.sections.sweep import swept
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

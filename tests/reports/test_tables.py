@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from editgauge.analysis.intervals import Mean
-from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell
 from editgauge.core.types import REASONS, ScoreSpec
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
+from editgauge.render.words import MEANINGS, meaning
 from editgauge.reports.tables import SHADES, headlines, overview, score_tables
-from editgauge.reports.words import MEANINGS, meaning
+from editgauge.stats.intervals import Mean
 
 
 def cell(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.profile import FOLDER, Profile, Spent, begin, gather
 from editgauge.core.run import Record, Run
+from editgauge.core.trace.summary import FOLDER, Profile, Spent, begin, gather
 from editgauge.reports.context import Context
-from editgauge.reports.time_spent import asked, bars, plot, section
+from editgauge.reports.sections.trace import asked, bars, plot, section
 
 PROFILE = Profile(
     2,

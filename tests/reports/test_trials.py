@@ -12,7 +12,7 @@ from editgauge.core.run import Record, Run
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
 from editgauge.reports.context import Context
-from editgauge.reports.trials import side_by_side, trials
+from editgauge.reports.sections.trials import side_by_side, trials
 
 DETECT = ProtocolEntry("For tests.", "none", "1", (), (ScoreSpec("edit", True, (0.0, 1.0)),))
 KINDS = ("object_replacement", "color", "positional_addition", "position_replacement")

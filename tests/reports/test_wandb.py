@@ -11,8 +11,8 @@ import pytest
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Record, Run
 from editgauge.reports.context import Context
+from editgauge.reports.export.wandb import COLUMNS, rows
 from editgauge.reports.page import report
-from editgauge.reports.wandb_log import COLUMNS, rows
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from editgauge.reports.words import without_folders
+from editgauge.render.words import without_folders
 
 
 @pytest.mark.parametrize(

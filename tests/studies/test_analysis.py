@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from editgauge.analysis.summary import ALL
 from editgauge.cli import study as cli
 from editgauge.core.errors import BadInput
+from editgauge.findings.summary import ALL
 from editgauge.studies import RaterInfo, Study, analyse
 from editgauge.studies.store import Assignment, Item
 

@@ -94,7 +94,7 @@ def test_handing_in_twice_changes_nothing(make_study: Make, enter: Enter) -> Non
 
 
 def test_a_changed_answer_is_a_new_version(make_study: Make, enter: Enter) -> None:
-    from editgauge.studies.records import records
+    from editgauge.studies.answers.records import records
 
     study = make_study()
     rater = enter(study)
@@ -158,7 +158,7 @@ def test_a_page_of_another_rater_is_not_shown(make_study: Make, enter: Enter) ->
 
 
 def test_sides_are_drawn_recorded_and_undone(make_study: Make, enter: Enter) -> None:
-    from editgauge.studies.records import records
+    from editgauge.studies.answers.records import records
 
     study = make_study(edits=12, design="2afc", raters=2)
     rater = enter(study)

@@ -15,8 +15,8 @@ from pathlib import Path
 from sqlalchemy import select
 
 from editgauge.studies import RaterInfo, Study
+from editgauge.studies.answers.submission import latest
 from editgauge.studies.store import Assignment, Cell, Item
-from editgauge.studies.submission import latest
 
 RATERS_AT_ONCE = 50
 PATIENCE = 120

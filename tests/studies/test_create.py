@@ -14,8 +14,8 @@ from sqlalchemy import select
 from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
 from editgauge.core.run import Run
 from editgauge.studies import BadStudy, RaterInfo, Study, create
-from editgauge.studies.candidates import offer
-from editgauge.studies.sampling import disagreement
+from editgauge.studies.creation.candidates import offer
+from editgauge.studies.creation.sampling import disagreement
 from editgauge.studies.store import Item
 
 Make = Callable[..., Study]

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge.analysis.agree import agree
-from editgauge.analysis.ratings import read_choices, read_ratings
 from editgauge.core.errors import BadInput, UnknownName
+from editgauge.findings.agree import agree
+from editgauge.findings.people.ratings import read_choices, read_ratings
 from editgauge.studies import RaterInfo, Study, analyse, export, import_
-from editgauge.studies.records import AnswerRecord, records
+from editgauge.studies.answers.records import AnswerRecord, records
 
 Make = Callable[..., Study]
 ROUND_TRIP = """
@@ -174,7 +174,7 @@ def _whole_microseconds(page: AnswerRecord) -> AnswerRecord:
     """Moments are written to the microsecond."""
     from dataclasses import replace
 
-    from editgauge.studies.records import as_time, from_time
+    from editgauge.studies.answers.records import as_time, from_time
 
     def cut(moment: float | None) -> float | None:
         return from_time(as_time(moment))

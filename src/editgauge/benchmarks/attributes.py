@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks.fields import shown
-from editgauge.benchmarks.lines import Spot, read_jsonl
-from editgauge.benchmarks.public import read_text
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.files import write_text
+from editgauge.core.reading.fields import shown
+from editgauge.core.reading.lines import Spot, read_jsonl
+from editgauge.core.reading.sources import read_text
 from editgauge.core.types import Benchmark, Edit
 
 SIDES = ("source", "target")

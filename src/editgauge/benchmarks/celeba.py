@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.benchmarks.public import Faults, Ids, counted, read_text, wanted
-from editgauge.benchmarks.shelf import Shelf
+from editgauge.benchmarks.image_store import Shelf
 from editgauge.core.errors import BadInput
+from editgauge.core.reading.sources import Faults, Ids, counted, read_text, wanted
 from editgauge.core.types import Benchmark, Edit, EditType
 
 NEEDED = "the folder of CelebA, with list_attr_celeba.txt and img_align_celeba/"

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks.fields import shown, unknown
-from editgauge.benchmarks.public import Faults, Ids, counted, file_in, read_json, told_size
-from editgauge.benchmarks.shelf import told_missing
-from editgauge.benchmarks.wording import instruction
+from editgauge.benchmarks._text.wording import instruction
+from editgauge.benchmarks.image_store import told_missing
 from editgauge.core.errors import CannotTell, UnknownName
 from editgauge.core.images import Picture
 from editgauge.core.phrases import read_placing
+from editgauge.core.reading.fields import shown, unknown
+from editgauge.core.reading.sources import Faults, Ids, counted, file_in, read_json, told_size
 from editgauge.core.types import EDIT_TYPES, Benchmark, Edit, EditType, Position, Relation, read_edit_type
 
 TYPES = tuple(kind for kind in EDIT_TYPES if not kind.endswith("removal") and kind != "unspecified")

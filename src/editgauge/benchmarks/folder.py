@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from editgauge.benchmarks.fields import shown
-from editgauge.benchmarks.lines import Document, read_yaml
-from editgauge.benchmarks.reader import read_benchmark, read_edits
+from editgauge.benchmarks.format.reader import read_benchmark, read_edits
 from editgauge.core.errors import BadInput
+from editgauge.core.reading.fields import shown
+from editgauge.core.reading.lines import Document, read_yaml
 from editgauge.core.types import Benchmark
 
 LINES = "edits.jsonl"

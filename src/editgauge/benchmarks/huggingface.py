@@ -8,14 +8,14 @@ from typing import Any
 
 from pydantic import Field
 
-from editgauge.benchmarks.fields import EditFields, Fields, Text, read_fields, shown, unknown
 from editgauge.benchmarks.folder import FILES, ImagesOf
-from editgauge.benchmarks.hub import Table, hub_table, local_table
-from editgauge.benchmarks.lines import Document, Lines, Spot, read_yaml
-from editgauge.benchmarks.public import counted, read_text, slug
-from editgauge.benchmarks.reader import read_benchmark
-from editgauge.benchmarks.shelf import store_image
+from editgauge.benchmarks.format.reader import read_benchmark
+from editgauge.benchmarks.hub_records import Table, hub_table, local_table
+from editgauge.benchmarks.image_store import store_image
 from editgauge.core.errors import BadInput
+from editgauge.core.reading.fields import EditFields, Fields, Text, read_fields, shown, unknown
+from editgauge.core.reading.lines import Document, Lines, Spot, read_yaml
+from editgauge.core.reading.sources import counted, read_text, slug
 from editgauge.core.types import Benchmark, id_problem
 
 FILE = "huggingface.yaml"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge.benchmarks.fields import shown
-from editgauge.benchmarks.public import Faults, Ids, file_in, read_json, told_size
-from editgauge.benchmarks.shelf import Shelf
-from editgauge.benchmarks.wording import guess_type
+from editgauge.benchmarks._text.wording import guess_type
+from editgauge.benchmarks.image_store import Shelf
 from editgauge.core.images import Picture
+from editgauge.core.reading.fields import shown
+from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
 from editgauge.core.types import Benchmark, Edit
 
 NEEDED = "the folder `ImagenHub_Text-Guided_IE`, with dataset_lookup.json and input/"

@@ -6,7 +6,7 @@ import difflib
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from editgauge.benchmarks.data import Dataset
+from editgauge.benchmarks.datasets import Dataset
 from editgauge.core.errors import BadInput
 from editgauge.core.fetch import Carrier
 

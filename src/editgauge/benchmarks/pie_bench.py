@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks.encoded import RunLengths, paired, runs_problem
-from editgauge.benchmarks.fields import shown
-from editgauge.benchmarks.public import Faults, Ids, counted, file_in, read_json
-from editgauge.benchmarks.shelf import Shelf
+from editgauge.benchmarks.format.encoded_masks import RunLengths, paired, runs_problem
+from editgauge.benchmarks.image_store import Shelf
+from editgauge.core.reading.fields import shown
+from editgauge.core.reading.sources import Faults, Ids, counted, file_in, read_json
 from editgauge.core.types import Benchmark, Edit, EditType
 
 NEEDED = "the folder `data` of PIE-Bench, with mapping_file.json and annotation_images/"

@@ -6,11 +6,11 @@ import hashlib
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
-from editgauge.benchmarks.fields import shown
-from editgauge.benchmarks.lines import read_yaml
-from editgauge.benchmarks.public import Faults, Ids, file_in, read_json, told_size
-from editgauge.benchmarks.shelf import told_missing
+from editgauge.benchmarks.image_store import told_missing
 from editgauge.core.images import Picture
+from editgauge.core.reading.fields import shown
+from editgauge.core.reading.lines import read_yaml
+from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
 from editgauge.core.types import Benchmark, Edit, EditType, read_edit_type
 
 NEEDED = "the folder `tedbench`, with input_list.json and originals/"

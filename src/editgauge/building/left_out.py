@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from editgauge.building.selecting import LeftOut
+from editgauge.building.unibench.selection import LeftOut
 from editgauge.core.files import write_text
 
 

@@ -38,7 +38,7 @@ from editgauge.cli import (
     study,
     verify,
 )
-from editgauge.cli.options import FLAG, defaults, take_file
+from editgauge.cli._options_file import FLAG, defaults, take_file
 from editgauge.core.errors import EditGaugeError
 
 MISTAKE = 2

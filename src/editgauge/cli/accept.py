@@ -28,9 +28,9 @@ def accept(
 
     `editgauge accept run --ratings ratings.csv --level 4 --score ssim --plot accepted.svg`
     """
-    from editgauge.analysis.accept import accept as find_threshold
-    from editgauge.cli.as_json import as_json
-    from editgauge.cli.estimate_table import show_acceptance
+    from editgauge.cli._json import as_json
+    from editgauge.cli.tables.estimate import show_acceptance
+    from editgauge.findings.accept import accept as find_threshold
 
     found = find_threshold(run, ratings, level, share, score, method, plot)
     if json:

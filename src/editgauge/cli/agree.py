@@ -47,9 +47,9 @@ def agree(
 
     `editgauge agree run --triplets good=ours,preserved=negligible,modified=text-to-image`
     """
-    from editgauge.analysis.agree import agree as agree_with_people
-    from editgauge.cli.agreement_table import show_agreement
-    from editgauge.cli.as_json import as_json
+    from editgauge.cli._json import as_json
+    from editgauge.cli.tables.agreement import show_agreement
+    from editgauge.findings.agree import agree as agree_with_people
 
     found = agree_with_people(run, ratings, choices, scores, triplets, judge_choices, blend, plot, reruns)
     if json:

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import JUDGES, Budget, Judges, MaxTokens, Price, Prompts, Replay
-from editgauge.cli.roles import Models, Profile, WithRoles
+from editgauge.cli._judge_options import JUDGES, Budget, Judges, MaxTokens, Price, Prompts, Replay
+from editgauge.cli._role_options import Models, Profile, WithRoles
 
 
 def audit(
@@ -55,10 +55,10 @@ def audit(
     `editgauge audit --protocol editval --protocol preservation --models lite --out audit`
     """
     try:
-        from editgauge.auditing.result import to_json
-        from editgauge.auditing.verb import audit as hold_against_the_truth
-        from editgauge.cli.as_json import as_json
-        from editgauge.cli.audit_table import show_card
+        from editgauge.audits.cards.result import to_json
+        from editgauge.audits.verb import audit as hold_against_the_truth
+        from editgauge.cli._json import as_json
+        from editgauge.cli.tables.audit import show_card
 
         card = hold_against_the_truth(
             protocol,

@@ -3,7 +3,7 @@
 They come from two rooms that do not see each other, so that they meet above both.
 """
 
-from editgauge.auditing.making import probes
+from editgauge.audits.probes.build import probes
 from editgauge.building.verbs import attributes, calibration, editval, review, training, tune, unibench
 
 __all__ = ["attributes", "calibration", "editval", "probes", "review", "training", "tune", "unibench"]

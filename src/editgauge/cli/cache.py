@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from editgauge.perception.cache import CacheInfo
+    from editgauge.models.cache import CacheInfo
 
 app = typer.Typer(no_args_is_help=True, help="See and forget what models answered before; runs take it up from there.")
 
@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="See and forget what models answere
 @app.command()
 def info() -> None:
     """Say where answers of models are remembered, and how many of each model."""
-    from editgauge.perception import cache
+    from editgauge.models import cache
 
     found = cache.info()
     typer.echo(f"{_answers(found.entries)}, {_size(found.bytes)} of at most {_size(found.most_bytes)}")
@@ -33,7 +33,7 @@ def clear(
     ] = None,
 ) -> None:
     """Forget answers, all or some; later runs ask again."""
-    from editgauge.perception import cache
+    from editgauge.models import cache
 
     gone = cache.clear(model, older_than)
     typer.echo(f"{_answers(gone.entries)} forgotten, {_size(gone.bytes)} free again")

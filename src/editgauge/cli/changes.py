@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.roles import WithRoles
+from editgauge.cli._role_options import WithRoles
 
 
 def changes(
@@ -28,7 +28,7 @@ def changes(
 
     `editgauge changes before.png after.png --out changes.png`
     """
-    from editgauge.runner.changes import changes as find
+    from editgauge.look.changes import changes as find
 
     found = find(before, after, out, models, model)
     if json:

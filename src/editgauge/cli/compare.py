@@ -16,8 +16,8 @@ def compare(
 
     `editgauge compare run --methods mine theirs`
     """
-    from editgauge.analysis.compare import compare as compare_methods
-    from editgauge.cli.comparison_table import show_comparison
+    from editgauge.cli.tables.comparison import show_comparison
+    from editgauge.findings.compare import compare as compare_methods
 
     show_comparison(compare_methods(run, methods))
 

@@ -10,7 +10,7 @@ import typer
 from editgauge.core.progress import say
 
 if TYPE_CHECKING:
-    from editgauge.benchmarks.data import DatasetInfo
+    from editgauge.benchmarks.datasets import DatasetInfo
 
 app = typer.Typer(no_args_is_help=True, help="Fetch and check data sets, which are kept outside the project.")
 Name = Annotated[str, typer.Argument(help="A data set, such as `photos`; `editgauge list datasets` shows all.")]
@@ -19,7 +19,7 @@ Name = Annotated[str, typer.Argument(help="A data set, such as `photos`; `editga
 @app.command()
 def pull(name: Name) -> None:
     """Fetch a data set and verify it; what is there already is only checked."""
-    from editgauge.benchmarks import data
+    from editgauge.benchmarks import datasets as data
 
     _tell(data.pull(name, say))
 
@@ -27,7 +27,7 @@ def pull(name: Name) -> None:
 @app.command()
 def verify(name: Name) -> None:
     """Compare every file of a data set with its recorded SHA-256."""
-    from editgauge.benchmarks import data
+    from editgauge.benchmarks import datasets as data
 
     _tell(data.verify(name))
 
@@ -35,7 +35,7 @@ def verify(name: Name) -> None:
 @app.command()
 def info(name: Name) -> None:
     """Say where a data set is, how much of it is there, and under which licence."""
-    from editgauge.benchmarks import data
+    from editgauge.benchmarks import datasets as data
 
     _tell(data.info(name))
 
@@ -53,7 +53,7 @@ def ratings(
 
     `editgauge data ratings editinspector --data editinspector_benchmark.csv --method magicbrush`
     """
-    from editgauge.benchmarks import data as datasets
+    from editgauge.benchmarks import datasets
 
     typer.echo(f"{out}: {datasets.ratings(name, data, method, out)} ratings.")
 
@@ -70,8 +70,8 @@ def feedback(
 
     `editgauge data feedback editinspector --data editinspector_benchmark.csv --plot issues.svg`
     """
-    from editgauge.analysis.feedback import feedback as sort_feedback
-    from editgauge.cli.feedback_table import show_feedback
+    from editgauge.cli.tables.feedback import show_feedback
+    from editgauge.findings.people.feedback import feedback as sort_feedback
 
     show_feedback(sort_feedback(name, data, plot))
 

@@ -26,14 +26,14 @@ def demo(
 
     `editgauge demo --out demo`
     """
-    from editgauge.benchmarks import data
+    from editgauge.benchmarks import datasets as data
     from editgauge.cli.models import pull_first
-    from editgauge.cli.tables import show_summary
-    from editgauge.perception.profiles import ALONGSIDE, models_of
-    from editgauge.perception.weights import available
+    from editgauge.cli.tables.common import show_summary
+    from editgauge.engine.edit.edit import edit
+    from editgauge.engine.run import run
+    from editgauge.models.profiles import ALONGSIDE, models_of
+    from editgauge.models.weights import available
     from editgauge.reports.page import report
-    from editgauge.runner.execute import run
-    from editgauge.runner.make import edit
 
     data.pull("photos", lambda words: say(words, quiet=quiet))
     for alternatives in (*(models_of("lite")[role] for role in ROLES), ALONGSIDE):

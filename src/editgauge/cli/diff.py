@@ -21,8 +21,8 @@ def diff(
 
     `editgauge diff run run-of-yesterday`
     """
-    from editgauge.analysis.diff import diff as compare_runs
-    from editgauge.cli.difference_table import as_json, show_causes, show_difference
+    from editgauge.cli.tables.difference import as_json, show_causes, show_difference
+    from editgauge.findings.diff import diff as compare_runs
 
     found = compare_runs(first, second)
     if json:

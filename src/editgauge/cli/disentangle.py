@@ -52,14 +52,14 @@ def disentangle(
         seed: the same seed gives the same noise, splits and draws.
         quiet: no progress, no table.
     """
-    from editgauge.analysis.attribute_words import read_vocabulary
-    from editgauge.analysis.disentanglement import beside_edit_scores, described, disentanglement
-    from editgauge.analysis.latents import model_names, read_latents
-    from editgauge.cli.disentanglement_table import show_disentanglement
+    from editgauge.cli.tables.disentanglement import show_disentanglement
     from editgauge.core.files import write_json
     from editgauge.core.run import Run
+    from editgauge.disentanglement.latents import model_names, read_latents
+    from editgauge.disentanglement.page import PAGE, disentanglement_page
+    from editgauge.disentanglement.scores import beside_edit_scores, described, disentanglement
+    from editgauge.disentanglement.words import read_vocabulary
     from editgauge.reports.assets import page_in
-    from editgauge.reports.disentanglement import PAGE, disentanglement_page
 
     given: Sequence[str | Path] = [latents] if isinstance(latents, str | Path) else latents
     folders = [Path(each) for each in given]
@@ -68,7 +68,7 @@ def disentangle(
     words = read_vocabulary(vocabulary)
     opened = [Run.open(Path(each)) for each in runs]
     if pipeline is not None:
-        from editgauge.runner.latents import make_latents
+        from editgauge.disentanglement.make_latents import make_latents
 
         make_latents(pipeline, words.prompts, folders[0], steps=steps, size=size, seed=seed, quiet=quiet)
     read = [read_latents(folder, words, name) for folder, name in zip(folders, names, strict=True)]

@@ -42,7 +42,7 @@ def edit(
     `editgauge edit sample --method classical --out outcomes/classical`
     """
     try:
-        from editgauge.runner.make import edit as make
+        from editgauge.engine.edit.edit import edit as make
 
         made = make(
             benchmark,

@@ -23,9 +23,9 @@ def estimate(
 
     `editgauge estimate run --ratings ratings.csv --score ssim`
     """
-    from editgauge.analysis.estimate import estimate as estimate_means
-    from editgauge.cli.as_json import as_json
-    from editgauge.cli.estimate_table import show_estimates
+    from editgauge.cli._json import as_json
+    from editgauge.cli.tables.estimate import show_estimates
+    from editgauge.findings.estimate import estimate as estimate_means
 
     found = estimate_means(run, ratings, score, method)
     if json:

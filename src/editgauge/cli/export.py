@@ -31,8 +31,8 @@ def export(
 
     `editgauge export run --format paper --out paper`
     """
-    from editgauge.reports.export import PAPER, export_parts
-    from editgauge.reports.export import export as write
+    from editgauge.reports.export.export import PAPER, export_parts
+    from editgauge.reports.export.export import export as write
 
     if format == PAPER:
         files = write(run, format, out).count(LINE)

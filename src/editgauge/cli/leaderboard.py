@@ -16,7 +16,7 @@ def leaderboard(
 
     `editgauge leaderboard run-of-ada run-of-grace --out board`
     """
-    from editgauge.reports.leaderboard import leaderboard as write
+    from editgauge.reports.leaderboard.page import leaderboard as write
 
     typer.echo(f"The leaderboard lies in {write(runs, out)}")
 

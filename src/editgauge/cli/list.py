@@ -24,8 +24,8 @@ def list_names(
 
     `editgauge list methods sdedit`
     """
-    from editgauge.cli.tables import show_names
-    from editgauge.runner.catalogue import list_names as found
+    from editgauge.cli.tables.common import show_names
+    from editgauge.look.catalog import list_names as found
 
     names = found(kind, name)
     if json:

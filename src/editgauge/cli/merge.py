@@ -18,7 +18,7 @@ def merge(
 
     `editgauge merge shards/* --out run`
     """
-    from editgauge.runner.merge import merge as make_one
+    from editgauge.engine.record.merge import merge as make_one
 
     make_one(runs, out, quiet)
     if not quiet:

@@ -11,7 +11,7 @@ import typer
 from editgauge.core.progress import say
 
 if TYPE_CHECKING:
-    from editgauge.perception.weights import WeightInfo
+    from editgauge.models.weights import WeightInfo
 
 app = typer.Typer(
     no_args_is_help=True, help="Fetch and check the weights of models, which are kept outside the project."
@@ -26,7 +26,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a ta
 @app.command("list")
 def list_weights(json: AsJson = False) -> None:
     """Show every set of weights: what it is for, how big, under which licence, and whether it is here."""
-    from editgauge.perception import weights
+    from editgauge.models import weights
 
     found = weights.list_weights()
     if json:
@@ -38,7 +38,7 @@ def list_weights(json: AsJson = False) -> None:
 @app.command()
 def info(name: Name, json: AsJson = False) -> None:
     """Say what a set of weights is, where it comes from, where it is, and under which licence."""
-    from editgauge.perception import weights
+    from editgauge.models import weights
 
     found = weights.info(_set_of(name))
     if json:
@@ -61,7 +61,7 @@ def pull(
 
     `editgauge models pull lite`
     """
-    from editgauge.perception import weights
+    from editgauge.models import weights
 
     for alternatives in weights.wanted(name):
         pull_first(alternatives, accept, revision)
@@ -71,7 +71,7 @@ def pull_first(alternatives: tuple[str, ...], accept: str | None = None, revisio
     """The first set that can be had; it is said when that is not the one that was wanted."""
     from editgauge.core.errors import FetchFailed
     from editgauge.core.fetch.shown import download_shown
-    from editgauge.perception import weights
+    from editgauge.models import weights
 
     for place, name in enumerate(alternatives, start=1):
         about = weights.info(name)
@@ -91,7 +91,7 @@ def pull_first(alternatives: tuple[str, ...], accept: str | None = None, revisio
 @app.command()
 def verify(name: Names) -> None:
     """Compare every file of these weights with its recorded SHA-256."""
-    from editgauge.perception import weights
+    from editgauge.models import weights
 
     for alternatives in weights.wanted(name):
         each = next(filter(weights.available, alternatives), alternatives[0])
@@ -102,21 +102,21 @@ def verify(name: Names) -> None:
 @app.command()
 def path(name: Name) -> None:
     """Print the folder that holds a set of weights."""
-    from editgauge.perception import weights
+    from editgauge.models import weights
 
     typer.echo(weights.weights_of(_set_of(name)).folder)
 
 
 def _set_of(name: str) -> str:
     """The set of weights that a name stands for: its own, or that of a model."""
-    from editgauge.perception import weights
+    from editgauge.models import weights
 
     ((found, *_), *_) = weights.wanted([name])
     return found
 
 
 def _show(found: list[WeightInfo]) -> None:
-    from editgauge.cli.tables import new_table, show
+    from editgauge.cli.tables.common import new_table, show
 
     table = new_table()
     for column in ("name", "role", "size", "licence", "where"):

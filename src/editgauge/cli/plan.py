@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import Price, Prompts
-from editgauge.cli.roles import Models, Profile, WithRoles
+from editgauge.cli._judge_options import Price, Prompts
+from editgauge.cli._role_options import Models, Profile, WithRoles
 
 
 def plan(
@@ -46,9 +46,9 @@ def plan(
 
     `editgauge plan run`: what is left of a run
     """
-    from editgauge.cli.as_json import as_json
-    from editgauge.cli.plan_table import show_foresight
-    from editgauge.runner.foresight import plan as foresee
+    from editgauge.cli._json import as_json
+    from editgauge.cli.tables.plan import show_foresight
+    from editgauge.engine.forecast.forecast import plan as foresee
 
     found = foresee(
         benchmark, outcomes, protocol, out, data, images, layout, models, model, attributes, judge, price, max_tokens,

@@ -33,8 +33,8 @@ def power(
 
     `editgauge power pilot --detect 0.05 --methods mine theirs --score ssim`
     """
-    from editgauge.analysis.power import power as plan
-    from editgauge.cli.estimate_table import show_plans
+    from editgauge.cli.tables.estimate import show_plans
+    from editgauge.findings.power import power as plan
 
     show_plans(plan(run, detect, methods, score, edits_per_source, chance, comparisons))
 

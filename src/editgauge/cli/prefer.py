@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import Budget, Price, Prompts, Replay
+from editgauge.cli._judge_options import Budget, Price, Prompts, Replay
 
 
 def prefer(
@@ -31,7 +31,7 @@ def prefer(
     `editgauge prefer run --judge openai:gpt-4o --choices people.jsonl --out judge.jsonl`
     """
     try:
-        from editgauge.runner.prefer import prefer as ask
+        from editgauge.engine.prefer.prefer import prefer as ask
 
         ask(run, judge, out, methods, choices, limit, price, budget, replay, prompts, quiet)
     except KeyboardInterrupt:

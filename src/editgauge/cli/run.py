@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import Budget, Judges, MaxTokens, Price, Prompts, Replay
-from editgauge.cli.roles import Models, Profile, WithRoles
+from editgauge.cli._judge_options import Budget, Judges, MaxTokens, Price, Prompts, Replay
+from editgauge.cli._role_options import Models, Profile, WithRoles
 
 
 def run(
@@ -64,12 +64,12 @@ def run(
     `editgauge run sample --outcomes mine=outcomes/ --protocol preservation --out run`
     """
     try:
-        from editgauge.cli.tables import show_plan, show_summary
-        from editgauge.runner.asking_cost import asking_cost
-        from editgauge.runner.execute import run as execute
-        from editgauge.runner.jury import judges_of, read_jury
-        from editgauge.runner.plan import prepare
-        from editgauge.runner.shards import read_shard
+        from editgauge.cli.tables.common import show_plan, show_summary
+        from editgauge.engine.forecast.judge_cost import asking_cost
+        from editgauge.engine.judges import judges_of, read_jury
+        from editgauge.engine.plan.run_plan import prepare
+        from editgauge.engine.plan.shards import read_shard
+        from editgauge.engine.run import run as execute
 
         if dry_run:
             jury = read_jury(judge, price, budget, max_tokens, replay, prompts, judges_of(out))
@@ -110,9 +110,9 @@ def run(
         sys.stderr.write(f"\nStopped. What was scored is in {out}; give the same command again to continue.\n")
         raise typer.Exit(130) from None
     if json:
-        from editgauge.cli.as_json import as_json
-        from editgauge.reports.export import means_of
-        from editgauge.runner.asked import read_asked
+        from editgauge.cli._json import as_json
+        from editgauge.engine.record.judge_usage import read_asked
+        from editgauge.reports.export.export import means_of
 
         typer.echo(as_json({"run": str(out), "judges": read_asked(out), "means": means_of(finished)}))
     elif not quiet:

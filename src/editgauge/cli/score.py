@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import Judges, Prompts
-from editgauge.cli.roles import Models, Profile, WithRoles
+from editgauge.cli._judge_options import Judges, Prompts
+from editgauge.cli._role_options import Models, Profile, WithRoles
 
 
 def score(
@@ -37,8 +37,8 @@ def score(
 
     `editgauge score before.png after.png "make the cat black" --edit-type color --subject cat --to black`
     """
-    from editgauge.cli.tables import show_verdicts
-    from editgauge.runner.one import score as score_one
+    from editgauge.cli.tables.common import show_verdicts
+    from editgauge.look.score import score as score_one
 
     verdicts = score_one(
         before,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.roles import WithRoles
+from editgauge.cli._role_options import WithRoles
 
 
 def see(
@@ -33,8 +33,8 @@ def see(
 
     `editgauge see kitchen.jpg cat cup --out seen.png`
     """
-    from editgauge.cli.sight_table import show_sight
-    from editgauge.runner.see import see as look
+    from editgauge.cli.tables.see import show_sight
+    from editgauge.look.see import see as look
 
     sight = look(image, phrases, models, model, least, out)
     if json:

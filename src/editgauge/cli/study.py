@@ -98,7 +98,7 @@ def status(study: Folder) -> None:
     `editgauge study status study`
     """
     from editgauge import studies
-    from editgauge.cli.study_table import show_status
+    from editgauge.cli.tables.study import show_status
 
     show_status(studies.status(study))
 
@@ -161,9 +161,9 @@ def analyse(
     `editgauge study analyse study --out analysis`
     """
     from editgauge import studies
-    from editgauge.cli.agreement_table import show_agreement
-    from editgauge.cli.findings_table import show_findings
-    from editgauge.cli.study_table import show_status
+    from editgauge.cli.tables.agreement import show_agreement
+    from editgauge.cli.tables.study import show_status
+    from editgauge.cli.tables.study_findings import show_findings
 
     found = studies.analyse(study, run, out)
     show_status(found.status)

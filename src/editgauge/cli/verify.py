@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from editgauge.runner.recompute import Recomputed
+    from editgauge.engine.verify.recompute import Recomputed
 
 
 def verify(
@@ -29,7 +29,7 @@ def verify(
 
     `editgauge verify run --recompute 200 --benchmark my-benchmark`
     """
-    from editgauge.runner.verify import verify as check
+    from editgauge.engine.verify.verify import verify as check
 
     found = check(run, recompute, benchmark, data, images, seed, quiet)
     for problem in found.problems:
@@ -47,7 +47,7 @@ def verify(
 
 def _second_look(found: Recomputed) -> list[str]:
     """What was scored again and came out the same, and what could not be."""
-    from editgauge.runner.recompute import RELATIVE
+    from editgauge.engine.verify.recompute import RELATIVE
 
     scores = found.scores + len(found.problems)
     told = f"Scored again: {found.scores} of {scores} scores of {found.outcomes} outcomes agree to {RELATIVE:.2%}."

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from editgauge.core.evidence import Box, Evidence, Heat, Region
-from editgauge.core.heat_colours import coloured
+from editgauge.core.heat_colors import coloured
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 

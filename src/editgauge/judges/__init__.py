@@ -17,11 +17,11 @@ from typing import Any
 from editgauge.core.errors import BadInput
 from editgauge.core.registry import Registry
 from editgauge.judges.consistency import position_bias, self_consistency, settled
+from editgauge.judges.cost import Estimate, Price
 from editgauge.judges.faults import FAULTS, NoAnswer
 from editgauge.judges.forms import Choice
 from editgauge.judges.interfaces import Answer, Card, Client, Judge, Judging
 from editgauge.judges.judge import ModelJudge
-from editgauge.judges.money import Estimate, Price
 from editgauge.judges.pace import Patience
 from editgauge.judges.prompts import open_prompt
 from editgauge.judges.questions import (

@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.judges.chat_format import Dialect, request_body
 from editgauge.judges.faults import Trouble
 from editgauge.judges.pictures import DataUrls
 from editgauge.judges.questions import Parameters, Question
 from editgauge.judges.replies import Body, is_filter, read_reply
-from editgauge.judges.wire import Dialect, request_body
 
 if TYPE_CHECKING:
     import httpx

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from editgauge.core.errors import BadInput
-from editgauge.judges.reading import Unreadable, is_refusal, read_object, read_whole_number, read_word, spoken
+from editgauge.judges.parsing import Unreadable, is_refusal, read_object, read_whole_number, read_word, spoken
 
 Value = TypeVar("Value", covariant=True)
 Structure = TypeVar("Structure", bound=BaseModel)

@@ -14,15 +14,15 @@ from typing import Any, Self, TypeVar
 
 from editgauge.core.ask import Ask, Request
 from editgauge.core.errors import Hopeless
-from editgauge.judges.asking import Asker
 from editgauge.judges.calls import Call
+from editgauge.judges.cost import Estimate, Ledger, Price
 from editgauge.judges.faults import Fault, NoAnswer
 from editgauge.judges.interfaces import Answer, Card, Client
-from editgauge.judges.money import Estimate, Ledger, Price
 from editgauge.judges.pace import Pace, Patience
+from editgauge.judges.parsing import Unreadable, is_refusal
 from editgauge.judges.questions import Parameters, Question, described, identity
-from editgauge.judges.reading import Unreadable, is_refusal
 from editgauge.judges.replies import Reply, fault_in, read_reply
+from editgauge.judges.retry import Asker
 from editgauge.judges.transcripts import Transcripts
 
 Value = TypeVar("Value")

@@ -63,7 +63,7 @@ BUILT_IN = {
     "ddim-p2p": "editgauge.methods.diffusion.null_text:ddim_p2p",
     "dds": "editgauge.methods.diffusion.dds:dds",
     "diffedit": "editgauge.methods.diffusion.contrasts:diffedit",
-    "dreambooth": "editgauge.methods.diffusion.personal:dreambooth",
+    "dreambooth": "editgauge.methods.diffusion.personalization:dreambooth",
     "flawed": "editgauge.methods.reference.flawed:flawed",
     "flux-kontext": "editgauge.methods.diffusion.instructions:flux_kontext",
     "flux2-klein": "editgauge.methods.diffusion.instructions:flux2_klein",
@@ -82,7 +82,7 @@ BUILT_IN = {
     "sdedit": "editgauge.methods.diffusion.captions:sdedit",
     "sine": "editgauge.methods.diffusion.sine:sine",
     "text-to-image": "editgauge.methods.diffusion.captions:text_to_image",
-    "textual-inversion": "editgauge.methods.diffusion.personal:textual_inversion",
+    "textual-inversion": "editgauge.methods.diffusion.personalization:textual_inversion",
 }
 
 methods: Registry[Method] = Registry("method", BUILT_IN)

@@ -16,14 +16,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from editgauge.core.disk_list import Shelf
 from editgauge.core.errors import BadInput
 from editgauge.core.images import IMAGE_SUFFIXES
-from editgauge.core.shelf import Shelf
 from editgauge.core.types import Edit, Outcome, id_problem
 from editgauge.methods.layouts.faults import Fault
 from editgauge.methods.layouts.match import absence, faults
 from editgauge.methods.layouts.names import same_letters, shown
-from editgauge.methods.layouts.recognise import recognise
+from editgauge.methods.layouts.recognize import recognise
 from editgauge.methods.layouts.tree import list_tree
 
 if TYPE_CHECKING:

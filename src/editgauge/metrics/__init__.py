@@ -14,8 +14,8 @@ BUILT_IN = {
     "l2": "editgauge.metrics.pixels:l2",
     "psnr": "editgauge.metrics.pixels:psnr",
     "ssim": "editgauge.metrics.pixels:ssim",
-    "histogram_correlation": "editgauge.metrics.colours:histogram_correlation",
-    "edge_distance": "editgauge.metrics.structure:edge_distance",
+    "histogram_correlation": "editgauge.metrics.histogram_correlation:histogram_correlation",
+    "edge_distance": "editgauge.metrics.edge_distance:edge_distance",
 }
 
 metrics: Registry[Metric] = Registry("metric", BUILT_IN)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from editgauge.core.types import Item, Scores, ScoreSpec
-    from editgauge.protocols.sight import Sight as Sight
+    from editgauge.protocols._shared.perception import Sight as Sight
 
 Part = tuple["NDArray[Any]", ...]
 
@@ -73,7 +73,7 @@ BUILT_IN = {
     "clip-family": "editgauge.protocols.clip_family:clip_family",
     "difference-captions": "editgauge.protocols.difference:difference_captions",
     "difference-captions@released": "editgauge.protocols.difference:as_released",
-    "editgauge": "editgauge.protocols.own:editgauge",
+    "editgauge": "editgauge.protocols.editgauge:editgauge",
     "editinspector": "editgauge.protocols.editinspector:editinspector",
     "editval": "editgauge.protocols.editval:editval",
     "editval@released": "editgauge.protocols.editval:as_released",

@@ -15,12 +15,12 @@ from editgauge.core.images import as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.metrics.segmentation import label_agreement, mean_class_overlap
-from editgauge.perception.answers import ClassMap
+from editgauge.models.answers import ClassMap
 from editgauge.protocols import Protocol
-from editgauge.protocols.comparing import Comparers
+from editgauge.protocols._shared.comparison import Comparers
 
 if TYPE_CHECKING:
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
 
 NAMED = MappingProxyType({"perceptual_distance": "lpips", "image_embedder": "dino"})
 """What the paper calls the scores of these roles; ours bear these names only where no model made them."""

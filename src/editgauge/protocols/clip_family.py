@@ -13,14 +13,14 @@ from editgauge.benchmarks.attributes import of_edit
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Evidence, Heat, Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
-from editgauge.metrics.attribute_weights import relative_weights
-from editgauge.metrics.directions import Floats, Vectors, attribute_mean, cosine, directional
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols.edit_texts import EditText, Side, source_text, target_text
-from editgauge.protocols.seeing import attempt
+from editgauge.protocols._shared.captions import EditText, Side, source_text, target_text
+from editgauge.protocols._shared.directions import Floats, Vectors, attribute_mean, cosine, directional
+from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols.augclip.attribute_weights import relative_weights
 
 if TYPE_CHECKING:
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
     from editgauge.protocols import Sight
 
 OPTIONS = {

@@ -16,10 +16,10 @@ from editgauge.core.masks import BoolMask
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols.comparing import COMPARERS, Comparers
+from editgauge.protocols._shared.comparison import COMPARERS, Comparers
 
 if TYPE_CHECKING:
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
 
 METRICS = ("l1", "l2", "psnr", "ssim", "histogram_correlation", "edge_distance")
 OUTSIDE = "Outside the edit's mask."

@@ -17,15 +17,15 @@ from editgauge.core.evidence import Evidence, Note
 from editgauge.core.images import as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
-from editgauge.metrics.registration import Alignment, align
 from editgauge.protocols import Protocol
-from editgauge.protocols.comparing import COMPARERS, Comparers
+from editgauge.protocols._shared.comparison import COMPARERS, Comparers
 from editgauge.protocols.preservation import METRICS, OUTSIDE, why_nothing_outside
+from editgauge.vision.registration import Alignment, align
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.masks import BoolMask
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
 
 LAID_BACK = "The edited picture is laid back over the source first."
 

@@ -11,10 +11,10 @@ from editgauge.core.images import as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols.comparing import COMPARERS, Comparers
+from editgauge.protocols._shared.comparison import COMPARERS, Comparers
 
 if TYPE_CHECKING:
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
 
 METRICS = ("l1", "l2")
 

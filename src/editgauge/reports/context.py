@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from editgauge.analysis.intervals import LEVEL, RESAMPLES
-from editgauge.analysis.ranks import Rank, ranks
-from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
 from editgauge.core.files import write_bytes
-from editgauge.reports import words
+from editgauge.findings.ranks import Rank, ranks
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
+from editgauge.render import words
 from editgauge.reports.assets import frame
-from editgauge.reports.counting import Counts, Tally
+from editgauge.reports.counts import Counts, Tally
 from editgauge.reports.outcomes import ScoredOutcome, collect, gathered
 from editgauge.reports.tables import ScoreTable, headlines, score_tables
+from editgauge.stats.intervals import LEVEL, RESAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from editgauge.analysis.agree import Agreement
     from editgauge.core.run import Run
+    from editgauge.findings.agree import Agreement
 
 
 MOST_SHOWN, SHOWN_OF_MANY = 20_000, 5_000

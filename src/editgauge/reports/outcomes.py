@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from editgauge.core.run.segments import of_edits
-from editgauge.reports.words import without_folders
+from editgauge.render.words import without_folders
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.analysis.agree import agree
 from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.files import write_bytes, write_json
 from editgauge.core.progress import say
 from editgauge.core.run import Run
-from editgauge.reports import report_sections, words
+from editgauge.findings.agree import agree
+from editgauge.render import words
+from editgauge.reports import report_sections
 from editgauge.reports.assets import frame, refuse_a_page_of_others
 from editgauge.reports.context import Context
-from editgauge.reports.gallery import MOST_EMBEDDED, Gallery, worst_edits
-from editgauge.reports.pictures import Album, EmbeddedAlbum
-from editgauge.reports.wandb_log import log_means
+from editgauge.reports.export.wandb import log_means
+from editgauge.reports.gallery.data import MOST_EMBEDDED, Gallery, worst_edits
+from editgauge.reports.gallery.pictures import Album, EmbeddedAlbum
 
 MARKER = "editgauge-report.json"
 """Tells a folder of ours, which may be refreshed, from anybody else's, which may not be touched."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell
-from editgauge.reports import words
-from editgauge.reports.marks import Scale, axis, scale_for, whisker
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
+from editgauge.render import words
+from editgauge.render.svg import Scale, axis, scale_for, whisker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

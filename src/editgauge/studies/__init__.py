@@ -29,12 +29,12 @@ which conditional questions show. A page belongs to one rater: with anybody else
 raise `NotAllowed`. Pictures of the qualification: `study.manifest.pictures[item.source]` is a file in `study.images`.
 """
 
-from editgauge.studies.create import create
+from editgauge.studies.answers.submission import Receipt
+from editgauge.studies.creation.create import create
 from editgauge.studies.design import Design, from_form, is_asked
 from editgauge.studies.errors import BadAnswers, BadStudy, NotAllowed
 from editgauge.studies.page import Page, PagePicture, PageQuestion
 from editgauge.studies.study import RaterInfo, Study
-from editgauge.studies.submission import Receipt
 from editgauge.studies.verbs import analyse, exclude, export, forget, import_, include, invite, serve, status
 
 __all__ = [

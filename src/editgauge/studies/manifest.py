@@ -8,8 +8,8 @@ from pathlib import Path
 import yaml
 from pydantic import Field, ValidationError
 
-from editgauge.benchmarks.fields import Fields
 from editgauge.core.files import write_text
+from editgauge.core.reading.fields import Fields
 from editgauge.studies.errors import BadStudy
 
 FILE = "study.yaml"

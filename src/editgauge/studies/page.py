@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from editgauge.studies.answers.submission import asked, seen_from_page
 from editgauge.studies.design import Answer, Answers, Ask, Design, Node, Option, Question, fill
 from editgauge.studies.design.fields import Kind, Value
 from editgauge.studies.store import Assignment, Item
-from editgauge.studies.submission import asked, seen_from_page
 
 Role = Literal["source", "edited", "left", "right"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from editgauge.studies.assignment.slots import give_back, release, take
 from editgauge.studies.design import Answer, Answers, Design
 from editgauge.studies.design.answers import is_right
-from editgauge.studies.places import give_back, release, take
 from editgauge.studies.store import Assignment, Event, Item, Rater, Screening
 from editgauge.studies.store.tables import EventKind
 

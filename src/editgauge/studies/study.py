@@ -14,16 +14,17 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from editgauge.benchmarks.public import read_text
-from editgauge.studies import quality, screening, submission
-from editgauge.studies.claims import Rules, claim
+from editgauge.core.reading.sources import read_text
+from editgauge.studies import quality, screening
+from editgauge.studies.analysis.status import Progress, Status, progress_of, status_of
+from editgauge.studies.answers import submission
+from editgauge.studies.assignment.queue import Rules, claim
+from editgauge.studies.assignment.slots import expire, release
 from editgauge.studies.design import Design, read_design
 from editgauge.studies.errors import NotAllowed
 from editgauge.studies.manifest import DESIGN, IMAGES, StudyManifest
 from editgauge.studies.page import Page, make_page
-from editgauge.studies.places import expire, release
 from editgauge.studies.raters import Invitation, add_raters, find_rater, forget, token_hash
-from editgauge.studies.status import Progress, Status, progress_of, status_of
 from editgauge.studies.store import Assignment, Database, Item, Rater
 
 Clock = Callable[[], float]

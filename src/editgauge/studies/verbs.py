@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
-from editgauge.studies.answer_files import read_answers
-from editgauge.studies.exchanges import exchanges
-from editgauge.studies.exporting import write_export
-from editgauge.studies.importing import Imported, import_records
+from editgauge.studies.analysis.status import Status
+from editgauge.studies.answers.exporting import write_export
+from editgauge.studies.answers.files import read_answers
+from editgauge.studies.answers.importing import Imported, import_records
+from editgauge.studies.exchange.formats import exchanges
 from editgauge.studies.raters import Invitation
-from editgauge.studies.status import Status
 from editgauge.studies.study import Study
 
 if TYPE_CHECKING:
-    from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.study_findings import StudyFindings
+    from editgauge.findings.agree import Agreement
+    from editgauge.findings.people.study import StudyFindings
 
 LOCAL = "http://127.0.0.1:8000"
 
@@ -169,9 +169,9 @@ def analyse(study: str | Path, run: str | Path | None = None, out: str | Path | 
         out: a folder to write `study.html` into: the same as a page with plots.
     """
     # with all their statistics, which no other verb needs
-    from editgauge.analysis.agree import agree
-    from editgauge.studies.analysis_page import write_page
-    from editgauge.studies.findings import findings
+    from editgauge.findings.agree import agree
+    from editgauge.studies.analysis.findings import findings
+    from editgauge.studies.analysis.page import write_page
 
     with Study.open(study) as opened, tempfile.TemporaryDirectory() as place:
         found, status = findings(opened), opened.status()

@@ -18,7 +18,7 @@ import pytest
 from editgauge.core.errors import BadInput, CannotEdit
 from editgauge.core.images import Pixels
 from editgauge.core.types import Edit
-from editgauge.methods.absences import why
+from editgauge.methods.absence import why
 from editgauge.methods.diffusion.pipeline import Diffusion, common
 from editgauge.methods.diffusion.weights import MissingDiffusers
 

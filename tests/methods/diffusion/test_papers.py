@@ -18,9 +18,9 @@ from editgauge.methods.diffusion.dds import dds
 from editgauge.methods.diffusion.imagic import imagic
 from editgauge.methods.diffusion.inversion import inverted, reconstructed
 from editgauge.methods.diffusion.null_text import ddim_p2p, learned_blanks, null_text
-from editgauge.methods.diffusion.painter import Painter, PaperMethod, moved
-from editgauge.methods.diffusion.personal import dreambooth, single_token, textual_inversion
+from editgauge.methods.diffusion.personalization import dreambooth, single_token, textual_inversion
 from editgauge.methods.diffusion.sine import sine
+from editgauge.methods.diffusion.stable_diffusion import Painter, PaperMethod, moved
 
 torch: Any = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from editgauge.core.images import read_image
-from editgauge.runner.make import edit
+from editgauge.engine.edit.edit import edit
 
 
 def test_a_benchmark_is_edited_and_a_second_call_continues(saved: Any, tmp_path: Path) -> None:

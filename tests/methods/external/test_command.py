@@ -15,9 +15,9 @@ from editgauge.core.errors import BadInput, CannotEdit
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Rectangle
 from editgauge.core.types import Edit
-from editgauge.methods.absences import Refused
+from editgauge.methods.absence import Refused
 from editgauge.methods.external.command import Command
-from editgauge.methods.opening import open_method
+from editgauge.methods.resolve import open_method
 
 MakeEdit = Callable[..., Edit]
 NEGATIVE = """

@@ -15,7 +15,7 @@ from editgauge.core.errors import BadInput, CannotEdit
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Rectangle
 from editgauge.core.types import Edit
-from editgauge.methods.absences import Refused
+from editgauge.methods.absence import Refused
 from editgauge.methods.external.endpoint import ImageEndpoint, open_image_endpoint
 from editgauge.methods.external.pictures import as_png
 from tests.endpoint import Reply

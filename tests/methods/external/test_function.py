@@ -14,7 +14,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.types import Edit
 from editgauge.methods import Method
 from editgauge.methods.external.function import FunctionMethod
-from editgauge.methods.opening import as_method, open_method
+from editgauge.methods.resolve import as_method, open_method
 
 PLUGIN = "editgauge_plugin_for_tests.method"
 

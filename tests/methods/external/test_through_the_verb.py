@@ -12,8 +12,8 @@ import pytest
 
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
+from editgauge.engine.edit.edit import edit
 from editgauge.methods.external.pictures import as_png
-from editgauge.runner.make import edit
 from tests.endpoint import Reply
 
 if TYPE_CHECKING:

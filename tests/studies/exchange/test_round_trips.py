@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from editgauge.studies import Study, create, import_
+from editgauge.studies.answers.records import AnswerRecord, records
 from editgauge.studies.exchange.label_studio import LabelStudio, label_studio
 from editgauge.studies.exchange.mturk import MechanicalTurk, mturk
 from editgauge.studies.exchange.tasks import hidden_name
-from editgauge.studies.records import AnswerRecord, records
 
 TOOLS: dict[str, MechanicalTurk | LabelStudio] = {"mturk": mturk, "label-studio": label_studio}
 URL = "https://lab.example/images"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from editgauge.studies import Study
-from editgauge.studies.records import AnswerRecord, records
+from editgauge.studies.answers.records import AnswerRecord, records
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

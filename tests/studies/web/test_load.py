@@ -19,8 +19,8 @@ import pytest
 from sqlalchemy import select
 
 from editgauge.studies import Study
+from editgauge.studies.answers.submission import latest
 from editgauge.studies.store import Assignment, Item
-from editgauge.studies.submission import latest
 
 RATERS_AT_ONCE = 50
 PATIENCE = 120

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from editgauge.benchmarks.proposals.photographs import Photograph, Sight, Thing, look_at, understood
-from editgauge.benchmarks.proposals.proposing import propose
+from editgauge.benchmarks.proposals.propose import propose
+from editgauge.benchmarks.proposals.scene import Photograph, Sight, Thing, look_at, understood
 
 __all__ = ["Photograph", "Sight", "Thing", "look_at", "propose", "understood"]

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from editgauge.benchmarks.proposals.photographs import CLEARANCE, Box, Photograph, Thing
+from editgauge.benchmarks.proposals.scene import CLEARANCE, Box, Photograph, Thing
 from editgauge.core.masks import Union
 from editgauge.core.recipes import MARGIN, Cutout, Move, Paste
-from editgauge.metrics import positions
-from editgauge.metrics.regions import box_overlap
+from editgauge.vision import positions
+from editgauge.vision.regions import box_overlap
 
 if TYPE_CHECKING:
     from editgauge.core.masks import Polygons

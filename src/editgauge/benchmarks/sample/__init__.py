@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.benchmarks import photos
-from editgauge.benchmarks.lines import read_yaml
-from editgauge.benchmarks.reader import read_benchmark
+from editgauge.benchmarks.format.reader import read_benchmark
 from editgauge.core.errors import BadInput
+from editgauge.core.reading.lines import read_yaml
 
 if TYPE_CHECKING:
     from editgauge.core.types import Benchmark

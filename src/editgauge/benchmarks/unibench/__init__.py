@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from editgauge.benchmarks.public import Faults, counted, file_in
-from editgauge.benchmarks.shelf import Shelf
-from editgauge.benchmarks.unibench.drawing import draw
+from editgauge.benchmarks.image_store import Shelf
 from editgauge.benchmarks.unibench.edits import as_edits
 from editgauge.benchmarks.unibench.files import read_annotations
+from editgauge.benchmarks.unibench.sampling import draw
 from editgauge.core.errors import BadInput
+from editgauge.core.reading.sources import Faults, counted, file_in
 from editgauge.core.types import Benchmark
 
 NAME = "unibench"

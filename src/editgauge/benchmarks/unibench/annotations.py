@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 
-from editgauge.benchmarks.fields import Fields, Text
-from editgauge.benchmarks.regions import FARTHEST, LONGEST_SIDE
+from editgauge.benchmarks.format.regions import FARTHEST, LONGEST_SIDE
+from editgauge.core.reading.fields import Fields, Text
 from editgauge.core.types import Relation, id_problem
 
 FORMAT = "unibench-annotations/1"

@@ -6,11 +6,11 @@ import json
 import re
 from pathlib import Path
 
-from editgauge.benchmarks.public import Faults, read_json
 from editgauge.benchmarks.unibench.annotations import Annotations, described
-from editgauge.benchmarks.unibench.checking import faults_of
+from editgauge.benchmarks.unibench.validate import faults_of
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
+from editgauge.core.reading.sources import Faults, read_json
 
 NAME = "unibench"
 _NUMBERS = re.compile(r"\[\n\s*-?[0-9][^\[\]{}\"]*\]")

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from editgauge.benchmarks.encoded import RunLengths as RowRuns
+from editgauge.benchmarks.format.encoded_masks import RunLengths as RowRuns
 from editgauge.benchmarks.unibench import annotations as told
 from editgauge.core.masks import BoolMask, Mask, Polygons
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from editgauge.benchmarks.unibench.annotations import AnnotatedImage, Annotations, ChangeClass, ChangeColor, Instance
-from editgauge.benchmarks.unibench.drawing import Drawn
 from editgauge.benchmarks.unibench.masks import mask_of
+from editgauge.benchmarks.unibench.sampling import Drawn
 from editgauge.core.images import Picture
 from editgauge.core.masks import Polygons
 from editgauge.core.recipes import Cutout, Move, Paste, Recipe, Recolour, Replace

@@ -9,9 +9,9 @@ from importlib import resources
 from editgauge.benchmarks.sample import find
 from editgauge.benchmarks.unibench import checked, told
 from editgauge.benchmarks.unibench.annotations import Annotations
-from editgauge.benchmarks.unibench.drawing import draw
 from editgauge.benchmarks.unibench.edits import as_edits
 from editgauge.benchmarks.unibench.recipes import Cookbook
+from editgauge.benchmarks.unibench.sampling import draw
 from editgauge.core.images import Picture
 from editgauge.core.types import Benchmark
 

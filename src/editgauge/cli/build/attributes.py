@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import JUDGES, Budget, Price, Prompts, Replay
+from editgauge.cli._judge_options import JUDGES, Budget, Price, Prompts, Replay
 
 
 def attributes(
@@ -45,7 +45,7 @@ def attributes(
     `editgauge build attributes sample --rules --out attributes.jsonl`
     """
     try:
-        from editgauge.building.attributes import attributes as write
+        from editgauge.building.attributes.build import attributes as write
 
         write(
             benchmark,

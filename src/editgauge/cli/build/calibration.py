@@ -35,9 +35,9 @@ def calibration(
 
     `editgauge build calibration run --ratings ratings.csv --score edit --question accuracy --out calibration.json`
     """
-    from editgauge.building.calibration import calibration as build
-    from editgauge.cli.as_json import as_json
-    from editgauge.cli.calibration_table import show_calibration
+    from editgauge.building.calibration.build import calibration as build
+    from editgauge.cli._json import as_json
+    from editgauge.cli.tables.calibration import show_calibration
 
     built = build(run, ratings, out, scores, questions, level, quiet)
     if json:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import JUDGES, Budget, Price, Prompts, Replay
+from editgauge.cli._judge_options import JUDGES, Budget, Price, Prompts, Replay
 
 
 def editval(
@@ -44,7 +44,7 @@ def editval(
     `editgauge build editval --coco instances.json --images val2017 --out object.json`
     """
     try:
-        from editgauge.building.editval import editval as build
+        from editgauge.building.editval.build import editval as build
 
         build(
             coco,

@@ -47,7 +47,7 @@ def probes(
     `editgauge build probes --choices people.jsonl --benchmark sample --outcomes "results/*" --out probes`
     """
     try:
-        from editgauge.auditing.making import probes as make
+        from editgauge.audits.probes.build import probes as make
 
         made = make(out, images, limit, seed, choices, triplets, ratings, benchmark, outcomes, data, layout, quiet)
     except KeyboardInterrupt:

@@ -30,9 +30,9 @@ def review(
 
     `editgauge build review unibench.json`
     """
-    from editgauge.building.review_file import agreement, read_review, review_beside
-    from editgauge.building.reviewing.server import review as serve
-    from editgauge.cli.tables import show
+    from editgauge.building.review.file import agreement, read_review, review_beside
+    from editgauge.building.review.server import review as serve
+    from editgauge.cli.tables.common import show
 
     serve(file, images, port, browser, quiet)
     found = agreement(read_review(review_beside(file)))
@@ -42,7 +42,7 @@ def review(
 
 def agreement_table(found: Mapping[str, Mapping[str, tuple[int, int]]]) -> Table:
     """Rows of types, columns of reviewers: the share taken as proposed, and of how many."""
-    from editgauge.cli.tables import new_table
+    from editgauge.cli.tables.common import new_table
 
     reviewers = sorted({name for row in found.values() for name in row})
     table = new_table("taken as proposed")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli.judging import JUDGES, Budget, Price, Prompts, Replay
-from editgauge.cli.roles import WithRoles
+from editgauge.cli._judge_options import JUDGES, Budget, Price, Prompts, Replay
+from editgauge.cli._role_options import WithRoles
 
 
 def training(
@@ -43,7 +43,7 @@ def training(
 
     `editgauge build training magicbrush --data dev --out lessons`
     """
-    from editgauge.building.supervision.training import training as make
+    from editgauge.building.training.build import training as make
 
     make(
         benchmark,

@@ -23,7 +23,7 @@ def tune(
 
     `editgauge build tune --data lessons --model llava-hf/llava-1.5-7b-hf --out inspector`
     """
-    from editgauge.building.supervision.tuning import tune as fine_tune
+    from editgauge.building.training.tuning import tune as fine_tune
 
     fine_tune(data, model, out, epochs, learning_rate, lora, batch, seed, quiet)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from editgauge.cli.judging import JUDGES, Budget, Price, Prompts, Replay
+from editgauge.cli._judge_options import JUDGES, Budget, Price, Prompts, Replay
 
 _CRITERIA: Any = {"rich_help_panel": "Which images"}
 
@@ -56,7 +56,7 @@ def unibench(
     `editgauge build unibench --coco instances.json --captions captions.json --images val2017 --out unibench.json`
     """
     try:
-        from editgauge.building.unibench import unibench as build
+        from editgauge.building.unibench.build import unibench as build
 
         build(
             coco,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from editgauge.core import timeline
 from editgauge.core.ask.backends import AsyncBackend, Backend, Request
 from editgauge.core.ask.batches import Answer, Batches
+from editgauge.core.trace import timeline
 
 Waiting = tuple[Request, asyncio.Future[Any], float]
 """What was asked, who waits for it, and since when."""

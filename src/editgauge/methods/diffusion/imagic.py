@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from editgauge.methods.diffusion.painter import USUAL, Painter, PaperMethod
 from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod
 from editgauge.methods.diffusion.tuning import denoising_loss, learn, tuned
 from editgauge.methods.options import Option, number, offers, whole
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from editgauge.methods.diffusion.painter import Painter, moved
+from editgauge.methods.diffusion.stable_diffusion import Painter, moved
 
 if TYPE_CHECKING:
     from torch import Tensor

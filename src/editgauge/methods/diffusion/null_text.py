@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from editgauge.methods.diffusion.attention import Injection, counterparts, looking, padded
 from editgauge.methods.diffusion.inversion import inverted
-from editgauge.methods.diffusion.painter import USUAL, Painter, PaperMethod, moved
 from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod, moved
 from editgauge.methods.options import number, offers, whole
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from PIL import Image
 
 from editgauge.core.errors import BadInput
 from editgauge.methods import Method
-from editgauge.methods.absences import Refused
-from editgauge.methods.diffusion.frames import fitted, outcome_like
+from editgauge.methods.absence import Refused
+from editgauge.methods.diffusion.sizes import fitted, outcome_like
 from editgauge.methods.diffusion.weights import Weights, clear_errors, diffusers, quiet
 from editgauge.methods.options import Option, Value, chosen, text, whole
-from editgauge.perception.neural.loading import usual_device
+from editgauge.models.hub.loading import usual_device
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from editgauge.methods.diffusion.painter import Painter, mixed
+from editgauge.methods.diffusion.stable_diffusion import Painter, mixed
 
 if TYPE_CHECKING:
     from torch import Tensor

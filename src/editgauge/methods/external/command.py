@@ -23,7 +23,7 @@ import numpy as np
 from editgauge.core.errors import BadImage, BadInput, CannotEdit
 from editgauge.core.images import read_image, write_png
 from editgauge.methods import Method
-from editgauge.methods.absences import Refused
+from editgauge.methods.absence import Refused
 from editgauge.methods.options import read_options
 from editgauge.methods.prompts import render
 

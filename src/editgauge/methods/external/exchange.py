@@ -13,7 +13,7 @@ from editgauge.core.errors import BadInput, CannotEdit, EditGaugeError
 from editgauge.judges.endpoint import TRIED_AGAIN, retry_after
 from editgauge.judges.faults import Trouble
 from editgauge.judges.replies import is_filter
-from editgauge.methods.absences import Refused
+from editgauge.methods.absence import Refused
 
 if TYPE_CHECKING:
     import httpx

@@ -10,9 +10,9 @@ import numpy as np
 from editgauge.core.errors import CannotEdit
 from editgauge.core.recipes import Recipe, Restyle
 from editgauge.methods import Method
-from editgauge.methods.reference.blunders import blunder
+from editgauge.methods.reference.apply import asked_for, followed, kept_inside
 from editgauge.methods.reference.flaws import spoiled
-from editgauge.methods.reference.following import asked_for, followed, kept_inside
+from editgauge.methods.reference.wrong_edits import blunder
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels

@@ -12,9 +12,9 @@ from editgauge.core.masks import Union
 from editgauge.core.recipes import Background, Move, Recipe, Remove, Replace, Resize, Restyle
 from editgauge.methods import Method
 from editgauge.methods.options import number, offers, read_options, text
+from editgauge.methods.reference.apply import asked_for, changeable, followed
 from editgauge.methods.reference.artifacts import ARTIFACTS, Work, with_artifact
 from editgauge.methods.reference.editors import chance_of, recipe_of
-from editgauge.methods.reference.following import asked_for, changeable, followed
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels

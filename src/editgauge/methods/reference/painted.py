@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 from editgauge.core.errors import CannotEdit, CannotTell
 from editgauge.methods import Method
 from editgauge.methods.options import offers, read_options, text
+from editgauge.methods.reference.apply import followed
 from editgauge.methods.reference.editors import recipe_of
-from editgauge.methods.reference.following import followed
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.masks import BoolMask
     from editgauge.core.types import Edit
-    from editgauge.perception.interfaces import Inpainter
+    from editgauge.models.interfaces import Inpainter
 
 INPAINTER = "migan"
 
@@ -44,7 +44,7 @@ class Painted(Method):
 
     def settings(self) -> dict[str, Any]:
         """The model that fills holes."""
-        from editgauge.perception.chosen import describe
+        from editgauge.models.choice import describe
 
         return describe({"inpainter": self._inpainter})
 
@@ -61,7 +61,7 @@ class Painted(Method):
 
     @cached_property
     def _model(self) -> Inpainter:
-        from editgauge.perception.chosen import make_models
+        from editgauge.models.choice import make_models
 
         return cast("Inpainter", make_models({"inpainter": self._inpainter})["inpainter"])
 

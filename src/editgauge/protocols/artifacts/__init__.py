@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Note, Region
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
-from editgauge.metrics.changes import change_mask
-from editgauge.metrics.object_changes import HALF_SURE
 from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols._shared.changes import operating_point, things_seen
 from editgauge.protocols.artifacts.released import as_released
 from editgauge.protocols.artifacts.rules import Found, Options, as_in_the_paper
 from editgauge.protocols.artifacts.words import words_of
-from editgauge.protocols.changing import operating_point, things_seen
+from editgauge.vision.changed_regions import change_mask
+from editgauge.vision.object_changes import HALF_SURE
 
 if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
 
 Rule = Callable[..., Found]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from editgauge.core.evidence import Side
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit
-from editgauge.metrics.artifacts import Suspect, meets, reaches
-from editgauge.metrics.object_changes import Thing
 from editgauge.protocols.artifacts.rules import Found, Options
+from editgauge.protocols.artifacts.suffering import Suspect, meets, reaches
 from editgauge.protocols.artifacts.words import ADDITIONS, is_meant
+from editgauge.vision.object_changes import Thing
 
 REMOVALS = ("object_removal", "single_instance_removal")
 LARGEST = 0.4

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from editgauge.core.evidence import Side
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit
-from editgauge.metrics.artifacts import Suspect, meets, reaches, suspects
-from editgauge.metrics.object_changes import Thing
+from editgauge.protocols.artifacts.suffering import Suspect, meets, reaches, suspects
 from editgauge.protocols.artifacts.words import is_meant
+from editgauge.vision.object_changes import Thing
 
 
 @dataclass(frozen=True, slots=True)

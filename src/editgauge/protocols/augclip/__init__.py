@@ -12,14 +12,14 @@ import numpy as np
 from editgauge.benchmarks.attributes import Attributes, of_edit
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.metrics.directions import Floats
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols.augclip import rules
-from editgauge.protocols.augclip.asking import ask_attributes, told_by
+from editgauge.protocols._shared.directions import Floats
+from editgauge.protocols._shared.looking import needed
+from editgauge.protocols.augclip import rule_attributes as rules
 from editgauge.protocols.augclip.evidence import shown
 from editgauge.protocols.augclip.ideal import Fitted, Reading, Seen, fitted
+from editgauge.protocols.augclip.judge_attributes import ask_attributes, told_by
 from editgauge.protocols.augclip.options import Options, read_options
-from editgauge.protocols.seeing import needed
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight

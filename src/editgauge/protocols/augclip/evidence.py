@@ -8,7 +8,7 @@ import numpy as np
 
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.core.evidence import Evidence, Note, Scatter, ScatterPoint
-from editgauge.metrics.directions import DUST, Floats, effects
+from editgauge.protocols._shared.directions import DUST, Floats, effects
 from editgauge.protocols.augclip.ideal import Fitted, Reading, Seen
 
 MOST_NAMED = 4

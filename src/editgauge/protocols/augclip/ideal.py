@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from editgauge.core.errors import CannotTell
-from editgauge.metrics.attribute_weights import Weights, even_weights, naive_weights, relative_weights
-from editgauge.metrics.directions import Floats, Vectors
-from editgauge.metrics.hyperplane import Hyperplane, fit, likeness
+from editgauge.protocols._shared.directions import Floats, Vectors
+from editgauge.protocols.augclip.attribute_weights import Weights, even_weights, naive_weights, relative_weights
+from editgauge.protocols.augclip.hyperplane import Hyperplane, fit, likeness
 from editgauge.protocols.augclip.options import Options
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from editgauge.core.errors import BadInput
-from editgauge.metrics.hyperplane import Classifier
 from editgauge.protocols import variant_name
-from editgauge.protocols.augclip.asking import Length, Wanted
+from editgauge.protocols.augclip.hyperplane import Classifier
+from editgauge.protocols.augclip.judge_attributes import Length, Wanted
 
 Weighting = Literal["relative", "unweighted", "naive"]
 Origin = Literal["edit", "rules", "judge"]

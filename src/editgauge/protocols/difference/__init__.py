@@ -12,14 +12,9 @@ import numpy as np
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.evidence import Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.metrics.triplets import Agreement, Triplet, agreement
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols.difference.asking import same_difference
-from editgauge.protocols.difference.objects import embedded, judged, known_alike
-from editgauge.protocols.difference.parsing import first_change
-from editgauge.protocols.difference.people import human_captions
-from editgauge.protocols.difference.sets import SETS, set_scores
-from editgauge.protocols.difference.told import (
+from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols.difference.answers import (
     Told,
     told_by_judged_pipeline,
     told_by_pipeline,
@@ -27,8 +22,13 @@ from editgauge.protocols.difference.told import (
     triplets_by_judge,
     triplets_by_rules,
 )
-from editgauge.protocols.difference.wording import WORDING, wording_scores
-from editgauge.protocols.seeing import attempt
+from editgauge.protocols.difference.objects import embedded, judged, known_alike
+from editgauge.protocols.difference.parsing import first_change
+from editgauge.protocols.difference.people import human_captions
+from editgauge.protocols.difference.questions import same_difference
+from editgauge.protocols.difference.sets import SETS, set_scores
+from editgauge.protocols.difference.triplets import Agreement, Triplet, agreement
+from editgauge.protocols.difference.word_overlap import WORDING, wording_scores
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from editgauge.perception.vocabulary.phrases import plain_words, without_what_follows
+from editgauge.models.vocabulary.phrases import plain_words, without_what_follows
 
 _DETERMINED = r"(?:the|a|an|some|another|his|her|its|their|one|two|three|four|five|six|several|many|more)"
 _NEXT = re.compile(rf",? and (?={_DETERMINED} )|, (?={_DETERMINED} )")

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
-from editgauge.metrics.triplets import Alike, Triplet, compared_objects
-from editgauge.perception.vocabulary import synonyms
-from editgauge.perception.vocabulary.phrases import plain_words, singulars, without_what_follows
-from editgauge.protocols.difference.asking import same_object
+from editgauge.models.vocabulary import synonyms
+from editgauge.models.vocabulary.phrases import plain_words, singulars, without_what_follows
 from editgauge.protocols.difference.naming import head
+from editgauge.protocols.difference.questions import same_object
+from editgauge.protocols.difference.triplets import Alike, Triplet, compared_objects
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight

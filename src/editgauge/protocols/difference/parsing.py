@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from editgauge.metrics.triplets import Triplet
-from editgauge.perception.vocabulary.phrases import singulars
+from editgauge.models.vocabulary.phrases import singulars
 from editgauge.protocols.difference.grammar import (
     ADDITION,
     ATTRIBUTE_OF,
@@ -31,6 +30,7 @@ from editgauge.protocols.difference.grammar import (
 )
 from editgauge.protocols.difference.naming import head, named, things
 from editgauge.protocols.difference.side_by_side import compared, tells_both_pictures
+from editgauge.protocols.difference.triplets import Triplet
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,18 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
-from editgauge.metrics.changes import change_mask
-from editgauge.perception.vocabulary import wordnet_here
-from editgauge.perception.vocabulary.phrases import singulars
-from editgauge.perception.vocabulary.resolving import PULL
-from editgauge.protocols.difference.asking import SaidCaption, told_from_captions
+from editgauge.models.vocabulary import wordnet_here
+from editgauge.models.vocabulary.phrases import singulars
+from editgauge.models.vocabulary.resolve import PULL
+from editgauge.protocols.difference.questions import SaidCaption, told_from_captions
 from editgauge.protocols.difference.zooms import closest_to, cropped, zoom_frames
+from editgauge.vision.changed_regions import change_mask
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.masks import BoolMask
     from editgauge.core.types import Item
-    from editgauge.perception.vocabulary import WordNet
+    from editgauge.models.vocabulary import WordNet
     from editgauge.protocols import Sight
 
 Captioning = Callable[["Pixels"], Awaitable[str]]

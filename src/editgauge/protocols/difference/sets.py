@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from editgauge.core.types import Score, Scores, ScoreSpec, Unscored
-from editgauge.metrics.captions import CIDER_SCALE, Rarity, cider
 from editgauge.protocols import Part
+from editgauge.protocols.difference.caption_metrics import CIDER_SCALE, Rarity, cider
 
 SETS = (
     ScoreSpec("avg_diff", True, (0.0, 1000.0), "Differences told per edit (Avg. Diff of table 3); people tell six."),

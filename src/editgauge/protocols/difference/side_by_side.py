@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from editgauge.metrics.triplets import Triplet
-from editgauge.perception.vocabulary.phrases import singulars
+from editgauge.models.vocabulary.phrases import singulars
 from editgauge.protocols.difference.naming import head, named
+from editgauge.protocols.difference.triplets import Triplet
 
 _WHICH = r"(?:the )?(?:{}) (?:image|picture|photo|one)"
 _HAS = r",? ?(?:there (?:is|are)|has|have|shows?|contains?|features?|includes?|depicts?)"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.types import Item, Scores, ScoreSpec
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols.editinspector.inspecting import EXPLAINED, PROMPTS, SHARED, Inspection, Options
+from editgauge.protocols.editinspector.inspection import EXPLAINED, PROMPTS, SHARED, Inspection, Options
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight

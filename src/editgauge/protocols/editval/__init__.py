@@ -12,13 +12,14 @@ import numpy as np
 
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.protocols import Part, Protocol, sets, variant_name
+from editgauge.protocols import Part, Protocol, variant_name
+from editgauge.protocols._shared import set_distances as sets
+from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.editval import released, rules
 from editgauge.protocols.editval.rules import Options
-from editgauge.protocols.seeing import attempt
 
 if TYPE_CHECKING:
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
 
 Rule = Callable[[Item, "Perception", Options], Awaitable[Score]]
 

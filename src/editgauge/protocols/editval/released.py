@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.evidence import Evidence, Note
 from editgauge.core.types import Item, Score
-from editgauge.protocols.seeing import Sighting, look_for, needed
+from editgauge.protocols._shared.looking import Sighting, look_for, needed
 
 if TYPE_CHECKING:
     from editgauge.core.evidence import Side
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
     from editgauge.protocols.editval.rules import Options
 
 QUERY = "a photo of a {}"

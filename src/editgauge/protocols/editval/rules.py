@@ -10,14 +10,14 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Evidence, Note
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Item, Score
-from editgauge.metrics.positions import Third, middle, third, way
-from editgauge.metrics.regions import box_area
-from editgauge.protocols.seeing import Sighting, asked_place, look_for, needed
+from editgauge.protocols._shared.looking import Sighting, asked_place, look_for, needed
+from editgauge.vision.positions import Third, middle, third, way
+from editgauge.vision.regions import box_area
 
 if TYPE_CHECKING:
     from editgauge.core.evidence import Side
     from editgauge.core.types import Relation
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
 
 QUERY = "a photo of {}"
 """What a detector for any phrase is asked, by the paper."""

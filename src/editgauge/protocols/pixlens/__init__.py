@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Protocol
+from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.pixlens import released, rules
 from editgauge.protocols.pixlens.preservation import SUBJECT, as_released, background, in_both_pictures, subject_scores
 from editgauge.protocols.pixlens.scene import Scene
-from editgauge.protocols.seeing import attempt
 
 if TYPE_CHECKING:
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.interfaces import Perception
     from editgauge.protocols.pixlens.preservation import Masks
     from editgauge.protocols.pixlens.rules import Rule
 

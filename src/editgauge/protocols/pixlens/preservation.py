@@ -12,14 +12,14 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Evidence, Note, Region
 from editgauge.core.images import as_unit
 from editgauge.core.types import Score, Unscored
-from editgauge.metrics.background import background_score
-from editgauge.metrics.colour_names import colour_likeness
-from editgauge.metrics.keypoints import Found, found_again
 from editgauge.metrics.pixels import ssim
-from editgauge.metrics.positions import centroid
-from editgauge.metrics.regions import aligned_overlap
+from editgauge.protocols._shared.looking import needed
+from editgauge.protocols.pixlens.background import background_score
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
-from editgauge.protocols.seeing import needed
+from editgauge.vision.color_names import colour_likeness
+from editgauge.vision.keypoints import Found, found_again
+from editgauge.vision.positions import centroid
+from editgauge.vision.regions import aligned_overlap
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

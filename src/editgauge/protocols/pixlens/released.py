@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from editgauge.core.types import Score
+from editgauge.protocols._shared.looking import needed
 from editgauge.protocols.pixlens import rules
 from editgauge.protocols.pixlens.rules import Rule, verdict
 from editgauge.protocols.pixlens.scene import Scene
-from editgauge.protocols.seeing import needed
 
 
 async def size(scene: Scene) -> Score:

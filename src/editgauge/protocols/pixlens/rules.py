@@ -10,11 +10,11 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Curves, Evidence, Note
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Score
-from editgauge.metrics.colour_names import colour_curves, colour_score, rgb_of
-from editgauge.metrics.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
-from editgauge.metrics.regions import containment
+from editgauge.protocols._shared.looking import asked_place, needed
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
-from editgauge.protocols.seeing import asked_place, needed
+from editgauge.vision.color_names import colour_curves, colour_score, rgb_of
+from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
+from editgauge.vision.regions import containment
 
 if TYPE_CHECKING:
     from editgauge.core.types import Edit

@@ -10,16 +10,16 @@ import numpy as np
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Evidence
-from editgauge.metrics.positions import Point
-from editgauge.metrics.regions import Masks, box_overlap, closest, largest
-from editgauge.protocols.seeing import picture
+from editgauge.protocols._shared.looking import picture
+from editgauge.vision.positions import Point
+from editgauge.vision.regions import Masks, box_overlap, closest, largest
 
 if TYPE_CHECKING:
     from editgauge.core.evidence import Side
     from editgauge.core.masks import BoolMask
     from editgauge.core.types import Item
-    from editgauge.perception.answers import Instances
-    from editgauge.perception.interfaces import Perception
+    from editgauge.models.answers import Instances
+    from editgauge.models.interfaces import Perception
 
 SAME = 0.5
 """Two boxes that overlap more are one object (non-maximum suppression of the released code)."""

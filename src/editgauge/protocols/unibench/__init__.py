@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.metrics.task_averages import CONSISTENCY, FIDELITY
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols.seeing import attempt
+from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.unibench import rules
-from editgauge.protocols.unibench.likeness import ABOUT, READINGS, Likeness, Reading
-from editgauge.protocols.unibench.locating import locate_anchor, locate_target
+from editgauge.protocols.unibench.averages import CONSISTENCY, FIDELITY
+from editgauge.protocols.unibench.location import locate_anchor, locate_target
+from editgauge.protocols.unibench.similarity import ABOUT, READINGS, Likeness, Reading
 from editgauge.protocols.unibench.tasks import Kind, Task
 from editgauge.protocols.unibench.totals import as_part, set_scores, set_specs
 

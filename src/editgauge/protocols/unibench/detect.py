@@ -12,14 +12,14 @@ import numpy as np
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Curves, Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.metrics.colour_names import colour_curves, colour_score, rgb_of
-from editgauge.metrics.positions import DIRECTIONS, centroid, direction_score
 from editgauge.protocols import Part, Protocol
-from editgauge.protocols.seeing import attempt
+from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.unibench import averaged
-from editgauge.protocols.unibench.locating import Located, locate_anchor, locate_target
+from editgauge.protocols.unibench.location import Located, locate_anchor, locate_target
 from editgauge.protocols.unibench.tasks import Task
 from editgauge.protocols.unibench.totals import as_part, set_scores, set_specs
+from editgauge.vision.color_names import colour_curves, colour_score, rgb_of
+from editgauge.vision.positions import DIRECTIONS, centroid, direction_score
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight

@@ -15,9 +15,9 @@ from editgauge.protocols.unibench.pictures import alone, backgrounds, gray_pair,
 if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
     from editgauge.core.types import Item
-    from editgauge.perception.interfaces import Perception
-    from editgauge.protocols.unibench.likeness import Likeness
-    from editgauge.protocols.unibench.locating import Located
+    from editgauge.models.interfaces import Perception
+    from editgauge.protocols.unibench.location import Located
+    from editgauge.protocols.unibench.similarity import Likeness
     from editgauge.protocols.unibench.tasks import Task
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from editgauge.core.evidence import Note
 from editgauge.core.types import Score, Scores, ScoreSpec, Unscored
-from editgauge.metrics.task_averages import Means, total
 from editgauge.protocols import Part
+from editgauge.protocols.unibench.averages import Means, total
 from editgauge.protocols.unibench.tasks import KINDS, Kind
 
 ABOUT = "Total {}: mean per type and kind of score, then over kinds, then over types (table 1)."

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from editgauge.benchmarks.fields import shown
+from editgauge.core.reading.fields import shown
 from editgauge.studies.design.fields import Ask, Check, Question, Value
 from editgauge.studies.design.templates import lookup
 from editgauge.studies.errors import BadAnswers

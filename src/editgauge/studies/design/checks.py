@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
-from editgauge.benchmarks.fields import shown, unknown
-from editgauge.benchmarks.lines import Spot
+from editgauge.core.reading.fields import shown, unknown
+from editgauge.core.reading.lines import Spot
 from editgauge.studies.design.fields import Ask, Check, Design, Kind, Node, Question, QuizItem, Value
 from editgauge.studies.design.templates import EDIT_FIELDS, fields_of, is_field
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from editgauge.benchmarks.fields import Fields, Text
+from editgauge.core.reading.fields import Fields, Text
 
 Unit = Literal["outcome", "pair", "attributes"]
 """What one page asks about: one outcome, two outcomes of an edit, or two attributes of an edit."""

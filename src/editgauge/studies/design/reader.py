@@ -9,10 +9,10 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from editgauge.benchmarks.fields import shown, unknown
-from editgauge.benchmarks.lines import Spot, read_yaml
-from editgauge.benchmarks.public import read_text
 from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.reading.fields import shown, unknown
+from editgauge.core.reading.lines import Spot, read_yaml
+from editgauge.core.reading.sources import read_text
 from editgauge.studies.design.checks import check_design
 from editgauge.studies.design.fields import Design, Kind, Unit
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from editgauge.benchmarks.fields import shown
-from editgauge.benchmarks.public import read_text
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
+from editgauge.core.reading.fields import shown
+from editgauge.core.reading.sources import read_text
+from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Answers, Ask, Design, Question, from_form
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.exchange.tasks import (
@@ -33,7 +34,6 @@ from editgauge.studies.exchange.tasks import (
     picture_address,
     problems_of,
 )
-from editgauge.studies.records import AnswerRecord
 from editgauge.studies.store import Item
 from editgauge.studies.study import Study
 

@@ -19,12 +19,12 @@ from markupsafe import Markup
 
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
+from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Ask, Design, Question
 from editgauge.studies.design.answers import LONGEST_TEXT
 from editgauge.studies.design.fields import MTurk
 from editgauge.studies.exchange.mturk_results import read_results
 from editgauge.studies.exchange.tasks import Task, all_checks, new_folder, open_tasks, picture_address
-from editgauge.studies.records import AnswerRecord
 from editgauge.studies.study import Study
 
 APPROVED_SHARE, APPROVED_COUNT = "000000000000000000L0", "00000000000000000040"

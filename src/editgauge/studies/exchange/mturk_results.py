@@ -18,16 +18,16 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks.fields import shown
-from editgauge.benchmarks.public import read_text
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
 from editgauge.core.progress import say
+from editgauge.core.reading.fields import shown
+from editgauge.core.reading.sources import read_text
+from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Answers, Design, from_form
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.exchange.tasks import all_checks, fitting, flags_of, hidden_name, items_by_name, problems_of
 from editgauge.studies.quality import wrong_answers
-from editgauge.studies.records import AnswerRecord
 from editgauge.studies.store import Item
 from editgauge.studies.study import Study
 

@@ -12,14 +12,14 @@ from typing import Any
 from sqlalchemy import or_, select
 
 from editgauge.core.errors import BadInput
+from editgauge.studies.answers.submission import asked, seen_from_item
+from editgauge.studies.assignment.chance import draw, is_turn
 from editgauge.studies.design import Answers, Check, Design, checked
 from editgauge.studies.design.answers import is_right
-from editgauge.studies.draw import draw, is_turn
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.page import Page, make_page
 from editgauge.studies.store import Assignment, Item
 from editgauge.studies.study import Study
-from editgauge.studies.submission import asked, seen_from_item
 
 SHORT = 16
 """Signs of a name made by hashing: no two of a million are alike."""

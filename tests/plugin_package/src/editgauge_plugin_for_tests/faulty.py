@@ -10,7 +10,7 @@ import numpy as np
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Box, Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
-from editgauge.perception.interfaces import Perception
+from editgauge.models.interfaces import Perception
 from editgauge.protocols import Protocol
 
 

@@ -10,7 +10,7 @@ from editgauge.core.errors import CannotEdit
 from editgauge.core.images import Pixels
 from editgauge.core.types import Edit
 from editgauge.methods import Method
-from editgauge.methods.absences import Refused
+from editgauge.methods.absence import Refused
 from editgauge.methods.options import read_options
 
 

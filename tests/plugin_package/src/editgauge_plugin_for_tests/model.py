@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from editgauge.core.images import Pixels
-from editgauge.perception.answers import Vector
-from editgauge.perception.interfaces import Card
-from editgauge.perception.weights import MissingWeights
+from editgauge.models.answers import Vector
+from editgauge.models.interfaces import Card
+from editgauge.models.weights import MissingWeights
 
 
 class MeanColour:

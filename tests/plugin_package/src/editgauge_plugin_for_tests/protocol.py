@@ -5,7 +5,7 @@ from asyncio import gather
 from editgauge.core.evidence import Note
 from editgauge.core.images import as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
-from editgauge.perception.interfaces import Perception
+from editgauge.models.interfaces import Perception
 from editgauge.protocols import Protocol
 
 from .metric import mean_colour_distance

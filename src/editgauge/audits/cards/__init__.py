@@ -1,0 +1,1 @@
+"""Cards: how one evaluator fares on probes."""

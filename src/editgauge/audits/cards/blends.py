@@ -1,0 +1,89 @@
+"""Would a mix of a preservation and a modification score do? The weight is chosen on one half, judged on the other.
+
+AugCLIP, section 3.1 and figure 2, asks so of people's choices; here the better one of two outcomes is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.audits.cards.measures import auroc, credit, share
+from editgauge.core.errors import BadInput
+from editgauge.findings.evaluators.interpolation import GAMMAS
+from editgauge.stats.paired import Paired, paired_difference
+
+if TYPE_CHECKING:
+    from editgauge.audits.cards.card import Measured
+    from editgauge.audits.cards.sheet import Places, Sheet
+    from editgauge.stats.intervals import Numbers
+    from editgauge.stats.resampling import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """Two scores mixed: gamma times preservation, the rest modification, both scaled to 0 … 1."""
+
+    preservation: str
+    modification: str
+    gamma: float
+    """The weight that chooses best on the tuning photographs."""
+    chosen: Estimate
+    """Of the held-back pairs with a known better one, the share chosen rightly at that weight."""
+    auroc: Estimate
+    """Of `edit done` on the held-back photographs, at that weight."""
+    curve: tuple[float | None, ...]
+    """The held-back share at every gamma from 0 to 1 in steps of 0.05; only to be looked at."""
+    ahead: Paired | None
+    """Held-back pairs chosen rightly by the mix, against the better of the two alone."""
+
+
+def blend(preservation: Measured, modification: Measured, sheet: Sheet) -> Blend:
+    """The best mix of two scores, over the probes that have both."""
+    kept, changed = _scaled(preservation, modification), _scaled(modification, preservation)
+    tuning, held_back = sheet.choices("tuning"), sheet.choices("held_back")
+    photos = sheet.photos
+    heights = [_share(gamma * kept + (1 - gamma) * changed, tuning) for gamma in GAMMAS]
+    told = [(height, -place) for place, height in enumerate(heights) if height is not None]
+    if not told:
+        raise BadInput(f"No pair of tuning probes has both {label(preservation)} and {label(modification)}.")
+    gamma = GAMMAS[-max(told)[1]]
+    mixed = gamma * kept + (1 - gamma) * changed
+    alone = kept if (heights[-1] or 0) > (heights[0] or 0) else changed
+    name = label(preservation if alone is kept else modification)
+    earned = [credit(each[held_back[:, 0]], each[held_back[:, 1]]) for each in (mixed, alone)]
+    here = np.where(sheet.in_split("held_back"), mixed, np.nan)
+    return Blend(
+        label(preservation),
+        label(modification),
+        gamma,
+        share(earned[0], photos[held_back[:, 0]]),
+        auroc(here, sheet.done, photos),
+        tuple(_share(each * kept + (1 - each) * changed, held_back) for each in GAMMAS),
+        paired_difference(earned[0], earned[1], photos[held_back[:, 0]], ("mix", name)),
+    )
+
+
+def label(measured: Measured) -> str:
+    """The score's name among those of other protocols."""
+    return f"{measured.protocol}/{measured.spec.name}"
+
+
+def _share(values: Numbers, pairs: Places) -> float | None:
+    earned = credit(values[pairs[:, 0]], values[pairs[:, 1]])
+    return float(np.nanmean(earned)) if not np.isnan(earned).all() else None
+
+
+def _scaled(score: Measured, other: Measured) -> Numbers:
+    """More is better, 0 to 1 over the probes that have both scores."""
+    turned = score.values if score.spec.higher_is_better else -score.values
+    both = np.where(np.isnan(other.values), np.nan, turned)
+    if np.isnan(both).all():
+        raise BadInput(f"No probe has both {label(score)} and {label(other)}.")
+    low, high = np.nanmin(both), np.nanmax(both)
+    if low == high:
+        raise BadInput(f"{label(score)} is the same for all probes: it cannot be blended.")
+    scaled: Numbers = (both - low) / (high - low)
+    return scaled

@@ -1,0 +1,108 @@
+"""How far numbers tell good from bad, on plain arrays; NaN is no answer, and intervals draw whole photographs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from editgauge.stats.agreement import verdicts
+from editgauge.stats.intervals import Labels, Numbers, clustered_mean
+from editgauge.stats.resampling import Estimate, divided, estimate, resampled
+
+NOTHING = "nothing to compare"
+ONE_SIDED = "good ones or bad ones are missing"
+
+
+def nothing(reason: str = NOTHING) -> Estimate:
+    """No answer, and why."""
+    return Estimate(None, None, None, 0, 0, reason)
+
+
+def share(earned: Numbers, photos: Labels, reason: str = NOTHING) -> Estimate:
+    """The mean of what was earned."""
+    there = ~np.isnan(earned)
+    if not there.any():
+        return nothing(reason)
+    mean = clustered_mean(earned[there], photos[there])
+    return Estimate(mean.value, mean.low, mean.high, mean.n, mean.clusters)
+
+
+def auroc(values: Numbers, good: Numbers, photos: Labels) -> Estimate:
+    """The chance that a good one has the higher value than a bad one; equal values count half.
+
+    >>> auroc(np.array([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 1.0]), np.arange(3)).value
+    1.0
+    """
+    there = ~np.isnan(values) & ~np.isnan(good)
+    if _one_sided(good[there]):
+        return nothing(ONE_SIDED)
+    return _resampled(_auroc_of_draws(values[there], good[there]), photos[there])
+
+
+def auroc_ahead(first: Numbers, second: Numbers, good: Numbers, photos: Labels) -> Estimate:
+    """How far the AUROC of one is above that of another, over those that have both values."""
+    there = ~np.isnan(first) & ~np.isnan(second) & ~np.isnan(good)
+    if _one_sided(good[there]):
+        return nothing(ONE_SIDED)
+    one, two = (_auroc_of_draws(values[there], good[there]) for values in (first, second))
+    return _resampled(lambda weights: one(weights) - two(weights), photos[there])
+
+
+def _one_sided(good: Numbers) -> bool:
+    return not good.any() or bool(good.all())
+
+
+def _resampled(of_draws: Callable[[Numbers], Numbers], photos: Labels) -> Estimate:
+    value = float(of_draws(np.ones((photos.size, 1)))[0])
+    return estimate(value, resampled(of_draws, photos), photos.size, np.unique(photos).size)
+
+
+def _auroc_of_draws(values: Numbers, good: Numbers) -> Callable[[Numbers], Numbers]:
+    """The area for every draw, from how many bad ones lie below each level of good ones."""
+    _, level = np.unique(values, return_inverse=True)
+    order = np.argsort(level, kind="stable")
+    beginnings = np.flatnonzero(np.diff(level[order], prepend=-1))
+    good_in_order = good[order][:, None]
+
+    def of_draws(weights: Numbers) -> Numbers:
+        drawn = weights[order]
+        goods = np.add.reduceat(drawn * good_in_order, beginnings, axis=0)
+        bads = np.add.reduceat(drawn * (1 - good_in_order), beginnings, axis=0)
+        below = np.cumsum(bads, axis=0) - bads / 2
+        return divided((goods * below).sum(axis=0), goods.sum(axis=0) * bads.sum(axis=0))
+
+    return of_draws
+
+
+def accuracy(values: Numbers, good: Numbers, mark: float, photos: Labels) -> tuple[Estimate, Estimate, Estimate]:
+    """Balanced accuracy at a mark, the share of good ones that reach it, and the share of bad ones that do not."""
+    there = ~np.isnan(values) & ~np.isnan(good)
+    if not there.any():
+        return nothing(), nothing(), nothing()
+    found = verdicts(values[there] >= mark, good[there], photos[there])
+    return found.balanced_accuracy, found.recall, found.specificity
+
+
+def best_mark(values: Numbers, good: Numbers) -> float | None:
+    """The mark at which balanced accuracy is highest, in the middle between two values; None when there is no choice.
+
+    >>> best_mark(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0.0, 0.0, 1.0, 1.0]))
+    0.5
+    """
+    there = ~np.isnan(values) & ~np.isnan(good)
+    levels, level = np.unique(values[there], return_inverse=True)
+    goods = np.bincount(level, weights=good[there], minlength=levels.size)
+    bads = np.bincount(level, weights=1 - good[there], minlength=levels.size)
+    if levels.size < 2 or not goods.any() or not bads.any():
+        return None
+    bads_below = np.cumsum(bads)[:-1] / bads.sum()
+    goods_above = 1 - np.cumsum(goods)[:-1] / goods.sum()
+    best = int(np.argmax(bads_below + goods_above))
+    return float((levels[best] + levels[best + 1]) / 2)
+
+
+def credit(better: Numbers, worse: Numbers) -> Numbers:
+    """1 where the better one has the higher value, 0.5 where they are equal, 0 where it is lower; NaN without both."""
+    earned: Numbers = (np.sign(better - worse) + 1) / 2
+    return earned

@@ -1,0 +1,181 @@
+"""The card as a web page: a table over all protocols, each score in full, and the worst failures with pictures."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cv2
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from editgauge import __version__
+from editgauge.audits.cards.words import GROUPS, in_words
+from editgauge.audits.probes.probes import EDITS, OUTCOMES
+from editgauge.core.files import write_bytes
+from editgauge.core.images import read_image
+from editgauge.reports.assets import GENERATOR, asset, joined, policy, refuse_a_page_of_others
+from editgauge.reports.gallery.pictures import fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from editgauge.audits.cards.card import ScoreCard
+    from editgauge.audits.cards.failures import Failure
+    from editgauge.audits.cards.result import Card, Cost
+    from editgauge.core.images import Pixels
+    from editgauge.stats.resampling import Estimate
+
+PAGE = "index.html"
+STYLES = ("base", "tables", "media")
+SMALL = 220
+"""Pixels of the longer side of a picture in the page."""
+MOST_PAIRS = 12
+"""So many comparisons are shown; the others are folded."""
+LINE = 120
+"""Units of the lines on which intervals are drawn."""
+
+
+def write_page(card: Card, probes: Path, folder: Path) -> Path:
+    """Writes the page of a card, pictures inside, and gives its path."""
+    page = folder / PAGE
+    refuse_a_page_of_others(page)
+    style, early = joined("style", STYLES, "css") + Markup("\n") + _own("card.css"), asset("script/early.js")
+    theme = asset("script/theme.js")
+    content = (
+        _templates(card)
+        .get_template("card.html.j2")
+        .render(
+            failures={name: _all_shown(these, probes) for name, these in card.failures.items() if these},
+            policy=policy("img-src data:", style, early, theme),
+            generator=GENERATOR,
+            version=__version__,
+            style=style,
+            early=early,
+            theme=theme,
+        )
+    )
+    write_bytes(page, content.encode("utf-8", "replace"))
+    return page
+
+
+def _templates(card: Card) -> Environment:
+    loader = PackageLoader(__package__ or "", "templates")
+    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found.filters |= {
+        "share": share,
+        "spaced": lambda word: str(word).replace("_", " "),
+        "in_words": in_words,
+        "aurocs": lambda cells: {name: cell.auroc for name, cell in cells.items()},
+    }
+    found.globals |= {"place": place, "at_line": at_line, "shade": shade, "unscored": unscored, "spending": spending}
+    found.globals |= _shown_of(card)
+    return found
+
+
+def _shown_of(card: Card) -> dict[str, Any]:
+    """The card, and what of it comes in which order."""
+    heads = _best_first([each for each in card.scores if (each.protocol, each.name) in card.headlines])
+    return {
+        "card": card,
+        "heads": heads,
+        "scores": [*heads, *_best_first([each for each in card.scores if each not in heads])],
+        "by_people": sorted(card.scores, key=lambda each: -(each.people.value or 0.0)),
+        "against": list(dict.fromkeys(kind for each in heads for kind in each.against)),
+        "facts": _facts(card),
+        "seconds": {name: f"{took:,.0f} s" for name, took in card.seconds.items()},
+        "groups": GROUPS,
+        "most_moved": _most_moved,
+        "most_pairs": MOST_PAIRS,
+        "reach": max((abs(end or 0.0) for each in card.ahead for end in _ends(each.difference)), default=1.0) or 1.0,
+    }
+
+
+def _best_first(scores: list[ScoreCard]) -> list[ScoreCard]:
+    return sorted(scores, key=lambda each: -(each.auroc.value or 0.0))
+
+
+def _facts(card: Card) -> dict[str, int]:
+    compared = {"pairs that people compared": card.people.pairs} if card.people else {}
+    made = {"held-back probes": card.held_back, "edits": card.edits, "photographs": card.photos}
+    return (made if card.held_back else {}) | compared | {"scores": len(card.scores)}
+
+
+def _most_moved(card: ScoreCard) -> float:
+    """The end of a line that holds all moves of a score."""
+    return max([1.0, *(each.high or each.value or 0.0 for each in card.moves.values())])
+
+
+def share(value: float | None, digits: int = 2) -> str:
+    """A number of the card, short."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def unscored(card: ScoreCard) -> str:
+    """The share of probes without a score."""
+    return f"{100 * (card.probes - card.scored) / card.probes:.0f} %" if card.probes else "–"
+
+
+def spending(cost: Cost) -> str:
+    """What calls took, in a sentence."""
+    money = f", cost {cost.cost:.4f}" if cost.cost else ""
+    tokens = f"{cost.prompt_tokens:,} prompt and {cost.completion_tokens:,} completion tokens"
+    return f"{cost.calls:,} calls, {tokens}, {cost.seconds:,.1f} s of answers{money}."
+
+
+def shade(estimate: Estimate) -> int:
+    """From 0 for guessing and worse to 4 for always right."""
+    return min(4, max(0, math.ceil(10 * ((estimate.value or 0.0) - 0.55))))
+
+
+def place(estimate: Estimate, low: float = 0.0, high: float = 1.0) -> Mapping[str, float]:
+    """Where a number and its interval lie on a line from low to high."""
+    value = estimate.value or 0.0
+    ends = (value if end is None else end for end in (estimate.low, estimate.high))
+    return dict(zip(("at", "low", "high"), (at_line(each, low, high) for each in (value, *ends)), strict=True))
+
+
+def _ends(estimate: Estimate) -> tuple[float | None, ...]:
+    return estimate.value, estimate.low, estimate.high
+
+
+def at_line(value: float, low: float, high: float) -> float:
+    """Where a number lies on a line, in its units; what is beyond an end lies at it."""
+    return round(LINE * min(1.0, max(0.0, (value - low) / (high - low))), 2)
+
+
+def _own(name: str) -> Markup:
+    source = Path(__file__).parent / "templates" / name
+    return Markup(source.read_text("utf-8"))  # noqa: S704 - a file of this package
+
+
+def _all_shown(failures: Sequence[Failure], probes: Path) -> list[dict[str, Any]]:
+    edits = _edits(probes)
+    return [_shown(each, edits[each.probe], probes) for each in failures]
+
+
+def _shown(failure: Failure, edit: Mapping[str, Any], probes: Path) -> dict[str, Any]:
+    source = fitted(read_image(probes / edit["source"]), SMALL)
+    edited = fitted(read_image(probes / OUTCOMES / f"{failure.probe}.png"), SMALL)
+    return {
+        "failure": failure,
+        "instruction": edit["instruction"],
+        "kind": in_words(failure.kind),
+        "source": _data(source),
+        "edited": _data(edited),
+        "width": source.shape[1],
+        "height": source.shape[0],
+    }
+
+
+def _edits(probes: Path) -> dict[str, dict[str, Any]]:
+    lines = (probes / EDITS).read_text("utf-8").split("\n")
+    return {edit["id"]: edit for edit in map(json.loads, filter(None, lines))}
+
+
+def _data(small: Pixels) -> str:
+    _, file = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
+    return "data:image/jpeg;base64," + base64.b64encode(file.tobytes()).decode()

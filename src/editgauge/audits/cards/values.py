@@ -1,0 +1,88 @@
+"""The numbers that an evaluator gives the probes: read from a run, or asked of any function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.audits.cards.card import Measured
+from editgauge.audits.cards.measures import auroc
+from editgauge.audits.probes.probes import OUTCOMES, Probe
+from editgauge.benchmarks import open_benchmark
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels, read_image, resized
+from editgauge.core.types import Edit, ScoreSpec
+
+if TYPE_CHECKING:
+    from editgauge.audits.cards.sheet import Sheet
+    from editgauge.core.run import Run
+
+VERDICT, PASS = "edit", 0.5
+"""The score that says whether the edit was carried out, and from which value on it says yes."""
+Function = Callable[[Pixels, Pixels, Edit], float | None]
+"""Of source image, edited image and edit; None for no answer."""
+
+
+def measured_in(run: Run, probes: Sequence[Probe]) -> list[Measured]:
+    """Every score of a run over the probes, in their order."""
+    place = {probe.id: number for number, probe in enumerate(probes)}
+    specs = {(name, spec.name): spec for name, entry in run.manifest.protocols.items() for spec in entry.scores}
+    values = {key: np.full(len(probes), np.nan) for key in specs}
+    reasons = {key: ["missing_outcome"] * len(probes) for key in specs}
+    columns = ("protocol", "name", "edit", "value", "reason")
+    for protocol, name, edit, value, reason in zip(*(run.scores[each].to_pylist() for each in columns), strict=True):
+        if edit in place and (protocol, name) in specs:
+            reasons[protocol, name][place[edit]] = reason or ""
+            values[protocol, name][place[edit]] = np.nan if value is None else value
+    return [
+        Measured(protocol, spec, values[protocol, name], reasons[protocol, name], PASS if name == VERDICT else None)
+        for (protocol, name), spec in specs.items()
+    ]
+
+
+def headlines_of(scores: Sequence[Measured], sheet: Sheet) -> tuple[tuple[str, str], ...]:
+    """For each protocol its verdict, or else the score that tells best on the tuning photographs what was done."""
+
+    def told(score: Measured) -> float:
+        sign = 1.0 if score.spec.higher_is_better else -1.0
+        return auroc(np.where(sheet.tuning, sign * score.values, np.nan), sheet.done, sheet.photos).value or 0.0
+
+    found = []
+    for protocol in dict.fromkeys(score.protocol for score in scores):
+        mine = [score for score in scores if score.protocol == protocol]
+        verdicts = [score for score in mine if score.spec.name == VERDICT]
+        found.append((protocol, (verdicts or [max(mine, key=told)])[0].spec.name))
+    return tuple(found)
+
+
+def measured_by(
+    function: Function, folder: str | Path, probes: Sequence[Probe], spec: ScoreSpec, mark: float | None = None
+) -> Measured:
+    """What a function of your own gives every probe; `CannotTell`, None and what is not finite are no answers.
+
+    Args:
+        function: takes the source image, the edited image in the same size, and the edit.
+        folder: where the probes lie.
+        probes: which of them to ask.
+        spec: what the number is called, and whether more is better.
+        mark: from which value on it says that the edit was carried out, if it says so at all.
+    """
+    edits = {edit.id: edit for edit in open_benchmark(Path(folder)).edits}
+    values, reasons = np.full(len(probes), np.nan), [""] * len(probes)
+    for place, probe in enumerate(probes):
+        source = read_image(edits[probe.id].source.path)
+        edited = read_image(Path(folder) / OUTCOMES / f"{probe.id}.png")
+        try:
+            value = function(source, resized(edited, source.shape[1], source.shape[0]), edits[probe.id])
+        except CannotTell as unable:
+            value, reasons[place] = None, unable.reason
+        if value is None:
+            reasons[place] = reasons[place] or "not_applicable"
+        elif not np.isfinite(value):
+            reasons[place] = "crashed"
+        else:
+            values[place] = value
+    return Measured("function", spec, values, reasons, mark)

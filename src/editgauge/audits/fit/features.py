@@ -1,0 +1,73 @@
+"""The features of the protocol `editgauge`, measured on every probe of a folder and kept in a file of JSON lines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from editgauge.audits.probes.probes import OUTCOMES, Probe, read_probes
+from editgauge.benchmarks import open_benchmark
+from editgauge.core.images import read_image
+from editgauge.core.progress import progress
+from editgauge.core.types import Outcome
+from editgauge.engine.worker.scoring import prepare
+from editgauge.models.cache import place
+from editgauge.models.profiles import choose_models
+from editgauge.models.service import Service
+from editgauge.protocols.editgauge.features import features
+from editgauge.protocols.editgauge.view import look
+
+if TYPE_CHECKING:
+    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.features import Question
+
+ROLES = ("detector", "segmenter")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A probe with the values of its features."""
+
+    probe: Probe
+    masked: bool
+    """Was the edit's mask known? Every probe that has one is measured without it as well."""
+    values: dict[Question, Values]
+
+
+def measure(folder: str | Path, out: str | Path, probes: Sequence[Probe], quiet: bool = False) -> None:
+    """Appends what is not yet in the file, so that a second call goes on where the first stopped."""
+    known = {measured.probe.id for measured in read_measured(folder, out)} if Path(out).is_file() else set()
+    asyncio.run(_measure(Path(folder), Path(out), [probe for probe in probes if probe.id not in known], quiet))
+
+
+async def _measure(folder: Path, out: Path, probes: Sequence[Probe], quiet: bool) -> None:
+    edits = {edit.id: edit for edit in open_benchmark(str(folder)).edits}
+    chosen = choose_models("lite", {}, ROLES)
+    with (
+        Service(chosen.models, place()) as see,
+        progress("measuring", len(probes), quiet=quiet) as advance,
+        out.open("a", encoding="utf-8") as lines,
+    ):
+        for probe in probes:
+            edit = edits[probe.id]
+            image = folder / OUTCOMES / f"{probe.id}.png"
+            outcome = Outcome(edit_id=probe.id, method="probes", image=image)
+            view = await look(prepare(edit, outcome, read_image(edit.source.path), read_image(image)), see)
+            for each in [view] if view.mask is None else [view, replace(view, mask=None)]:
+                line = {"id": probe.id, "masked": each.mask is not None, "values": features(each)}
+                lines.write(f"{json.dumps(line)}\n")
+            lines.flush()
+            advance()
+
+
+def read_measured(folder: str | Path, out: str | Path) -> Iterator[Measured]:
+    """What was measured, with the truth of the folder."""
+    truths = {probe.id: probe for probe in read_probes(folder)}
+    for line in Path(out).read_text("utf-8").splitlines():
+        told = json.loads(line)
+        if told["id"] in truths:
+            yield Measured(truths[told["id"]], told["masked"], told["values"])

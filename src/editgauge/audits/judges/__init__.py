@@ -1,0 +1,1 @@
+"""Judges asked about pairs of probes."""

@@ -1,0 +1,145 @@
+"""Pairs of probes with a known better one, and what a judge's choices between them tell of the judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.audits.cards.measures import share
+from editgauge.stats.intervals import Labels, Numbers
+
+if TYPE_CHECKING:
+    from editgauge.audits.cards.result import Cost
+    from editgauge.audits.cards.sheet import Sheet
+    from editgauge.core.types import Edit
+    from editgauge.judges import Choice
+    from editgauge.stats.resampling import Estimate
+
+PEOPLE = "people"
+"""The group of pairs whose better one is what most people prefer."""
+LEAD: Mapping[Choice, float] = {"one": 1.0, "tie": 0.5, "two": 0.0}
+"""What the first outcome earns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two probes of one edit in the order in which they are first shown."""
+
+    first: str
+    second: str
+    better_first: bool
+    photo: str
+    group: str
+    """What the worse one suffers from; or `people`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A judge's answers to one pair; each names the outcome, not its place, and is None without an answer."""
+
+    given: Choice | None
+    swapped: Choice | None
+    """Shown the other way round."""
+    again: Choice | None
+    """Asked once more in the given order."""
+    faults: tuple[str, ...] = ()
+    """Why answers are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairFindings:
+    """How a judge fares when it is shown two outcomes; what it did not answer in both orders enters no share."""
+
+    pairs: int
+    right: Estimate
+    """How often it chooses the better one, over both orders; a tie counts half."""
+    people: Estimate
+    """The same for pairs that people compared."""
+    by_group: Mapping[str, Estimate]
+    """The same by what the worse one suffers from."""
+    first_shown: Estimate
+    """Of its choices, how many fell on the outcome shown first: half for a judge that looks at the outcomes."""
+    order_changes: Estimate
+    """How often the other order changes its answer."""
+    same_again: Estimate
+    """How often it answers the same when asked again."""
+    answers: int
+    ties: int
+    """Of these answers."""
+    unanswered: Mapping[str, int]
+    """Questions by the reason for which there is no answer."""
+    cost: Cost
+
+
+def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -> list[Pair]:
+    """So many pairs by chance, all groups taking turns; only of outcomes of the same source for the same words."""
+    chance = np.random.default_rng(seed)
+    fitting = [each for each in _candidates(sheet) if _same_request(*each[:2], edits)]
+    turns: Counter[str] = Counter()
+    ranked = []
+    for number in chance.permutation(len(fitting)):
+        better, worse, photo, group = fitting[number]
+        better_first = bool(chance.integers(2))
+        first, second = (better, worse) if better_first else (worse, better)
+        ranked.append((turns[group], Pair(first, second, better_first, photo, group)))
+        turns[group] += 1
+    return [pair for _, pair in sorted(ranked, key=lambda each: each[0])][:count]
+
+
+def _candidates(sheet: Sheet) -> Iterator[tuple[str, str, str, str]]:
+    """Better, worse, photograph and group: what was made on held-back photographs, and all that people compared."""
+    for made, places in ((True, sheet.choices("held_back")), (False, sheet.preferred)):
+        for better, worse in places:
+            one, other = sheet.probes[better], sheet.probes[worse]
+            group = (other.family.partition("/")[0] or other.kind) if made else PEOPLE
+            yield one.id, other.id, one.photo, group
+
+
+def _same_request(one: str, other: str, edits: Mapping[str, Edit]) -> bool:
+    first, second = edits[one], edits[other]
+    return (first.source.name, first.instruction) == (second.source.name, second.instruction)
+
+
+def findings(pairs: Sequence[Pair], said: Sequence[Said], cost: Cost) -> PairFindings:
+    """What the answers tell."""
+    photos = np.array([pair.photo for pair in pairs], dtype=np.str_)
+    groups = np.array([pair.group for pair in pairs], dtype=np.str_)
+    given, swapped, again = (
+        np.array([np.nan if each is None else LEAD[each] for each in column])
+        for column in zip(*((one.given, one.swapped, one.again) for one in said), strict=True)
+    )
+    both = (given + swapped) / 2
+    right: Numbers = np.where([pair.better_first for pair in pairs], both, 1 - both)
+    return PairFindings(
+        pairs=len(pairs),
+        right=share(right[groups != PEOPLE], photos[groups != PEOPLE]),
+        people=share(right[groups == PEOPLE], photos[groups == PEOPLE]),
+        by_group={str(group): share(right[groups == group], photos[groups == group]) for group in _in_order(groups)},
+        first_shown=_first_shown(given, swapped, photos),
+        order_changes=share(_differ(given, swapped), photos),
+        same_again=share(1 - _differ(given, again), photos),
+        answers=int(sum((~np.isnan(each)).sum() for each in (given, swapped, again))),
+        ties=int(sum((each == LEAD["tie"]).sum() for each in (given, swapped, again))),
+        unanswered=dict(Counter(fault for one in said for fault in one.faults)),
+        cost=cost,
+    )
+
+
+def _first_shown(given: Numbers, swapped: Numbers, photos: Labels) -> Estimate:
+    """Both orders of a pair or none of them: so that the better one stands first as often as second."""
+    there = ~np.isnan(given + swapped)
+    shown = np.concatenate([given[there], 1 - swapped[there]])
+    chosen = np.where(shown == LEAD["tie"], np.nan, shown)
+    return share(chosen, np.concatenate([photos[there], photos[there]]), "no choice was made in both orders")
+
+
+def _differ(one: Numbers, other: Numbers) -> Numbers:
+    return np.where(np.isnan(one + other), np.nan, (one != other).astype(np.float64))
+
+
+def _in_order(groups: Labels) -> list[str]:
+    return sorted({str(group) for group in groups} - {PEOPLE})

@@ -1,0 +1,126 @@
+"""Can a model tell left from right? Two captions for a picture with two objects, of which one is true.
+
+EditVal, appendix J and table 4. The pictures are right outcomes of additions beside something, and their mirror images:
+where the new object lies is known by construction, not by anybody's detector.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.audits.cards.measures import share
+from editgauge.audits.probes.probes import OUTCOMES, RIGHT, Probe
+from editgauge.benchmarks import open_benchmark
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels, read_image
+from editgauge.models.cache import place
+from editgauge.models.service import Service
+from editgauge.stats.intervals import Numbers
+from editgauge.vision.positions import middle
+
+if TYPE_CHECKING:
+    from editgauge.models.interfaces import Perception
+    from editgauge.stats.resampling import Estimate
+
+SIDES = ("left", "right")
+SHOWN = (RIGHT, "mirrored")
+TELLERS = ("detector", "joint_embedder")
+"""The roles that can say which caption is true: by boxes, or by the caption that is nearer to the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoObjects:
+    """A picture of two objects side by side."""
+
+    picture: Path
+    photo: str
+    new: str
+    anchor: str
+    side: str
+    """Where the new object lies, seen from the anchor."""
+
+    def caption(self, side: str) -> str:
+        """What is true or not."""
+        return f"{self.new} to the {side} of {self.anchor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How often one model picks the true caption, by what is true; pictures on which it cannot tell are left out."""
+
+    role: str
+    left: Estimate
+    right: Estimate
+    pictures: int
+    answered: int
+
+
+def two_objects(folder: Path, probes: Sequence[Probe]) -> tuple[TwoObjects, ...]:
+    """The pictures of a set of probes in which two objects lie side by side."""
+    edits = {edit.id: edit for edit in open_benchmark(folder).edits}
+    found = []
+    for probe in probes:
+        edit = edits[probe.id]
+        where = edit.position
+        if probe.kind in SHOWN and where and where.relation in SIDES and where.anchor and edit.to:
+            picture = folder / OUTCOMES / f"{probe.id}.png"
+            found.append(TwoObjects(picture, probe.photo, edit.to, where.anchor, where.relation))
+    return tuple(found)
+
+
+def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dict[str, Told]:
+    """By the name of the model; only models of the roles that can tell."""
+    roles = [role for role in TELLERS if role in models]
+    if not pictures or not roles:
+        return {}
+
+    async def ask() -> dict[str, Told]:
+        with Service({role: models[role] for role in roles}, place()) as see:
+            return {
+                models[role]: _told(role, pictures, [await _answer(role, each, see) for each in pictures])
+                for role in roles
+            }
+
+    with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
+        return thread.submit(asyncio.run, ask()).result()
+
+
+async def _answer(role: str, shown: TwoObjects, see: Perception) -> str | None:
+    pixels = read_image(shown.picture)
+    try:
+        return await (_by_boxes if role == "detector" else _by_likeness)(pixels, shown, see)
+    except CannotTell:
+        return None
+
+
+async def _by_boxes(pixels: Pixels, shown: TwoObjects, see: Perception) -> str | None:
+    new, anchor = await asyncio.gather(see.detect(pixels, shown.new), see.detect(pixels, shown.anchor))
+    if not (new.found and anchor.found):
+        return None
+    across = [middle(tuple(each.boxes[0].tolist()))[0] for each in (new, anchor)]
+    return "left" if across[0] < across[1] else "right"
+
+
+async def _by_likeness(pixels: Pixels, shown: TwoObjects, see: Perception) -> str | None:
+    picture, *captions = await asyncio.gather(
+        see.joint_image(pixels), *(see.joint_text(shown.caption(side)) for side in SIDES)
+    )
+    return SIDES[int(np.argmax([float(picture @ caption) for caption in captions]))]
+
+
+def _told(role: str, pictures: Sequence[TwoObjects], answers: Sequence[str | None]) -> Told:
+    photos = np.array([each.photo for each in pictures], dtype=np.str_)
+    right: Numbers = np.array(
+        [np.nan if said is None else float(said == each.side) for each, said in zip(pictures, answers, strict=True)]
+    )
+    on_left, on_right = (
+        share(np.where([each.side == side for each in pictures], right, np.nan), photos) for side in SIDES
+    )
+    return Told(role, on_left, on_right, len(pictures), sum(said is not None for said in answers))

@@ -1,0 +1,1 @@
+"""Probes: edits with an outcome whose truth is known."""

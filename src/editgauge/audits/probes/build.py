@@ -1,0 +1,213 @@
+"""The verb `build probes`: photographs become probes with known truth, in a folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+
+from editgauge import __version__
+from editgauge.audits.people.probes import Spoken, add_answers
+from editgauge.audits.probes.families import HARMLESS, Made, Surroundings, flipped, probes_of
+from editgauge.audits.probes.gather import (
+    LONGEST,
+    PICTURES,
+    Gathered,
+    another_photograph,
+    gather,
+    pixels_of,
+    refuse_one_half,
+    some_of_each_type,
+)
+from editgauge.audits.probes.probes import EDITS, OUTCOMES, TRUTHS, Probe, read_probes, split_of, write_probes
+from editgauge.audits.probes.wording import may_coincide, mirrored
+from editgauge.core.edits import describe
+from editgauge.core.errors import BadInput, CannotEdit
+from editgauge.core.files import DRAFT, write_text
+from editgauge.core.images import Picture, Pixels
+from editgauge.core.masks import MaskFile
+from editgauge.core.progress import progress, say
+from editgauge.engine.folder_claim import claim
+from editgauge.methods.reference.editors import chance_of
+from editgauge.methods.reference.operations import covering
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Edit
+
+SETTINGS = "making.json"
+SOURCES, MASKS = "sources", "masks"
+MOST_OF_A_TYPE = 20
+MAKING = 1
+"""Raised whenever the same photographs would give other probes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    edit: dict[str, Any]
+    probe: Probe
+
+
+def probes(
+    out: str | Path,
+    images: str | Path | None = None,
+    limit: int | None = MOST_OF_A_TYPE,
+    seed: int = 0,
+    choices: str | Path | None = None,
+    triplets: str | None = None,
+    ratings: str | Path | None = None,
+    benchmark: str | Path | None = None,
+    outcomes: Mapping[str, str | Path] | Sequence[str] = (),
+    data: str | Path | None = None,
+    layout: str | None = None,
+    quiet: bool = False,
+) -> tuple[Probe, ...]:
+    """Makes probes: edits of photographs with outcomes that are right, wrong or flawed in a known way.
+
+    Given again for the same folder it continues; when all are there nothing is done. With answers of people it makes
+    none, but adds the outcomes that they spoke of, to probes that are there or to a new folder.
+
+    Args:
+        out: the folder: `edits.jsonl`, `edited/`, and the truth in `probes.jsonl`.
+        images: a folder with photographs of your own, such as COCO's; without one, the hand-drawn edits of `sample` and
+            the photographs of `editgauge data pull photos`. With `benchmark`, where its source images lie.
+        limit: at most so many edits of each type; each gives about two dozen probes.
+        seed: for everything drawn at random.
+        choices: people's choices between two outcomes, in the form that `agree` reads.
+        triplets: three methods whose outcomes are known to be well edited, hardly edited and overdone, as
+            `good=METHOD,preserved=METHOD,modified=METHOD`.
+        ratings: what people answered to whether the edit was carried out: the question `edit` with 0 and 1, or
+            EditInspector's `accuracy`.
+        benchmark: the benchmark that answers speak of: a name or a folder.
+        outcomes: where the outcomes lie that answers speak of: `{"mine": "folder"}` or `["mine=folder"]`.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        layout: how the outcomes are named (`editgauge list layouts`); recognised when not given.
+        quiet: no progress, no remarks.
+    """
+    folder = Path(out)
+    if choices is not None or triplets is not None or ratings is not None:
+        if benchmark is None or not outcomes:
+            raise BadInput("Answers speak of outcomes: give --benchmark and --outcomes NAME=FOLDER too.")
+        spoken = Spoken(benchmark, outcomes, data, images, layout, choices, triplets, ratings)
+        return add_answers(folder, spoken, quiet)
+    if benchmark is not None or outcomes:
+        raise BadInput("Nobody spoke of these outcomes: give --choices FILE, --triplets or --ratings FILE too.")
+    settings = {"images": str(images or "photos"), "limit": limit, "seed": seed, "longest": LONGEST, "making": MAKING}
+    claim(folder, SETTINGS, {**settings, "editgauge": __version__}, "probes", "editgauge build probes")
+    if (folder / TRUTHS).is_file():
+        return read_probes(folder)
+    try:
+        everything = gather(folder, Path(images) if images is not None else None, seed, quiet)
+        chosen = some_of_each_type(everything, limit)
+        refuse_one_half(chosen, limit)
+    except BadInput:
+        _release(folder)
+        raise
+    return probes_from(chosen, everything, folder, seed, quiet)
+
+
+def _release(folder: Path) -> None:
+    """Empties a folder in which no probe was made, so that it can be given again with other settings."""
+    if not (folder / OUTCOMES).exists():
+        shutil.rmtree(folder / PICTURES, ignore_errors=True)
+        (folder / SETTINGS).unlink(missing_ok=True)
+
+
+def probes_from(
+    chosen: Sequence[Gathered], everything: Sequence[Gathered], folder: Path, seed: int = 0, quiet: bool = False
+) -> tuple[Probe, ...]:
+    """Makes all probes of the chosen edits; the others serve for wrong photographs and wrong instructions.
+
+    The source images must lie in the folder.
+    """
+    lines: list[_Line] = []
+    refused: Counter[str] = Counter()
+    with progress("probes", len(chosen), quiet=quiet) as advance:
+        for turn, each in _in_turn(chosen):
+            try:
+                lines += _made(folder, each, everything, turn, seed)
+            except CannotEdit as error:
+                refused[str(error)] += 1
+            advance()
+    for why, count in refused.items():
+        say(f"{count} left out: {why}", quiet=quiet)
+    write_text(folder / EDITS, "".join(f"{json.dumps(line.edit, ensure_ascii=False)}\n" for line in lines))
+    write_probes(folder, [line.probe for line in lines])  # last: with it the folder is complete
+    return read_probes(folder)
+
+
+def _in_turn(chosen: Sequence[Gathered]) -> Iterator[tuple[int, Gathered]]:
+    """Every edit with its number among those of its type, so that each type meets every flaw."""
+    counts: Counter[str] = Counter()
+    for each in chosen:
+        yield counts[each.edit.type], each
+        counts[each.edit.type] += 1
+
+
+def _made(folder: Path, each: Gathered, everything: Sequence[Gathered], turn: int, seed: int) -> list[_Line]:
+    edit, source = each.edit, pixels_of(each.edit)
+    around = Surroundings(_another(each, everything, source), _otherwise(each, everything, seed), turn, seed)
+    return [_kept(folder, each, source, made) for made in probes_of(edit, source, around)]
+
+
+def _another(each: Gathered, everything: Sequence[Gathered], source: Pixels) -> Pixels:
+    edits = {other.photo: other.edit for other in everything}
+    other = edits[another_photograph(each.photo, list(edits))]
+    return covering(pixels_of(other), source.shape[1], source.shape[0])
+
+
+def _otherwise(each: Gathered, everything: Sequence[Gathered], seed: int) -> Edit | None:
+    """Another edit of the same photograph that the right outcome does not fulfil, drawn by chance."""
+    others = [other.edit for other in everything if other.photo == each.photo]
+    unlike = [other for other in others if not may_coincide(each.edit, other)]
+    return unlike[int(chance_of(each.edit, seed).integers(len(unlike)))] if unlike else None
+
+
+def _kept(folder: Path, each: Gathered, source: Pixels, made: Made) -> _Line:
+    """Writes the pictures of a probe, and says what its edit and its truth are."""
+    name = f"{each.edit.id}--{made.kind}"
+    asked = replace(made.words or each.edit, id=name, recipe=None, objects={})
+    if made.mirrored:
+        asked = _mirrored(folder, asked, each.edit, source)
+    if made.source is not None:
+        asked = replace(asked, source=_written(folder / SOURCES, name, made.source))
+    _written(folder / OUTCOMES, name, made.edited)
+    probe = Probe(
+        id=name,
+        edit=each.edit.id,
+        photo=each.photo,
+        type=each.edit.type,
+        kind=made.kind,
+        done=made.done,
+        family=made.family,
+        severity=made.severity,
+        harmless=made.kind in HARMLESS,
+        split=split_of(each.photo),
+    )
+    return _Line({key: value for key, value in describe(asked).items() if key != "mask_sha256"}, probe)
+
+
+def _mirrored(folder: Path, asked: Edit, edit: Edit, source: Pixels) -> Edit:
+    turned = mirrored(asked)
+    if edit.mask is None:
+        return turned
+    inside = flipped(np.repeat(edit.mask.render(source.shape[1], source.shape[0])[..., None], 3, axis=2))
+    file = _written(folder / MASKS, asked.id, inside.astype(np.uint8) * 255)
+    return replace(turned, mask=MaskFile(file.path, file.name))
+
+
+def _written(folder: Path, name: str, pixels: Pixels) -> Picture:
+    """Whole or not at all, but without waiting for the disk: thousands of waits add up, and all can be made again."""
+    path = folder / f"{name}.png"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f"{DRAFT}{name}.png"
+        draft.write_bytes(cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))[1].tobytes())
+        draft.replace(path)
+    return Picture(f"{folder.name}/{path.name}", path)

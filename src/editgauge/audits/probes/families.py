@@ -1,0 +1,165 @@
+"""The probes of one edit: the right outcome, wrong ones, flawed ones by degrees, and changes that should not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+
+from editgauge.audits.probes.probes import RIGHT
+from editgauge.core.errors import CannotEdit
+from editgauge.core.recipes import Recipe, Recolour, Remove, Replace, Resize, Restyle, Texture
+from editgauge.methods.reference.apply import asked_for, followed
+from editgauge.methods.reference.artifacts import ARTIFACTS, with_artifact
+from editgauge.methods.reference.editors import chance_of, recipe_of
+from editgauge.methods.reference.flawed import work_of
+from editgauge.methods.reference.flaws import FLAWS, spoiled
+from editgauge.methods.reference.wrong_edits import blunder
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.types import Edit
+
+SEVERITIES = (0.25, 0.5, 0.75, 1.0)
+DISTURBANCES = tuple(flaw for flaw in FLAWS if flaw != "recompression")
+"""What may happen to the rest of the picture; JPEG is a family of its own."""
+KEEP_A_STYLE = ("drift", "underexposure", "noise", "blur")
+"""Disturbances that do not undo a gray or sepia style."""
+QUALITIES = (95, 90, 75, 50, 30)
+SHIFTS = (1, 2, 4, 8)
+DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1))
+SMALLER = 0.75
+HARMLESS = ("jpeg-95", "jpeg-90", "shift-1", "resized", "mirrored")
+"""Nobody would call an edit better or worse for these."""
+ARGUABLE = ("ghost", "duplicated")
+"""Artifacts under which people may say that the edit was not carried out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """A probe before it has a place on disk."""
+
+    kind: str
+    edited: Pixels
+    done: bool | None
+    family: str = ""
+    severity: float | None = None
+    source: Pixels | None = None
+    """Another source image than the edit's own."""
+    words: Edit | None = None
+    """Another edit that is asked for instead."""
+    mirrored: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surroundings:
+    """What else there is to make wrong outcomes of."""
+
+    another: Pixels
+    """Another photograph in the same size."""
+    otherwise: Edit | None
+    """Another edit of the same photograph, which the right outcome does not fulfil."""
+    turn: int
+    """Which of the flaws and artifacts it is this edit's turn to show."""
+    seed: int = 0
+
+
+def probes_of(edit: Edit, source: Pixels, around: Surroundings) -> Iterator[Made]:
+    """All probes of an edit; raises `CannotEdit` when its recipe cannot be followed."""
+    recipe = recipe_of(edit, source)
+    right = followed(recipe, source)
+    yield Made(RIGHT, right, done=True, severity=0.0)
+    yield from _wrong(edit, recipe, source, right, around)
+    yield from _disturbed(edit, recipe, source, right, around)
+    yield from _flawed(edit, recipe, source, right, around)
+    yield from _transformed(edit, source, right, around)
+
+
+def _wrong(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: Surroundings) -> Iterator[Made]:
+    yield Made("nothing", source, done=False)
+    for kind, wrong in _blunders(edit, recipe, source, around.seed).items():
+        yield Made(kind, followed(wrong, source), done=False)
+    yield Made("another_photograph", around.another, done=False)
+    yield Made("black", np.zeros_like(source), done=False)
+    yield Made("swapped", source, done=False, source=right)
+    if around.otherwise is not None:
+        yield Made("another_instruction", right, done=False, words=around.otherwise)
+
+
+def _blunders(edit: Edit, recipe: Recipe, source: Pixels, seed: int) -> dict[str, Recipe]:
+    """The right thing done to the wrong object, and the wrong thing done to the right one."""
+    wrong = blunder(edit, recipe, source, chance_of(edit, seed))
+    if not isinstance(recipe, Recolour | Texture | Remove | Resize | Replace):
+        return {"wrong_value": wrong}
+    alone = blunder(replace(edit, objects={}), recipe, source, chance_of(edit, seed))
+    elsewhere = isinstance(wrong, type(recipe)) and wrong.outline != recipe.outline
+    return {"wrong_value": alone} | ({"wrong_object": wrong} if elsewhere else {})
+
+
+def _disturbed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: Surroundings) -> Iterator[Made]:
+    flaws = KEEP_A_STYLE if isinstance(recipe, Restyle) else DISTURBANCES
+    flaw = flaws[around.turn % len(flaws)]
+    spared, seed = asked_for(recipe, source), int(chance_of(edit, around.seed).integers(2**32))
+    for severity in SEVERITIES:
+        pixels = spoiled(right, flaw, severity, seed, spared)
+        yield Made(f"{flaw}-{round(100 * severity)}", pixels, True, f"rest/{flaw}", severity)
+
+
+def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: Surroundings) -> Iterator[Made]:
+    """One artifact by degrees: the next in turn that can be seen on this picture."""
+    work = work_of(recipe, source, right, chance_of(edit, around.seed))
+    names = [name for name in ARTIFACTS if not (name == "duplicated" and isinstance(recipe, Remove))]
+    for step in range(len(names)):
+        artifact = names[(around.turn + step) % len(names)]
+        try:
+            graded = [with_artifact(work, artifact, severity) for severity in SEVERITIES]
+        except CannotEdit:
+            continue
+        done = None if artifact in ARGUABLE else True
+        for severity, pixels in zip(SEVERITIES, graded, strict=True):
+            yield Made(f"{artifact}-{round(100 * severity)}", pixels, done, f"artifact/{artifact}", severity)
+        return
+
+
+def _transformed(edit: Edit, source: Pixels, right: Pixels, around: Surroundings) -> Iterator[Made]:
+    """The right outcome sent on: every edit with the harmless changes, every other one with ever lower quality."""
+    across, down = DIRECTIONS[int(chance_of(edit, around.seed).integers(len(DIRECTIONS)))]
+    for quality in QUALITIES:
+        if around.turn % 2 or f"jpeg-{quality}" in HARMLESS:
+            pixels = encoded(right, quality)
+            yield Made(f"jpeg-{quality}", pixels, True, "sent/jpeg", round(1 - quality / 100, 2))
+    for far in SHIFTS:
+        if not around.turn % 2 or f"shift-{far}" in HARMLESS:
+            pixels = shifted(right, far * across, far * down)
+            yield Made(f"shift-{far}", pixels, True, "sent/shift", float(far))
+    yield Made("resized", resized_down(right), done=True)
+    yield Made("mirrored", flipped(right), done=True, source=flipped(source), mirrored=True)
+
+
+def encoded(pixels: Pixels, quality: int) -> Pixels:
+    """The picture after one generation of JPEG."""
+    _, file = cv2.imencode(".jpg", pixels[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    return np.ascontiguousarray(np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR), np.uint8)[..., ::-1])
+
+
+def shifted(pixels: Pixels, across: int, down: int) -> Pixels:
+    """The picture moved by whole pixels; its last row or column is repeated where nothing is left."""
+    matrix = np.array([[1, 0, across], [0, 1, down]], np.float32)
+    moved = cv2.warpAffine(
+        pixels, matrix, pixels.shape[1::-1], flags=cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE
+    )
+    return np.asarray(moved, np.uint8)
+
+
+def resized_down(pixels: Pixels) -> Pixels:
+    """The picture at three quarters of its size."""
+    size = round(pixels.shape[1] * SMALLER), round(pixels.shape[0] * SMALLER)
+    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def flipped(pixels: Pixels) -> Pixels:
+    """The picture as in a mirror."""
+    return np.ascontiguousarray(pixels[:, ::-1])

@@ -1,0 +1,175 @@
+"""Edits with recipes to make probes of: those of `sample`, and what a detector's sight of photographs proposes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from editgauge.audits.probes.probes import SPLITS, split_of
+from editgauge.audits.probes.scale_edit import smaller
+from editgauge.benchmarks import open_benchmark, photos
+from editgauge.benchmarks.proposals import Photograph, look_at, propose
+from editgauge.core.errors import BadImage, BadInput
+from editgauge.core.images import IMAGE_SUFFIXES, Picture, Pixels, read_image, write_png
+from editgauge.core.progress import progress, say
+from editgauge.models.cache import place
+from editgauge.models.profiles import choose_models
+from editgauge.models.service import Service
+from editgauge.reports.gallery.pictures import fitted
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Edit
+
+LONGEST = 512
+"""Pixels of the longer side: small models are fast on these, and see no less."""
+SEEING = ("detector", "segmenter")
+PICTURES = "pictures"
+LEAST_IN_A_HALF = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """An edit on a small copy of its photograph."""
+
+    edit: Edit
+    photo: str
+    """The photograph's name, the same on every machine."""
+
+
+def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Gathered]:
+    """All edits, hand-drawn ones first; the small copies of the photographs are written into the folder."""
+    if images is None:
+        drawn, named = _hand_drawn(folder), {f"photos/{name}": photos.path(name) for name in photos.HASHES}
+    else:
+        drawn, named = [], _pictures_of(images)
+    _refuse_too_few(named, "photographs")
+    copies = {name: copy for name, path in named.items() if (copy := _copy_of_theirs(folder, name, path, quiet))}
+    seen = _seen(copies, quiet)
+    proposed = []
+    for name, photograph in seen.items():
+        others = [other for known, other in seen.items() if split_of(known) == split_of(name)]
+        edits = (edit for edit in propose(photograph, others, seed) if edit.to is None or edit.from_ != edit.to)
+        proposed += [Gathered(_named(edit, name), name) for edit in edits]
+    gathered = [*drawn, *proposed]
+    _refuse_too_few({each.photo for each in gathered}, "photographs in which something could be edited")
+    return gathered
+
+
+def _refuse_too_few(names: Collection[str], what: str) -> None:
+    """Wrong outcomes need another photograph, of the same half."""
+    counts = Counter(split_of(name) for name in names)
+    if min(counts[split] for split in SPLITS) < LEAST_IN_A_HALF:
+        told = " and ".join(f"{counts[split]} {split.replace('_', ' ')}" for split in SPLITS)
+        raise BadInput(
+            f"{len(names)} {what} are too few: {told}, and each half needs {LEAST_IN_A_HALF}. "
+            "A photograph's name decides its half: give a dozen photographs or more."
+        )
+
+
+def _copy_of_theirs(folder: Path, name: str, path: Path, quiet: bool) -> tuple[Picture, float] | None:
+    """The small copy of a photograph that a user brings; None, said aloud, when it cannot be read."""
+    try:
+        return _copy(folder, name, path)
+    except BadImage as error:
+        say(f"left out: {error}", quiet=quiet)
+        return None
+
+
+def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathered]:
+    """At most so many edits of each type: hand-drawn ones first, of the others those whose names hash lowest."""
+    by_type: dict[str, list[Gathered]] = defaultdict(list)
+    for each in edits:
+        by_type[each.edit.type].append(each)
+    return [each for kind in sorted(by_type) for each in sorted(by_type[kind], key=_rank)[:most]]
+
+
+def refuse_one_half(chosen: Iterable[Gathered], limit: int | None) -> None:
+    """Marks are chosen on one half and told on the other: with nothing in one of them a card says nothing."""
+    there = {split_of(each.photo) for each in chosen}
+    for split in SPLITS:
+        if split not in there:
+            raise BadInput(
+                f"Of at most {limit} edits of each type none lies on a {split.replace('_', '-')} photograph; "
+                "raise --limit, or give more photographs."
+            )
+
+
+def _rank(each: Gathered) -> tuple[bool, str]:
+    return each.edit.id.startswith("seen-"), hashlib.sha256(each.edit.id.encode()).hexdigest()
+
+
+def _named(edit: Edit, photo: str) -> Edit:
+    """A name that tells that nobody drew the outline, and that no other folder's photograph has."""
+    stem = photo.removeprefix("photos/").rpartition(".")[0].replace("/", "-")
+    return replace(edit, id=f"seen-{stem}-{edit.type}")
+
+
+def _hand_drawn(folder: Path) -> list[Gathered]:
+    found = []
+    for edit in open_benchmark("sample").edits:
+        picture, factor = _copy(folder, edit.source.name, edit.source.path)
+        found.append(Gathered(smaller(edit, picture, factor), edit.source.name))
+    return found
+
+
+def _copy(folder: Path, name: str, path: Path) -> tuple[Picture, float]:
+    """The small copy of a photograph, made when it is not there yet, and by what its sides are multiplied."""
+    target = folder / PICTURES / f"{name.rpartition('.')[0].replace('/', '-')}.png"
+    pixels = read_image(path)
+    if not target.is_file():
+        write_png(fitted(pixels, LONGEST), target)
+    return Picture(f"{PICTURES}/{target.name}", target), min(1.0, LONGEST / max(pixels.shape[:2]))
+
+
+def _pictures_of(images: Path) -> dict[str, Path]:
+    """The pictures of a folder, hidden ones left aside; those that differ by their endings alone get longer names."""
+    try:
+        listed = sorted(path for path in images.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise BadInput(f"'{images}' cannot be listed: {error.strerror or error}.") from error
+    found = [path for path in listed if path.suffix.lower() in IMAGE_SUFFIXES]
+    if not found:
+        raise BadInput(f"'{images}' holds no pictures ({', '.join(IMAGE_SUFFIXES)}).")
+    stems = Counter(path.stem for path in found)
+    return {path.name if stems[path.stem] == 1 else path.name.replace(".", "-") + path.suffix: path for path in found}
+
+
+def _seen(copies: dict[str, tuple[Picture, float]], quiet: bool) -> dict[str, Photograph]:
+    """What the small models see in every photograph."""
+    chosen = choose_models("lite", {}, SEEING)
+    missing = [role for role in SEEING if role not in chosen.models]
+    if missing:
+        raise BadInput(f"Edits cannot be proposed without a {' and a '.join(missing)}.", chosen.remarks)
+
+    async def look() -> dict[str, Photograph]:
+        with Service(chosen.models, place()) as see, progress("looking", len(copies), quiet=quiet) as advance:
+            found = {}
+            for name, (picture, _) in copies.items():
+                found[name] = await look_at(picture, read_image(picture.path), see)
+                advance()
+            return found
+
+    with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
+        return thread.submit(asyncio.run, look()).result()
+
+
+def another_photograph(photo: str, names: Sequence[str]) -> str:
+    """The next photograph of the same split, in the order of names: the same on every machine."""
+    same = sorted(name for name in names if split_of(name) == split_of(photo) and name != photo)
+    if not same:
+        raise BadInput(f"'{photo}' is the only photograph of its half: there is no other one to show in its place.")
+    return next((name for name in same if name > photo), same[0])
+
+
+def pixels_of(edit: Edit) -> Pixels:
+    """The source image of a gathered edit."""
+    try:
+        return read_image(edit.source.path)
+    except BadImage as error:
+        raise BadInput(f"A photograph of the probes cannot be read: {error}") from error

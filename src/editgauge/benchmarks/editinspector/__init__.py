@@ -1,0 +1,90 @@
+"""EditInspector: edits of MagicBrush's test set, each with what three people said of it (Yosef et al. 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from editgauge.benchmarks._text.wording import guess_type
+from editgauge.benchmarks.editinspector.labels import FILE, QUESTIONS, Inspected, majority, read_inspected
+from editgauge.benchmarks.magicbrush import NEEDED, read_sessions
+from editgauge.core.errors import BadInput
+from editgauge.core.reading.sources import counted
+from editgauge.core.types import Benchmark, Edit, EditType
+
+PUBLISHED = 783, 398
+"""Edits and photographs of the whole set; a photograph is edited in up to three turns."""
+TYPES: Mapping[str, EditType] = {
+    "Add": "object_addition",
+    "Remove": "object_removal",
+    "Replace": "object_replacement",
+}
+ATTRIBUTES: tuple[EditType, ...] = ("color", "texture", "shape", "style", "size", "background", "action")
+"""What a change of attributes can be; the set does not say which."""
+LICENCE = "labels CC-BY-4.0, as the paper says; pictures as MagicBrush (CC-BY-4.0, not to be redistributed unpacked)"
+
+
+def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
+    """EditInspector: 783 edits, each judged by three people; --data its CSV, --images MagicBrush's.
+
+    Ids are those of `magicbrush`; the outcome that people judged is MagicBrush's own, the edit's `reference`. A change
+    of attributes has the type that its instruction names beyond doubt, or is `unspecified`; `extras` keep the action.
+    """
+    inspected = read_inspected(data)
+    place = images or _beside(data)
+    turns, _ = read_sessions("editinspector", place)
+    known = {(edit.extras["img_id"], edit.turn): edit for edit in turns}
+    absent = [f"{row.image}, turn {row.turn}" for row in inspected if (row.image, row.turn) not in known]
+    if absent:
+        raise BadInput(
+            f"MagicBrush in '{place}' lacks {len(absent)} of {len(inspected)} turns of EditInspector. Is it `test`?",
+            absent[:5],
+        )
+    pairs = [(row, known[row.image, row.turn]) for row in inspected]
+    edits = tuple(_edit(row, turn) for row, turn in pairs)
+    return Benchmark("editinspector", edits, _about(pairs), LICENCE)
+
+
+def _beside(data: Path | None) -> Path:
+    """MagicBrush in the folder of the CSV file; raises `BadInput` that says what to give."""
+    folder = (data if data is not None and data.is_dir() else (data or Path()).parent).absolute()
+    if (folder / "edit_sessions.json").is_file():
+        return folder
+    raise BadInput(f"EditInspector has no pictures of its own. Give --images: {NEEDED}.")
+
+
+def _edit(row: Inspected, turn: Edit) -> Edit:
+    extras: dict[str, Any] = {
+        **turn.extras,
+        "action": row.action,
+        "rich_instruction": row.rich_instruction,
+        "difference_caption": row.difference_caption,
+        "short_caption": row.short_caption,
+        "differences": list(row.differences),
+        "feedback": {about: list(texts) for about, texts in row.feedback.items() if texts},
+        "people": {question: list(answers) for question, answers in row.answers.items()},
+        "majority": {question: majority(row.answers[question]) for question in QUESTIONS},
+        "released_artifacts": list(row.released_artifacts),
+    }
+    there = {key: value for key, value in extras.items() if value is not None}
+    return replace(turn, id=row.id, instruction=row.instruction, type=_type(row), extras=there)
+
+
+def _type(row: Inspected) -> EditType:
+    named = guess_type(row.instruction)
+    if row.action is None:
+        return named
+    return TYPES.get(row.action, named if named in ATTRIBUTES else "unspecified")
+
+
+def _about(pairs: Sequence[tuple[Inspected, Edit]]) -> str:
+    """How many there are, and whether MagicBrush asks for the same."""
+    images = {row.image for row, _ in pairs}
+    size = len(pairs), len(images)
+    told = f"{counted(size[0], 'edit')} of {counted(size[1], 'photograph')}, judged by three people each"
+    if size != PUBLISHED:
+        told += f" ({FILE} has {PUBLISHED[0]} of {PUBLISHED[1]})"
+    other = [row.id for row, turn in pairs if row.instruction.casefold() != turn.instruction.casefold()]
+    return f"{told}; MagicBrush words {len(other)} otherwise, such as {other[0]}" if other else told

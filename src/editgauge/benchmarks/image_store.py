@@ -1,0 +1,79 @@
+"""The pictures of public sets: found in their folders, or kept in the cache when they come as bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from editgauge.benchmarks.folder import ImagesOf
+from editgauge.core.errors import BadInput
+from editgauge.core.fetch import cache_root
+from editgauge.core.files import write_bytes
+from editgauge.core.images import Picture
+from editgauge.core.reading.fields import shown
+from editgauge.core.reading.sources import Faults, counted
+from editgauge.core.types import Edit
+
+SIGNATURES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp", b"RIFF": ".webp"}
+
+
+class Neighbours:
+    """Files that differ from a missing one by their capitals or their extension only."""
+
+    def __init__(self) -> None:
+        self._names: dict[Path, dict[str, list[str]]] = {}
+
+    def hint(self, path: Path) -> str:
+        """Words that name such a file, to be added to a message; none if there is none."""
+        if path.parent not in self._names:
+            names = self._names[path.parent] = {}
+            for file in sorted(path.parent.iterdir()) if path.parent.is_dir() else []:
+                names.setdefault(file.stem.casefold(), []).append(file.name)
+        near = self._names[path.parent].get(path.stem.casefold(), [])
+        nearest = sorted(near, key=lambda name: name.casefold() != path.name.casefold())
+        return f"; there is {shown(nearest[0])}, with another extension or other capitals" if nearest else ""
+
+
+class Shelf:
+    """The folder in which a set keeps its pictures."""
+
+    def __init__(self, folder: Path, faults: Faults) -> None:
+        if not folder.is_dir():
+            raise BadInput(f"There is no folder '{folder}'; the benchmark '{faults.benchmark}' has its pictures there.")
+        self.folder = folder
+        self.faults = faults
+        self._find = ImagesOf(folder, follows_links=True)
+        self._near = Neighbours()
+
+    def picture(self, word: str, record: object) -> Picture | None:
+        """The picture at a path inside the folder; None after noting why there is none."""
+        try:
+            return Picture(str(PurePosixPath(word)), self._find(word))
+        except BadInput as error:
+            is_inside = str(error).endswith("does not exist")  # nothing is told about other folders
+            self.faults.add(record, f"{error}{self._near.hint(self.folder / word) if is_inside else ''}")
+            return None
+
+
+def store_image(content: bytes, benchmark: str) -> Picture:
+    """Keeps an image that came as bytes in the cache, once, under the hash of its content."""
+    digest = hashlib.sha256(content).hexdigest()
+    suffix = next((suffix for signature, suffix in SIGNATURES.items() if content.startswith(signature)), ".bin")
+    path = cache_root() / "benchmarks" / benchmark / f"{digest}{suffix}"
+    if not path.is_file() or path.stat().st_size != len(content):
+        write_bytes(path, content)
+    return Picture(f"{digest[:16]}{suffix}", path)
+
+
+def told_missing(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
+    """How many images are not on this machine, to be added to the size; raises `BadInput` when none is."""
+    pictures = {edit.source.name: edit.source.path for edit in edits}
+    missing = [path for path in pictures.values() if not path.is_file()]
+    if not missing:
+        return ""
+    told = f"{len(missing)} of {counted(len(pictures), 'image')} are missing, such as '{missing[0].name}'"
+    hint = next(filter(None, map(Neighbours().hint, missing)), "")
+    if len(missing) == len(pictures):
+        raise BadInput(f"The benchmark '{benchmark}' finds none of its images in '{missing[0].parent}'{hint}. {advice}")
+    return f"; {told}{hint}"

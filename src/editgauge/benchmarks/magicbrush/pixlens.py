@@ -1,0 +1,140 @@
+"""MagicBrush in PixLens's parts: edit type, category, from and to; by the authors' own file, or by rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from editgauge.benchmarks._text.instructions import SIDES, Parts, read_instruction
+from editgauge.benchmarks.magicbrush import LICENCE, read_sessions, told_sessions
+from editgauge.core.errors import BadInput, CannotTell, UnknownName
+from editgauge.core.phrases import read_placing, read_size
+from editgauge.core.reading.fields import shown, unknown
+from editgauge.core.reading.sources import Faults, read_json, wanted
+from editgauge.core.types import Benchmark, Edit, EditType, Position, read_edit_type
+
+NAME = "magicbrush-pixlens"
+NEEDED = "the folder `dev` of MagicBrush; PixLens's own attributes, if you have them, lie there as a *pixlens*.json"
+ATTRIBUTES = ("category", "from_attribute", "to_attribute")
+PUBLISHED: Mapping[EditType, int] = {
+    "object_replacement": 84,
+    "alter_parts": 84,
+    "object_addition": 41,
+    "color": 35,
+    "object_removal": 19,
+    "single_instance_removal": 12,
+    "positional_addition": 8,
+    "size": 2,
+}
+"""What PixLens kept of dev's 528 edits, by hand (table 6)."""
+
+
+def load(data: Path | None = None) -> Benchmark:
+    """MagicBrush in PixLens's parts, read off the instructions by rules; --data its folder `dev`.
+
+    With a `*pixlens*.json` in the folder, `{input: {edit_type, category, from_attribute, to_attribute}}`, the edits are
+    those of that file. Without it, an instruction that the rules cannot read stays, so that it is counted as unscored.
+    """
+    place = wanted(NAME, data, NEEDED)
+    edits, sessions = read_sessions(NAME, place)
+    file = _attributes(place if place.is_dir() else place.parent)
+    if file is None:
+        read = tuple(map(_by_rules, edits))
+        parsed = [edit for edit in read if "unparsed" not in edit.extras]
+        told = f"parsed {len(parsed)} of {len(read)} instructions by rules: {_counts(parsed)}"
+        return Benchmark(NAME, read, f"{told_sessions(edits, sessions)}; {told}", LICENCE)
+    kept = _by_file(edits, file)
+    told = f"{len(kept)} have the attributes of {file.name}: {_counts(kept)}"
+    return Benchmark(NAME, kept, f"{told_sessions(edits, sessions)}; {told}", LICENCE)
+
+
+def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:
+    """Edits by type, beside the published numbers where those differ."""
+    found = Counter(edit.type for edit in edits)
+    told = ", ".join(f"{count} {kind}" for kind, count in found.most_common())
+    if found == PUBLISHED:
+        return f"{told}, as in the paper"
+    kept = ", ".join(f"{count} {kind}" for kind, count in PUBLISHED.items())
+    return f"{told or 'none'} (of dev the paper kept {sum(PUBLISHED.values())}: {kept})"
+
+
+def _by_rules(edit: Edit) -> Edit:
+    try:
+        return _with(edit, read_instruction(edit.instruction))
+    except CannotTell as unable:
+        kind: EditType = edit.type if edit.type in {"background", "style"} else "unspecified"
+        return replace(edit, type=kind, extras={**edit.extras, "unparsed": unable.detail})
+
+
+def _with(edit: Edit, parts: Parts) -> Edit:
+    return replace(
+        edit, type=parts.type, subject=parts.subject, from_=parts.from_, to=parts.to, position=parts.position
+    )
+
+
+def _attributes(folder: Path) -> Path | None:
+    found = sorted(folder.glob("*pixlens*.json"))
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise BadInput(f"'{folder}' holds several files with PixLens's attributes: {names}. Keep one.")
+    return found[0] if found else None
+
+
+def _by_file(edits: tuple[Edit, ...], file: Path) -> tuple[Edit, ...]:
+    faults = Faults(NAME, file)
+    by_input = {Path(edit.source.name).name: edit for edit in edits}
+    kept = []
+    for key, values in read_json(file, faults, dict).items():
+        edit = by_input.get(Path(key).name)
+        if edit is None:
+            faults.add(key, "no turn of edit_sessions.json has this input image")
+            continue
+        parts = _parts(key, values, faults)
+        if parts is not None:
+            kept.append(_with(edit, parts))
+    return faults.done(kept)
+
+
+def _parts(key: str, values: Any, faults: Faults) -> Parts | None:
+    """The parts of one record; None after noting what is wrong with it."""
+    if not isinstance(values, dict):
+        faults.add(key, f"must be a mapping, got {shown(values)}")
+        return None
+    word = faults.text(key, values, "edit_type")
+    category, before, after = (_text(key, values, name, faults) for name in ATTRIBUTES)
+    if word is None:
+        return None
+    try:
+        kind = read_edit_type(word)
+    except UnknownName:
+        faults.add(key, unknown("edit type", word, PUBLISHED))
+        return None
+    try:
+        return _of_type(kind, category, before, after)
+    except CannotTell as unable:
+        faults.add(key, f"'to_attribute': {unable.detail}")
+        return None
+
+
+def _text(key: str, values: Mapping[str, Any], name: str, faults: Faults) -> str | None:
+    """A text, or None where it is missing or empty, as it is for edits that have no such part."""
+    value = values.get(name)
+    if value is None or value == "":
+        return None
+    return faults.text(key, values, name)
+
+
+def _of_type(kind: EditType, category: str | None, before: str | None, after: str | None) -> Parts:
+    if kind == "positional_addition":
+        to, position = read_placing(after or "")
+        anchored = Position(position.relation, position.anchor or category)
+        return Parts(kind, category, before, to, anchored)
+    if kind == "position_replacement" and (after or "").lower() in SIDES:
+        side = SIDES[(after or "").lower()]
+        return Parts(kind, category, before, side, Position(side))
+    if kind == "size":
+        return Parts(kind, category, before, read_size(after or ""))
+    return Parts(kind, category, before, (after or "").removeprefix("add ") or None)

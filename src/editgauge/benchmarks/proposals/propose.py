@@ -1,0 +1,42 @@
+"""One edit of every type that a photograph allows, drawn by chance and the same for the same seed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from editgauge.benchmarks.proposals import words
+from editgauge.benchmarks.proposals.edits import KINDS, Draft, Drawing
+from editgauge.benchmarks.proposals.scene import Photograph
+from editgauge.core.types import Edit, EditType
+
+
+def propose(photo: Photograph, others: Sequence[Photograph] = (), seed: int = 0) -> list[Edit]:
+    """One edit of every type that the photograph allows; things to add are taken from the others."""
+    edits = []
+    for kind, draw in KINDS.items():
+        draft = draw(Drawing(photo, others, seed, kind))
+        if draft is not None:
+            edits.append(_edit(photo, kind, draft))
+    return edits
+
+
+def _edit(photo: Photograph, kind: EditType, draft: Draft) -> Edit:
+    before, after = words.captions(kind, draft.subject, draft.from_, draft.to, draft.position)
+    stem = re.sub(r"[^\w-]", "-", PurePosixPath(photo.picture.name).stem)
+    return Edit(
+        id=f"{stem}-{kind}",
+        source=photo.picture,
+        type=kind,
+        instruction=words.told(kind, draft.subject, draft.from_, draft.to, draft.position, draft.which),
+        subject=draft.subject,
+        from_=draft.from_,
+        to=draft.to,
+        position=draft.position,
+        source_caption=before,
+        target_caption=after,
+        mask=draft.recipe.footprint(),
+        objects=words.named([(thing.name, thing.outline) for thing in photo.things]),
+        recipe=draft.recipe,
+    )

@@ -1,0 +1,161 @@
+"""A photograph and the things in it whose outlines can be relied on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import cv2
+import numpy as np
+
+from editgauge.core.masks import Polygons, box_of
+from editgauge.models.answers import Detections, Instances, Prompt
+from editgauge.vision.regions import box_area, box_overlap
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Picture, Pixels
+    from editgauge.core.masks import BoolMask
+    from editgauge.models.interfaces import Perception
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
+FAINTLY = 0.2
+"""The confidence from which on something may be there: who asks for 'the horse' must mean one thing alone."""
+CLEARLY = 0.3
+"""The confidence from which on something counts as standing in the way."""
+SURELY = 0.45
+"""The confidence from which on something is edited."""
+SHARES = 0.004, 0.25
+"""Of the picture, that a thing worth an edit covers."""
+SOLID = 0.3, 0.97
+"""Of its box, that an outline covers: less is a net of scraps, more is the box itself."""
+IN_ONE_PIECE = 0.85
+"""Of the outlined pixels that hang together."""
+AS_BOXED = 0.75
+"""How well the outline's box and the detector's agree."""
+CLEARANCE = 4
+"""Pixels between a whole thing and the picture's edge."""
+APART = 0.1
+"""Of the smaller of two boxes, that may lie in the other while both stand alone."""
+DETAIL = 1.0
+"""Pixels by which a polygon may depart from the mask."""
+
+
+class Sight(NamedTuple):
+    """Something that the detector saw, however faintly."""
+
+    name: str
+    box: Box
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """Something seen, with an outline that can be cut along."""
+
+    name: str
+    outline: Polygons
+    confidence: float
+    whole: bool
+    """Does the picture's edge leave all of it in view?"""
+    alone: bool
+    """Does nothing else that is seen lie over it or against it?"""
+
+    share: float
+    """Of the picture, that it covers."""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in pixels."""
+        left, top, right, bottom = self.outline.box()
+        return right - left, bottom - top
+
+
+@dataclass(frozen=True, eq=False)
+class Photograph:
+    """A picture with what is seen in it."""
+
+    picture: Picture
+    pixels: Pixels
+    things: tuple[Thing, ...]
+    """Those with a reliable outline, surest first."""
+    sights: tuple[Sight, ...]
+    """All that may be there."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        height, width = self.pixels.shape[:2]
+        return width, height
+
+    @cached_property
+    def names(self) -> Counter[str]:
+        """How many of each there may be."""
+        return Counter(sight.name for sight in self.sights)
+
+    def unique(self) -> list[Thing]:
+        """Things that can be named without saying which one."""
+        return [thing for thing in self.things if self.names[thing.name] == 1]
+
+
+async def look_at(picture: Picture, pixels: Pixels, see: Perception) -> Photograph:
+    """The photograph as the detector and the segmenter see it; the detector must know what to look for by itself."""
+    seen = await see.detect_all(pixels, least=FAINTLY)
+    sure = seen.over(SURELY)
+    return understood(picture, pixels, Instances(sure, await see.segment(pixels, Prompt(boxes=sure.boxes))), seen)
+
+
+def understood(picture: Picture, pixels: Pixels, instances: Instances, faint: Detections | None = None) -> Photograph:
+    """The photograph with given masks; `faint` is all that may be there besides, the instances included."""
+    seen = instances.detections if faint is None else faint
+    sights = _sights(seen)
+    clear = [sight.box for sight in sights if sight.confidence >= CLEARLY]
+    found = zip(_sights(instances.detections), instances.masks, strict=True)
+    things = (_thing(sight, mask, [box for box in clear if box != sight.box]) for sight, mask in found)
+    return Photograph(picture, pixels, tuple(thing for thing in things if thing), sights)
+
+
+def _sights(seen: Detections) -> tuple[Sight, ...]:
+    rows = zip(seen.words, seen.boxes.tolist(), seen.confidences.tolist(), strict=True)
+    return tuple(Sight(word, (left, top, right, bottom), sure) for word, (left, top, right, bottom), sure in rows)
+
+
+def _thing(sight: Sight, mask: BoolMask, others: Sequence[Box]) -> Thing | None:
+    piece = _largest_piece(mask)
+    if piece is None or not SHARES[0] <= piece.mean() <= SHARES[1]:
+        return None
+    left, top, right, bottom = own = box_of(piece)
+    solidity = piece.sum() / ((right - left) * (bottom - top))
+    if not SOLID[0] <= solidity <= SOLID[1] or box_overlap(own, sight.box) < AS_BOXED:
+        return None
+    height, width = mask.shape
+    whole = all(min(box[0], box[1], width - box[2], height - box[3]) >= CLEARANCE for box in (own, sight.box))
+    alone = all(_shared(own, other) <= APART for other in others)
+    return Thing(sight.name, _outline(piece), sight.confidence, whole, alone, float(piece.mean()))
+
+
+def _largest_piece(mask: BoolMask) -> BoolMask | None:
+    """The part of a mask that hangs together, holes closed; None when there is not one that is nearly all of it."""
+    contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    if not contours:
+        return None
+    canvas = np.zeros(mask.shape, np.uint8)
+    cv2.drawContours(canvas, [max(contours, key=cv2.contourArea)], -1, 1, cv2.FILLED)
+    piece = canvas.astype(np.bool_)
+    return piece if (piece & mask).sum() >= IN_ONE_PIECE * mask.sum() else None
+
+
+def _outline(piece: BoolMask) -> Polygons:
+    contours, _ = cv2.findContours(piece.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    ring = cv2.approxPolyDP(max(contours, key=cv2.contourArea), DETAIL, closed=True)
+    return Polygons((tuple(float(value) for value in ring.ravel()),))
+
+
+def _shared(one: Box, other: Box) -> float:
+    """How much of the smaller box lies in the other."""
+    both = box_area((max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])))
+    return both / max(min(box_area(one), box_area(other)), 1.0)

@@ -1,0 +1,1 @@
+"""`build attributes`: attributes of edits for AugCLIP."""

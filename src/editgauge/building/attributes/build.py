@@ -1,0 +1,157 @@
+"""The verb `build attributes`: what the source image shows and what its edit should show, in phrases, for every edit.
+
+One file for each seed: `attributes.jsonl`, `attributes.seed1.jsonl` … Every one of them is what `run --attributes`
+takes, so that a score per seed is a run per file. A judge's calls are kept beside the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from editgauge.benchmarks import open_benchmark
+from editgauge.building.attributes.files import Work, Written
+from editgauge.core.errors import BadImage, BadInput, CannotTell
+from editgauge.core.images import read_image
+from editgauge.core.types import Edit
+from editgauge.engine.judges import Jury, read_jury
+from editgauge.judges import Parameters, open_judge, open_prompt
+from editgauge.judges.prompts import Prompt
+from editgauge.protocols.augclip import rule_attributes as by_rules
+from editgauge.protocols.augclip.judge_attributes import LENGTHS, Wanted, ask_attributes, told_by
+
+MOST_TOKENS = 1024
+"""Thirty long attributes need more than the usual 512."""
+VARIED = 1.0
+"""The temperature of several seeds: at 0 they would all be the same."""
+WAITING = 4
+"""So many edits per place at the endpoint are under way: their pictures are in memory."""
+
+
+def attributes(
+    benchmark: str | Path,
+    out: str | Path,
+    judge: str | None = None,
+    rules: bool = False,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    seeds: int = 1,
+    length: str | None = None,
+    number: int | None = None,
+    limit: int | None = None,
+    temperature: float | None = None,
+    price: str | None = None,
+    budget: float | None = None,
+    max_tokens: int | None = None,
+    prompts: str | Path | None = None,
+    replay: bool = False,
+    quiet: bool = False,
+) -> Written:
+    """Writes the attributes of every edit of a benchmark, once for ever: what a file holds already is kept.
+
+    Args:
+        benchmark: a name (`editgauge list benchmarks`) or a folder of your own.
+        out: the JSONL file; further seeds get files beside it (`NAME.seed1.jsonl`).
+        judge: who names them: `openai:MODEL@URL`, `transformers:FOLDER`, or `NAME=ADDRESS`.
+        rules: take them from the words of the edit instead, without any service.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        images: where its source images lie, when they come from elsewhere (such as a COCO folder).
+        seeds: how often a judge is asked, to see how much its choice of words matters.
+        length: `short` (under five words) or `long` (over five); as the judge likes when left out.
+        number: exactly so many on either side; as the judge likes when left out.
+        limit: only the first so many edits.
+        temperature: how freely a judge chooses its words; 0 when left out, and 1 for several seeds.
+        price: of a million tokens, as `PROMPT,COMPLETION`.
+        budget: the most that all calls may cost together.
+        max_tokens: how long an answer may become; 1024 when left out.
+        prompts: a folder of prompts that take the place of the built-in ones of the same name.
+        replay: ask nobody; answer from the transcripts.
+        quiet: no progress, no remarks.
+    """
+    wanted = _wanted(length, number)
+    _check(judge, rules, seeds, wanted)
+    edits = open_benchmark(benchmark, data, images).edits[:limit]
+    file = Path(out)
+    if judge is None:
+        work = Work(file, edits, 1, by_rules.BY, quiet)
+        with work.saved():
+            for edit, seed in work.left():
+                work.take(edit, seed, partial(by_rules.extract, edit))
+        return work.told()
+    jury = read_jury([judge], price, budget, max_tokens or MOST_TOKENS, replay, prompts)
+    warmth = temperature if temperature is not None else VARIED if seeds > 1 else 0.0
+    (name,) = jury.addresses
+    by = told_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
+    work = Work(file, edits, seeds, by, quiet)
+    with work.saved():
+        _run(_asked(work, jury, warmth, wanted))
+    return work.told()
+
+
+def transcripts_beside(out: Path) -> Path:
+    """Where the calls of a judge are kept."""
+    return out.with_name(f"{out.stem}.transcripts")
+
+
+def _wanted(length: str | None, number: int | None) -> Wanted:
+    known = [each for each in LENGTHS if each]
+    for each in known:
+        if length in (None, each):
+            return Wanted(each if length else None, number)
+    raise BadInput(f"--length is one of {', '.join(known)}; got '{length}'.")
+
+
+def _check(judge: str | None, rules: bool, seeds: int, wanted: Wanted) -> None:
+    if rules == (judge is not None):
+        raise BadInput(
+            "Attributes come from rules or from a judge: give --rules, or --judge with an address such as "
+            "openai:MODEL@URL or transformers:FOLDER."
+        )
+    if seeds < 1 or (wanted.number is not None and wanted.number < 1):
+        raise BadInput("--seeds and --number are at least 1.")
+    if rules and (seeds > 1 or wanted != Wanted()):
+        raise BadInput("Rules always give the same attributes: --seeds, --length and --number are for a judge.")
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Runs it here, where a key press stops it; in a notebook, which has a running loop, in a thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+    else:
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, work).result()
+
+
+async def _asked(work: Work, jury: Jury, warmth: float, wanted: Wanted) -> None:
+    """Asks for everything that is left, as many edits at once as the judge answers."""
+    (address,) = jury.addresses.values()
+    judge = open_judge(
+        address,
+        transcripts=transcripts_beside(work.out),
+        parameters=Parameters(temperature=warmth, max_tokens=jury.max_tokens),
+        price=jury.price,
+        budget=jury.budget,
+        replay=jury.replay,
+    )
+    prompt: partial[Prompt] = partial(open_prompt, folder=jury.prompts)
+    async with judge:
+        places = asyncio.Semaphore(WAITING * judge.at_once)
+
+        async def one(edit: Edit, seed: int) -> None:
+            async with places:
+                try:
+                    source = await asyncio.to_thread(read_image, edit.source.path)
+                    found = await ask_attributes(edit, source, judge.ask, prompt, work.by, wanted, seed)
+                    work.add(edit, seed, found)
+                except CannotTell as unable:
+                    work.lack(edit, seed, unable)
+                except BadImage as unreadable:
+                    work.lack(edit, seed, CannotTell("unreadable_image", str(unreadable)))
+
+        await asyncio.gather(*(one(edit, seed) for edit, seed in work.left()))

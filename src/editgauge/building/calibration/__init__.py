@@ -1,0 +1,1 @@
+"""`build calibration`: fits scores to people's ratings."""

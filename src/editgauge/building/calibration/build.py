@@ -1,0 +1,136 @@
+"""The verb `build calibration`: what people's ratings make of the numbers of the protocol `editgauge`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from editgauge import __version__
+from editgauge.building.calibration.answers import PROTOCOL, Answers, answers_of
+from editgauge.building.calibration.fit import fitted_curve, left_out
+from editgauge.building.calibration.measures import Comparison, compare
+from editgauge.building.calibration.plot import calibration_svg
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_json, write_text
+from editgauge.core.run import Run
+from editgauge.protocols.editgauge import editgauge
+from editgauge.protocols.editgauge.calibration import SCHEMA, Curve
+from editgauge.stats.resampling import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """One score: its curve, and how far off it is with it and without."""
+
+    score: str
+    question: str
+    good_from: float
+    """The rating from which on an answer is good."""
+    outcomes: int
+    answers: int
+    raters: int
+    """Those that have a name."""
+    sources: int
+    unscored: int
+    """Rated outcomes without the score: left out."""
+    curve: Curve
+    slope: Estimate
+    """Of the curve in log-odds, on the whole: 1 when numbers are as sure as people are, 0 when they tell nothing."""
+    left_out: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What `build calibration` wrote."""
+
+    file: Path
+    plot: Path
+    sha256: str
+    scores: tuple[Calibrated, ...]
+
+    @property
+    def protocol(self) -> str:
+        """How a run asks for it."""
+        return f"{PROTOCOL}[calibration={self.file}]"
+
+
+def calibration(
+    run: str | Path,
+    ratings: str | Path,
+    out: str | Path,
+    scores: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    level: float | None = None,
+    quiet: bool = False,
+) -> Built:
+    """Fits what people's ratings make of the numbers of `editgauge`; `editgauge[calibration=OUT]` then uses it.
+
+    Args:
+        run: the folder of a finished run with the protocol `editgauge`.
+        ratings: a CSV or JSON lines file with edit, method, value and, where there are any, rater, question, seed.
+        out: the JSON file to write; a reliability diagram is drawn beside it, as SVG.
+        scores: `edit` or `editgauge/edit` …; without any, those that the questions are about by their names.
+        questions: the question of each of these scores, in the same order; without any, all of the ratings.
+        level: from which rating on an answer is good, for questions with other answers than 0 and 1.
+        quiet: no remarks.
+    """
+    file, opened = Path(out), Run.open(Path(run))
+    if file.suffix.lower() != ".json":
+        raise BadInput(f"--out is a JSON file: give one that ends in .json, not '{out}'.")
+    if set(str(out)) & set("[],@"):
+        raise BadInput(f"--out becomes a part of a protocol's name, which has no room for [ ] , and @: '{out}'.")
+    if opened.manifest.finished is None:
+        raise BadInput(f"The run '{run}' is not finished: give its command again to continue it.")
+    given = answers_of(opened, Path(ratings), [*_listed(scores)], [*_listed(questions)], level, quiet)
+    found = tuple(_calibrated(each) for each in given)
+    version = opened.manifest.protocols[PROTOCOL].version
+    models = {role: opened.manifest.models[role]["name"] for role in editgauge.needs if role in opened.manifest.models}
+    write_json(file, {
+        "schema": SCHEMA,
+        "protocol": PROTOCOL,
+        "version": version,
+        "models": models,
+        "made": {
+            "editgauge": __version__,
+            "benchmark": opened.manifest.benchmark,
+            "edits_sha256": opened.manifest.edits_sha256,
+            "methods": list(opened.manifest.methods),
+            "ratings": Path(ratings).name,
+            "ratings_sha256": sha256(Path(ratings).read_bytes()).hexdigest(),
+        },
+        "scores": {each.score: asdict(each) for each in found},
+    })  # fmt: skip
+    plot = file.with_suffix(".svg")
+    write_text(plot, calibration_svg({f"{PROTOCOL}/{each.score}": (each.curve, each.left_out) for each in found}))
+    return Built(file, plot, sha256(file.read_bytes()).hexdigest(), found)
+
+
+def _listed(given: Sequence[str]) -> Sequence[str]:
+    """One name alone is a list of one."""
+    return [given] if isinstance(given, str) else given
+
+
+def _calibrated(given: Answers) -> Calibrated:
+    curve, slope = fitted_curve(given.question, given.values, given.shares, given.sources)
+    if curve.low + curve.high <= 0:
+        raise BadInput(
+            f"People's answers do not rise with {PROTOCOL}/{given.spec.name}, so no curve that keeps its order fits "
+            "them. A higher rating must be the better one, also for artifacts; `editgauge agree` shows how both go "
+            "together."
+        )
+    after = left_out(given.values, given.shares, given.sources)
+    return Calibrated(
+        given.spec.name,
+        given.question,
+        given.good_from,
+        given.values.size,
+        given.answers,
+        given.raters,
+        len(set(given.sources.tolist())),
+        given.unscored,
+        curve,
+        slope,
+        compare(given.values, after, given.shares, given.sources),
+    )

@@ -1,0 +1,119 @@
+"""Reliability diagrams: what share of people say so, by number; as it was, and as the curve makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from editgauge.building.calibration.measures import Bin, Comparison
+from editgauge.protocols.editgauge.calibration import Curve
+
+SIDE = 220
+LEFT, GAP, RIGHT, TOP, BETWEEN, BOTTOM = 58, 56, 24, 76, 130, 46
+WIDTH = LEFT + SIDE + GAP + SIDE + RIGHT
+TICKS = (0, 0.25, 0.5, 0.75, 1)
+STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#333}.title{font-weight:600}.small{fill:#666}"
+    ".axis,.grid{fill:none;stroke:#999}.grid{stroke:#ececec}.even{stroke:#999;stroke-dasharray:4 4}"
+    ".whisker{stroke-width:1.6}.before{stroke:#b3541e;fill:#b3541e}.after{stroke:#2a6fb0;fill:#2a6fb0}"
+    ".dot{stroke:none}.band{fill:#2a6fb0;fill-opacity:.16}"
+    ".curve{fill:none;stroke:#2a6fb0;stroke-width:2}"
+)
+
+
+def calibration_svg(scores: Mapping[str, tuple[Curve, Comparison]]) -> str:
+    """An SVG document, a row for each score: left the numbers on probes with the curve, right what it makes of them."""
+    rows = "".join(
+        _row(name, *each, TOP + place * (SIDE + BETWEEN)) for place, (name, each) in enumerate(scores.items())
+    )
+    height = TOP + len(scores) * (SIDE + BETWEEN) - BETWEEN + BOTTOM
+    told = "; ".join(
+        f"{name}: expected error {found.before.expected_error:.3f} before, {found.after.expected_error:.3f} after"
+        for name, (_, found) in scores.items()
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        f'role="img" aria-label="{escape(f"The share of people who say so, by number. {told}")}"><style>{STYLE}</style>'
+        f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>{rows}</svg>\n'
+    )
+
+
+def _row(name: str, curve: Curve, found: Comparison, top: float) -> str:
+    asked = f" to '{curve.question}'" if curve.question else ""
+    named = f"{name}, and the share of people who say so{asked}"
+    title = f'<text class="title" x="{LEFT}" y="{top - 52:g}">{escape(named)}</text>'
+    before = _Panel(LEFT, top)
+    after = _Panel(LEFT + SIDE + GAP, top)
+    return "".join(
+        (
+            title,
+            before.frame(
+                "as fitted on probes", f"expected error {found.before.expected_error:.3f}", "number on probes"
+            ),
+            before.curve(curve),
+            before.dots(found.before.bins, "before"),
+            after.frame(
+                "by people's ratings, on images left out",
+                f"expected error {found.after.expected_error:.3f}",
+                "calibrated number",
+            ),
+            after.dots(found.after.bins, "after"),
+        )
+    )
+
+
+class _Panel:
+    """A square from 0 to 1 both ways."""
+
+    def __init__(self, left: float, top: float) -> None:
+        self._left, self._top = left, top
+
+    def _x(self, value: float) -> float:
+        return self._left + value * SIDE
+
+    def _y(self, share: float) -> float:
+        return self._top + (1 - share) * SIDE
+
+    def frame(self, title: str, small: str, below: str) -> str:
+        """Grid, axes, and the diagonal on which numbers are what people say."""
+        right, bottom = self._x(1), self._y(0)
+        lines = "".join(
+            f'<path class="grid" d="M{self._left:g} {self._y(tick):.1f}H{right:g}M{self._x(tick):.1f} {self._top:g}'
+            f'V{bottom:g}"/>'
+            f'<text x="{self._left - 8:g}" y="{self._y(tick) + 4:.1f}" text-anchor="end">{tick:.0%}</text>'
+            for tick in TICKS
+        )
+        numbers = "".join(
+            f'<text x="{self._x(tick):.1f}" y="{bottom + 16:g}" text-anchor="middle">{tick:g}</text>'
+            for tick in (0, 0.5, 1)
+        )
+        middle = self._left + SIDE / 2
+        return (
+            f'<text x="{self._left:g}" y="{self._top - 30:g}">{escape(title)}</text>'
+            f'<text class="small" x="{self._left:g}" y="{self._top - 12:g}">{escape(small)}</text>{lines}'
+            f'<path class="axis" d="M{self._left:g} {self._top:g}V{bottom:g}H{right:g}"/>'
+            f'<path class="even" d="M{self._left:g} {bottom:g}L{right:g} {self._top:g}"/>{numbers}'
+            f'<text class="small" x="{middle:g}" y="{bottom + 34:g}" text-anchor="middle">{escape(below)}</text>'
+        )
+
+    def curve(self, curve: Curve) -> str:
+        """The fitted curve in its band."""
+        steps = [step / SIDE for step in range(SIDE + 1)]
+        line = " L".join(f"{self._x(at):.1f} {self._y(curve(at)):.1f}" for at in steps)
+        ends = [(at, *found) for at in steps if (found := curve.interval(at))]
+        around = [(at, high) for at, _, high in ends] + [(at, low) for at, low, _ in reversed(ends)]
+        band = " L".join(f"{self._x(at):.1f} {self._y(share):.1f}" for at, share in around)
+        drawn = f'<path class="band" d="M{band}Z"/>' if ends else ""
+        return f'{drawn}<path class="curve" d="M{line}"/>'
+
+    def dots(self, bins: Sequence[Bin], kind: str) -> str:
+        """A dot for each bin, with its interval where there is one."""
+        parts = []
+        for each in bins:
+            at, share = f"{self._x(each.value):.1f}", each.share
+            if share.low is not None and share.high is not None:
+                parts.append(
+                    f'<path class="whisker {kind}" d="M{at} {self._y(share.low):.1f}V{self._y(share.high):.1f}"/>'
+                )
+            parts.append(f'<circle class="dot {kind}" cx="{at}" cy="{self._y(share.value):.1f}" r="3.6"/>')
+        return "".join(parts)

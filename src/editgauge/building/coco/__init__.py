@@ -1,0 +1,1 @@
+"""MS-COCO annotation files."""

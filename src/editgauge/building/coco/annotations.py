@@ -1,0 +1,178 @@
+"""MS-COCO's annotation files: images, their objects with outlines, and captions. JSON alone; no other package."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from editgauge.building.coco.run_lengths import read_counts, rendered
+from editgauge.core.errors import BadInput
+from editgauge.core.masks import BoolMask, Polygons
+from editgauge.core.reading.fields import shown
+
+MOST_TOLD = 20
+"""Faults of a file that are told one by one; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CocoObject:
+    """One annotated object."""
+
+    number: int
+    class_: str
+    box: tuple[float, float, float, float]
+    """Left, top, right, bottom."""
+    segmentation: Any
+    """Polygons or run lengths, as the file has them."""
+    is_crowd: bool
+    """One outline for many of a kind."""
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """Its mask in a picture of that size; raises `BadInput` when its outline makes no sense."""
+        outline = self.segmentation
+        try:
+            if isinstance(outline, dict):
+                counts = outline["counts"]
+                return rendered(read_counts(counts) if isinstance(counts, str) else counts, width, height)
+            rings = tuple(tuple(map(float, ring)) for ring in outline)
+            if not rings or any(len(ring) < 6 or len(ring) % 2 for ring in rings):
+                raise ValueError("a polygon needs pairs of x and y, three at least")
+            return Polygons(rings).render(width, height)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(
+                f"The outline of annotation {self.number} ({self.class_}) cannot be read: {error}."
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class CocoImage:
+    """One image and all that is known of it."""
+
+    number: int
+    file: str
+    width: int
+    height: int
+    licence: str = ""
+    objects: tuple[CocoObject, ...] = ()
+    captions: tuple[str, ...] = ()
+
+    def count(self, class_: str) -> int:
+        """How many objects of a class there are; a crowd counts as several."""
+        return sum(2 if each.is_crowd else 1 for each in self.objects if each.class_ == class_)
+
+
+@dataclass(frozen=True)
+class Coco:
+    """An annotation file."""
+
+    images: tuple[CocoImage, ...]
+    classes: Mapping[str, str] = field(default_factory=dict)
+    """The supercategory of every class, in the order of the file."""
+
+    @cached_property
+    def together(self) -> Mapping[str, Counter[str]]:
+        """In how many images two classes are seen together."""
+        found: dict[str, Counter[str]] = defaultdict(Counter)
+        for image in self.images:
+            for one, other in combinations(sorted({each.class_ for each in image.objects}), 2):
+                found[one][other] += 1
+                found[other][one] += 1
+        return found
+
+
+def read_coco(annotations: Path, captions: Path | None = None) -> Coco:
+    """What COCO's files say; raises `BadInput` with every fault found."""
+    told = _mapping(annotations, ("images", "annotations", "categories"))
+    problems: list[str] = []
+    categories = {
+        each["id"]: (each["name"], str(each.get("supercategory", "")))
+        for each in _records(told["categories"], "categories", {"id": int, "name": str}, problems)
+    }
+    objects = _objects(told["annotations"], categories, problems)
+    sentences = _captions(captions, problems) if captions else {}
+    licences = {
+        each.get("id"): str(each.get("name", "")) for each in told.get("licenses", []) if isinstance(each, dict)
+    }
+    wanted = {"id": int, "file_name": str, "width": int, "height": int}
+    images = tuple(
+        CocoImage(
+            each["id"],
+            each["file_name"],
+            each["width"],
+            each["height"],
+            licences.get(each.get("license"), ""),
+            tuple(objects.get(each["id"], ())),
+            tuple(sentences.get(each["id"], ())),
+        )
+        for each in _records(told["images"], "images", wanted, problems)
+    )
+    numbers = Counter(image.number for image in images)
+    problems += [f"images: {number} is given {count} times" for number, count in numbers.items() if count > 1]
+    if problems:
+        more = [f"and {len(problems) - MOST_TOLD} more"] if len(problems) > MOST_TOLD else []
+        raise BadInput(f"'{annotations}' cannot be used as COCO annotations:", [*problems[:MOST_TOLD], *more])
+    return Coco(images, dict(categories.values()))
+
+
+def _objects(
+    records: Any, categories: Mapping[int, tuple[str, str]], problems: list[str]
+) -> dict[int, list[CocoObject]]:
+    found: dict[int, list[CocoObject]] = defaultdict(list)
+    wanted: dict[str, type | tuple[type, ...]] = {"id": int, "image_id": int, "category_id": int}
+    wanted |= {"bbox": list, "segmentation": (list, dict)}
+    for each in _records(records, "annotations", wanted, problems):
+        if each["category_id"] not in categories:
+            problems.append(f"annotations: {each['id']} has the unknown category {each['category_id']}")
+        elif len(each["bbox"]) != 4:
+            problems.append(f"annotations: {each['id']} has a bbox of {len(each['bbox'])} numbers, not 4")
+        else:
+            left, top, width, height = each["bbox"]
+            name = categories[each["category_id"]][0]
+            box = (left, top, left + width, top + height)
+            crowd = bool(each.get("iscrowd", 0))
+            found[each["image_id"]].append(CocoObject(each["id"], name, box, each["segmentation"], crowd))
+    return found
+
+
+def _captions(file: Path, problems: list[str]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = defaultdict(list)
+    told = _mapping(file, ("annotations",))["annotations"]
+    for each in _records(told, "captions", {"image_id": int, "caption": str}, problems):
+        if each["caption"].strip():
+            found[each["image_id"]].append(" ".join(each["caption"].split()))
+    return found
+
+
+def _mapping(file: Path, keys: Sequence[str]) -> dict[str, Any]:
+    try:
+        told = json.loads(file.read_bytes())
+    except OSError as error:
+        raise BadInput(f"'{file}' cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"'{file}' is not valid JSON: {error}.") from error
+    lacking = [key for key in keys if not isinstance(told, dict) or not isinstance(told.get(key), list)]
+    if lacking:
+        raise BadInput(f"'{file}' is no COCO file: it lacks the lists {', '.join(lacking)}.")
+    return dict(told)
+
+
+def _records(
+    records: Sequence[Any], what: str, wanted: Mapping[str, type | tuple[type, ...]], problems: list[str]
+) -> Iterator[dict[str, Any]]:
+    """Those that have what they need; the others are noted."""
+    for place, each in enumerate(records):
+        lacking = (
+            [key for key, kind in wanted.items() if not isinstance(each.get(key), kind)]
+            if isinstance(each, dict)
+            else list(wanted)
+        )
+        if lacking:
+            problems.append(f"{what}[{place}]: needs {', '.join(lacking)}, got {shown(each)}")
+        else:
+            yield each

@@ -1,0 +1,1 @@
+"""`build editval`: an EditVal-style set of edits from COCO annotations."""

@@ -1,0 +1,215 @@
+"""The verb `build editval`: a set of edits of 13 types as EditVal was made (section 3.1, appendix H).
+
+Classes are proposed for every edit type, those that suit the most types are chosen, operations are proposed for every
+class and type, and people check both in `build review`. What is written can be read as the benchmark `editval`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from editgauge.benchmarks.editval import TYPES
+from editgauge.building.coco.annotations import Coco, CocoImage, read_coco
+from editgauge.building.editval import rule_proposals as rules
+from editgauge.building.editval.file import write_editval
+from editgauge.building.editval.judge_proposals import ask_classes, ask_operations, told_by
+from editgauge.building.editval.pictures import picture_of
+from editgauge.building.editval.proposals import Pair, Proposed
+from editgauge.building.judge_calls import each_of, run_here, the_judge
+from editgauge.building.left_out import report_beside, write_report
+from editgauge.building.review.file import Candidate, FieldName, Group, Review, read_review, review_beside, write_review
+from editgauge.building.unibench.build import RULES, Built
+from editgauge.building.unibench.selection import LeftOut
+from editgauge.core.errors import BadInput
+from editgauge.core.progress import say
+from editgauge.core.reading.sources import counted, slug
+from editgauge.engine.judges import Jury, read_jury
+from editgauge.judges import NoAnswer, open_prompt
+
+MOST_TOKENS = 1024
+
+
+def editval(
+    coco: str | Path,
+    images: str | Path,
+    out: str | Path,
+    judge: str = RULES,
+    classes: int = 19,
+    per_class: int = 5,
+    per_type: int = 1,
+    operations: int = 5,
+    seed: int = 0,
+    least_share: float = 0.02,
+    most_share: float = 0.6,
+    price: str | None = None,
+    budget: float | None = None,
+    max_tokens: int | None = None,
+    prompts: str | Path | None = None,
+    replay: bool = False,
+    quiet: bool = False,
+) -> Built:
+    """Makes a set of edits like EditVal from COCO annotations; what people said of a candidate stays.
+
+    Args:
+        coco: COCO's instance annotations (JSON).
+        images: the folder of the images.
+        out: the file to write, in EditVal's public form.
+        judge: who proposes: `rules`, or an address: `openai:MODEL@URL`, `transformers:FOLDER`.
+        classes: how many classes are chosen, those first that suit the most edit types.
+        per_class: images of each class.
+        per_type: operations that each image gets of each edit type.
+        operations: how many are proposed for each class and edit type, at most.
+        seed: which images and operations are drawn.
+        least_share: of the picture, that the box of the object covers.
+        most_share: the same, at most.
+        price: of a million tokens, as `PROMPT,COMPLETION`.
+        budget: the most that all calls may cost together.
+        max_tokens: how long an answer may become; 1024 when left out.
+        prompts: a folder of prompts that take the place of the built-in ones of the same name.
+        replay: ask nobody; answer from the transcripts.
+        quiet: no progress, no remarks.
+    """
+    file, folder = Path(out), Path(images)
+    if file.suffix != ".json":
+        raise BadInput(f"--out is a file NAME.json, got '{file}'.")
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder '{folder}' for --images.")
+    if min(classes, per_class, per_type, operations) < 1 or not 0 <= least_share < most_share <= 1:
+        raise BadInput("--classes, --per-class, --per-type and --operations are at least 1; shares rise from 0 to 1.")
+    jury = None if judge == RULES else read_jury([judge], price, budget, max_tokens or MOST_TOKENS, replay, prompts)
+    told = read_coco(Path(coco))
+    found = Proposed()
+    named = [image for image in told.images if found.take_image(image)]
+    fitting = _fitting(replace(told, images=tuple(named)), folder, least_share, most_share, seed)
+    if not fitting:
+        raise BadInput(
+            f"No image in '{folder}' shows one object of a class, alone and neither too small nor too large."
+        )
+    if jury is None:
+        by = rules.BY
+        _by_rules(found, told, list(fitting), classes, operations)
+    else:
+        by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts))
+        run_here(_by_judge(found, list(fitting), classes, operations, jury, file))
+    settings = {"classes": classes, "per_class": per_class, "per_type": per_type, "seed": seed}
+    relative = os.path.relpath(folder.resolve(), file.parent.resolve())
+    pictures = {name: fitting[name][:per_class] for name in _chosen(found.classes, list(fitting), classes)}
+    review = Review(
+        format="editgauge-review/1",
+        kind="editval",
+        by=by,
+        images=Path(relative).as_posix(),
+        settings=settings,
+        classes=list(told.classes),
+        groups=[Group(name=name, pictures=[picture_of(each) for each in some]) for name, some in pictures.items()],
+        candidates=_candidates(found, list(pictures)),
+    )
+    review = _with_earlier(review, review_beside(file))
+    write_review(review, review_beside(file))
+    write_editval(review, file)
+    shown = f"EditVal from '{Path(coco).name}' by {by}: {len(pictures)} classes, {len(review.candidates)} candidates."
+    write_report(report_beside(file), shown, found.left_out)
+    count = len({each.number for some in pictures.values() for each in some})
+    say(
+        f"{counted(count, 'image')} of {len(pictures)} classes with {counted(len(review.candidates), 'candidate')} by "
+        f"{by}; {len(found.left_out)} left out, told in '{report_beside(file)}'. Next: editgauge build review {file}",
+        quiet=quiet,
+    )
+    kept = sum(bool(each.decisions) for each in review.candidates)
+    return Built(
+        file, review_beside(file), report_beside(file), count, len(review.candidates), kept, tuple(found.left_out)
+    )
+
+
+def _fitting(coco: Coco, folder: Path, least: float, most: float, seed: int) -> dict[str, list[CocoImage]]:
+    """For every class its images with one such object, of a fitting size, in an order of chance."""
+
+    def fits(image: CocoImage, class_: str) -> bool:
+        left, top, right, bottom = next(each.box for each in image.objects if each.class_ == class_)
+        return least <= (right - left) * (bottom - top) / (image.width * image.height) <= most
+
+    found: dict[str, list[CocoImage]] = {}
+    for image in sorted(coco.images, key=lambda each: hashlib.sha256(f"{seed} {each.number}".encode()).digest()):
+        for class_ in dict.fromkeys(each.class_ for each in image.objects):
+            if image.count(class_) == 1 and fits(image, class_) and (folder / image.file).is_file():
+                found.setdefault(class_, []).append(image)
+    return {class_: found[class_] for class_ in coco.classes if class_ in found}
+
+
+def _chosen(suited: Mapping[str, Sequence[str]], known: Sequence[str], number: int) -> list[str]:
+    """The classes that suit the most edit types (the overlap filter of section 3.1)."""
+    counts = Counter(word for words in suited.values() for word in words)
+    return sorted((word for word in known if counts[word]), key=lambda word: (-counts[word], known.index(word)))[
+        :number
+    ]
+
+
+def _by_rules(found: Proposed, coco: Coco, known: list[str], classes: int, number: int) -> None:
+    for kind in TYPES:
+        found.take_classes(kind, rules.classes_for(kind, coco, known), known)
+    for class_ in _chosen(found.classes, known, classes):
+        for kind in (kind for kind in TYPES if class_ in found.classes[kind]):
+            found.take_operations((class_, kind), rules.operations_for(kind, class_, coco, number))
+
+
+async def _by_judge(
+    found: Proposed, known: list[str], classes: int, number: int, jury: Jury, file: Path
+) -> None:  # fmt: skip
+    prompt = partial(open_prompt, folder=jury.prompts)
+    answers: dict[Pair, list[str]] = {}
+    async with the_judge(jury, file) as judge:
+
+        async def classes_of(kind: str) -> None:
+            try:
+                found.take_classes(kind, await ask_classes(kind, known, judge.ask, prompt), known)
+            except NoAnswer as unable:
+                found.left_out.append(LeftOut(kind, f"the judge named no classes ({unable.fault}): {unable.told}"))
+
+        async def operations_of(pair: Pair) -> None:
+            try:
+                answers[pair] = await ask_operations(pair[1], pair[0], number, judge.ask, prompt)
+            except NoAnswer as unable:
+                why = f"the judge named no operations ({unable.fault}): {unable.told}"
+                found.left_out.append(LeftOut(f"{pair[0]}, {pair[1]}", why))
+
+        await each_of(judge, TYPES, classes_of)
+        chosen = _chosen(found.classes, known, classes)
+        pairs = [(class_, kind) for class_ in chosen for kind in TYPES if class_ in found.classes.get(kind, ())]
+        await each_of(judge, pairs, operations_of)
+    for pair in (pair for pair in pairs if pair in answers):  # in the order of the plan, whoever answered first
+        found.take_operations(pair, answers[pair])
+    found.left_out.sort(key=lambda each: each.what)
+
+
+def _candidates(found: Proposed, chosen: Sequence[str]) -> list[Candidate]:
+    def one(class_: str, kind: str, what: FieldName, word: str) -> Candidate:
+        name = f"{slug(class_)}/{kind}/{what}/{slug(word)}"
+        return Candidate(id=name, group=class_, task=kind, field=what, proposed=word, value=word)
+
+    return [
+        candidate
+        for class_ in chosen
+        for kind in TYPES
+        if class_ in found.classes.get(kind, ())
+        for candidate in (
+            one(class_, kind, "suits", class_),
+            *(one(class_, kind, "operation", word) for word in found.operations.get((class_, kind), ())),
+        )
+    ]
+
+
+def _with_earlier(review: Review, file: Path) -> Review:
+    """The review with what people said of the same candidates before."""
+    if not file.exists():
+        return review
+    earlier = read_review(file)
+    if earlier.kind != review.kind or earlier.by != review.by:
+        raise BadInput(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another --out.")
+    known = {each.id: each for each in earlier.candidates}
+    return review.model_copy(update={"candidates": [known.get(each.id, each) for each in review.candidates]})

@@ -1,0 +1,56 @@
+"""What the builders that ask a judge share: the judge itself, many questions at once, and a loop to run them in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from editgauge.engine.judges import Jury
+from editgauge.judges import ModelJudge, Parameters, open_judge
+
+T = TypeVar("T")
+WAITING = 4
+"""So many questions per place at the endpoint are under way: their pictures are in memory."""
+
+
+def transcripts_beside(out: Path) -> Path:
+    """Where the calls of a judge are kept."""
+    return out.with_name(f"{out.stem}.transcripts")
+
+
+def the_judge(jury: Jury, out: Path) -> ModelJudge:
+    """The one judge of a jury; its calls are kept beside what is built, so that nothing is asked twice."""
+    (address,) = jury.addresses.values()
+    return open_judge(
+        address,
+        transcripts=transcripts_beside(out),
+        parameters=Parameters(max_tokens=jury.max_tokens),
+        price=jury.price,
+        budget=jury.budget,
+        replay=jury.replay,
+    )
+
+
+async def each_of(judge: ModelJudge, things: Sequence[T], one: Callable[[T], Awaitable[None]]) -> None:
+    """Does one for each of them, as many at once as the judge answers."""
+    places = asyncio.Semaphore(WAITING * judge.at_once)
+
+    async def turn(thing: T) -> None:
+        async with places:
+            await one(thing)
+
+    await asyncio.gather(*(turn(thing) for thing in things))
+
+
+def run_here(work: Coroutine[Any, Any, None]) -> None:
+    """Runs it here, where a key press stops it; in a notebook, which has a running loop, in a thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+    else:
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, work).result()

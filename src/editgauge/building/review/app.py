@@ -1,0 +1,136 @@
+"""The pages of a review: made on the server, so that a reload shows what is on disk; a script saves the waiting."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Annotated, Any, get_args
+from urllib.parse import quote, unquote
+
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from editgauge import __version__
+from editgauge.building.review.desk import Desk, Unfit, Verdict
+from editgauge.building.review.file import Candidate, Review
+from editgauge.building.review.pages import group_page
+from editgauge.core.errors import EditGaugeError
+from editgauge.studies.web.buckets import Limits
+from editgauge.studies.web.forms import Fields, read_form
+from editgauge.studies.web.guard import Guard, add_headers
+
+COOKIE = "editgauge_reviewer"
+COOKIE_SECONDS = 365 * 24 * 3600
+LONGEST_NAME = 60
+LOCAL = ["127.0.0.1", "localhost"]
+"""Another site's name may be made to lead here."""
+Form = Annotated[Fields, Depends(read_form)]
+
+
+def make_app(desk: Desk) -> FastAPI:
+    """The application for one review file."""
+    app = FastAPI(title="Review", openapi_url=None, docs_url=None, redoc_url=None)
+    app.add_middleware(Guard, rate=Limits().address)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
+    app.mount("/house", StaticFiles(directory=str(resources.files("editgauge.studies.web") / "static")))
+    app.mount("/static", StaticFiles(directory=str(resources.files(__package__ or "") / "static")))
+    app.add_exception_handler(EditGaugeError, _broken)
+    fill = _templates()
+
+    @app.get("/")
+    def show(request: Request, group: str | None = None, fault: str = "") -> Response:
+        review, reviewer = desk.review, _reviewer(request)
+        if reviewer is None:
+            return _html(fill, "name", title=_title(review))
+        shown = review.group(group) if group is not None else _next_open(review)
+        if shown is None:
+            raise HTTPException(404, "There is no such group of candidates.")
+        return _html(fill, "review", **group_page(review, shown, reviewer), title=_title(review), fault=fault)
+
+    @app.post("/name")
+    def take_name(fields: Form) -> Response:
+        name = " ".join(fields.get("name", [""])[-1].split())[:LONGEST_NAME]
+        answer = RedirectResponse("/", 303)
+        if name:
+            answer.set_cookie(COOKIE, quote(name), COOKIE_SECONDS, httponly=True, samesite="strict")
+        else:
+            answer.delete_cookie(COOKIE)
+        return answer
+
+    @app.post("/decide")
+    def decide(request: Request, fields: Form) -> Response:
+        reviewer = _reviewer(request)
+        if reviewer is None:
+            raise HTTPException(401, "Tell your name first: load the page again.")
+        said = {name: values[-1] for name, values in fields.items()}
+        verdict = next((each for each in get_args(Verdict) if each == said.get("verdict")), None)
+        if verdict is None:
+            raise HTTPException(422, "That is no verdict.")
+        wants_json = "application/json" in request.headers.get("accept", "")
+        try:
+            changed = desk.decide(
+                said.get("candidate", ""), reviewer, verdict, said.get("value", ""), said.get("anchor") or None
+            )
+        except KeyError as error:
+            raise HTTPException(404, "There is no such candidate; load the page again.") from error
+        except Unfit as unfit:
+            if wants_json:
+                return JSONResponse({"fault": str(unfit)}, 422)
+            return RedirectResponse(f"/?group={quote(said.get('group', ''))}&fault={quote(str(unfit))}", 303)
+        if not wants_json:
+            return RedirectResponse(f"/?group={quote(changed.group)}", 303)
+        return JSONResponse(_answer(desk.review, changed, reviewer, fill))
+
+    @app.get("/picture/{place}")
+    def picture(place: int, group: str) -> Response:
+        try:
+            return FileResponse(desk.picture(group, place))
+        except KeyError as error:
+            raise HTTPException(404, "There is no such picture.") from error
+
+    return app
+
+
+def _answer(review: Review, changed: Candidate, reviewer: str, fill: Environment) -> dict[str, Any]:
+    """What the script puts into the page."""
+    group = review.group(changed.group)
+    words = group_page(review, group, reviewer) if group else {}
+    row = next(row for row in words["rows"] if row["candidate"].id == changed.id)
+    html = fill.get_template("candidate.html.j2").render(words, row=row)
+    return {"html": html, "status": changed.status, "progress": words["whole"], "group": words["progress"]}
+
+
+def _next_open(review: Review) -> Any:
+    """The first group that somebody still has to look at, or else the first."""
+    waiting = {each.group for each in review.candidates if each.status == "proposed"}
+    return next((group for group in review.groups if group.name in waiting), next(iter(review.groups), None))
+
+
+def _reviewer(request: Request) -> str | None:
+    return unquote(request.cookies.get(COOKIE, ""))[:LONGEST_NAME] or None
+
+
+def _title(review: Review) -> str:
+    return {"unibench": "UniBench review", "editval": "EditVal review"}[review.kind]
+
+
+def _templates() -> Environment:
+    loader = PackageLoader("editgauge.building.review", "templates")
+    options: dict[str, Any] = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    environment = Environment(loader=loader, autoescape=True, **options)
+    environment.globals.update(version=__version__)
+    environment.filters["quoted"] = quote
+    return environment
+
+
+def _html(fill: Environment, template: str, **words: Any) -> HTMLResponse:
+    return HTMLResponse(fill.get_template(f"{template}.html.j2").render(words))
+
+
+def _broken(_: Request, error: Exception) -> JSONResponse:
+    """A disk that is full, a file that was taken away: the reviewer must know that nothing was saved."""
+    response = JSONResponse({"fault": f"Not saved: {error}"}, 500)
+    add_headers(response.headers)
+    return response

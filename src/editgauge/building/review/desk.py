@@ -1,0 +1,121 @@
+"""The review file while people work at it: every answer is checked, saved, and only then told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from editgauge.building.editval.file import operation_fault, write_editval
+from editgauge.building.review.file import (
+    Candidate,
+    Decision,
+    Kind,
+    Review,
+    built_beside,
+    decided,
+    read_review,
+    review_beside,
+    withdrawn,
+    write_review,
+)
+from editgauge.building.unibench.file import write_unibench
+from editgauge.building.unibench.proposals import fault_of, proposal_of
+from editgauge.core.errors import BadInput
+
+Verdict = Literal["keep", "drop", "withdraw"]
+BUILD: dict[Kind, Callable[[Review, Path], None]] = {"unibench": write_unibench, "editval": write_editval}
+
+
+class Unfit(Exception):
+    """Words that a candidate may not have; the message says why."""
+
+
+class Desk:
+    """One review file. Safe for threads; a file that somebody else changed meanwhile is read again first.
+
+    Args:
+        file: what was built, or its review file.
+        images: the folder of the pictures, when it is not where the review file says.
+    """
+
+    def __init__(self, file: Path, images: Path | None = None) -> None:
+        self.file = review_beside(file)
+        self._lock = threading.RLock()
+        self._seen = (0, 0)
+        self._review = self._read()
+        self.images = images or (self.file.parent / self._review.images)
+        if not self.images.is_dir():
+            raise BadInput(f"There is no folder of pictures at '{self.images}'; give --images.")
+
+    @property
+    def review(self) -> Review:
+        """The review as it is on disk now."""
+        with self._lock:
+            return self._review if self._stamp() == self._seen else self._read()
+
+    def picture(self, group: str, place: int) -> Path:
+        """Where a picture of a group lies; raises `KeyError` when there is none, or when it lies elsewhere."""
+        found = self.review.group(group)
+        if found is None or not 0 <= place < len(found.pictures):
+            raise KeyError(group)
+        path = (self.images / found.pictures[place].file).resolve()
+        if not path.is_relative_to(self.images.resolve()) or not path.is_file():
+            raise KeyError(group)
+        return path
+
+    def decide(
+        self, name: str, reviewer: str, verdict: Verdict, value: str = "", anchor: str | None = None
+    ) -> Candidate:
+        """Saves a reviewer's word; raises `KeyError` for an unknown candidate and `Unfit` for words it may not have."""
+        with self._lock:
+            review = self.review
+            candidate = next((each for each in review.candidates if each.id == name), None)
+            if candidate is None:
+                raise KeyError(name)
+            changed = self._changed(review, candidate, reviewer, verdict, " ".join(value.split()), anchor)
+            self._save(review.with_candidate(changed))
+            return changed
+
+    def _changed(
+        self, review: Review, candidate: Candidate, reviewer: str, verdict: Verdict, value: str, anchor: str | None
+    ) -> Candidate:
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        if verdict == "withdraw":
+            return withdrawn(candidate, reviewer)
+        if verdict == "drop":
+            return decided(candidate, Decision(by=reviewer, status="dropped", at=at))
+        if (value, anchor) == (candidate.proposed, candidate.proposed_anchor) or candidate.field == "suits":
+            return decided(candidate, Decision(by=reviewer, status="accepted", at=at))
+        fault = _fault(review, candidate, value, anchor)
+        if fault:
+            raise Unfit(fault)
+        return decided(candidate, Decision(by=reviewer, status="edited", value=value, anchor=anchor, at=at))
+
+    def _save(self, review: Review) -> None:
+        write_review(review, self.file)
+        self._review, self._seen = review, self._stamp()
+        BUILD[review.kind](review, built_beside(self.file))
+
+    def _read(self) -> Review:
+        self._seen = self._stamp()
+        self._review = read_review(self.file)
+        return self._review
+
+    def _stamp(self) -> tuple[int, int]:
+        try:
+            told = self.file.stat()
+        except FileNotFoundError:
+            return 0, 0
+        return told.st_mtime_ns, told.st_size
+
+
+def _fault(review: Review, candidate: Candidate, value: str, anchor: str | None) -> str | None:
+    if review.kind == "editval":
+        return operation_fault(candidate, value, review)
+    group = review.group(candidate.group)
+    if group is None:
+        return f"there is no picture '{candidate.group}'"
+    return fault_of(proposal_of(candidate, value, anchor), group.pictures[0], review.classes)

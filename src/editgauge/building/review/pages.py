@@ -1,0 +1,103 @@
+"""What a page shows, in plain values."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from editgauge.building.review.file import Candidate, Group, Review
+from editgauge.building.review.outlines import outlines
+from editgauge.core.reading.sources import slug
+
+TASKS = {
+    "change_class": "Change the class of {}",
+    "change_color": "Change the colour of {}",
+    "move": "Move {}",
+    "generate": "Add something",
+}
+FIELDS = {
+    "class": "New class",
+    "colour": "New colour",
+    "place": "New place",
+    "template": "Caption template",
+    "suits": "Does this type of edit make sense for this class?",
+    "operation": "Operation",
+}
+
+
+def progress_of(candidates: Sequence[Candidate]) -> dict[str, int]:
+    """How many candidates are decided on, and how many there are."""
+    return {"done": sum(each.status != "proposed" for each in candidates), "all": len(candidates)}
+
+
+def group_page(review: Review, group: Group, reviewer: str) -> dict[str, Any]:
+    """Everything that the page of a group shows."""
+    names = [each.name for each in review.groups]
+    place = names.index(group.name)
+    candidates = review.by_group()
+    rows = [_row(each, reviewer) for each in candidates[group.name]]
+    sections: dict[tuple[str, str | None], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        sections[row["candidate"].task, row["candidate"].instance][FIELDS[row["candidate"].field]].append(row)
+    return {
+        "kind": review.kind,
+        "by": review.by,
+        "group": group,
+        "heading": PurePosixPath(group.name).name,
+        "groups": [
+            {"name": name, "short": PurePosixPath(name).name, **progress_of(candidates[name])} for name in names
+        ],
+        "before": names[place - 1] if place else None,
+        "after": names[place + 1] if place + 1 < len(names) else None,
+        "pictures": [{"picture": each, "outlines": outlines(each)} for each in group.pictures],
+        "sections": [
+            {
+                "title": _title(task, instance, group),
+                "instance": instance,
+                "shows": f"{slug(group.name)}-1" if review.kind == "editval" else instance,
+                "fields": dict(fields),
+            }
+            for (task, instance), fields in sections.items()
+        ],
+        "rows": rows,
+        "classes": [] if review.kind == "editval" else review.classes,
+        "anchors": [each.id for each in group.pictures[0].instances],
+        "progress": progress_of(candidates[group.name]),
+        "whole": progress_of(review.candidates),
+        "reviewer": reviewer,
+    }
+
+
+def _row(candidate: Candidate, reviewer: str) -> dict[str, Any]:
+    mine = next((each for each in candidate.decisions if each.by == reviewer), None)
+    shown = candidate.status if mine is None else mine.status
+    value = mine.value if mine and mine.value else candidate.value
+    anchor = mine.anchor if mine and mine.anchor else candidate.anchor
+    return {
+        "candidate": candidate,
+        "is_mine": mine is not None,
+        "status": shown,
+        "value": value,
+        "anchor": anchor,
+        "told": list(_told(candidate, reviewer, shown)),
+    }
+
+
+def _told(candidate: Candidate, reviewer: str, shown: str) -> Iterator[str]:
+    """What is worth knowing of a candidate besides its words."""
+    if shown == "edited":
+        yield f"was: {candidate.proposed}" + (f" {candidate.proposed_anchor}" if candidate.proposed_anchor else "")
+    others = [f"{each.by} {each.status}" for each in candidate.decisions if each.by != reviewer]
+    if others:
+        yield ", ".join(others)
+    if candidate.status != shown:
+        yield f"counts as {candidate.status}"
+
+
+def _title(task: str, instance: str | None, group: Group) -> str:
+    if task not in TASKS:
+        return task.replace("_", " ").capitalize()
+    named = {each.id: each.class_ for each in group.pictures[0].instances}
+    return TASKS[task].format(f"the {named.get(instance or '', instance)}")

@@ -1,0 +1,224 @@
+"""The verb `build training`: from edits with their outcomes to conversations that teach a judge."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+from editgauge.benchmarks import open_benchmark
+from editgauge.building.training.authors import Author, Rules
+from editgauge.building.training.balance import balanced
+from editgauge.building.training.card import Training, told, write_card
+from editgauge.building.training.decoys import Scene
+from editgauge.building.training.export import export
+from editgauge.building.training.judge_wording import Judged
+from editgauge.building.training.labels import ACCEPTED, REFERENCE, Labels, labels_of, rated
+from editgauge.building.training.lessons import ALL, LeftOut, Lesson, Subject, left_out, lessons_of
+from editgauge.building.training.sheet import write_sheet
+from editgauge.core.errors import BadImage, BadInput, CannotTell
+from editgauge.core.images import read_image, resized
+from editgauge.core.progress import progress, say
+from editgauge.core.types import Benchmark, Edit, Outcome
+from editgauge.engine.judges import FOLDER, Jury, read_jury
+from editgauge.engine.options import pairs
+from editgauge.findings.people.ratings import read_ratings
+from editgauge.judges import Parameters, open_judge, open_prompt
+from editgauge.judges.prompts import Prompt
+from editgauge.methods.outcomes import find_outcomes
+from editgauge.models.profiles import choose_models
+from editgauge.models.service import Service, describe
+
+AT_ONCE = 16
+"""Outcomes under way: their pictures are in memory."""
+RULES = "rules"
+ROLES = ("detector", "text_similarity")
+PROMPTS = ("negative_edit", "reverse_edit")
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """An outcome, and what is known of it."""
+
+    edit: Edit
+    outcome: Outcome
+    labels: Labels
+
+
+def training(
+    benchmark: str | Path,
+    out: str | Path,
+    outcomes: Mapping[str, str | Path] | Sequence[str] = (REFERENCE,),
+    judge: str = RULES,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    ratings: str | Path | None = None,
+    models: str = "lite",
+    model: Mapping[str, str] | Sequence[str] = (),
+    seed: int = 0,
+    limit: int | None = None,
+    price: str | None = None,
+    budget: float | None = None,
+    max_tokens: int | None = None,
+    prompts: str | Path | None = None,
+    replay: bool = False,
+    quiet: bool = False,
+) -> Training:
+    """Makes training data from a benchmark: each edit, a negative of it, its way back and a negative of that.
+
+    Args:
+        benchmark: a name (`editgauge list benchmarks`) or a folder of your own.
+        out: the folder to write; it must be new or empty, but for a judge's transcripts.
+        outcomes: `reference` for the benchmark's own edited images, and `NAME=FOLDER` for those of a method.
+        judge: who words made-up edits: `rules`, `openai:MODEL@URL`, `transformers:FOLDER`, or `NAME=ADDRESS`.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        images: where its source images lie, when they come from elsewhere.
+        ratings: what people said of the methods' outcomes, as `editgauge agree` takes it.
+        models: the profile that sees what is in a picture and tells which things are alike: lite, paper or best.
+        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
+        seed: of everything left to chance: which decoy is taken, what is dropped for balance.
+        limit: only the first so many edits.
+        price: of a million tokens, as `PROMPT,COMPLETION`.
+        budget: the most that all calls may cost together.
+        max_tokens: how long a judge's answer may become.
+        prompts: a folder of prompts that take the place of the built-in ones of the same name.
+        replay: ask nobody; answer from the transcripts.
+        quiet: no progress, no remarks.
+    """
+    folder = _new(Path(out))
+    jury = read_jury([] if judge == RULES else [judge], price, budget, max_tokens, replay, prompts)
+    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
+    if not {*ROLES} <= chosen.models.keys():
+        raise BadInput(
+            "Negative edits need a model that finds things, and one that tells which are alike.", chosen.remarks
+        )
+    opened = open_benchmark(benchmark, data, images)
+    jobs = _jobs(opened, outcomes, ratings, limit)
+    prompt = partial(open_prompt, folder=jury.prompts)
+    with Service(chosen.models) as service, ThreadPoolExecutor(1) as thread:  # a notebook has a running event loop
+        work = _all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet)
+        results = thread.submit(asyncio.run, work).result()
+    made = list(chain.from_iterable(lessons for lessons, _ in results))
+    kept, dropped = balanced(made, seed)
+    shots = export(kept, folder, prompt)
+    write_sheet(kept, shots, folder)
+    done = Training(
+        folder,
+        opened.name,
+        opened.licence,
+        _author(jury, prompt),
+        seed,
+        tuple(kept),
+        tuple(dropped),
+        tuple(chain.from_iterable(lacking for _, lacking in results)),
+        describe(chosen.models),
+    )
+    write_card(done)
+    for line in told(done):
+        say(line, quiet=quiet)
+    return done
+
+
+def _new(folder: Path) -> Path:
+    there = sorted(each.name for each in folder.iterdir() if each.name != FOLDER) if folder.is_dir() else []
+    if there or folder.is_file():
+        raise BadInput(f"'{folder}' holds something already; choose a new folder for --out.", there[:5])
+    return folder
+
+
+def _author(jury: Jury, prompt: Callable[[str], Prompt]) -> str:
+    versions = ", ".join(f"{each.name}.v{each.version}" for each in map(prompt, PROMPTS))
+    return next((f"{name} ({versions})" for name in jury.addresses), RULES)
+
+
+def _jobs(
+    benchmark: Benchmark,
+    outcomes: Mapping[str, str | Path] | Sequence[str],
+    ratings: str | Path | None,
+    limit: int | None,
+) -> list[_Job]:
+    """Every outcome there is, with what is known of it; raises `BadInput` when there is none."""
+    edits = benchmark.edits[:limit]
+    given = [outcomes] if isinstance(outcomes, str) else outcomes
+    methods = pairs(given if isinstance(given, Mapping) else [each for each in given if each != REFERENCE], "outcomes",
+                    "NAME=FOLDER or reference")  # fmt: skip
+    jobs = [_by_reference(edit) for edit in edits if edit.reference] if REFERENCE in given else []
+    people = rated(read_ratings(Path(ratings))) if ratings else {}
+    by_id = {edit.id: edit for edit in edits}
+    for method, place in methods.items():
+        for outcome in find_outcomes(method, Path(place), edits).outcomes:
+            known = (people.get((outcome.edit_id, method, seed)) for seed in (outcome.seed, None))
+            labels = next((each for each in known if each), Labels())
+            if outcome.image is not None:
+                jobs.append(_Job(by_id[outcome.edit_id], outcome, labels))
+    if not jobs:
+        raise BadInput(
+            f"There is no outcome to learn from: '{benchmark.name}' has "
+            f"{sum(edit.reference is not None for edit in edits)} edited images of its own among {len(edits)} edits, "
+            "and no method gave any. Name outcomes with --outcomes NAME=FOLDER."
+        )
+    return jobs
+
+
+def _by_reference(edit: Edit) -> _Job:
+    """The benchmark's own outcome: right, unless people were asked about it."""
+    levels = edit.extras.get("majority")
+    image = edit.reference.path if edit.reference else None
+    labels = ACCEPTED if levels is None else labels_of(levels)
+    return _Job(edit, Outcome(edit_id=edit.id, method=REFERENCE, image=image), labels)
+
+
+async def _all(
+    jobs: Sequence[_Job],
+    see: Service,
+    jury: Jury,
+    transcripts: Path,
+    prompt: Callable[[str], Prompt],
+    seed: int,
+    quiet: bool,
+) -> list[tuple[list[Lesson], list[LeftOut]]]:
+    """The lessons of all outcomes, in their order."""
+    places = asyncio.Semaphore(AT_ONCE)
+    async with AsyncExitStack() as stack:
+        author: Author = Rules()
+        for address in jury.addresses.values():
+            opened = open_judge(
+                address,
+                transcripts=transcripts,
+                parameters=Parameters(max_tokens=jury.max_tokens),
+                price=jury.price,
+                budget=jury.budget,
+                replay=jury.replay,
+            )
+            author = Judged((await stack.enter_async_context(opened)).ask, prompt)
+        with progress("training data", len(jobs), quiet=quiet) as advance:
+
+            async def one(job: _Job) -> tuple[list[Lesson], list[LeftOut]]:
+                async with places:
+                    try:
+                        subject = await asyncio.to_thread(_subject, job, see)
+                        return await lessons_of(subject, author, prompt, seed)
+                    except BadImage as unreadable:
+                        unable = CannotTell("unreadable_image", str(unreadable))
+                        return [], [left_out(job.edit.id, ALL, unable)]
+                    finally:
+                        advance()
+
+            return list(await asyncio.gather(*map(one, jobs)))
+
+
+def _subject(job: _Job, see: Service) -> Subject:
+    """The outcome with its pictures, in one size."""
+    if job.outcome.image is None:
+        raise BadImage(f"'{job.edit.id}' has no edited image.")
+    before, after = read_image(job.edit.source.path), read_image(job.outcome.image)
+    height, width = before.shape[:2]
+    mask = job.edit.mask.render(width, height) if job.edit.mask else None
+    scene = Scene(before, resized(after, width, height), see, mask, bool(job.labels.accurate))
+    paths = (job.edit.source.path, job.outcome.image)
+    return Subject(job.edit, job.outcome.method, job.outcome.seed, *paths, job.labels, scene)

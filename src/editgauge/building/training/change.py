@@ -1,0 +1,125 @@
+"""What an edit changes, in parts: what was there before, what is there after, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from editgauge.benchmarks._text.instructions import Parts, read_instruction
+from editgauge.benchmarks._text.wording import PLACES
+from editgauge.core.errors import CannotTell
+from editgauge.core.phrases import without_article
+from editgauge.core.types import Edit
+from editgauge.protocols.difference.triplets import Action
+
+OPPOSITE: Mapping[Action, Action] = {
+    "Add": "Remove",
+    "Remove": "Add",
+    "Replace": "Replace",
+    "Change Attribute": "Change Attribute",
+}
+OTHER_SIZE = {"small": "large", "large": "small"}
+WHOLE = "image"
+"""What a change of style is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change. For an attribute, `before` and `after` are the attributes, and `thing` is what has them."""
+
+    action: Action
+    before: str | None
+    after: str | None
+    thing: str | None = None
+    where: str | None = None
+    """Such as `to the left of the plate`; holds for the way back as well."""
+
+    @property
+    def goal(self) -> str:
+        """What the request names: the thing that comes or goes, or the new attribute."""
+        return (self.before if self.action == "Remove" else self.after) or ""
+
+
+def backwards(change: Change) -> Change:
+    """The change that undoes this one (section 5.2); raises `CannotTell` where nobody said what was there before.
+
+    >>> backwards(Change("Replace", "apple", "pear"))
+    Change(action='Replace', before='pear', after='apple', thing=None, where=None)
+    """
+    if change.action == "Change Attribute" and not change.before:
+        raise CannotTell("not_applicable", f"nobody says how the {change.thing} was before it became {change.after}")
+    return replace(change, action=OPPOSITE[change.action], before=change.after, after=change.before)
+
+
+def towards(change: Change, goal: str) -> Change:
+    """The same change with another goal."""
+    return replace(change, before=goal) if change.action == "Remove" else replace(change, after=goal)
+
+
+def change_of(edit: Edit) -> Change:
+    """The change that an edit asks for, from its parts or by reading its instruction; raises `CannotTell`."""
+    parts = _parts(edit)
+    read = _READ.get(parts.type)
+    if read is None:
+        raise CannotTell("no_rule", f"a change of {parts.type.replace('_', ' ')} has no negative that rules could tell")
+    change = read(parts)
+    if not change.goal or (change.action == "Replace" and not change.before):
+        raise CannotTell("not_applicable", f"'{edit.id}' does not say what is to change")
+    said = edit.extras.get("action")
+    if said is not None and said != change.action:
+        raise CannotTell("unparsable", f"'{edit.instruction}' reads as {change.action}, the benchmark has {said}")
+    return change
+
+
+def _parts(edit: Edit) -> Parts:
+    if edit.type != "unspecified" and (edit.subject or edit.to):
+        return Parts(edit.type, edit.subject, edit.from_, edit.to, edit.position)
+    return read_instruction(edit.instruction)
+
+
+def _added(parts: Parts) -> Change:
+    where = None
+    if parts.position is not None:
+        where = PLACES[parts.position.relation].format(parts.position.anchor or parts.subject or WHOLE)
+    return Change("Add", None, parts.to, where=where)
+
+
+def _attached(parts: Parts) -> Change:
+    return Change("Add", None, parts.to, where=f"on the {parts.subject}" if parts.subject else None)
+
+
+def _removed(parts: Parts) -> Change:
+    return Change("Remove", parts.subject, None)
+
+
+def _replaced(parts: Parts) -> Change:
+    return Change("Replace", parts.from_ or parts.subject, parts.to)
+
+
+def _altered(parts: Parts) -> Change:
+    return Change("Change Attribute", parts.from_, parts.to, thing=parts.subject or WHOLE)
+
+
+def _styled(parts: Parts) -> Change:
+    """A style is that of the whole picture, whatever it shows."""
+    return Change("Change Attribute", None, without_article(parts.to or ""), thing=WHOLE)
+
+
+def _sized(parts: Parts) -> Change:
+    """A size is told by comparison, so its way back is known: what was made larger was smaller."""
+    return Change("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
+
+
+_READ: Mapping[str, Callable[[Parts], Change]] = {
+    "object_addition": _added,
+    "positional_addition": _added,
+    "alter_parts": _attached,
+    "object_removal": _removed,
+    "single_instance_removal": _removed,
+    "object_replacement": _replaced,
+    "color": _altered,
+    "texture": _altered,
+    "shape": _altered,
+    "style": _styled,
+    "size": _sized,
+}

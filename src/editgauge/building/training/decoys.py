@@ -1,0 +1,147 @@
+"""The wrong goal of a change, chosen so that it is surely wrong: what a negative edit names (section 5.1)."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.building.training.change import Change
+from editgauge.building.training.likeness import are_other_attributes, may_be_the_same, other_attributes, similar_things
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask, box_of
+from editgauge.models.answers import Detections
+from editgauge.models.interfaces import Perception
+from editgauge.protocols._shared.changes import operating_point, seen_at_all
+from editgauge.vision.object_changes import HALF_SURE
+
+NEAR = 10
+"""Of the things that are near by WordNet, so many are compared by what their names mean."""
+NEAREST = 3
+"""Chance chooses among so many, lest a thing always has the same decoy."""
+AS_LARGE = 4.0
+"""Two things are of similar size up to this ratio of their boxes."""
+SAME_PLACE = 0.5
+"""Intersection over union from which on a thing is still where it was."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """Both pictures of a change, in one size, and who looks at them."""
+
+    before: Pixels
+    after: Pixels
+    see: Perception
+    mask: BoolMask | None = None
+    is_accurate: bool = False
+    """Is it known that what was asked for did happen?"""
+
+    def swapped(self) -> Scene:
+        """The scene of the way back."""
+        return Scene(self.after, self.before, self.see, self.mask, self.is_accurate)
+
+
+async def decoy(change: Change, scene: Scene, chance: Random) -> str:
+    """Another goal for the change, which was surely not reached; raises `CannotTell` when none can be told."""
+    if change.action == "Remove":
+        return chance.choice((await standing(change, scene))[:NEAREST])
+    if change.action == "Change Attribute":
+        _check_known(change, scene)
+        others = other_attributes(change.goal, change.before) or other_attributes(change.goal)
+        if not others:
+            raise CannotTell("not_applicable", f"nothing else than '{change.goal}' is left in its table")
+        return chance.choice(others)
+    candidates = similar_things(change.goal, scene.see.vocabulary())
+    sure = await gather(*(is_absent(each, change, scene) for each in candidates))
+    absent = [each for each, is_sure in zip(candidates, sure, strict=True) if is_sure]
+    if not absent:
+        raise CannotTell("unknown_word", f"nothing similar to '{change.goal}' is known to be absent from both pictures")
+    return chance.choice((await _most_alike(change.goal, absent[:NEAR], scene.see))[:NEAREST])
+
+
+async def _most_alike(name: str, others: Sequence[str], see: Perception) -> list[str]:
+    """Names by how alike they are in meaning."""
+    alike = await gather(*(see.similarity(name, other) for other in others))
+    return [other for _, other in sorted(zip((-each for each in alike), others, strict=True))]
+
+
+async def check(goal: str, change: Change, scene: Scene) -> None:
+    """Raises `CannotTell` unless the change towards this goal surely did not happen."""
+    if change.action == "Remove":
+        wrong = goal not in await standing(change, scene)
+    elif change.action == "Change Attribute":
+        _check_known(change, scene)
+        wrong = not are_other_attributes(goal, change.goal)
+    else:
+        wrong = not await is_absent(goal, change, scene)
+    if wrong:
+        raise CannotTell("not_applicable", f"it is not sure that '{goal}' is wrong where '{change.goal}' is right")
+
+
+async def standing(change: Change, scene: Scene) -> list[str]:
+    """Things that stayed where they were, the most alike in size to what was taken away first.
+
+    Raises `CannotTell` when there is none, or when it is not known how large the thing was.
+    """
+    taken = await _size(change.goal, scene)
+    before, after = await gather(*(seen_at_all(scene.see, each, (), None) for each in (scene.before, scene.after)))
+    ratios: dict[str, float] = {}
+    for word, box in zip(before.words, before.boxes, strict=True):
+        ratio = abs(float(np.log(_area(box) / taken)))
+        stayed = any(_overlap(box, other) >= SAME_PLACE for other in _of(after, word))
+        if stayed and ratio <= np.log(AS_LARGE) and not may_be_the_same(word, change.goal):
+            ratios[word] = min(ratio, ratios.get(word, ratio))
+    if not ratios:
+        raise CannotTell("not_detected", f"nothing of the size of '{change.goal}' is seen in both pictures")
+    return sorted(ratios, key=lambda word: (ratios[word], word))
+
+
+async def is_absent(name: str, change: Change, scene: Scene) -> bool:
+    """Is it a thing of another kind, and surely in neither picture? What the detector cannot know is not sure."""
+    if any(may_be_the_same(name, true) for true in (change.before, change.after) if true):
+        return False
+    least = HALF_SURE * operating_point(scene.see)
+    try:
+        seen = await gather(*(scene.see.detect(each, name, least=least) for each in (scene.before, scene.after)))
+    except CannotTell:
+        return False
+    return not any(each.found for each in seen)
+
+
+def _check_known(change: Change, scene: Scene) -> None:
+    """No detector sees attributes, so another one is wrong only where the right one is known to be there."""
+    if not scene.is_accurate:
+        raise CannotTell("not_applicable", f"nobody says whether the {change.thing} became {change.goal}")
+
+
+async def _size(name: str, scene: Scene) -> float:
+    """The area of the box around a thing: where it is seen, else where the mask is."""
+    try:
+        found = (await scene.see.detect(scene.before, name)).best
+    except CannotTell:
+        found = Detections.none()
+    if found.found:
+        return _area(found.boxes[0])
+    around = box_of(scene.mask) if scene.mask is not None and scene.mask.any() else None
+    if around is None:
+        raise CannotTell("not_detected", f"how large '{name}' was is not known: it is not seen, and there is no mask")
+    return _area(np.asarray(around, np.float32))
+
+
+def _of(found: Detections, word: str) -> NDArray[np.float32]:
+    return found.boxes[[place for place, own in enumerate(found.words) if own == word]]
+
+
+def _area(box: NDArray[np.float32]) -> float:
+    return float(max((box[2] - box[0]) * (box[3] - box[1]), 1.0))
+
+
+def _overlap(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    size = np.clip(np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2]), 0, None)
+    shared = float(size[0] * size[1])
+    return shared / (_area(one) + _area(other) - shared)

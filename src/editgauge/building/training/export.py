@@ -1,0 +1,109 @@
+"""Lessons as conversations for fine-tuning, in the two common forms, with their pictures.
+
+- `llava.json`: the form of LLaVA and its many readers, both pictures side by side in one.
+- `messages.jsonl`: chat messages as transformers and trl take them, the two pictures as a judge is shown them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from editgauge.building.training.lessons import MAIN_DIFFERENCE, Lesson
+from editgauge.core.files import write_json, write_text
+from editgauge.core.images import Pixels, pixel_hash, read_image, resized, write_png
+from editgauge.judges.prompts import Prompt
+
+LLAVA = "llava.json"
+MESSAGES = "messages.jsonl"
+PICTURES = "pictures"
+PAIRS = "pairs"
+SEAM = 16
+"""Pixels of white between the two halves."""
+DIGITS = 12
+"""Of a picture's hash, in its name."""
+WHITE = 255
+LABELS = {MAIN_DIFFERENCE: ("Before the change:", "After the change:")}
+USUAL_LABELS = ("The picture before the change:", "The picture after the change:")
+"""As the protocols show the pictures: a judge is asked what it was taught."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """Two pictures of one size as they were written, and the two of them side by side."""
+
+    before: str
+    after: str
+    pair: str
+
+
+def said(answer: bool | str) -> str:
+    """An answer in the form that the prompts ask for.
+
+    >>> said(True), said("A cup was added.")
+    ('{"answer": "yes"}', '{"difference": "A cup was added."}')
+    """
+    told = {"difference": answer} if isinstance(answer, str) else {"answer": "yes" if answer else "no"}
+    return json.dumps(told, ensure_ascii=False)
+
+
+def side_by_side(before: Pixels, after: Pixels) -> Pixels:
+    """Both pictures in one, before at the left, with a white seam between them."""
+    seam = np.full((before.shape[0], SEAM, 3), WHITE, np.uint8)
+    return np.concatenate([before, seam, after], axis=1)
+
+
+def export(lessons: Sequence[Lesson], out: Path, prompt: Callable[[str], Prompt]) -> dict[str, Shot]:
+    """Writes both forms and every picture once; tells the pictures of each lesson."""
+    write = cache(lambda before, after: _write(before, after, out))
+    shots = {lesson.id: write(lesson.before, lesson.after) for lesson in lessons}
+    halves = prompt("side_by_side")
+    write_json(out / LLAVA, [_llava(lesson, shots[lesson.id], halves) for lesson in lessons])
+    lines = (json.dumps(_messages(lesson, shots[lesson.id]), ensure_ascii=False) for lesson in lessons)
+    write_text(out / MESSAGES, "".join(f"{line}\n" for line in lines))
+    return shots
+
+
+def _write(first: Path, second: Path, out: Path) -> Shot:
+    before, other = read_image(first), read_image(second)
+    after = resized(other, before.shape[1], before.shape[0])
+    one, two = (pixel_hash(each)[:DIGITS] for each in (before, after))
+    shot = Shot(f"{PICTURES}/{one}.png", f"{PICTURES}/{two}.png", f"{PAIRS}/{one}-{two}.png")
+    pictures = {shot.before: before, shot.after: after, shot.pair: side_by_side(before, after)}
+    for name, pixels in pictures.items():
+        if not (out / name).exists():
+            write_png(pixels, out / name)
+    return shot
+
+
+def _llava(lesson: Lesson, shot: Shot, halves: Prompt) -> dict[str, Any]:
+    asked = halves.render(question=lesson.asked).text
+    turns = [("human", f"<image>\n{asked}"), ("gpt", said(lesson.answer))]
+    return {
+        "id": lesson.id,
+        "image": shot.pair,
+        "conversations": [{"from": who, "value": text} for who, text in turns],
+    }
+
+
+def _messages(lesson: Lesson, shot: Shot) -> dict[str, Any]:
+    first, second = LABELS.get(lesson.question, USUAL_LABELS)
+    shown = [_text(first), {"type": "image"}, _text(second), {"type": "image"}]
+    return {
+        "id": lesson.id,
+        "images": [shot.before, shot.after],
+        "messages": [
+            {"role": "user", "content": [*shown, _text(lesson.asked)]},
+            {"role": "assistant", "content": [_text(said(lesson.answer))]},
+        ],
+    }
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

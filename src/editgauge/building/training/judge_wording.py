@@ -1,0 +1,149 @@
+"""Made-up edits in the words of a judge. What it says is taken only where it can be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from editgauge.building.training.authors import Reading, Worded
+from editgauge.building.training.change import Change, backwards, change_of, towards
+from editgauge.building.training.decoys import Scene, check, standing
+from editgauge.core.errors import CannotTell
+from editgauge.core.types import Edit
+from editgauge.judges import Answer, Question
+from editgauge.judges.forms import Structured
+from editgauge.judges.prompts import Prompt
+from editgauge.models.vocabulary.phrases import plain_words, singulars
+from editgauge.protocols.difference.triplets import Action
+
+OFFERS = 5
+"""So many other goals are asked for; the first that can be checked is taken."""
+NOTHING_KNOWN = "nothing"
+CHOICES = {
+    "Add": "Choose things that look similar and are surely not in the picture.",
+    "Replace": "Choose things that look similar and are surely not in the picture.",
+    "Remove": "Choose among these things, which are seen in the picture and stayed there: {}.",
+    "Change Attribute": "Choose attributes of the same kind that nobody could take for it.",
+}
+
+
+class _Said(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SaidReverse(_Said):
+    """What an edit changes, and the way back."""
+
+    action: Action
+    thing: str | None
+    before: str | None
+    after: str | None
+    caption: str
+    reversed_instruction: str | None
+    reversed_caption: str | None
+
+
+class SaidNegative(_Said):
+    """A request that was not carried out."""
+
+    goal: str
+    instruction: str
+    caption: str
+
+
+class SaidNegatives(_Said):
+    """Several of them, the most tempting first."""
+
+    edits: list[SaidNegative]
+
+
+class Judged:
+    """Asks a judge for the words.
+
+    Args:
+        ask: puts a question to the judge
+        prompt: gives the prompt of a name
+    """
+
+    def __init__(self, ask: Callable[[Question[Any]], Awaitable[Answer[Any]]], prompt: Callable[[str], Prompt]) -> None:
+        self._ask = ask
+        self._prompt = prompt
+
+    async def read(self, edit: Edit) -> Reading:
+        """The judge's reading of the instruction; where the edit has parts, those decide what changes."""
+        known = edit.source_caption or NOTHING_KNOWN
+        words = self._prompt("reverse_edit").render(instruction=edit.instruction, known=known)
+        said: SaidReverse = (await self._ask(Question(words=words, form=Structured(SaidReverse)))).value
+        change = _checked(said, edit)
+        own = Worded(change, edit.instruction, _naming(said.caption, change.goal))
+        try:
+            return Reading(own, _way_back(change, said, f"{edit.instruction} {edit.source_caption or ''}"))
+        except CannotTell as unable:
+            return Reading(own, unable)
+
+    async def negative(self, worded: Worded, scene: Scene, chance: Random) -> Worded:
+        """The first of the judge's offers that is surely wrong."""
+        change, choice = worded.change, CHOICES[worded.change.action]
+        if change.action == "Remove":
+            choice = choice.format(", ".join((await standing(change, scene))[:OFFERS]))
+        words = self._prompt("negative_edit").render(
+            instruction=worded.instruction, goal=change.goal, choice=choice, amount=OFFERS
+        )
+        said: SaidNegatives = (await self._ask(Question(words=words, form=Structured(SaidNegatives)))).value
+        why = CannotTell("unparsable", "the judge offers no other goal")
+        for offer in said.edits:
+            try:
+                await check(offer.goal, change, scene)
+                named = [_naming(text, offer.goal) for text in (offer.instruction, offer.caption)]
+                return Worded(towards(change, offer.goal), *named)
+            except CannotTell as unable:
+                why = unable
+        raise why
+
+
+def _checked(said: SaidReverse, edit: Edit) -> Change:
+    """The change that a judge read, if the instruction bears it out; raises `CannotTell`."""
+    try:
+        return change_of(edit)
+    except CannotTell:
+        change = Change(said.action, said.before or None, said.after or None, said.thing or None)
+    action = edit.extras.get("action")
+    if action is not None and action != change.action:
+        raise CannotTell("unparsable", f"the judge reads '{edit.instruction}' as {change.action}, it is {action}")
+    if change.action == "Change Attribute" and not change.thing:
+        raise CannotTell("unparsable", f"the judge does not say what changes its look in '{edit.instruction}'")
+    if change.action == "Replace":
+        _naming(edit.instruction, change.before or "")
+    _naming(edit.instruction, change.goal)
+    return change
+
+
+def _way_back(change: Change, said: SaidReverse, known: str) -> Worded:
+    """The judge's words for the way back; what was there before must have been told, never guessed."""
+    if change.action == "Change Attribute" and not change.before and said.before:
+        change = Change(change.action, _told(known, said.before), change.after, change.thing, change.where)
+    back = backwards(change)
+    if not said.reversed_instruction or not said.reversed_caption:
+        raise CannotTell("unparsable", "the judge gives no words for the way back")
+    return Worded(back, *(_naming(text, back.goal) for text in (said.reversed_instruction, said.reversed_caption)))
+
+
+def _naming(text: str, goal: str) -> str:
+    """The text, if it names the goal; raises `CannotTell` when it is about something else."""
+    if not goal or not _words(goal) <= _words(text):
+        raise CannotTell("unparsable", f"the judge's '{text}' does not name '{goal}'")
+    return text
+
+
+def _told(known: str, guess: str) -> str:
+    if not _words(guess) <= _words(known):
+        raise CannotTell("unparsable", f"the judge says that it was '{guess}' before, which nobody told it")
+    return guess
+
+
+def _words(text: str) -> set[str]:
+    """The words in the singular, for comparing."""
+    return {(singulars(word) or [word])[0] for word in plain_words(text)}

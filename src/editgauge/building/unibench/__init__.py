@@ -1,0 +1,1 @@
+"""`build unibench`: UniBench tasks from COCO annotations."""

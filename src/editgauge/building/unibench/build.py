@@ -1,0 +1,183 @@
+"""The verb `build unibench`: images that make good tasks, made square, with candidates for every task.
+
+Beside the annotations lie the square pictures (`NAME.images`), the review file (`NAME.review.json`), a report of what
+was left out (`NAME.report.txt`) and, where a judge was asked, its calls (`NAME.transcripts`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from editgauge.building.coco.annotations import Coco, read_coco
+from editgauge.building.judge_calls import each_of, run_here, the_judge
+from editgauge.building.review.file import review_beside
+from editgauge.building.unibench import rule_proposals as by_rules
+from editgauge.building.unibench.judge_proposals import Drafted, draft, told_by
+from editgauge.building.unibench.proposals import candidates_of, sorted_out
+from editgauge.building.unibench.scenes import Scene, make_scene
+from editgauge.building.unibench.selection import Chosen, Criteria, LeftOut, choose
+from editgauge.building.unibench.work import Work
+from editgauge.core.errors import BadImage, BadInput
+from editgauge.core.images import read_image, write_png
+from editgauge.core.progress import say
+from editgauge.core.reading.sources import counted
+from editgauge.engine.judges import Jury, read_jury
+from editgauge.judges import NoAnswer, open_prompt
+
+RULES = "rules"
+MOST_TOKENS = 4096
+"""A draft of ten objects is long."""
+AT_ONCE = 32
+"""Images that are decoded and asked about before the next are looked at."""
+SIZES = 64, 4096
+USUAL = Criteria()
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a builder left behind."""
+
+    file: Path
+    """The benchmark's own file."""
+    review: Path
+    report: Path
+    images: int
+    candidates: int
+    kept: int
+    """Images of an earlier run that were left as they were."""
+    left_out: tuple[LeftOut, ...]
+
+
+def unibench(
+    coco: str | Path,
+    images: str | Path,
+    out: str | Path,
+    captions: str | Path | None = None,
+    judge: str = RULES,
+    size: int = 512,
+    limit: int | None = None,
+    seed: int = 0,
+    candidates: int = 5,
+    least_share: float = USUAL.least_share,
+    most_share: float = USUAL.most_share,
+    fewest: int = USUAL.fewest,
+    most_objects: int = USUAL.most_objects,
+    least_kept: float = USUAL.least_kept,
+    price: str | None = None,
+    budget: float | None = None,
+    max_tokens: int | None = None,
+    prompts: str | Path | None = None,
+    replay: bool = False,
+    quiet: bool = False,
+) -> Built:
+    """Makes a UniBench from COCO annotations; images that a file holds already stay as people left them.
+
+    Args:
+        coco: COCO's instance annotations (JSON).
+        images: the folder of the images.
+        out: the file of annotations to write.
+        captions: COCO's captions (JSON); with them, an object may be edited only when a caption mentions it.
+        judge: who proposes candidates: `rules`, or an address: `openai:MODEL@URL`, `transformers:FOLDER`.
+        size: the side of the square pictures, in pixels.
+        limit: only so many images.
+        seed: which images come first, and which candidates the rules draw.
+        candidates: how many of each kind, at most.
+        least_share: of the square, that an editable object covers.
+        most_share: the same, at most.
+        fewest: editable objects that an image needs.
+        most_objects: annotated objects that an image may have.
+        least_kept: of an object, that must lie inside the square for it to be edited.
+        price: of a million tokens, as `PROMPT,COMPLETION`.
+        budget: the most that all calls may cost together.
+        max_tokens: how long an answer may become; 4096 when left out.
+        prompts: a folder of prompts that take the place of the built-in ones of the same name.
+        replay: ask nobody; answer from the transcripts.
+        quiet: no progress, no remarks.
+    """
+    criteria = Criteria(least_share, most_share, fewest, most_objects, least_kept)
+    if not SIZES[0] <= size <= SIZES[1] or candidates < 1 or (limit is not None and limit < 1):
+        raise BadInput(f"--size goes from {SIZES[0]} to {SIZES[1]}, --candidates and --limit are at least 1.")
+    file, folder = Path(out), Path(images)
+    if file.suffix != ".json":
+        raise BadInput(f"--out is a file NAME.json, got '{file}'.")
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder '{folder}' for --images.")
+    jury = None if judge == RULES else read_jury([judge], price, budget, max_tokens or MOST_TOKENS, replay, prompts)
+    annotations = read_coco(Path(coco), Path(captions) if captions else None)
+    by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts)) if jury else by_rules.BY
+    settings = {"size": size, "seed": seed, "candidates": candidates, "captions": captions is not None}
+    work = Work(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
+    waves = _waves(choose(annotations, criteria, captions is not None, seed), work, limit)
+    with work.saved(f"UniBench from '{Path(coco).name}' by {by}, seed {seed}", limit, quiet):
+        if jury is None:
+            for wave in waves:
+                for each in wave:
+                    _by_rules(each, work, folder, size, criteria, annotations, candidates, seed)
+        else:
+            run_here(_by_judge(waves, work, folder, size, criteria, jury, candidates))
+    built = Built(file, review_beside(file), work.report, work.images, work.candidates, work.kept, work.left_out)
+    following = f" Next: editgauge build review {file}" if built.candidates else ""
+    say(
+        f"{counted(built.images, 'image')} ({built.kept} kept) with {counted(built.candidates, 'candidate')} by {by}; "
+        f"{len(built.left_out)} left out, told in '{built.report}'.{following}",
+        quiet=quiet,
+    )
+    return built
+
+
+def _waves(chosen: Iterator[Chosen | LeftOut], work: Work, limit: int | None) -> Iterator[list[Chosen]]:
+    """Images to look at, some at a time, until so many became squares."""
+    fit = (each for each in map(work.chosen, chosen) if each is not None)
+    while wave := list(islice(fit, work.wanted(limit, AT_ONCE))):
+        yield [each for each in wave if not work.keep(each.image.number)]
+
+
+def _scene(chosen: Chosen, work: Work, folder: Path, size: int, criteria: Criteria) -> Scene | LeftOut:
+    """The square picture, or why there is none."""
+    name = f"{work.pictures.name}/{chosen.image.number:012d}.png"
+    try:
+        return make_scene(chosen, read_image(folder / chosen.image.file), name, size, criteria)
+    except BadImage as unreadable:
+        return LeftOut(chosen.image.file, str(unreadable))
+
+
+def _by_rules(
+    chosen: Chosen, work: Work, folder: Path, size: int, criteria: Criteria, coco: Coco, number: int, seed: int
+) -> None:
+    scene = work.begin(_scene(chosen, work, folder, size, criteria))
+    if scene:
+        proposed = by_rules.propose(scene, coco, number, seed)
+        _add(work, Drafted(scene, *sorted_out(proposed, scene.picture, work.classes)))
+
+
+async def _by_judge(
+    waves: Iterator[list[Chosen]], work: Work, folder: Path, size: int, criteria: Criteria, jury: Jury, number: int
+) -> None:
+    prompt = partial(open_prompt, folder=jury.prompts)
+    async with the_judge(jury, work.file) as judge:
+
+        async def one(chosen: Chosen) -> None:
+            scene = work.begin(await asyncio.to_thread(_scene, chosen, work, folder, size, criteria))
+            if scene is None:
+                return
+            try:
+                _add(work, await draft(scene, work.classes, judge.ask, prompt, number))
+            except NoAnswer as unable:
+                why = f"the judge gave no draft ({unable.fault}): {unable.told}"
+                work.leave_out(LeftOut(chosen.image.file, why))
+                work.advance()
+
+        for wave in waves:
+            await each_of(judge, wave, one)
+
+
+def _add(work: Work, found: Drafted) -> None:
+    picture = found.scene.picture
+    proposed = candidates_of(found.proposals, picture.file)
+    if work.add(picture, proposed, (*found.scene.left_out, *found.left_out)):
+        write_png(found.scene.pixels, work.file.parent / picture.file)

@@ -1,0 +1,108 @@
+"""UniBench's annotations as they follow from a review: what was dropped is gone, what was edited is as edited."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from editgauge.benchmarks.unibench.annotations import (
+    FORMAT,
+    AnnotatedImage,
+    Annotations,
+    ChangeClass,
+    ChangeColor,
+    Generate,
+    Move,
+    Place,
+    Task,
+    TaskType,
+    described,
+)
+from editgauge.building.review.file import Candidate, Group, Review
+from editgauge.building.review.json_text import one_per_line
+from editgauge.building.unibench.proposals import FIELDS
+from editgauge.core.errors import CannotTell
+from editgauge.core.files import write_text
+from editgauge.core.phrases import read_position
+from editgauge.core.types import Relation
+
+FORMS: dict[TaskType, type[ChangeClass | ChangeColor | Move | Generate]] = {
+    "change_class": ChangeClass,
+    "change_color": ChangeColor,
+    "move": Move,
+    "generate": Generate,
+}
+PLURAL = {"class": "classes", "colour": "colours", "place": "places", "template": "templates"}
+
+
+def annotations_of(review: Review) -> Annotations | None:
+    """The annotations, or None when nothing is left of them. A task needs one candidate of every kind."""
+    candidates = review.by_group()
+    images = [image for group in review.groups if (image := _image(group, candidates[group.name])) is not None]
+    if not images:
+        return None
+    people = sorted({decision.by for each in review.candidates for decision in each.decisions})
+    by = f" by {', '.join(people)}" if people else ""
+    about = f"Drafted by {review.by}; {review.reviewed} of {len(review.candidates)} candidates reviewed{by}."
+    return Annotations.model_construct(format=FORMAT, about=about, images=images)
+
+
+def write_unibench(review: Review, file: Path) -> None:
+    """Writes the annotations; takes the file away when nothing is left, for an older one would mislead.
+
+    Each candidate was checked when it was proposed or edited, so that the whole need not be checked at every answer.
+    """
+    annotations = annotations_of(review)
+    if annotations is None:
+        file.unlink(missing_ok=True)
+        return
+    write_text(file, one_per_line(described(annotations)))
+
+
+def relation_of(words: str) -> Relation | None:
+    """What a position means in the picture's plane.
+
+    >>> relation_of("to the left of"), relation_of("in front of"), relation_of("on top of")
+    ('left', None, 'on')
+    """
+    try:
+        return read_position(f"{words} it").relation
+    except CannotTell:
+        return None
+
+
+def _image(group: Group, candidates: Iterable[Candidate]) -> AnnotatedImage | None:
+    by_task: dict[tuple[str, str | None], list[Candidate]] = defaultdict(list)
+    for each in candidates:
+        if each.is_kept:
+            by_task[each.task, each.instance].append(each)
+    tasks = [task for (kind, instance), found in by_task.items() if (task := _task(kind, instance, found)) is not None]
+    if not tasks:
+        return None
+    (picture,) = group.pictures
+    # Not checked again: both were when they were read, and run lengths are long.
+    told: dict[str, Any] = {name: getattr(picture, name) for name in type(picture).model_fields if name != "number"}
+    return AnnotatedImage.model_construct(**told, tasks=tasks)
+
+
+def _task(kind: str, instance: str | None, candidates: list[Candidate]) -> Task | None:
+    known = next(each for each in FORMS if each == kind)
+    parts: dict[str, Any] = {"type": kind, **({"instance": instance} if instance else {})}
+    for field in FIELDS[known]:
+        distinct = {_spelled(each): each for each in reversed(candidates) if each.field == field}
+        if not distinct:
+            return None
+        ordered = reversed(distinct.values())
+        parts[PLURAL[field]] = [_place(each) if field == "place" else each.value for each in ordered]
+    return FORMS[known].model_validate(parts)
+
+
+def _spelled(candidate: Candidate) -> str:
+    """The same for candidates that ask for the same."""
+    return f"{candidate.anchor} {candidate.value}".casefold().replace("grey", "gray")
+
+
+def _place(candidate: Candidate) -> Place:
+    return Place(anchor=candidate.anchor or "", words=candidate.value, relation=relation_of(candidate.value))

@@ -1,0 +1,170 @@
+"""Candidates by a judge: a draft for each picture, asked again while it does not fit (section 3.2 of UniBench)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from editgauge.building.unibench.proposals import Proposal, sorted_out
+from editgauge.building.unibench.scenes import Scene
+from editgauge.building.unibench.selection import LeftOut
+from editgauge.judges import Answer, NoAnswer, Question, Shown
+from editgauge.judges.forms import Structured
+from editgauge.judges.prompts import Prompt, Words
+
+Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
+OpenPrompt = Callable[[str], Prompt]
+PROMPTS = ("unibench_annotation", "unibench_correction")
+SLOTS = {name: f"{{{name}}}" for name in ("target", "colour", "position", "anchor")}
+"""What the judge is to write with braces must come through the prompt as it is."""
+CORRECTIONS = 2
+"""How often a draft that does not fit is asked for again; what is wrong even then is left out."""
+MENDABLE = ("unparsable", "truncated")
+
+
+class DraftPlace(BaseModel, extra="forbid"):
+    """A position relative to an anchor."""
+
+    anchor: str
+    words: str
+
+
+class DraftInstance(BaseModel, extra="forbid"):
+    """What one object could become."""
+
+    instance: str
+    colour: str | None = None
+    classes: list[str] = []
+    colours: list[str] = []
+    places: list[DraftPlace] = []
+    class_templates: list[str] = []
+    colour_templates: list[str] = []
+    move_templates: list[str] = []
+
+
+class DraftGenerate(BaseModel, extra="forbid"):
+    """What could be added."""
+
+    classes: list[str] = []
+    places: list[DraftPlace] = []
+    templates: list[str] = []
+
+
+class Draft(BaseModel, extra="forbid"):
+    """What a judge is to answer."""
+
+    instances: list[DraftInstance]
+    generate: DraftGenerate | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Drafted:
+    """What came of asking about one picture."""
+
+    scene: Scene
+    """With the colours that the judge sees."""
+    proposals: tuple[Proposal, ...]
+    left_out: tuple[LeftOut, ...]
+    """What was wrong with the last draft."""
+
+
+async def draft(scene: Scene, classes: Sequence[str], ask: Ask, prompt: OpenPrompt, number: int) -> Drafted:
+    """The candidates that a judge proposes; raises `NoAnswer` when it gives no draft.
+
+    Args:
+        scene: the picture and what may be edited in it.
+        classes: the class list.
+        ask: puts one question to the judge.
+        prompt: opens a prompt by its name.
+        number: candidates of each kind.
+    """
+    first, again = (prompt(name) for name in PROMPTS)
+    asked = first.render(**_told(scene, classes, number), **SLOTS)
+    question = _question(asked, scene)
+    for correction in range(CORRECTIONS + 1):
+        try:
+            found: Draft = (await ask(question)).value
+        except NoAnswer as unable:
+            if unable.fault not in MENDABLE or correction == CORRECTIONS:
+                raise
+            written, faults = "(nothing that could be read)", [unable.told]
+        else:
+            seen = _with_colours(scene, found)
+            fit, wrong = sorted_out(_proposals(found, scene), seen.picture, classes)
+            wrong += tuple(_strangers(found, scene))
+            if not wrong or correction == CORRECTIONS:
+                return Drafted(seen, fit, wrong)
+            written, faults = json.dumps(found.model_dump(), ensure_ascii=False), [each.why for each in wrong]
+        lines = "\n".join(f"- {fault}" for fault in dict.fromkeys(faults))
+        question = _question(again.render(asked=asked.text, draft=written, faults=lines), scene)
+    raise AssertionError("the last round returns or raises")
+
+
+def told_by(judge: str, prompt: OpenPrompt) -> str:
+    """Who drafted: the judge and the versions of the prompts."""
+    opened = [prompt(name) for name in PROMPTS]
+    return f"{judge} ({', '.join(f'{each.name}.v{each.version}' for each in opened)})"
+
+
+def _question(words: Words, scene: Scene) -> Question[Draft]:
+    return Question(words=words, form=Structured(Draft), images=(Shown("The picture:", scene.pixels),))
+
+
+def _told(scene: Scene, classes: Sequence[str], number: int) -> dict[str, object]:
+    objects = [f"{name} ({_where(scene, name)})" for name in scene.editable]
+    return {
+        "number": number,
+        "classes": ", ".join(classes),
+        "objects": "; ".join(objects),
+        "present": ", ".join(sorted(scene.classes)),
+        "caption": json.dumps(scene.caption or "none", ensure_ascii=False),
+    }
+
+
+def _where(scene: Scene, name: str) -> str:
+    """Its class and its place, in hundredths of the picture."""
+    own = scene.instance(name)
+    left, top, right, bottom = (round(100 * side / scene.picture.width) for side in own.box)
+    return f"{own.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
+
+
+def _with_colours(scene: Scene, found: Draft) -> Scene:
+    """The scene with the colours that the judge sees in place of those that were measured."""
+    seen = {each.instance: each.colour for each in found.instances if each.colour and each.colour.strip()}
+    instances = [
+        each.model_copy(update={"colour": seen[each.id].strip()}) if each.id in seen else each
+        for each in scene.picture.instances
+    ]
+    picture = scene.picture.model_copy(update={"instances": instances})
+    return Scene(picture, scene.pixels, scene.editable, scene.left_out)
+
+
+def _strangers(found: Draft, scene: Scene) -> Iterator[LeftOut]:
+    for each in found.instances:
+        if each.instance not in scene.editable:
+            yield LeftOut(f"{scene.picture.file}: {each.instance}", f"'{each.instance}' is no object of the list")
+
+
+def _proposals(found: Draft, scene: Scene) -> Iterator[Proposal]:
+    for own in (each for each in found.instances if each.instance in scene.editable):
+        yield from (Proposal("change_class", own.instance, "class", word) for word in _texts(own.classes))
+        yield from (Proposal("change_class", own.instance, "template", each) for each in _texts(own.class_templates))
+        yield from (Proposal("change_color", own.instance, "colour", word) for word in _texts(own.colours))
+        yield from (Proposal("change_color", own.instance, "template", each) for each in _texts(own.colour_templates))
+        for place in own.places:
+            yield Proposal("move", own.instance, "place", " ".join(place.words.split()), place.anchor)
+        yield from (Proposal("move", own.instance, "template", each) for each in _texts(own.move_templates))
+    if found.generate:
+        yield from (Proposal("generate", None, "class", word) for word in _texts(found.generate.classes))
+        for place in found.generate.places:
+            yield Proposal("generate", None, "place", " ".join(place.words.split()), place.anchor)
+        yield from (Proposal("generate", None, "template", each) for each in _texts(found.generate.templates))
+
+
+def _texts(words: Sequence[str]) -> list[str]:
+    """The words with single blanks; an empty one is none."""
+    return [" ".join(word.split()) for word in words if word.strip()]

@@ -1,0 +1,118 @@
+"""What a judge or the rules propose for a picture, each candidate on its own, and why one cannot be used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from editgauge.benchmarks.unibench.annotations import AnnotatedImage, TaskType
+from editgauge.benchmarks.unibench.templates import template_problem
+from editgauge.benchmarks.unibench.validate import forbidden_classes, forbidden_colours
+from editgauge.building.review.file import LONGEST_VALUE, Candidate, FieldName, ReviewPicture
+from editgauge.building.unibench.selection import LeftOut
+from editgauge.core.errors import CannotTell
+from editgauge.core.reading.fields import shown, unknown
+from editgauge.vision.color_names import rgb_of
+
+FIELDS: dict[TaskType, tuple[FieldName, ...]] = {
+    "change_class": ("class", "template"),
+    "change_color": ("colour", "template"),
+    "move": ("place", "template"),
+    "generate": ("class", "place", "template"),
+}
+"""What a task of each type is made of; it needs one of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One candidate for one task."""
+
+    task: TaskType
+    instance: str | None
+    """None for what is generated."""
+    field: FieldName
+    value: str
+    anchor: str | None = None
+
+    @property
+    def told(self) -> str:
+        """The proposal in a few words, for a report."""
+        whose = f" of {self.instance}" if self.instance else ""
+        return f"{self.task}{whose}, {self.field} {shown(self.value)}" + (f" {self.anchor}" if self.anchor else "")
+
+
+def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str]) -> str | None:
+    """Why a candidate cannot be used, or None when it can: the rules of section 3.2, for machines and people alike."""
+    if not proposal.value.strip() or len(proposal.value) > LONGEST_VALUE:
+        return f"a {proposal.field} has 1 to {LONGEST_VALUE} signs, got {shown(proposal.value)}"
+    by_id = {each.id: each for each in picture.instances}
+    if proposal.instance is not None and proposal.instance not in by_id:
+        return unknown("instance", proposal.instance, by_id)
+    image = AnnotatedImage.model_construct(instances=picture.instances)
+    match proposal.field:
+        case "class":
+            if proposal.value not in classes:
+                return f"'{proposal.value}' is not in the class list"
+            return f"'{proposal.value}' is in the image already" if forbidden_classes([proposal.value], image) else None
+        case "colour":
+            own = by_id.get(proposal.instance or "")
+            if forbidden_colours([proposal.value], own):
+                return f"'{proposal.value}' is the colour of '{proposal.instance}' already"
+            return _colour_fault(proposal.value)
+        case "place":
+            if proposal.anchor is None or proposal.anchor not in by_id:
+                return unknown("instance", proposal.anchor or "", by_id)
+            is_itself = proposal.anchor == proposal.instance
+            return f"'{proposal.anchor}' cannot move relative to itself" if is_itself else None
+        case "template":
+            problem = template_problem(proposal.value, proposal.task)
+            return f"the template {shown(proposal.value)} {problem}" if problem else None
+        case _:
+            return f"a task of UniBench has no '{proposal.field}'"
+
+
+def sorted_out(
+    proposals: Iterable[Proposal], picture: ReviewPicture, classes: Sequence[str]
+) -> tuple[tuple[Proposal, ...], tuple[LeftOut, ...]]:
+    """Those that can be used, and the others with the reason."""
+    judged = [(each, fault_of(each, picture, classes)) for each in dict.fromkeys(proposals)]
+    wrong = (LeftOut(f"{picture.file}: {each.told}", fault) for each, fault in judged if fault)
+    return tuple(each for each, fault in judged if not fault), tuple(wrong)
+
+
+def _colour_fault(word: str) -> str | None:
+    try:
+        rgb_of(word)
+    except CannotTell as unable:
+        return unable.detail
+    return None
+
+
+def candidates_of(proposals: Iterable[Proposal], group: str) -> list[Candidate]:
+    """The proposals as candidates of a review; what is proposed twice is one."""
+    counts: Counter[str] = Counter()
+    found = []
+    for each in dict.fromkeys(proposals):
+        place = "/".join(part for part in (group, each.instance or "", each.task, each.field) if part)
+        counts[place] += 1
+        words: dict[str, Any] = {"proposed": each.value, "proposed_anchor": each.anchor}
+        words |= {"value": each.value, "anchor": each.anchor}
+        found.append(
+            Candidate(
+                id=f"{place}/{counts[place]}",
+                group=group,
+                task=each.task,
+                instance=each.instance,
+                field=each.field,
+                **words,
+            )
+        )
+    return found
+
+
+def proposal_of(candidate: Candidate, value: str, anchor: str | None) -> Proposal:
+    """The candidate with other words, to be checked."""
+    task = next(kind for kind in get_args(TaskType) if kind == candidate.task)
+    return Proposal(task, candidate.instance, candidate.field, value, anchor)

@@ -1,0 +1,144 @@
+"""Candidates by rules: the class list, WordNet, what is seen together, the words of the caption, the room there is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from editgauge.benchmarks.unibench.annotations import Instance
+from editgauge.building.coco.annotations import Coco
+from editgauge.building.unibench.caption_templates import (
+    mention_of,
+    plain_caption,
+    with_addition,
+    with_colour,
+    with_place,
+    with_slot,
+)
+from editgauge.building.unibench.proposals import Proposal
+from editgauge.building.unibench.scenes import UNPAINTED, Scene
+from editgauge.core.errors import CannotTell
+from editgauge.core.recipes import COLOURS
+from editgauge.models.vocabulary import siblings
+
+T = TypeVar("T")
+BY = "rules.v1"
+ALIKE = {
+    "red": ("orange", "pink"),
+    "orange": ("red", "brown", "golden", "yellow"),
+    "yellow": ("golden", "orange"),
+    "green": (),
+    "turquoise": ("blue", "green"),
+    "blue": ("purple",),
+    "purple": ("blue", "pink"),
+    "pink": ("red", "purple"),
+    "brown": ("orange", "golden", "black"),
+    "black": ("gray", "brown"),
+    "white": ("gray",),
+    "gray": ("white", "black"),
+}
+"""Colours that one person calls so and the next otherwise: a change between them would hardly be seen."""
+SIDES = {"left": "to the left of", "right": "to the right of"}
+AROUND = ("in front of", "behind", "next to")
+"""Positions that need no room in the picture's plane."""
+ROOM = 0.8
+"""Of an object's width, that must be free beside an anchor for it to be put there."""
+NEW_WIDTH = 0.15
+"""Of the picture: how wide something new is taken to be."""
+
+
+def propose(scene: Scene, coco: Coco, number: int, seed: int) -> list[Proposal]:
+    """At most so many candidates of each kind for every task that the scene allows."""
+    found = [each for name in scene.editable for each in _of_instance(scene, scene.instance(name), coco, number, seed)]
+    return [*found, *_generate(scene, coco, number)]
+
+
+def _of_instance(scene: Scene, own: Instance, coco: Coco, number: int, seed: int) -> Iterator[Proposal]:
+    caption = scene.caption or plain_caption([scene.instance(name).class_ for name in scene.editable])
+    mention = mention_of(caption, own.class_, tuple(coco.classes))
+    others = [scene.instance(name) for name in scene.editable if name != own.id]
+    drawn = _Drawing(seed, scene.picture.number, own.id)
+    words = drawn.first(_alike(own.class_, coco, scene.classes), number)
+    if words and mention:
+        yield from (Proposal("change_class", own.id, "class", word) for word in words)
+        yield Proposal("change_class", own.id, "template", with_slot(caption, mention))
+    if own.class_ not in UNPAINTED and mention:
+        other = [each for each in COLOURS if own.colour and each not in (own.colour, *ALIKE.get(own.colour, ()))]
+        yield from (Proposal("change_color", own.id, "colour", colour) for colour in drawn.some(other, number))
+        yield Proposal("change_color", own.id, "template", with_colour(caption, mention))
+    places = [
+        Proposal("move", own.id, "place", words, anchor.id)
+        for anchor in others
+        for words in (*_sides(own, anchor, scene), *AROUND)
+    ]
+    if places:
+        anchors = [found for each in others if (found := mention_of(caption, each.class_, tuple(coco.classes)))]
+        template = with_place(caption, mention, anchors) if mention else None
+        yield from drawn.some(places, number)
+        yield Proposal("move", own.id, "template", template or "A {target} {position} the {anchor}")
+
+
+def _generate(scene: Scene, coco: Coco, number: int) -> Iterator[Proposal]:
+    """What is most often seen with what is there, or else is of its kind; beside what is alone of its class."""
+    caption = scene.caption or plain_caption([scene.instance(name).class_ for name in scene.editable])
+    seen = {
+        word: sum(coco.together[own][word] for own in scene.classes if own in coco.together) for word in coco.classes
+    }
+    free = [word for word in coco.classes if word not in scene.classes]
+    kinds = {coco.classes[own] for own in scene.classes if own in coco.classes}
+    often = sorted((word for word in free if seen[word] or coco.classes[word] in kinds), key=lambda word: -seen[word])
+    places = [
+        Proposal("generate", None, "place", words, name)
+        for name in scene.editable
+        for words in (*_free_sides(scene.instance(name), NEW_WIDTH * scene.picture.width, scene), "next to")
+    ]
+    if often and places:
+        yield from (Proposal("generate", None, "class", word) for word in often[:number])
+        yield from places
+        yield Proposal("generate", None, "template", with_addition(caption))
+
+
+def _alike(class_: str, coco: Coco, present: frozenset[str]) -> tuple[list[str], list[str]]:
+    """Classes that could stand in its place: its WordNet siblings, and others of its supercategory."""
+    try:
+        beside = set(siblings(class_))
+    except CannotTell:
+        beside = set()
+    free = [word for word in coco.classes if word not in present]
+    near = [word for word in free if word in beside]
+    return near, [word for word in free if word not in beside and coco.classes[word] == coco.classes[class_]]
+
+
+def _sides(own: Instance, anchor: Instance, scene: Scene) -> list[str]:
+    """The sides of an anchor where there is room, and where the object is not already."""
+    middle, anchor_middle = (own.box[0] + own.box[2]) / 2, (anchor.box[0] + anchor.box[2]) / 2
+    there = SIDES["left"] if middle < anchor_middle else SIDES["right"]
+    return [side for side in _free_sides(anchor, own.box[2] - own.box[0], scene) if side != there]
+
+
+def _free_sides(anchor: Instance, width: float, scene: Scene) -> list[str]:
+    room = {"left": anchor.box[0], "right": scene.picture.width - anchor.box[2]}
+    return [SIDES[side] for side, free in room.items() if free >= ROOM * width]
+
+
+class _Drawing:
+    """Chance that depends on the seed, the picture and the object alone."""
+
+    def __init__(self, *key: object) -> None:
+        digest = hashlib.sha256("\0".join(map(str, key)).encode("utf-8", "surrogatepass")).digest()
+        self._chance = np.random.default_rng(np.frombuffer(digest, dtype="<u4").tolist())
+
+    def some(self, words: Sequence[T], number: int) -> list[T]:
+        """At most so many of them, in their own order."""
+        places = self._chance.permutation(len(words))[:number]
+        return [words[place] for place in sorted(places)]
+
+    def first(self, ranked: Sequence[Sequence[str]], number: int) -> list[str]:
+        """At most so many of them, those of the first list before those of the next."""
+        found: list[str] = []
+        for words in ranked:
+            found += self.some(words, number - len(found))
+        return found

@@ -1,0 +1,116 @@
+"""A chosen image made square: its pixels, its objects as they lie in it now, and what vanished."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from editgauge.benchmarks.unibench.annotations import Instance
+from editgauge.benchmarks.unibench.masks import run_lengths
+from editgauge.building.coco.annotations import CocoObject
+from editgauge.building.review.file import ReviewPicture
+from editgauge.building.unibench.selection import Chosen, Criteria, LeftOut
+from editgauge.core.errors import BadInput
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask, box_of
+from editgauge.core.reading.sources import slug
+from editgauge.vision.color_words import colour_word
+
+UNPAINTED = ("person",)
+"""Nobody asks for a person of another colour."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scene:
+    """A square picture and what may be edited in it."""
+
+    picture: ReviewPicture
+    pixels: Pixels
+    editable: tuple[str, ...]
+    """Ids of instances."""
+    left_out: tuple[LeftOut, ...]
+    """Objects that vanished or may not be edited."""
+
+    @property
+    def caption(self) -> str | None:
+        """The caption that templates are made from."""
+        return self.picture.captions[0] if self.picture.captions else None
+
+    def instance(self, name: str) -> Instance:
+        """The object of that id."""
+        return next(each for each in self.picture.instances if each.id == name)
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """The classes that are in the picture."""
+        return frozenset(each.class_ for each in self.picture.instances)
+
+
+def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: Criteria) -> Scene | LeftOut:
+    """The image cut to its square and scaled with all its objects; or why it is left out after all.
+
+    Args:
+        chosen: the image.
+        pixels: its picture.
+        file: what the square picture is called.
+        size: the side of the square picture.
+        criteria: what an editable object must be like.
+    """
+    image = chosen.image
+    if pixels.shape[:2] != (image.height, image.width):
+        seen = f"{pixels.shape[1]} x {pixels.shape[0]}"
+        return LeftOut(image.file, f"is {seen}, while its annotations are of {image.width} x {image.height}")
+    square = chosen.square.cut(pixels, size)
+    counts: Counter[str] = Counter()
+    instances, editable, gone = [], [], []
+    for each in image.objects:
+        counts[each.class_] += 1
+        name = f"{slug(each.class_)}-{counts[each.class_]}"
+        try:
+            whole = each.render(image.width, image.height)
+        except BadInput as unreadable:
+            return LeftOut(image.file, str(unreadable))
+        mask = chosen.square.cut_mask(whole, size)
+        if not mask.any():
+            gone.append(LeftOut(f"{image.file}: {name}", "vanished when the picture was cut and scaled"))
+            continue
+        why = _not_editable(each, whole, mask, chosen, criteria)
+        if why is None:
+            editable.append(name)
+        elif each in chosen.editable:
+            gone.append(LeftOut(f"{image.file}: {name}", why))
+        instances.append(_instance(name, each.class_, mask, square))
+    if len(editable) < criteria.fewest:
+        return LeftOut(
+            image.file, f"objects that can be edited in the square: {len(editable)}, and {criteria.fewest} are needed"
+        )
+    captions = [chosen.caption] if chosen.caption else []
+    others = [caption for caption in image.captions if caption != chosen.caption]
+    picture = ReviewPicture(
+        file=file,
+        width=size,
+        height=size,
+        number=image.number,
+        captions=[*captions, *others],
+        licence=image.licence,
+        instances=instances,
+    )
+    return Scene(picture, square, tuple(editable), tuple(gone))
+
+
+def _not_editable(each: CocoObject, whole: BoolMask, mask: BoolMask, chosen: Chosen, criteria: Criteria) -> str | None:
+    if each not in chosen.editable:
+        return "was not chosen"
+    inside = chosen.square.cut_mask(whole, chosen.square.side).sum() / whole.sum()
+    if inside < criteria.least_kept:
+        return f"only {inside:.0%} of it lies in the square"
+    share = float(mask.mean())
+    if not criteria.least_share <= share <= criteria.most_share:
+        return f"covers {share:.1%} of the square, not {criteria.least_share:.1%} to {criteria.most_share:.1%}"
+    return None
+
+
+def _instance(name: str, class_: str, mask: BoolMask, pixels: Pixels) -> Instance:
+    colour = None if class_ in UNPAINTED else colour_word(pixels, mask)
+    box = [float(side) for side in box_of(mask)]
+    return Instance(id=name, class_=class_, colour=colour, box=box, mask=run_lengths(mask))

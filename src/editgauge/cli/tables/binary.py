@@ -1,0 +1,96 @@
+"""Yes and no of scores beside that of people, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from editgauge.cli.tables.common import named, new_table, show
+
+if TYPE_CHECKING:
+    from editgauge.findings.evaluators.binary import BinaryAgreement, BinaryScore, Dependence, Together
+    from editgauge.stats.agreement import Verdicts
+    from editgauge.stats.intervals import Mean
+    from editgauge.stats.resampling import Estimate
+
+COLUMNS = ("balanced\naccuracy", "precision", "recall", "specificity", "NPV", "n")
+EXPLAINED = (
+    "Yes is what the score calls 1; people's answer is that of more than half. Balanced accuracy is the mean of recall "
+    "and specificity: 0.5 is chance. NPV: of what is called no, the share that is."
+)
+
+
+def show_binary(found: BinaryAgreement) -> None:
+    """A table per yes-or-no question, then what depends on what, then which scores err apart."""
+    for question in dict.fromkeys(score.question for score in found.scores):
+        _show_question([score for score in found.scores if score.question == question])
+    if found.scores:
+        show(Text(EXPLAINED))
+    dependent = [(score, given, each) for score in found.scores for given, each in score.given.items()]
+    if dependent:
+        _show_dependence(dependent)
+    if found.together:
+        _show_together(found.together)
+
+
+def _show_question(scores: Sequence[BinaryScore]) -> None:
+    first = scores[0]
+    good = f"people: good from {first.good_from:g} on"
+    split = f", {first.without_majority} without a majority" if first.without_majority else ""
+    table = new_table(f"yes or no to '{first.question}', with 95 % intervals ({good}{split})")
+    table.add_column("score", overflow="fold")
+    for column in COLUMNS:
+        table.add_column(column, justify="right")
+    for score in scores:
+        title = Text(f"{score.protocol}: {named(score.spec)}")
+        if score.unscored:
+            title.append(f"\nunscored: {_counts(score.unscored)}", style="dim italic")
+        table.add_row(title, *_cells(score.verdicts), str(score.n))
+        if len(score.by_action) > 1:
+            for action, verdicts in score.by_action.items():
+                table.add_row(Text(f"  {action}", style="dim"), *_cells(verdicts), str(verdicts.precision.n))
+    show(table)
+
+
+def _show_dependence(rows: Sequence[tuple[BinaryScore, str, Dependence]]) -> None:
+    table = new_table("share of right answers, given what people say to another question")
+    for column in ("score", "given", "where good", "where bad", "difference"):
+        table.add_column(column, justify="left" if column in {"score", "given"} else "right", overflow="fold")
+    for score, given, each in rows:
+        asked = "" if score.question == score.spec.name else f" to '{score.question}'"
+        title = f"{score.protocol}: {score.spec.name}{asked}"
+        table.add_row(title, given, _cell(each.where_good), _cell(each.where_bad), _cell(each.difference))
+    show(table)
+
+
+def _show_together(pairs: Sequence[Together]) -> None:
+    table = new_table("two scores on one question: the share of outcomes on which both, one or neither is right")
+    for column in ("first, second", "both", "only first", "only second", "neither", "oracle,\nbalanced"):
+        table.add_column(column, justify="left" if column.startswith("first") else "right", overflow="fold")
+    for pair in pairs:
+        shares = pair.shares
+        means = (shares.both, shares.only_first, shares.only_second, shares.neither)
+        cells = (*map(_cell, means), _cell(pair.oracle.balanced_accuracy))
+        table.add_row(f"{shares.first}\n{shares.second}\n'{pair.question}'", *cells)
+    show(table)
+    show(Text("oracle: balanced accuracy as if one knew each time which of the two is right."))
+
+
+def _cells(found: Verdicts) -> list[Text]:
+    rates = (found.balanced_accuracy, found.precision, found.recall, found.specificity, found.negative_predictive_value)
+    return [_cell(rate) for rate in rates]
+
+
+def _cell(found: Estimate | Mean) -> Text:
+    if found.value is None:
+        return Text("-", style="dim")
+    text = Text(f"{found.value:.3f}")
+    if found.low is not None and found.high is not None and found.low < found.high:  # all alike: nothing of others
+        text.append(f"\n{found.low:.2f}…{found.high:.2f}", style="dim")
+    return text
+
+
+def _counts(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in reasons.items())

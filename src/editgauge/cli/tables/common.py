@@ -1,0 +1,176 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, summarise
+from editgauge.render.words import meaning, spaced
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Run
+    from editgauge.core.types import ScoreSpec
+    from editgauge.look.score import Verdict
+
+ENDLESS = 100_000
+"""Columns of a terminal as wide as any table needs."""
+MENDABLE = frozenset({"unreadable_image", "no_model", "unreachable", "refused", "unparsable", "budget", "crashed"})
+"""Reasons that do not lie in the edit itself: what is known of such a case helps to mend it."""
+DETAIL = 300
+"""Signs of a detail that are shown."""
+
+
+def show_summary(run: Run) -> None:
+    """The means over all edits, a row per score and a column per method."""
+    methods = list(run.manifest.methods)
+    cells = {(c.protocol, c.spec.name, c.method): c for c in summarise(run) if c.edit_type == ALL}
+    for protocol, entry in run.manifest.protocols.items():
+        table = new_table(f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95 % interval")
+        table.add_column("score", no_wrap=True)
+        for method in methods:
+            table.add_column(method, justify="right")
+        for spec in entry.scores:
+            row = [cells.get((protocol, spec.name, method)) for method in methods]
+            everywhere = len(row) > 1 and len({_unscored(cell) for cell in row}) == 1
+            title = Text(named(spec))
+            if everywhere and _unscored(row[0]) and any(cell and cell.mean for cell in row):
+                title.append(f"\n{_unscored(row[0])} unscored each", style="dim italic")
+            table.add_row(title, *(_mean(cell, tell_unscored=not everywhere) for cell in row))
+        show(table)
+    show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
+    if any(cell.mean and cell.mean.clusters < FEW_SOURCES for cell in cells.values()):
+        show(Text(f"† from fewer than {FEW_SOURCES} source images: too few to rely on the interval.", style="dim"))
+    _show_reasons(run, sum((Counter(cell.unscored) for cell in cells.values()), Counter()))
+
+
+def _show_reasons(run: Run, counts: Counter[str]) -> None:
+    """How many scores are missing for each reason, what it means, and what is most often said of it."""
+    width = max((len(str(count)) for count in counts.values()), default=0)
+    for reason, count in counts.most_common():
+        show(Text(f"{count:>{width}} unscored, {spaced(reason)}: {meaning(reason)}".rstrip(": "), style="dim"))
+        if reason in MENDABLE and (detail := _usual_detail(run, reason)):
+            show(Text(f"{'':>{width}} {short(detail, DETAIL)}", style="dim"))
+
+
+def _usual_detail(run: Run, reason: str) -> str:
+    details = run.scores["detail"].filter(pc.equal(run.scores["reason"].cast(pa.string()), reason))
+    [(detail, _)] = Counter(details.to_pylist()).most_common(1)
+    return detail or ""
+
+
+def show_verdicts(verdicts: Sequence[Verdict]) -> None:
+    """The scores of one edited image, then what can be said about them."""
+    table = new_table()
+    for column in ("protocol", "score", "value", "range", "better"):
+        table.add_column(column, justify="right" if column == "value" else "left", no_wrap=True)
+    for verdict in verdicts:
+        low, high = verdict.range
+        value = Text("unscored", style="dim") if verdict.value is None else Text(f"{verdict.value:.4f}")
+        better = "higher" if verdict.higher_is_better else "lower"
+        table.add_row(verdict.protocol, verdict.name, value, f"{low:g} to {high:g}", better)
+    show(table)
+    for sentence in dict.fromkeys(map(_sentence, verdicts)):
+        if sentence:
+            show(Text(sentence))
+
+
+def _sentence(verdict: Verdict) -> str:
+    notes = " ".join(piece["note"] for piece in verdict.evidence if "note" in piece)
+    return f"unscored ({verdict.reason}): {notes}" if verdict.reason else notes
+
+
+def show_plan(told: dict[str, Any]) -> None:
+    """A plan as YAML, so that it can be read and kept."""
+    import yaml
+
+    sys.stdout.write(yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=1000))
+
+
+def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
+    """What there is of a kind."""
+    if not names:
+        show(Text(f"There are no {kind} yet; plug-ins can bring some."))
+        return
+    table = new_table()
+    keys = dict.fromkeys(key for each in names for key in each)  # a plug-in that is broken tells less than the others
+    told = [column for column in keys if column not in {"scores", "formula"}]
+    columns = [c for c in told if c != "from" or any(each["from"] != "editgauge" for each in names)]
+    for column in columns:
+        table.add_column(column.replace("_", " "), overflow="fold")
+    for each in names:
+        table.add_row(*(short(each.get(column, "")) for column in columns))
+    show(table)
+
+
+def named(spec: ScoreSpec) -> str:
+    """The score's name with an arrow for its direction."""
+    return f"{spec.name} {'↑' if spec.higher_is_better else '↓'}"
+
+
+def number(value: float | None, spec: ScoreSpec, sign: str = "") -> str:
+    """Three decimals, one where the range is wide (decibels)."""
+    low, high = spec.range
+    return "-" if value is None else f"{value:{sign}.{1 if high - low > 10 else 3}f}"
+
+
+def _unscored(cell: Cell | None) -> int:
+    return sum(cell.unscored.values()) if cell else 0
+
+
+def _mean(cell: Cell | None, *, tell_unscored: bool) -> Text:
+    if cell is None or cell.mean is None:
+        return Text("-" if cell is None else f"{_unscored(cell)} unscored", style="dim")
+    text = Text(number(cell.mean.value, cell.spec) + ("†" if cell.mean.clusters < FEW_SOURCES else ""))
+    if cell.mean.low is not None:
+        text.append(f"\n{number(cell.mean.low, cell.spec)} … {number(cell.mean.high, cell.spec)}", style="dim")
+    if tell_unscored and _unscored(cell):
+        text.append(f"\n{_unscored(cell)} unscored", style="dim italic")
+    return text
+
+
+def short(value: Any, most: int = 100) -> str:
+    """A value in few words; what is longer is cut."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        numbers = all(isinstance(each, float | int) for each in value)
+        return " to ".join(f"{each:g}" for each in value) if numbers else ", ".join(map(str, value))
+    text = str(value)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def new_table(title: str = "") -> Table:
+    """A table to be filled; its title is a line of its own, which a narrow table does not break."""
+    if title:
+        show(Text(title, style="bold"))
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def show(thing: Table | Text) -> None:
+    """A hundred columns in a file or pipe, and always as many as the words and numbers need: nothing is cut off."""
+    console = Console(highlight=False, markup=False, emoji=False)  # `imagic[eta=0.8]` is a name, not markup
+    width = console.width if sys.stdout.isatty() else 100
+    if isinstance(thing, Table):
+        for column in thing.columns:
+            column.min_width = _longest_word(column)
+        console.width = ENDLESS
+        width = max(width, console.measure(thing).maximum)
+    console.width = width
+    console.print(thing)
+
+
+def _longest_word(column: Column) -> int:
+    texts = [str(cell) for cell in (column.header, *column.cells)]
+    words = [word for text in texts for word in (text.splitlines() if column.no_wrap else text.split())]
+    return max(map(cell_len, words), default=1)

@@ -1,0 +1,140 @@
+"""The tables of `editgauge compare`, a hundred columns wide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from editgauge.cli.tables.common import named, new_table, number, show
+from editgauge.findings.aggregations import OF_A_METHOD, apart, chosen_by_paper
+from editgauge.findings.summary import ALL, FEW_SOURCES
+
+if TYPE_CHECKING:
+    from editgauge.core.types import ScoreSpec
+    from editgauge.findings.compare import Comparison, Standing
+    from editgauge.stats.bounds import Bounds
+    from editgauge.stats.resampling import Estimate
+
+STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+
+
+def show_comparison(comparisons: Sequence[Comparison]) -> None:
+    """Two methods side by side, who is better where it can be said, and how each stands among all."""
+    first, second = comparisons[0].first, comparisons[0].second
+    several = len({each.protocol for each in comparisons}) > 1
+    table = new_table()
+    for column in ("score", first, second, "difference", "p", "better"):
+        words = column in {"score", "better"}
+        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    for each in comparisons:
+        here, there = each.standings or (None, None)
+        verdict = {"first": first, "second": second, "neither": "not shown"}[each.verdict]
+        table.add_row(
+            Text(named(each.spec)).append(f"\n{each.protocol}" if several else "", style="dim"),
+            _method(each.first_mean, here, each.spec),
+            _method(each.second_mean, there, each.spec),
+            _difference(each),
+            _chance(each),
+            Text(verdict, style="bold" if each.verdict != "neither" else "dim"),
+        )
+    show(table)
+    for sentence in _explanations(comparisons):
+        show(Text(sentence))
+    _show_aggregations(comparisons)
+
+
+def stars(p: float) -> str:
+    """One for p < 0.05, two for 0.01, three for 0.001.
+
+    >>> stars(0.02), stars(0.0001), stars(0.3)
+    ('*', '***', '')
+    """
+    return next((marks for limit, marks in STARS if p < limit), "")
+
+
+def _method(mean: float | None, standing: Standing | None, spec: ScoreSpec) -> Text:
+    """The mean of the compared edits, the place among all methods, and what the unscored could make of it."""
+    text = Text(number(mean, spec))
+    if standing is None:
+        return text
+    if place := standing.ranks.get(ALL):
+        text.append(f"\n{place}", style="dim")
+    if standing.bounds and standing.bounds.missing:
+        low, high = sorted((standing.bounds.worst, standing.bounds.best))
+        text.append(f"\n{number(low, spec)}…{number(high, spec)}", style="dim italic")
+    return text
+
+
+def _difference(each: Comparison) -> Text:
+    found = each.difference
+    if found is None:
+        return Text("no edit has both", style="dim")
+    few = "†" if found.clusters < FEW_SOURCES else ""
+    text = Text(number(found.value, each.spec, "+") + few)
+    if found.low is not None:
+        text.append(f"\n{number(found.low, each.spec, '+')} … {number(found.high, each.spec, '+')}", style="dim")
+    return text
+
+
+def _chance(each: Comparison) -> Text:
+    text = Text("-" if each.p is None else f"{each.p:.4f}{stars(each.p)}")
+    text.append(f"\nn {each.difference.n if each.difference else 0}", style="dim")
+    return text
+
+
+def _explanations(comparisons: Sequence[Comparison]) -> list[str]:
+    told = [
+        "Paired on the same edits, clustered by source image; 95 % interval. p by sign flips, adjusted for many scores "
+        "(Holm): * below 0.05, ** 0.01, *** 0.001."
+    ]
+    standings = [standing for each in comparisons for standing in each.standings or ()]
+    if any(ALL in standing.ranks for standing in standings):
+        told.append("2 [1-3]: second of all methods by the mean of its own scores, and with 95 % first to third.")
+    bounds = [standing.bounds for standing in standings if standing.bounds and standing.bounds.missing]
+    if bounds:
+        told.append(_what_is_missing(bounds))
+    if any(each.difference and each.difference.clusters < FEW_SOURCES for each in comparisons):
+        told.append(f"† from fewer than {FEW_SOURCES} source images: too few to rely on the interval.")
+    lonely = max((each.only_first + each.only_second for each in comparisons), default=0)
+    if lonely:
+        told.append(f"Up to {lonely} edits have a score for one method only and are left out of the pairs.")
+    return told
+
+
+def _what_is_missing(bounds: Sequence[Bounds]) -> str:
+    most = max(each.missing for each in bounds)
+    seen = "" if all(each.limits.declared for each in bounds) else " (of those seen, where the range has no end)"
+    return f"0.2…0.9: the mean if all unscored outcomes, up to {most}, had the worst or the best value{seen}."
+
+
+def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
+    """Only where the way of aggregating matters."""
+    rows = [
+        (each, method, standing.aggregated)
+        for each in comparisons
+        for method, standing in zip((each.first, each.second), each.standings or (), strict=False)
+        if apart(standing.aggregated)
+    ]
+    if not rows:
+        return
+    table = new_table("where the way of averaging matters, and 95 % interval")
+    for column in ("score", "method", *OF_A_METHOD):
+        words = column in {"score", "method"}
+        table.add_column(column.replace("_", " "), justify="left" if words else "right", overflow="fold")
+    for each, method, found in rows:
+        chosen = chosen_by_paper(each.protocol)
+        cells = (_aggregated(found[way], each.spec, marked=way == chosen) for way in OF_A_METHOD)
+        table.add_row(named(each.spec), method, *cells)
+    show(table)
+    show(Text("; ".join(f"{way.replace('_', ' ')}: {meaning}" for way, meaning in OF_A_METHOD.items()) + "."))
+    if any(chosen_by_paper(each.protocol) for each, _, _ in rows):
+        show(Text("◂ what the protocol's paper prints."))
+
+
+def _aggregated(found: Estimate, spec: ScoreSpec, *, marked: bool) -> Text:
+    text = Text(number(found.value, spec) + (" ◂" if marked else ""))
+    if found.low is not None:
+        text.append(f"\n{number(found.low, spec)} … {number(found.high, spec)}", style="dim")
+    return text

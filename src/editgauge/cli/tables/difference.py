@@ -1,0 +1,114 @@
+"""What `editgauge diff` finds, as tables and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from editgauge.cli.tables.common import new_table, short, show
+from editgauge.stats.attribution import CAUSES, MEANINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from editgauge.findings.diff import Difference, Shift
+    from editgauge.stats.attribution import Attribution, Cause
+
+
+def show_difference(found: Difference) -> None:
+    """Settings, images and scores that differ between two runs."""
+    if found.settings:
+        table = new_table("settings that differ")
+        for column in ("setting", "first", "second"):
+            table.add_column(column, overflow="fold")
+        for setting, (here, there) in found.settings.items():
+            for row in _rows(setting, here, there):
+                table.add_row(*row)
+        show(table)
+    if found.images_changed:
+        show(Text(f"{found.images_changed} outcomes have other pixels (source or edited) in the two runs."))
+    moved = [shift for shift in found.shifts if not shift.same]
+    if not moved:
+        scores = sum(shift.common for shift in found.shifts)
+        show(Text(f"All {scores} scores are the same."))
+        return
+    table = new_table("scores that differ")
+    columns = ("changed", "only first", "only second", "other reason", "mean first", "mean second")
+    for column in ("score", "method", "in both", *columns):
+        table.add_column(column, justify="left" if column in {"score", "method"} else "right")
+    for shift in moved:
+        counts = (shift.common, shift.changed, shift.only_first, shift.only_second, shift.other_reason)
+        means = ("-" if mean is None else f"{mean:.4f}" for mean in (shift.mean_first, shift.mean_second))
+        table.add_row(f"{shift.protocol}: {shift.name}", shift.method, *map(str, counts), *means)
+    show(table)
+
+
+def show_causes(found: Difference) -> None:
+    """Where the change of each mean comes from, a column for every cause there is."""
+    moved = [(shift, shift.causes) for shift in found.shifts if shift.causes and shift.causes.parts]
+    if not moved:
+        return
+    there = [cause for cause in CAUSES if any(cause in causes.parts for _, causes in moved)]
+    table = new_table("where the change of each mean comes from")
+    for column in ("score", "method", "first", "second", "change", *there):
+        table.add_column(column, justify="left" if column in {"score", "method"} else "right")
+    for shift, causes in moved:
+        numbers = (f"{causes.before:.4f}", f"{causes.after:.4f}", f"{causes.change:+.4f}")
+        table.add_row(_title(shift), shift.method, *numbers, *(_part(causes, cause) for cause in there))
+    show(table)
+    show(Text("; ".join(f"{cause}: {MEANINGS[cause]}" for cause in there) + "."))
+    show(Text("The causes add up to the change; under each, how many items it touches.", style="dim"))
+
+
+def as_json(found: Difference) -> dict[str, Any]:
+    """Everything that differs, as JSON values; shifts that are the same are left out."""
+    return {
+        "settings": {name: {"first": here, "second": there} for name, (here, there) in found.settings.items()},
+        "images_changed": found.images_changed,
+        "same_scores": found.same_scores,
+        "shifts": [_told(shift) for shift in found.shifts if not shift.same],
+    }
+
+
+def _told(shift: Shift) -> dict[str, Any]:
+    told = asdict(shift)
+    if shift.causes:
+        parts = {cause: part._asdict() for cause, part in shift.causes.parts.items()}
+        told["causes"] = {
+            "before": shift.causes.before,
+            "after": shift.causes.after,
+            "change": shift.causes.change,
+            "parts": parts,
+        }
+    return told
+
+
+def _rows(setting: str, here: Any, there: Any) -> Iterator[tuple[str, str, str]]:
+    """Of two rules or models only what differs."""
+    if isinstance(here, dict) and isinstance(there, dict):
+        for key in dict.fromkeys([*here, *there]):
+            if here.get(key) != there.get(key):
+                yield f"{setting}, {key.replace('_', ' ')}", short(here.get(key, "-")), short(there.get(key, "-"))
+    else:
+        yield setting, _setting(here), _setting(there)
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {value[key]}" for key in ("id", "revision", "version") if value.get(key)) or "yes"
+    return "-" if value is None else short(value)
+
+
+def _title(shift: Shift) -> str:
+    return f"{shift.protocol}: {shift.name}"
+
+
+def _part(causes: Attribution, cause: Cause) -> Text:
+    part = causes.parts.get(cause)
+    if part is None:
+        return Text("-", style="dim")
+    text = Text(f"{part.change:+.4f}")
+    text.append(f"\n{part.items}", style="dim")
+    return text

@@ -1,0 +1,221 @@
+"""What `agree` says of evaluators beside known truth, of their order of methods, and of what moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from editgauge.cli.tables.common import named, new_table, show
+
+if TYPE_CHECKING:
+    from editgauge.core.types import ScoreSpec
+    from editgauge.findings.evaluators.attribute_lists import Alike
+    from editgauge.findings.evaluators.choice_agreement import ChosenScore
+    from editgauge.findings.evaluators.interpolation import Interpolation
+    from editgauge.findings.evaluators.judge_choices import JudgeFindings
+    from editgauge.findings.evaluators.ranking import RankedScore, Ranking
+    from editgauge.findings.evaluators.robustness import Moved, Steadiness
+    from editgauge.findings.evaluators.triplets import SelectedScore, SelectedScores
+    from editgauge.stats.intervals import Mean
+    from editgauge.stats.paired import Paired
+    from editgauge.stats.resampling import Estimate
+
+MOST_SCORES = 4
+"""Columns of a table by edit type; `--metrics` chooses others."""
+MOST_METHODS = 6
+"""With more methods than this the places stand without their intervals, so that a table stays readable."""
+ORDER = (
+    "Where it names one and then the other, it counts as finding both alike; a tie in one order gives way to what it "
+    "names in the other."
+)
+"""How the answers of two orders become one."""
+GAMMAS_SHOWN = 5
+"""Every so many steps of gamma; the picture and JSON have all."""
+
+
+def show_behind(behind: Sequence[Paired], what: str) -> None:
+    """The best evaluator against the others, on what both can answer."""
+    if not behind:
+        return
+    table = new_table(f"{behind[0].first} against the others, on the {what} that both can answer")
+    for column in ("against", "difference", "95 % interval", "better", "worse", "n", "p", "p (Holm)"):
+        table.add_column(column, justify="left" if column == "against" else "right", overflow="fold")
+    for each in behind:
+        counts = (each.only_first, each.only_second, each.difference.n)
+        numbers = (f"{each.difference.value:+.3f}", interval(each.difference), *map(str, counts))
+        table.add_row(each.second, *numbers, _p(each.p), _p(each.adjusted))
+    show(table)
+    show(Text("p: whole source images change sides. The first was picked by the same answers, so p flatters."))
+
+
+def show_types(scores: Sequence[ChosenScore | SelectedScore]) -> None:
+    """The same by edit type, for the scores that come first; nothing where there is one type only."""
+    first = scores[:MOST_SCORES]
+    types = dict.fromkeys(name for score in first for name in score.by_type)
+    if len(types) < 2:
+        return
+    table = new_table("the same by edit type")
+    table.add_column("edit type", overflow="fold")
+    for score in first:
+        table.add_column(f"{score.protocol}:\n{named(score.spec)}", justify="right", overflow="fold")
+    for name in types:
+        table.add_row(name.replace("_", " "), *(_of_type(score.by_type.get(name)) for score in first))
+    show(table)
+
+
+def _of_type(mean: Mean | None) -> Text:
+    return share_cell(mean) if mean is None else Text(f"{short(mean.value)} n {mean.n}\n{interval(mean)}")
+
+
+def show_triplets(found: SelectedScores) -> None:
+    """Acc_both and its halves."""
+    roles = ", ".join(f"{role} {method}" for role, method in found.methods.items())
+    table = new_table(f"share of triplets whose good outcome scores highest: {roles}")
+    table.add_column("score", overflow="fold")
+    for column in ("both", "over preserved", "over modified", "n", "sources", "equal"):
+        table.add_column(column, justify="right")
+    for score in found.scores:
+        counts = (score.both.n, score.both.clusters) if score.both else (0, 0)
+        shares = map(share_cell, (score.both, score.over_preserved, score.over_modified))
+        title = titled(score.protocol, score.spec, score.unscored, "triplets")
+        table.add_row(title, *shares, *map(str, counts), str(score.equal))
+    show(table)
+    show_types(found.scores)
+    left_out = f"; {found.incomplete} outcomes have no such triplet, left out" if found.incomplete else ""
+    show(Text(f"{found.triplets} triplets{left_out}. Equal highest scores count as guessing among them would."))
+    show_behind(found.behind, "triplets")
+
+
+def show_judge(judge: JudgeFindings) -> None:
+    """Whether a judge looks at the outcomes or at their order."""
+    told = [f"{judge.pairs} pairs", f"{judge.ties} found alike", f"{judge.unanswered} without an answer, left out"]
+    if judge.consistent and judge.towards_first:
+        told.append(f"the same verdict in both orders on {_told(judge.consistent)}")
+        told.append(f"drawn towards the one shown first by {_told(judge.towards_first)} (0 is not at all)")
+    else:
+        told.append("asked in one order only: nothing is known of what the order does")
+    show(Text(f"Judge {judge.name}: {'; '.join(told)}. {ORDER}"))
+
+
+def show_ranking(ranking: Ranking) -> None:
+    """The places of the methods, a column each, people's order from left to right."""
+    by = "people's choices" if ranking.by == "choices" else f"ratings to '{ranking.by}'" if ranking.by else "ratings"
+    table = new_table(f"the order of the methods, by {by} and by every score")
+    table.add_column("score", overflow="fold")
+    for method in ranking.people:
+        table.add_column(method, justify="right", overflow="fold")
+    for column in ("Kendall", "Spearman"):
+        table.add_column(column, justify="right")
+    few = len(ranking.people) <= MOST_METHODS
+    people = [str(rank) if few else str(rank.value) for rank in ranking.people.values()]
+    table.add_row(Text("people", style="bold"), *people, "", "")
+    for score in ranking.scores:
+        table.add_row(titled(score.protocol, score.spec), *_places(score, ranking, few), *_both(score))
+    show(table)
+    show(Text("1 is best; in brackets the places that a method may have instead. Correlations are of the means."))
+
+
+def _places(score: RankedScore, ranking: Ranking, few: bool) -> list[Text]:
+    ranks = [(score.ranks.get(method), rank.value) for method, rank in ranking.people.items()]
+    return [
+        Text("-" if rank is None else str(rank) if few else str(rank.value), style="" if own else "yellow")
+        for rank, place in ranks
+        for own in [rank is not None and rank.value == place]
+    ]
+
+
+def _both(score: RankedScore) -> list[Text]:
+    return [_correlation(each) for each in (score.kendall, score.spearman)]
+
+
+def _correlation(found: Estimate) -> Text:
+    if found.value is None:
+        return Text("-", style="dim")
+    text = Text(short(found.value))
+    text.append(f"\n{interval(found)}", style="dim")
+    return text
+
+
+def show_blend(found: Interpolation) -> None:
+    """Agreement at a few mixes, and at the best."""
+    table = new_table(f"γ x {found.preservation} + (1 - γ) x {found.modification}: agreement along γ")
+    table.add_column("beside", overflow="fold")
+    shown = range(0, len(found.gammas), GAMMAS_SHOWN)
+    for place in shown:
+        table.add_column(f"γ = {found.gammas[place]:g}", justify="right")
+    table.add_column("best", justify="right")
+    for curve in found.curves:
+        cells = [_correlation(curve.points[place]) for place in shown]
+        best = Text("-", style="dim") if curve.best is None else Text(f"γ = {curve.best:g}\n")
+        if curve.best is not None:
+            best.append_text(Text(short(curve.points[found.gammas.index(curve.best)].value or 0.0)))
+        table.add_row(Text(f"{curve.asked}\n{curve.measure}"), *cells, best)
+    show(table)
+    show(
+        Text(
+            f"Both are scaled to 0 … 1 by the least and greatest of this run ({found.outcomes} outcomes have both). "
+            "The best γ was picked by the same answers, so it flatters."
+        )
+    )
+
+
+def show_steadiness(found: Sequence[Steadiness], attributes: Sequence[Alike]) -> None:
+    """How far scores and their agreement move over reruns."""
+    table = new_table(f"over {found[0].runs} runs: how far scores and their agreement move")
+    for column in ("score", "outcomes", "variance", "of all variance"):
+        table.add_column(column, justify="left" if column == "score" else "right", overflow="fold")
+    for moved in found[0].agreement:
+        table.add_column(f"{moved.asked}:\nmean, variance", justify="right", overflow="fold")
+    for each in found:
+        variance = "-" if each.variance is None else f"{each.variance.value:.2g}"
+        share = "-" if each.of_all is None else f"{each.of_all:.1%}"
+        table.add_row(each.score, str(each.outcomes), variance, share, *map(_moved, each.agreement))
+    show(table)
+    for side in attributes:
+        joined, by_itself = _told(side.joined), _told(side.each)
+        words = f"Attributes of the {side.side}, any two runs, {side.edits} edits: ROUGE-L {joined} as one text"
+        show(Text(f"{words}, {by_itself} attribute by attribute."))
+
+
+def _moved(moved: Moved) -> str:
+    told = [value for value in moved.values if value is not None]
+    if not told or moved.variance is None:
+        return "-"
+    return f"{short(sum(told) / len(told))}, {moved.variance:.2g}"
+
+
+def titled(protocol: str, spec: ScoreSpec, unscored: int = 0, what: str = "") -> Text:
+    """A score's name, and below it how much of it is missing."""
+    title = Text(f"{protocol}: {named(spec)}")
+    if unscored:
+        title.append(f"\n{unscored} {what} unscored", style="dim italic")
+    return title
+
+
+def share_cell(mean: Mean | None) -> Text:
+    """A share with its interval below."""
+    if mean is None:
+        return Text("-", style="dim")
+    text = Text(short(mean.value))
+    text.append(f"\n{interval(mean)}", style="dim")
+    return text
+
+
+def interval(found: Estimate | Mean) -> str:
+    """From where to where, or a dash."""
+    return "-" if found.low is None or found.high is None else f"{short(found.low)}…{short(found.high)}"
+
+
+def short(value: float) -> str:
+    """Two digits, and never minus nothing."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def _told(mean: Mean) -> str:
+    return f"{short(mean.value)} ({interval(mean)})"
+
+
+def _p(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

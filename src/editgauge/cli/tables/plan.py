@@ -1,0 +1,90 @@
+"""The table of `editgauge plan`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from editgauge.cli.tables.common import new_table, show
+
+if TYPE_CHECKING:
+    from editgauge.engine.forecast.forecast import Foresight
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+IS_FREE = 0.9
+"""A machine that gives us so much of its cores does nothing else that matters."""
+
+
+def show_foresight(found: Foresight) -> None:
+    """What each model must do, then everything together."""
+    if not found.outcomes:
+        show(Text(f"Nothing is left to do: all {found.done:,} outcomes on {found.benchmark} are scored."))
+        return
+    if found.models:
+        table = new_table(f"what models will be asked, for {found.outcomes:,} outcomes on {found.benchmark}")
+        for column in ("model", "question", "forwards", "ms each at best", "time at best"):
+            table.add_column(column, justify="left" if column in {"model", "question"} else "right", no_wrap=True)
+        for work in found.models:
+            each = f"{1000 * work.seconds_each:,.1f}"
+            table.add_row(work.model, work.question, f"{work.forwards:,}", each, duration(work.seconds))
+        show(table)
+    done = f", {found.done:,} are scored already" if found.done else ""
+    rows = {
+        "outcomes": f"{found.outcomes:,} of {found.source_images:,} source images{done}",
+        "answers remembered": f"{found.recalled:,}",
+        "decoding and metrics": f"{duration(found.own_seconds)} of one core",
+        "all work": f"{duration(found.cpu_seconds)} of one core",
+        "time": _time(found),
+        "memory": size(found.memory),
+        "disk": f"{size(found.run_bytes)} run, {size(found.cache_bytes)} answers of models",
+    }
+    for name, asking in found.judges.items():
+        rows[f"judge {name}"] = ", ".join(_asking(what, value) for what, value in asking.items())
+    table = new_table()
+    table.add_column("what", no_wrap=True)
+    table.add_column("how much")
+    for what, how_much in rows.items():
+        table.add_row(what, how_much)
+    show(table)
+    unknown = [name for name, asking in found.judges.items() if "seconds" not in asking]
+    judges = f"; the time of {', '.join(unknown)} is not in it: give --call-seconds" if unknown else ""
+    show(Text(f"Told from {found.told_from} outcomes that were scored now{judges}.", style="dim"))
+
+
+def _time(found: Foresight) -> str:
+    """As busy as the machine is now, and what it would be alone where that makes a difference."""
+    processes = f"{found.processes} process{'es' if found.processes > 1 else ''}"
+    parts = [f"{duration(found.seconds)} with {processes}, {duration(found.start_seconds)} of it to start"]
+    if found.free_cores < IS_FREE * found.cores:
+        parts.append(f"as busy as the machine is now ({found.free_cores:.1f} of {found.cores} cores are free)")
+        parts.append(f"{duration(found.seconds_alone)} if it had nothing else to do")
+    return "; ".join(parts)
+
+
+def _asking(what: str, value: object) -> str:
+    return f"time {duration(value)}" if what == "seconds" and isinstance(value, float) else f"{what} {value}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words that one can plan with.
+
+    >>> duration(5), duration(200), duration(10_000), duration(500_000)
+    ('5.0 s', '3.3 min', '2.8 h', '5.8 days')
+    """
+    for unit, word in ((DAY, "days"), (HOUR, "h"), (MINUTE, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:,.1f} {word}"
+    return f"{seconds:.1f} s"
+
+
+def size(count: int) -> str:
+    """Bytes in words.
+
+    >>> size(900), size(2_500_000), size(3_200_000_000)
+    ('900 bytes', '2.5 MB', '3.2 GB')
+    """
+    for unit, word in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= unit:
+            return f"{count / unit:,.1f} {word}"
+    return f"{count} bytes"

@@ -1,0 +1,1 @@
+"""Where time goes: spans of work and their summary."""

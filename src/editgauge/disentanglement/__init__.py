@@ -1,0 +1,1 @@
+"""Disentanglement of latents (PixLens, section 3.2): make, read, score and show them."""

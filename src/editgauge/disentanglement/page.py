@@ -1,0 +1,141 @@
+"""The page of `disentangle`: table 3, who is taken for whom, examples, and the scores beside those of edits."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cv2
+from markupsafe import Markup
+
+from editgauge.core.images import read_image
+from editgauge.disentanglement.latents import Latents
+from editgauge.disentanglement.measures import linearity_error
+from editgauge.disentanglement.plot import beside_plot
+from editgauge.disentanglement.scores import Beside, Disentanglement
+from editgauge.disentanglement.table import said, table_rows
+from editgauge.disentanglement.words import Vocabulary
+from editgauge.render import words
+from editgauge.reports.assets import page_in
+from editgauge.reports.context import write_page
+from editgauge.reports.gallery.pictures import fitted
+from editgauge.reports.sections.heat_map import STEPS
+
+PAGE = "disentanglement.html"
+STYLES = ("base", "tables", "plots", "disentanglement", "media")
+SCRIPTS = ("theme",)
+DECIMALS = 3
+THUMBNAIL = 160
+EXAMPLES = 2
+"""Of each kind: the first attributes by twos, each pair with the next object."""
+
+
+class _Example(NamedTuple):
+    prompts: tuple[str, str, str, str]
+    """Start, first attribute, second attribute, end."""
+    rows: list[tuple[str, list[str | None], float]]
+    """Model, pictures, error."""
+
+
+class _Grid(NamedTuple):
+    kind: str
+    examples: list[_Example]
+
+
+def disentanglement_page(
+    models: Sequence[Disentanglement],
+    latents: Sequence[Latents],
+    folders: Sequence[Path],
+    vocabulary: Vocabulary,
+    beside: Sequence[Beside],
+    seed: int,
+    out: str | Path,
+) -> Path:
+    """Writes one page that needs nothing else, and gives its path.
+
+    Args:
+        models: the scores of each model.
+        latents: what they were computed from, in the same order.
+        folders: where the latents lie; a PNG beside a latent is shown.
+        vocabulary: the words of the prompts.
+        beside: the scores beside those of edits; empty without runs.
+        seed: that of splits and draws.
+        out: the folder to write `disentanglement.html` into.
+    """
+    return write_page(
+        page_in(out, PAGE),
+        "disentanglement.html.j2",
+        STYLES,
+        SCRIPTS,
+        models=models,
+        vocabulary=vocabulary,
+        groups=table_rows(models),
+        matrices=[_matrix(model) for model in models],
+        left_out=said(models[0].classified[0]),
+        grids=_grids(vocabulary, latents, folders),
+        beside=[{"svg": beside_plot(each), "caption": _caption(each)} for each in beside if each.models],
+        number=_number,
+        seed=seed,
+    )
+
+
+def _number(value: float) -> str:
+    return words.number(value, DECIMALS)
+
+
+def _matrix(model: Disentanglement) -> dict[str, Any]:
+    its = model.classified[0]
+    rows = []
+    for kind, counts in zip(its.kinds, its.confusion, strict=True):
+        shares = [count / max(sum(counts), 1) for count in counts]
+        cells = [
+            {"count": count, "share": f"{share:.0%}", "step": min(int(share * STEPS), STEPS - 1)}
+            for count, share in zip(counts, shares, strict=True)
+        ]
+        rows.append((kind, cells))
+    return {"model": model.model, "kinds": its.kinds, "rows": rows}
+
+
+def _grids(vocabulary: Vocabulary, latents: Sequence[Latents], folders: Sequence[Path]) -> list[_Grid]:
+    """Figures 19 to 22: a grid per kind; none at all when no model has pictures."""
+    grids = []
+    for kind, attributes in vocabulary.kinds.items():
+        pairs = list(zip(attributes[::2], attributes[1::2], strict=False))[:EXAMPLES]
+        examples = [
+            _example(first, second, vocabulary.objects[number % len(vocabulary.objects)], latents, folders)
+            for number, (first, second) in enumerate(pairs)
+        ]
+        grids.append(_Grid(kind, examples))
+    shown = (picture for grid in grids for example in grid.examples for _, row, _ in example.rows for picture in row)
+    return grids if any(shown) else []
+
+
+def _example(first: str, second: str, thing: str, latents: Sequence[Latents], folders: Sequence[Path]) -> _Example:
+    prompts = (f"{first} {thing}", first, second, f"{second} {thing}")
+    rows = [
+        (its.model, [_picture(folder / f"{prompt}.png") for prompt in prompts], _error(its.vectors, prompts))
+        for its, folder in zip(latents, folders, strict=True)
+    ]
+    return _Example(prompts, rows)
+
+
+def _error(vectors: Mapping[str, Any], prompts: tuple[str, str, str, str]) -> float:
+    start, first, second, end = (vectors[prompt][None] for prompt in prompts)
+    return float(linearity_error(start, first, second, end)[0])
+
+
+def _picture(file: Path) -> str | None:
+    """The picture inside the page; None where there is no file."""
+    if not file.is_file():
+        return None
+    small = cv2.cvtColor(fitted(read_image(file), THUMBNAIL), cv2.COLOR_RGB2BGR)
+    return "data:image/png;base64," + base64.b64encode(cv2.imencode(".png", small)[1].tobytes()).decode()
+
+
+def _caption(its: Beside) -> Markup:
+    many = words.counted(len(its.models), "model")
+    told = f"{its.score} beside the mean verdict of {its.protocol} on {its.benchmark}. {many}"
+    told += "" if its.pearson is None else f", Pearson's r {_number(its.pearson)}"
+    return Markup.escape(f"{told}.")

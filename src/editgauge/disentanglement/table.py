@@ -1,0 +1,98 @@
+"""The rows of PixLens's table 3, a column per model, and beside them what the released code computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from editgauge.disentanglement.inter_attribute import Classified
+from editgauge.disentanglement.scores import Disentanglement, KindScores
+from editgauge.findings.summary import ALL
+from editgauge.stats.resampling import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One score of every model."""
+
+    name: str
+    estimates: tuple[Estimate, ...]
+    is_released: bool = False
+    """Computed as the released code does, for comparison only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows that answer one question."""
+
+    title: str
+    about: str
+    higher_is_better: bool
+    rows: tuple[Row, ...]
+
+
+def table_rows(models: Sequence[Disentanglement]) -> tuple[Group, ...]:
+    """Intra-sample, inter-sample and inter-attribute, in the order of the paper."""
+    return (
+        Group(
+            "Intra-sample error",
+            "How far z_start + z_a2 - z_a1 misses z_end, as a share of z_end's length. Unrelated latents give 2.",
+            False,
+            (
+                *_by_kind(models, lambda its: its.error),
+                _all(models, "signs as released", lambda its: its.error_released),
+            ),
+        ),
+        Group(
+            "Inter-sample agreement",
+            "Mean squared cosine between what one change of attribute does to several objects. Unrelated ones give 0.",
+            True,
+            (
+                *_by_kind(models, lambda its: its.agreement),
+                _all(models, "plain cosine, as released", lambda its: its.cosine_released),
+            ),
+        ),
+        Group(
+            "Inter-attribute accuracy",
+            _about_accuracy(models[0].classified[0]),
+            True,
+            tuple(row for place in range(len(models[0].classified)) for row in _accuracies(models, place)),
+        ),
+    )
+
+
+def _by_kind(models: Sequence[Disentanglement], score: Callable[[KindScores], Estimate]) -> list[Row]:
+    rows = [Row("all kinds", tuple(score(model.overall) for model in models))]
+    for place, its in enumerate(models[0].kinds):
+        rows.append(Row(its.kind, tuple(score(model.kinds[place]) for model in models)))
+    return rows
+
+
+def _all(models: Sequence[Disentanglement], what: str, score: Callable[[KindScores], Estimate]) -> Row:
+    name = "all kinds" if models[0].overall.kind == ALL else models[0].overall.kind
+    return Row(f"{name}, {what}", tuple(score(model.overall) for model in models), is_released=True)
+
+
+def _accuracies(models: Sequence[Disentanglement], place: int) -> list[Row]:
+    each = [model.classified[place] for model in models]
+    which = said(each[0])
+    is_released = each[0].split == "by_row"
+    return [
+        Row(f"accuracy{which}", tuple(its.accuracy for its in each), is_released),
+        Row(f"balanced accuracy{which}", tuple(its.balanced_accuracy for its in each), is_released),
+    ]
+
+
+def said(its: Classified) -> str:
+    """How one classification differs from the usual one, to be added to its name."""
+    words = ", ".join(f"'{word}'" for word in its.left_out)
+    parts = (["split by row, as released"] if its.split == "by_row" else []) + ([f"without {words}"] if words else [])
+    return "".join(f", {part}" for part in parts)
+
+
+def _about_accuracy(its: Classified) -> str:
+    return (
+        f"How often a linear classifier names the kind of the attribute that two objects share, on attributes it "
+        f"never saw: {its.rounds} splits pooled. Chance: balanced {1 / len(its.kinds):.2f}. With rows of one attribute "
+        f"in both parts, as released, noise too is classified right."
+    )

@@ -1,0 +1,116 @@
+"""The words of the disentanglement test: objects, attributes by kind, and the prompts they make."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from editgauge.core.errors import BadInput
+from editgauge.core.types import id_problem
+
+OBJECTS = "objects"
+FEWEST_KINDS = 2
+FEWEST_OBJECTS = 2
+FEWEST_ATTRIBUTES = 4
+FEWEST_OWN = 3
+"""Words that no other kind has: so many that each part of a split has some of every kind."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Objects, and attributes by kind."""
+
+    objects: tuple[str, ...]
+    kinds: Mapping[str, tuple[str, ...]]
+
+    @cached_property
+    def prompts(self) -> tuple[str, ...]:
+        """Every prompt once: each attribute alone, and with each object.
+
+        >>> Vocabulary(("chair",), {"color": ("red",)}).prompts
+        ('red', 'red chair')
+        """
+        attributes = [word for words in self.kinds.values() for word in words]
+        told = (prompt for word in attributes for prompt in (word, *(f"{word} {thing}" for thing in self.objects)))
+        return tuple(dict.fromkeys(told))
+
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """Attributes of more than one kind, such as 'abstract': nobody can tell which kind is meant."""
+        counts = Counter(word for words in self.kinds.values() for word in words)
+        return tuple(word for word, count in counts.items() if count > 1)
+
+    def without(self, attributes: tuple[str, ...]) -> Vocabulary:
+        """The same words but for these."""
+        kept = {kind: tuple(word for word in words if word not in attributes) for kind, words in self.kinds.items()}
+        return Vocabulary(self.objects, kept)
+
+    def describe(self) -> dict[str, list[str]]:
+        """As the file has it."""
+        return {OBJECTS: list(self.objects), **{kind: list(words) for kind, words in self.kinds.items()}}
+
+
+def read_vocabulary(file: str | Path | None = None) -> Vocabulary:
+    """The words of a JSON or YAML file in the form PixLens published; without a file, those of PixLens.
+
+    The file maps `objects` and every kind of attribute to a list of words.
+    """
+    if file is None:
+        told = yaml.safe_load((resources.files(__package__ or "") / "words.yaml").read_text("utf-8"))
+        return _vocabulary(told)
+    place = Path(file)
+    try:
+        text = place.read_text("utf-8")
+        told = json.loads(text) if place.suffix == ".json" else yaml.safe_load(text)
+    except OSError as error:
+        raise BadInput(f"The vocabulary '{file}' cannot be read: {error.strerror or error}.") from error
+    except (ValueError, yaml.YAMLError) as error:
+        raise BadInput(f"The vocabulary '{file}' is neither JSON nor YAML: {error}") from error
+    problems = _problems(told)
+    if not problems:
+        problems = _without_own_words(_vocabulary(told))
+    if problems:
+        raise BadInput(f"The vocabulary '{file}' cannot be used:", problems)
+    return _vocabulary(told)
+
+
+def _without_own_words(vocabulary: Vocabulary) -> list[str]:
+    """Kinds of which too little is left without the words they share with others."""
+    left = vocabulary.without(vocabulary.shared).kinds
+    few = {kind: len(words) for kind, words in left.items() if len(words) < FEWEST_OWN}
+    return [
+        f"'{kind}' has {count} words that no other kind has; {FEWEST_OWN} are needed" for kind, count in few.items()
+    ]
+
+
+def _vocabulary(told: Mapping[str, list[str]]) -> Vocabulary:
+    kinds = {kind: tuple(words) for kind, words in told.items() if kind != OBJECTS}
+    return Vocabulary(tuple(told[OBJECTS]), kinds)
+
+
+def _problems(told: Any) -> list[str]:
+    if not isinstance(told, dict) or OBJECTS not in told:
+        return [f"it must map '{OBJECTS}' and each kind of attribute to a list of words"]
+    found = [problem for key, words in told.items() for problem in _of_list(str(key), words)]
+    if len(told) - 1 < FEWEST_KINDS:
+        found.append(f"it has {len(told) - 1} kinds of attributes; {FEWEST_KINDS} are needed to tell kinds apart")
+    return found
+
+
+def _of_list(key: str, words: Any) -> list[str]:
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return [f"'{key}' must be a list of words"]
+    least = FEWEST_OBJECTS if key == OBJECTS else FEWEST_ATTRIBUTES
+    found = [f"'{key}': {problem}" for problem in map(id_problem, words) if problem]
+    found += [f"'{key}' has {word!r} twice" for word, count in Counter(words).items() if count > 1]
+    if len(words) < least:
+        found.append(f"'{key}' has {len(words)} words; {least} are needed")
+    return found

@@ -1,0 +1,1 @@
+"""The verb `edit`: make the outcomes of a method."""

@@ -1,0 +1,219 @@
+"""The verb `edit`: the outcomes of a method for every edit of a benchmark."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from editgauge import __version__
+from editgauge.benchmarks import open_benchmark
+from editgauge.core.edits import to_lines
+from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.files import write_json
+from editgauge.core.progress import progress, say
+from editgauge.core.run.manifest import environment
+from editgauge.engine.edit.method_card import card_of
+from editgauge.engine.edit.outcome_list import Line, OutcomeList
+from editgauge.engine.edit.outcomes import Words, jobs_of, make_all, split
+from editgauge.engine.edit.sweeps import Swept, read_sweep, variants_of
+from editgauge.engine.folder_claim import claim
+from editgauge.engine.options import pairs
+from editgauge.methods.card import SETTINGS, Card
+from editgauge.methods.prompt_choice import Wording
+from editgauge.methods.resolve import open_method
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Benchmark
+    from editgauge.methods import Method
+
+MOVES_PIXELS = ("torch", "diffusers", "transformers")
+MOST_SEED = 10**18
+"""The finder of outcomes reads seeds of at most 18 digits from file names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What `edit` left in the folder."""
+
+    name: str
+    """The method, with its variant."""
+    folder: Path
+    made: int
+    kept: int
+    absences: dict[str, str]
+    """Outcome (an edit's id, and the seed behind it unless it is 0) to why there is none."""
+    card: Card | None = None
+    """Time, memory, failures and cost; of a sweep, each variant has its own."""
+    variants: dict[str, Made] = field(default_factory=dict)
+    """What a sweep left for each variant, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What is to be made, whatever the method."""
+
+    benchmark: Benchmark
+    limit: int | None
+    seeds: range
+    wording: Wording
+    quiet: bool
+
+
+def edit(
+    benchmark: str | Path,
+    method: str,
+    out: str | Path,
+    option: Mapping[str, str] | Sequence[str] = (),
+    sweep: Swept = (),
+    command: str | None = None,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    limit: int | None = None,
+    seeds: int = 1,
+    seed: int = 0,
+    form: str | None = None,
+    template: str | None = None,
+    prompts: str | Path | None = None,
+    quiet: bool = False,
+) -> Made:
+    """Makes the outcomes of a method for a benchmark, as pictures in a folder and a list of them.
+
+    Given again it continues: outcomes that are there stay, further seeds and edits are added. An edit the method cannot
+    do is recorded with the reason, and tried again the next time unless it was refused.
+
+    Args:
+        benchmark: a name (`editgauge list benchmarks`) or a folder of your own.
+        method: one of `editgauge list methods`, `endpoint:MODEL@URL`, `python:MODULE:NAME`, or a name for `command`.
+        out: the folder for the outcomes: `<edit id>.png`, and `<edit id>__seed1.png` for other seeds than 0.
+        option: options of the method, as NAME=VALUE or a mapping.
+        sweep: options to try several values of, as NAME=VALUE,VALUE,…: one method variant for each, in a folder of its
+            own below `out`.
+        command: a command that edits, with {source}, {output} and such as {instruction}, {caption}, {mask}, {seed}.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        images: where its source images lie, when they come from elsewhere (such as a COCO folder).
+        limit: only the first so many edits.
+        seeds: so many outcomes of every edit, with consecutive seeds.
+        seed: the first seed; the same seed gives the same pixels.
+        form: tell the method by an `instruction`, a `caption`, `captions` or a `token`, whatever it is used to.
+        template: the set of templates for edits without words of their own.
+        prompts: a folder with templates of your own.
+        quiet: no progress, no remarks.
+    """
+    if seeds < 1 or seed < 0 or seed + seeds > MOST_SEED:
+        raise BadInput(f"There must be at least one seed, from 0 to {MOST_SEED:,}; got {seeds} from {seed}.")
+    fixed = pairs(option, "option", "NAME=VALUE")
+    combinations = read_sweep(sweep, fixed)
+    opened = open_method(method, command)
+    chosen = opened.variant(fixed) if fixed else opened
+    wording = Wording(form, template, Path(prompts) if prompts is not None else None)
+    source = open_benchmark(benchmark, data, images)
+    order = _Order(source, limit, range(seed, seed + seeds), wording, quiet)
+    if combinations:
+        return _sweep(chosen.name, variants_of(chosen, combinations), Path(out), order)
+    return _make(chosen, chosen.name, Path(out), order)
+
+
+def _sweep(base: str, variants: dict[str, Method], folder: Path, order: _Order) -> Made:
+    if (folder / SETTINGS).is_file():
+        raise BadInput(f"'{folder}' holds outcomes of one method; choose another folder for the variants of a sweep.")
+    made: dict[str, Made] = {}
+    while variants:  # a variant may hold a model: it is let go before the next one loads its own
+        name = next(iter(variants))
+        made[name] = _make(variants.pop(name), name, folder / name, order)
+    absences = {f"{name}: {key}": why for name, each in made.items() for key, why in each.absences.items()}
+    counts = sum(each.made for each in made.values()), sum(each.kept for each in made.values())
+    return Made(base, folder, *counts, absences, None, made)
+
+
+def _make(method: Method, name: str, folder: Path, order: _Order) -> Made:
+    claimed = _settings(method, name, order)
+    jobs = jobs_of(order.benchmark.edits[: order.limit], order.seeds)
+    claim(folder, SETTINGS, claimed, "outcomes", "editgauge edit")
+    with _alone(folder):
+        listed, words = OutcomeList(folder), Words(method, order.wording)
+        listed.write()
+        kept, left = split(jobs, folder, listed, words)
+        made: list[Line] = []
+        with progress(f"{name}: editing", len(left), quiet=order.quiet) as advance:
+
+            def done(line: Line) -> None:
+                listed.add(line)
+                made.append(line)
+                advance()
+
+            make_all(method, left, folder, words, done)
+        listed.write(edit.id for edit in order.benchmark.edits)
+        card = _finish(folder, claimed, listed, words, method.price)
+    wanted = {job.key for job in jobs}
+    absences = {line.key.name: line.absence for line in listed if line.absence is not None and line.key in wanted}
+    found = Made(name, folder, sum(line.absence is None for line in made), len(kept), absences, card)
+    _tell(found, order.quiet)
+    return found
+
+
+def _tell(found: Made, quiet: bool) -> None:
+    counts = f"{found.made} outcomes made, {found.kept} kept, {len(found.absences)} absent"
+    say(f"{found.name}: {counts}, in {found.folder}", quiet=quiet)
+    for key, absence in list(found.absences.items())[:1]:
+        say(f"  absent, for example: {key}: {absence}", quiet=quiet)
+    if found.card is not None:
+        say(f"  {found.card.told()}", quiet=quiet)
+
+
+def _finish(folder: Path, claimed: dict[str, Any], listed: OutcomeList, words: Words, price: float | None) -> Card:
+    """Writes the method's manifest: what it was told to do, what it needed for that, and its card."""
+    earlier = json.loads((folder / SETTINGS).read_text("utf-8"))
+    card = card_of(listed, price, earlier.get("card", {}))
+    more = {
+        "seeds": sorted({line.seed for line in listed}),
+        "templates": sorted({*earlier.get("templates", ()), *words.templates}),
+        "environment": environment() | _libraries(),
+        "card": card.as_json(),
+    }
+    write_json(folder / SETTINGS, {**claimed, **more})
+    return card
+
+
+def _libraries() -> dict[str, str]:
+    """The versions of what a method brought in that can move its pixels."""
+    return {name: str(sys.modules[name].__version__) for name in MOVES_PIXELS if name in sys.modules}
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise BadInput(f"Another process is making outcomes in '{folder}'. Wait, or choose another folder.") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _settings(method: Method, name: str, order: _Order) -> dict[str, Any]:
+    """What all outcomes of a folder must have been made with."""
+    edits = order.benchmark.edits
+    recipes = repr([edit.recipe for edit in edits]).encode()
+    told = {
+        "method": name,
+        "settings": method.settings(),
+        "prompt": {"own_form": method.form, **order.wording.describe()},
+        "benchmark": order.benchmark.name,
+        "edits_sha256": hashlib.sha256(to_lines(edits) + recipes).hexdigest(),
+        "editgauge": __version__,
+    }
+    try:
+        read: dict[str, Any] = json.loads(json.dumps(told))
+    except (TypeError, ValueError) as error:
+        raise EditGaugeError(f"The settings of the method '{name}' cannot be written down as JSON: {error}.") from error
+    return read

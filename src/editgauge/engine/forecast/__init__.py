@@ -1,0 +1,1 @@
+"""The verb `plan`: predict time, memory and cost of a run."""

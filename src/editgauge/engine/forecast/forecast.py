@@ -1,0 +1,242 @@
+"""The verb `plan`: what a run will take, told from a few source images that are scored now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from editgauge.core.errors import BadInput
+from editgauge.engine.forecast.effort import expected, free_cores
+from editgauge.engine.forecast.model_speed import Calibration
+from editgauge.engine.forecast.remaining import Left
+from editgauge.engine.forecast.request import Given, is_run
+from editgauge.engine.forecast.trial import Took, score_some, some_of
+from editgauge.engine.forecast.usage import SeatWork
+from editgauge.engine.judges import FOLDER, judges_of, read_jury
+from editgauge.engine.plan.run_plan import Plan, prepare
+from editgauge.engine.plan.shards import read_shard
+from editgauge.engine.plan.worker_count import bytes_of_weights, choose_crew, run_on_cards, this_machine
+from editgauge.engine.schedule.local import Setup
+from editgauge.models.cache import place
+
+SOURCES = 6
+"""Source images whose outcomes are scored to tell from, unless another number is asked for."""
+BYTES_OF_THE_PARENT = 200_000_000
+"""Of the process that hands out and writes (`benchmarks/scale.py`: 190 MB with next to nothing to hold)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWork:
+    """What one model will be asked."""
+
+    model: str
+    question: str
+    forwards: int
+    """Answers it must give: shared questions once, remembered ones not at all."""
+    seconds_each: float
+    """As measured on this machine, in all plans so far."""
+
+    @property
+    def seconds(self) -> float:
+        """For all of them."""
+        return self.forwards * self.seconds_each
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What a run will take, as far as a few outcomes tell."""
+
+    benchmark: str
+    outcomes: int
+    """That are left to score."""
+    done: int
+    source_images: int
+    told_from: int
+    """Outcomes that were scored to tell it."""
+    models: tuple[ModelWork, ...]
+    recalled: int
+    """Answers of models that are remembered from earlier runs."""
+    own_seconds: float
+    """CPU seconds for decoding, metrics and rules."""
+    cpu_seconds: float
+    """CPU seconds of all threads of all processes, for models on the processor too; without starting."""
+    processes: int
+    cores: int
+    free_cores: float
+    """How many of the cores a run gets while the machine is as busy as it is now."""
+    start_seconds: float
+    """By the clock, until processes have started and models are loaded; part of `seconds`."""
+    seconds: float
+    """By the clock, with the machine as busy as it is now; with judges, if it is known how long a call takes."""
+    seconds_alone: float
+    """The same if nothing else uses the processor."""
+    memory: int
+    """Bytes, of all processes."""
+    run_bytes: int
+    cache_bytes: int
+    judges: Mapping[str, Mapping[str, Any]]
+
+
+def plan(
+    benchmark: str | Path,
+    outcomes: Mapping[str, str | Path] | Sequence[str] = (),
+    protocol: Sequence[str] = (),
+    out: str | Path = "run",
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    layout: str | None = None,
+    models: str | None = None,
+    model: Mapping[str, str] | Sequence[str] = (),
+    attributes: str | Path | None = None,
+    judge: Mapping[str, str] | Sequence[str] = (),
+    price: str | None = None,
+    max_tokens: int | None = None,
+    prompts: str | Path | None = None,
+    call_seconds: float | None = None,
+    processes: int = 0,
+    sources: int = SOURCES,
+    limit: int | None = None,
+    shard: str | None = None,
+) -> Foresight:
+    """Says what a run will take before it is started: forwards of every model, time, memory, disk, and judges' cost.
+
+    The outcomes of a few source images are scored now, which asks models but no judge, and the rest is told from them.
+    How long models take on this machine is kept in the cache folder. Times are those of a machine as busy as it is now.
+
+    Args:
+        benchmark: a name, a folder of your own, or a run folder: what is not given is then taken from that run.
+        outcomes: where each method's outcomes lie; without any, all that is not given is taken from the run in `out`.
+        protocol: the protocols to score with; preservation when left out.
+        out: the run folder; what it holds already is not counted.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        images: where its source images lie, when they come from elsewhere.
+        layout: how the outcomes are named; recognised when not given.
+        models: the profile whose models add scores: lite, paper or best.
+        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
+        attributes: a file with the attributes of the edits.
+        judge: a language or vision-language model for protocols that ask one.
+        price: what a million tokens cost, as `PROMPT,COMPLETION`.
+        max_tokens: how long an answer of a judge may become; 512 when left out.
+        prompts: a folder of prompts in place of the built-in ones.
+        call_seconds: how long a judge takes for a call; as the transcripts of the run tell when left out.
+        processes: worker processes; 0 chooses by cores, memory and graphics cards.
+        sources: how many source images are scored to tell from.
+        limit: only the first so many edits.
+        shard: only one part of the outcomes, such as `2/8`.
+    """
+    part = read_shard(shard)
+    given = Given(Path(out), benchmark, outcomes, protocol, model, judge, max_tokens, part, limit)
+    if is_run(benchmark) or (not outcomes and is_run(out)):
+        given = given.completed(has_models=models is not None)
+    jury = read_jury(given.judge, price, None, given.max_tokens, False, prompts, judges_of(given.out))
+    wanted = prepare(
+        given.benchmark, given.outcomes, given.protocol or ("preservation",), data, images, layout, models, given.model,
+        given.seed, attributes, jury, given.shard, given.limit,
+    )  # fmt: skip
+    return _foresee(wanted, given.out, call_seconds, processes, sources)
+
+
+def _foresee(wanted: Plan, out: Path, call_seconds: float | None, processes: int, sources: int) -> Foresight:
+    tasks = Left(wanted, out)
+    of_sources = Counter(task.edit.source.name for task in tasks)
+    left = of_sources.total()
+    machine = this_machine()
+    if not left:
+        return _nothing(wanted, machine.cores)
+    with_image = Counter(task.edit.source.name for task in tasks if task.outcome.image)
+    some = some_of(tasks, list(with_image), sources)
+    if not some:
+        raise BadInput("There is no outcome with an image to tell from.")
+    times = with_image.total() / len(some)
+    crew = choose_crew(
+        processes,
+        left,
+        machine,
+        judges=bool(wanted.jury.addresses),
+        weights=bytes_of_weights(wanted.choice.models),
+        on_cards=run_on_cards(wanted.choice.models),
+    )
+    transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
+    names = tuple(each.name for each in wanted.protocols)
+    setup = Setup(names, wanted.choice.models, place(), wanted.jury, transcripts)
+    before = free_cores(machine.cores)
+    took = score_some(setup, some, times, call_seconds, crew.processes)
+    free = (before + free_cores(machine.cores)) / 2
+    calibration = Calibration()
+    calibration.add(took.seats)
+    asking = max((told.get("seconds", 0.0) for told in took.judges.values()), default=0.0)
+    now = _Clock.of(took, times, crew.processes, free)
+    share = free / machine.cores
+    alone = _Clock.of(took, times, crew.processes, machine.cores, share)
+    return Foresight(
+        benchmark=wanted.benchmark.name,
+        outcomes=left,
+        done=wanted.outcomes - left,
+        source_images=len(of_sources),
+        told_from=len(some),
+        models=tuple(each for seat in took.seats for each in _work(seat, calibration, times)),
+        recalled=round(sum(seat.recalled for seat in took.seats) * times),
+        own_seconds=took.work.own * times,
+        cpu_seconds=took.work.cpu * times,
+        processes=crew.processes,
+        cores=machine.cores,
+        free_cores=free,
+        start_seconds=now.start,
+        seconds=now.start + max(now.work, asking),
+        seconds_alone=alone.start + max(alone.work, asking),
+        memory=BYTES_OF_THE_PARENT + crew.processes * took.memory,
+        run_bytes=round(took.bytes * times),
+        cache_bytes=round(sum(work.bytes for seat in took.seats for work in seat.work.values()) * times),
+        judges=took.judges,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """Seconds by the clock."""
+
+    start: float
+    """Of the command, then of its processes, which load all models at the same time."""
+    work: float
+
+    @classmethod
+    def of(cls, took: Took, times: float, processes: int, cores: float, share: float = 1.0) -> _Clock:
+        """With so many cores; and if others had not taken all but a share of each from us."""
+        start, loading, work = (each.eased(share) for each in (took.start, took.loading, took.work))
+        starting = start.seconds + expected(start + loading, processes, processes, cores)
+        return cls(starting, expected(work, times, processes, cores))
+
+
+def _nothing(wanted: Plan, cores: int) -> Foresight:
+    """Of a run that has everything."""
+    return Foresight(
+        benchmark=wanted.benchmark.name,
+        outcomes=0,
+        done=wanted.outcomes,
+        source_images=0,
+        told_from=0,
+        models=(),
+        recalled=0,
+        own_seconds=0.0,
+        cpu_seconds=0.0,
+        processes=0,
+        cores=cores,
+        free_cores=free_cores(cores),
+        start_seconds=0.0,
+        seconds=0.0,
+        seconds_alone=0.0,
+        memory=0,
+        run_bytes=0,
+        cache_bytes=0,
+        judges={},
+    )
+
+
+def _work(seat: SeatWork, calibration: Calibration, times: float) -> list[ModelWork]:
+    return [
+        ModelWork(seat.name, question, round(work.asked * times), calibration.seconds_each(seat, question))
+        for question, work in seat.work.items()
+    ]

@@ -1,0 +1,99 @@
+"""What the judges of a run would be asked, and what that would cost: looked up on a few outcomes, asking nobody."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeVar
+
+from editgauge.engine.judges import FOLDER
+from editgauge.engine.plan.run_plan import Plan
+from editgauge.engine.plan.tasks import all_tasks
+from editgauge.engine.worker.memory_gate import Room
+from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.scoring import Task, score_task
+from editgauge.judges import Answer, NoAnswer, Question
+from editgauge.judges.calls import Call
+from editgauge.models.cache import place
+
+LOOKED_AT = 24
+"""Outcomes from which the rest is told."""
+
+Value = TypeVar("Value")
+
+
+class Listening(Sight):
+    """Notes what is asked, and answers nothing."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.asked: dict[str, list[Question[Any]]] = defaultdict(list)
+
+    async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
+        """No answer, whatever the question."""
+        self.judge(role)
+        self.asked[role].append(question)
+        raise NoAnswer("budget", "a dry run asks nobody")
+
+    def told(self, outcomes: int, times: float, call_seconds: float | None = None) -> dict[str, dict[str, Any]]:
+        """For each judge the calls, tokens, cost and time of so many times these outcomes.
+
+        Args:
+            outcomes: how many were listened to
+            times: how many times as many there are
+            call_seconds: how long a call takes; as the transcripts tell when left out
+        """
+        return {name: self._told(name, outcomes, times, call_seconds) for name in self.judges}
+
+    def _told(self, name: str, outcomes: int, times: float, call_seconds: float | None) -> dict[str, Any]:
+        judge = self.judges[name]
+        found = judge.estimate(self.asked[name])
+        told = {
+            "questions": round(found.questions * times),
+            "answered before": round(found.recorded * times),
+            "calls": round(found.calls * times),
+            "prompt tokens": round(found.prompt_tokens * times),
+            "completion tokens at most": round(found.completion_tokens * times),
+            "told from": f"{outcomes} outcomes; questions that follow from answers come on top",
+        }
+        if judge.ledger.price.prompt or judge.ledger.price.completion:
+            told["cost at most"] = round(found.cost * times, 4)
+        each = seconds_of_a_call(judge.name, judge.transcripts) if call_seconds is None else call_seconds
+        if each is not None:
+            told |= {"seconds a call": round(each, 3), "calls at once": judge.at_once}
+            told["seconds"] = round(found.calls * times * each / judge.at_once, 1)
+        return told
+
+
+def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:
+    """How long a call of that model usually took; None when none was ever answered."""
+    known = [call.latency for call in calls if call.asked["model"] == model and call.body is not None]
+    return median(known) if known else None
+
+
+def asking_cost(plan: Plan, out: Path) -> dict[str, dict[str, Any]]:
+    """For each judge the calls, tokens and cost of the whole run, or shard; what follows from answers comes on top."""
+    if not plan.jury.addresses:
+        return {}
+    with_image = sum(task.outcome.image is not None for task in all_tasks(plan))
+    if not with_image:
+        return {}
+    tasks = (task for task in all_tasks(plan) if task.outcome.image)
+    many = min(LOOKED_AT, with_image)
+    evenly = {place * with_image // many for place in range(many)}
+    some = [task for place, task in enumerate(tasks) if place in evenly]
+    transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
+    see = Listening(plan.choice.models, place(), plan.jury, transcripts)
+    with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
+        thread.submit(asyncio.run, _listen(plan, some, see)).result()
+    return see.told(len(some), with_image / len(some))
+
+
+async def _listen(plan: Plan, tasks: Sequence[Task], see: Listening) -> None:
+    room = Room()
+    async with see:
+        await asyncio.gather(*(score_task(task, plan.protocols, see, room) for task in tasks))

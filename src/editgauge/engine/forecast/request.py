@@ -1,0 +1,63 @@
+"""What a user gives to `plan`, completed by what a run says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from editgauge.benchmarks import benchmarks
+from editgauge.core.errors import BadInput
+from editgauge.core.run.manifest import FILE, Manifest
+from editgauge.engine.plan.shards import WHOLE, Shard, read_shard
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is to be planned. Either the benchmark is itself a run folder, or `out` may be one."""
+
+    out: Path
+    benchmark: str | Path
+    outcomes: Mapping[str, str | Path] | Sequence[str]
+    protocol: Sequence[str]
+    model: Mapping[str, str] | Sequence[str]
+    judge: Mapping[str, str] | Sequence[str]
+    max_tokens: int | None
+    shard: Shard
+    limit: int | None
+    seed: int = 0
+
+    def completed(self, *, has_models: bool) -> Given:
+        """What is not given, as the run has it; its models only where no profile is asked for."""
+        folder = Path(self.benchmark) if is_run(self.benchmark) else self.out
+        run = Manifest.load(folder)
+        tokens = (told["parameters"]["max_tokens"] for told in run.judges.values())
+        return replace(
+            self,
+            out=folder,
+            benchmark=_known_benchmark(run, folder) if is_run(self.benchmark) else self.benchmark,
+            outcomes=self.outcomes or run.methods,
+            protocol=self.protocol or list(run.protocols),
+            model=self.model or ({} if has_models else {role: told["name"] for role, told in run.models.items()}),
+            judge=self.judge or {name: told["address"] for name, told in run.judges.items()},
+            max_tokens=next(tokens, None) if self.max_tokens is None else self.max_tokens,
+            seed=run.seed,
+            shard=read_shard(run.shard or None) if self.shard == WHOLE else self.shard,
+            limit=run.edits if self.limit is None else self.limit,
+        )
+
+
+def is_run(place: str | Path) -> bool:
+    """Whether a run lies there."""
+    return (Path(place) / FILE).is_file()
+
+
+def _known_benchmark(run: Manifest, folder: Path) -> str:
+    """The run's benchmark by its name; a run does not say where a folder of the user's own lies."""
+    name = run.benchmark
+    if name.partition("[")[0] not in benchmarks:
+        raise BadInput(
+            f"'{folder}' was run on '{name}', which is no benchmark that is known by name. If it is a folder of your "
+            f"own, say where it lies: editgauge plan FOLDER --out {folder}"
+        )
+    return name

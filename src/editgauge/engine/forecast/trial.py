@@ -1,0 +1,148 @@
+"""A few outcomes that are scored now, by a process like those of the run, to tell from them what all will take.
+
+Started as `python -m editgauge.engine.forecast.trial`, with as many threads as a worker of the run would have: threads
+of numerical libraries that fight for busy cores cost several times what they save.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+
+from editgauge.core.errors import EditGaugeError
+from editgauge.core.run import Record, segments
+from editgauge.engine.forecast.effort import Effort, most_memory, so_far
+from editgauge.engine.forecast.usage import Ears, SeatWork
+from editgauge.engine.options import choose
+from editgauge.engine.schedule.local import Setup, threads_of
+from editgauge.engine.worker.memory import keep_freed_memory
+from editgauge.engine.worker.memory_gate import Room
+from editgauge.engine.worker.scoring import Task, score_task
+
+MOST_OF_A_SOURCE = 8
+"""Outcomes of one source image that are scored at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be scored, and how many times as much there is."""
+
+    setup: Setup
+    tasks: Sequence[Task]
+    times: float
+    call_seconds: float | None
+    at: float
+    """When it was given, by the clock on the wall: it is taken up when the process has started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """What a sample took."""
+
+    records: list[Record]
+    seats: tuple[SeatWork, ...]
+    """What models did."""
+    judges: Mapping[str, Mapping[str, Any]]
+    """What judges would be asked by the whole run."""
+    start: Effort
+    """Until the process could take up its work."""
+    work: Effort
+    """When everything was loaded."""
+    loading: Effort
+    """Beyond that, when nothing was loaded yet."""
+    memory: int
+    """Bytes that the process held at most."""
+
+    @property
+    def bytes(self) -> int:
+        """What these records take in a run folder beyond what empty files take."""
+        return sum(
+            segments.bytes_of(make(self.records)) - segments.bytes_of(make([]))
+            for make in (segments.scores_table, segments.evidence_table)
+        )
+
+
+def some_of(tasks: Iterable[Task], sources: Sequence[str], count: int) -> list[Task]:
+    """The first outcomes that have an image of so many source images, drawn evenly from all of them."""
+    many = min(count, len(sources))
+    chosen = [sources[place * len(sources) // many] for place in range(many)]
+    found: dict[str, list[Task]] = {source: [] for source in chosen}
+    for task in tasks:
+        these = found.get(task.edit.source.name)
+        if these is not None and task.outcome.image and len(these) < MOST_OF_A_SOURCE:
+            these.append(task)
+    return [task for these in found.values() for task in these]
+
+
+def score_some(setup: Setup, tasks: Sequence[Task], times: float, call_seconds: float | None, processes: int) -> Took:
+    """Scores them twice in a process of its own, with its share of the cores if the run has several processes."""
+    order = Order(setup, tasks, times, call_seconds, time.time())
+    ended = subprocess.run(
+        [sys.executable, "-P", "-m", "editgauge.engine.forecast.trial"],
+        input=pickle.dumps(order),
+        stdout=subprocess.PIPE,
+        env={**threads_of(processes), **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=False,
+    )
+    if ended.returncode:
+        raise EditGaugeError(f"The process that scored a few outcomes ended with exit code {ended.returncode}.")
+    found: Took | str = pickle.loads(ended.stdout)  # noqa: S301 - written by our own process
+    if isinstance(found, str):
+        raise EditGaugeError(found)
+    return found
+
+
+async def _score_twice(order: Order, start: Effort) -> Took:
+    """The first time loads weights, the second tells how long they take from then on."""
+    setup = order.setup
+    ears = Ears(setup.models, setup.cache, setup.jury, setup.transcripts)
+    async with ears:
+        first, _ = await _scored(order, ears)
+        second, records = await _scored(order, ears)
+    seats = tuple(seat.told() for seat in ears.seats)
+    judges = ears.told(len(order.tasks), order.times, order.call_seconds)
+    return Took(records, seats, judges, start, second, first.without(second), most_memory())
+
+
+async def _scored(order: Order, ears: Ears) -> tuple[Effort, list[Record]]:
+    ears.forget()
+    room = Room()
+    chosen = {protocol.name: protocol for protocol in choose(order.setup.protocols, order.setup.models)}
+    before = so_far()
+    found = await asyncio.gather(
+        *(score_task(task, [chosen[name] for name in task.protocols], ears, room) for task in order.tasks)
+    )
+    return so_far().without(before), [record for records in found for record in records]
+
+
+def main() -> None:
+    """Reads an order from standard input, and answers on standard output, where nothing else may come between."""
+    keep_freed_memory()
+    cv2.setNumThreads(1)  # as in a worker
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    order: Order = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by our own process
+    start = Effort(max(0.0, time.time() - order.at), time.process_time())
+    found: Took | str
+    try:
+        found = asyncio.run(_score_twice(order, start))
+    except EditGaugeError as error:
+        found = str(error)
+    with answer:
+        pickle.dump(found, answer)
+
+
+if __name__ == "__main__":
+    # By its name: what is pickled by `__main__` could not be read elsewhere.
+    from editgauge.engine.forecast import trial as sampling
+
+    sampling.main()

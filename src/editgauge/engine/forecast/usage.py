@@ -1,0 +1,112 @@
+"""What models are asked while a few outcomes are scored, and how long each answer takes on this machine."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from editgauge.core.ask import Request
+from editgauge.engine.forecast.judge_cost import Listening
+from editgauge.engine.judges import Jury
+from editgauge.models.cache import open_store
+from editgauge.models.cache.memory import Memory
+from editgauge.models.cache.packing import Answer, size_of
+from editgauge.models.cached_model import MOST_BYTES_ON_DISK, Group, Seat, is_picture
+from editgauge.models.service import BYTES_IN_MEMORY
+
+
+@dataclass(slots=True)
+class Work:
+    """What one model did for one kind of question."""
+
+    asked: int = 0
+    """Answers it gave; a question that several outcomes share is asked once."""
+    seconds: float = 0.0
+    """That all of them took, while other models worked beside it as they do in a run."""
+    bytes: int = 0
+    """Of answers that a run would keep on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatWork:
+    """What one model did."""
+
+    name: str
+    identity: str
+    """The model with its revision, and where it runs."""
+    work: Mapping[str, Work]
+    """By kind of question."""
+    recalled: int
+    """Questions that were answered in an earlier run."""
+
+
+class ListenedTo(Seat):
+    """Notes what a model is asked and how long it takes. Keeps nothing on disk, so that no plan changes a later one."""
+
+    def __init__(self, seat: Seat, memory: Memory, cache: Path | None) -> None:
+        super().__init__(seat.model, memory, open_store(cache))
+        self.work: dict[str, Work] = defaultdict(Work)
+        self.recalled: set[str] = set()
+        """What was answered in an earlier run."""
+        self._mine: set[str] = set()
+
+    def begin_anew(self, memory: Memory) -> None:
+        """Forgets what was asked and answered."""
+        self._memory = memory
+        self.work.clear()
+        self.recalled.clear()
+        self._mine.clear()
+
+    def told(self) -> SeatWork:
+        """What it did."""
+        card, device = self.card, getattr(self.model, "device", "cpu")
+        identity = f"{card.id} {card.revision} {card.sha256[:12]} on {device}"
+        answered = {question: work for question, work in self.work.items() if work.asked}
+        return SeatWork(self.name, identity, answered, len(self.recalled))
+
+    def recall(self, key: str) -> Answer | None:
+        """What was answered before."""
+        answer = super().recall(key)
+        if answer is not None and key not in self._mine:
+            self.recalled.add(key)
+        return answer
+
+    def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
+        """Asks the model, and looks at the clock."""
+        assert isinstance(group, Group)  # noqa: S101 - the service makes no others
+        work = self.work[group.question]
+        self._mine |= {str(request.key) for request in requests}
+        started = time.perf_counter()
+        answers = super().answer(group, requests)
+        work.seconds += time.perf_counter() - started
+        work.asked += len(requests)
+        work.bytes += sum(_kept_bytes(answer) for answer in answers)
+        return answers
+
+    def _keep(self, key: str, answer: Answer) -> None:
+        self._memory.put(key, answer)
+
+
+class Ears(Listening):
+    """The models of a run, listened to; judges are asked nothing."""
+
+    def __init__(self, models: Mapping[str, str], cache: Path | None, jury: Jury, transcripts: Path | None) -> None:
+        super().__init__(models, None, jury, transcripts)
+        memory = Memory(BYTES_IN_MEMORY)
+        by_model = {id(seat): ListenedTo(seat, memory, cache) for seat in self._seats.values()}
+        self.seats = list(by_model.values())
+        self._seats = {role: by_model[id(seat)] for role, seat in self._seats.items()}
+
+    def forget(self) -> None:
+        """Begins anew with models that have loaded their weights: only from then on times tell anything."""
+        self.asked.clear()
+        for seat in self.seats:
+            seat.begin_anew(Memory(BYTES_IN_MEMORY))
+
+
+def _kept_bytes(answer: Answer) -> int:
+    size = size_of(answer)
+    return 0 if size > MOST_BYTES_ON_DISK or is_picture(answer) else size

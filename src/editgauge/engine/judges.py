@@ -1,0 +1,168 @@
+"""The judges of a run: as they are named by a user, opened where outcomes are scored, and told in the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from editgauge.core.ask import Ask
+from editgauge.core.errors import BadInput
+from editgauge.core.run.manifest import FILE as MANIFEST
+from editgauge.core.run.manifest import Manifest
+from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
+from editgauge.judges.prompts import check_prompts
+from editgauge.judges.replay import Recorded
+
+FOLDER = "transcripts"
+"""Where a run keeps what its judges were asked and answered."""
+_NAMED = re.compile(r"(?:(?P<name>[^=:@\[\],]+)=)?(?P<address>[^:]+:.+)", re.DOTALL)
+_MODEL = re.compile(r"[^:]+:(.+?)(?:@https?://.*)?", re.DOTALL)
+_NO_NAME = re.compile(r"[\[\],=]+")
+"""Signs that have a meaning in the name of a protocol's variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jury:
+    """The judges that may be asked, by name, and on what terms. Nobody is asked before `opened`."""
+
+    addresses: dict[str, str] = field(default_factory=dict)
+    price: Price | None = None
+    budget: float | None = None
+    max_tokens: int = Parameters().max_tokens
+    replay: bool = False
+    prompts: Path | None = None
+    recorded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """For a replay, what a manifest says of judges; so nothing of them need be at hand."""
+
+    def opened(self, transcripts: Path | None, ask: Ask) -> dict[str, ModelJudge]:
+        """The judges themselves; calls go into the folder, answers come out of it."""
+        if not self.addresses:
+            return {}
+        if self.replay and transcripts is not None and not transcripts.is_dir():
+            raise BadInput(f"There are no transcripts to replay at '{transcripts}'.")
+        calls = Transcripts(transcripts)
+        return {name: self._judge(name, calls, ask) for name in self.addresses}
+
+    def told(self) -> dict[str, dict[str, Any]]:
+        """What the manifest says of them; raises `BadInput` for a judge that cannot be asked from here."""
+        ask = Ask()
+        cards = {name: judge.card for name, judge in self.opened(None, ask).items()}
+        ask.close()
+        return {
+            name: {
+                "address": self.addresses[name],
+                "model": card.model,
+                "endpoint": card.endpoint,
+                "parameters": asdict(card.parameters),
+                "prompts": _fingerprint(self.prompts),
+            }
+            for name, card in cards.items()
+        }
+
+    def _judge(self, name: str, calls: Transcripts, ask: Ask) -> ModelJudge:
+        terms: dict[str, Any] = {
+            "transcripts": calls,
+            "price": self.price,
+            "budget": self.budget,
+            "replay": self.replay,
+            "ask": ask,
+        }
+        if told := self.recorded.get(name):
+            return ModelJudge(Recorded(told["model"]), parameters=Parameters(**told["parameters"]), **terms)
+        return open_judge(self.addresses[name], parameters=Parameters(max_tokens=self.max_tokens), **terms)
+
+    def replayed(self, told: Mapping[str, Mapping[str, Any]]) -> Jury:
+        """The same judges answering from transcripts alone, as a manifest knows them."""
+        return replace(self, replay=True, recorded=told)
+
+
+def read_jury(
+    judge: Mapping[str, str] | Sequence[str],
+    price: str | None = None,
+    budget: float | None = None,
+    max_tokens: int | None = None,
+    replay: bool = False,
+    prompts: str | Path | None = None,
+    earlier: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Jury:
+    """The jury that a user's options describe.
+
+    Args:
+        judge: `NAME=ADDRESS`, or an address alone: then its model is its name.
+        price: of a million tokens, as `PROMPT,COMPLETION`.
+        budget: the most that all calls may cost together.
+        max_tokens: how long an answer may become.
+        replay: ask nobody; answer from the transcripts.
+        prompts: a folder of prompts that take the place of the built-in ones of the same name.
+        earlier: what the manifest of an earlier run says of its judges.
+    """
+    addresses = dict(judge) if isinstance(judge, Mapping) else _named([judge] if isinstance(judge, str) else judge)
+    if budget is not None and len(addresses) > 1:
+        raise BadInput("--budget watches over one judge; give each judge a command of its own, into the same run.")
+    if prompts is not None:
+        check_prompts(Path(prompts))
+    tokens = Parameters().max_tokens if max_tokens is None else max_tokens
+    folder = Path(prompts) if prompts else None
+    return Jury(addresses, _price(price), budget, tokens, replay, folder, (earlier or {}) if replay else {})
+
+
+def judges_of(folder: str | Path) -> dict[str, dict[str, Any]]:
+    """What the manifest of a run says of its judges; nothing where there is no run yet."""
+    there = (Path(folder) / MANIFEST).is_file()
+    return Manifest.load(Path(folder)).judges if there else {}
+
+
+def recorded_jury(told: Mapping[str, Mapping[str, Any]]) -> Jury:
+    """The judges of a manifest, answering from the run's transcripts alone."""
+    return Jury({name: str(each["address"]) for name, each in told.items()}).replayed(told)
+
+
+def _named(given: Sequence[str]) -> dict[str, str]:
+    read: dict[str, str] = {}
+    for text in given:
+        found = _NAMED.fullmatch(text)
+        if found is None or found["address"].partition(":")[0] not in judges:
+            raise BadInput(
+                "--judge takes an address such as openai:MODEL@URL or transformers:FOLDER, or NAME=ADDRESS; "
+                f"got '{text}'."
+            )
+        name = found["name"] or judge_name(found["address"])
+        if name in read:
+            raise BadInput(f"--judge names '{name}' twice; give one another name: --judge other={found['address']}")
+        read[name] = found["address"]
+    return read
+
+
+def judge_name(address: str) -> str:
+    """What a judge is called when its user does not say: its model, without folders.
+
+    >>> judge_name("openai:qwen/qwen2.5-vl-7b@http://localhost:8000/v1")
+    'qwen2.5-vl-7b'
+    """
+    found = _MODEL.fullmatch(address)
+    model = (found[1] if found else address).rstrip("/")
+    return _NO_NAME.sub("-", model.rpartition("/")[2])
+
+
+def _price(text: str | None) -> Price | None:
+    if text is None:
+        return None
+    try:
+        prompt, completion = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise BadInput(
+            f"--price takes what a million tokens of prompt and of completion cost, such as 2.5,10; got '{text}'."
+        ) from error
+    return Price(prompt, completion)
+
+
+def _fingerprint(prompts: Path | None) -> str:
+    """The user's own prompts by their content."""
+    if prompts is None:
+        return "built-in"
+    files = sorted(prompts.glob("*.txt"))
+    return hashlib.sha256(b"".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()

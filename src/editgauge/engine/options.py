@@ -1,0 +1,98 @@
+"""Options that several verbs share, as given on the command line or in Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from editgauge.core.errors import BadInput
+from editgauge.models.profiles import Choice, choose_models
+from editgauge.protocols import Protocol, open_protocol
+
+USUAL = "lite"
+"""The profile for what a protocol cannot do without, when none is named."""
+
+_PAIR = re.compile(r"((?:[^=\[]|\[[^]]*\])+)=(.+)", re.DOTALL)
+"""NAME=VALUE; a method's variant may hold an equals sign: `imagic[eta=0.8]=folder`."""
+
+
+def pairs(given: Mapping[str, str | Path] | Sequence[str], option: str, form: str) -> dict[str, str]:
+    """`NAME=VALUE` options as a dictionary; a name given twice is an error.
+
+    >>> pairs(["imagic[eta=0.8]=a=b"], "outcomes", "NAME=FOLDER")
+    {'imagic[eta=0.8]': 'a=b'}
+    """
+    if isinstance(given, Mapping):
+        return {name: str(value) for name, value in given.items()}
+    read: dict[str, str] = {}
+    for text in [given] if isinstance(given, str) else given:
+        found = _PAIR.fullmatch(text)
+        if not found:
+            raise BadInput(f"--{option} takes {form}, got '{text}'.")
+        name, value = found.groups()
+        if name in read:
+            raise BadInput(f"--{option} names '{name}' twice: '{read[name]}' and '{value}'.")
+        read[name] = value
+    return read
+
+
+JUDGE = "judge"
+"""The role that no model of perception plays."""
+
+
+def choose_with_models(
+    names: Sequence[str],
+    profile: str | None,
+    overrides: Mapping[str, str] | Sequence[str],
+    judges: Collection[str] = (),
+) -> tuple[list[Protocol], Choice]:
+    """The protocols of these names with the models that they need, and those they can use if a profile is named.
+
+    A protocol that asks a judge comes once for each of the judges.
+    """
+    opened = choose(names, {})
+    asked = [role for each in opened for role in (*each.needs, *(each.uses if profile else ()))]
+    roles = [role for role in asked if role != JUDGE]
+    choice = _without_idle(choose_models(profile or USUAL, pairs(overrides, "model", "ROLE=NAME"), roles), opened)
+    at_hand = {*choice.models, *([JUDGE] if judges else [])}
+    lacking = {role: each.name for each in opened for role in each.needs if role not in at_hand}
+    if lacking:
+        needs = (f"{name} needs a {role.replace('_', ' ')}" for role, name in lacking.items())
+        how = ("name one with --judge, such as openai:MODEL@URL or transformers:FOLDER",) if JUDGE in lacking else ()
+        raise BadInput(f"{'; '.join(needs)}.", (*choice.remarks, *how))
+    given = [
+        each.given({**choice.models, **judge})
+        for each in opened
+        for judge in ([{JUDGE: name} for name in judges] if judges and JUDGE in (*each.needs, *each.uses) else [{}])
+    ]
+    strangers = [f"'{each.name}' asks '{each.judge}'" for each in given if each.judge and each.judge not in judges]
+    if strangers:
+        raise BadInput(f"--judge names {', '.join(judges)}; was an option mistyped?", strangers)
+    if judges and not any(each.judge for each in given):
+        choice = replace(choice, remarks=(*choice.remarks, "--judge is of no use here: no protocol asks one."))
+    return list({each.name: each for each in given}.values()), choice
+
+
+def _without_idle(choice: Choice, protocols: Sequence[Protocol]) -> Choice:
+    """Only the models that a protocol may ask, one that declares no role any: another would pass for one that was."""
+    declared = [{*each.needs, *each.uses} for each in protocols]
+    if not all(declared):
+        return choice
+    asked = set().union(*declared)
+    remarks = (
+        f"{role}: {name} is of no use here: no protocol asks a {role.replace('_', ' ')}."
+        for role, name in choice.models.items()
+        if role not in asked
+    )
+    kept = {role: name for role, name in choice.models.items() if role in asked}
+    return Choice(kept, (*choice.remarks, *remarks))
+
+
+def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:
+    """The protocols of these names, each once, as they are with these models by role."""
+    if not names:
+        raise BadInput("--protocol is needed at least once; `editgauge list protocols` shows what there is.")
+    given = [names] if isinstance(names, str) else names
+    return [open_protocol(name).given(models) for name in dict.fromkeys(given)]

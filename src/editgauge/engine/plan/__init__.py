@@ -1,0 +1,1 @@
+"""What a run will do: tasks, shards, number of workers."""

@@ -1,0 +1,187 @@
+"""What a run is going to do: the benchmark, the outcomes that were found, and what is left to score."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from editgauge import __version__
+from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks.attributes import attach, read_attributes
+from editgauge.core.edits import edits_sha256
+from editgauge.core.errors import BadInput
+from editgauge.core.run import Run, segments
+from editgauge.core.run.manifest import FILE, Manifest, ProtocolEntry, environment
+from editgauge.core.run.writer import SUPERSEDED
+from editgauge.core.types import Benchmark, Edit, Outcome
+from editgauge.engine.judges import Jury
+from editgauge.engine.options import choose_with_models, pairs
+from editgauge.engine.plan.shards import WHOLE, Shard
+from editgauge.methods.layouts.discover import expand
+from editgauge.methods.outcomes import Found, find_outcomes
+from editgauge.models import service
+from editgauge.models.profiles import Choice
+from editgauge.protocols import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything a run needs to know before its folder is touched."""
+
+    benchmark: Benchmark
+    protocols: list[Protocol]
+    choice: Choice
+    found: dict[str, Found]
+    manifest: Manifest
+    jury: Jury
+    shard: Shard = WHOLE
+    followed: frozenset[str] = frozenset()
+    """Edits whose outcomes are the sources of a further turn."""
+
+    @property
+    def outcomes(self) -> int:
+        """How many outcomes are to be scored."""
+        return sum(max(counts.values(), default=0) for counts in self.manifest.planned.values())
+
+    def told(self, out: Path) -> dict[str, Any]:
+        """The plan in words, for `--dry-run`."""
+        return {
+            "benchmark": self.benchmark.name,
+            "about": self.benchmark.about,
+            "edits": len(self.benchmark.edits),
+            "source_images": len({edit.source.name for edit in self.benchmark.edits}),
+            "outcomes": {name: these.sentence(name) for name, these in self.found.items()},
+            "faults": [
+                f"{name}: {fault.kind}: {fault.where}: {fault.detail}"
+                for name, these in self.found.items()
+                for fault in these.faults
+            ],
+            "protocols": {each.name: [spec.name for spec in each.scores] for each in self.protocols},
+            "models": self.manifest.models,
+            **({"judges": self.manifest.judges} if self.manifest.judges else {}),
+            "remarks": list(self.choice.remarks),
+            "seed": self.manifest.seed,
+            **({"shard": str(self.shard)} if self.shard != WHOLE else {}),
+            "out": str(out),
+            "then": self._then(out),
+        }
+
+    def _then(self, out: Path) -> str:
+        count = self.outcomes
+        if not (out / FILE).exists():
+            return f"score {count} outcomes into a new run"
+        earlier = Run.open(out)
+        changes = earlier.manifest.differences(self.manifest)
+        if changes:
+            kept = f"the earlier scores ({', '.join(earlier.manifest.protocols)}) would be kept in {out / SUPERSEDED}"
+            return f"start anew, because {'; '.join(changes)}; {kept}"
+        counted = segments.counted(earlier.scores)
+        names = [each.name for each in self.protocols]
+        scored = (f"{name} {sum(counted[method, name] for method in self.found)}" for name in names)
+        return f"continue the run; scored so far: {', '.join(scored)} of {count} outcomes"
+
+
+def prepare(
+    benchmark: str | Path,
+    outcomes: Mapping[str, str | Path] | Sequence[str],
+    protocol: Sequence[str],
+    data: str | Path | None,
+    images: str | Path | None,
+    layout: str | None,
+    models: str | None,
+    model: Mapping[str, str] | Sequence[str],
+    seed: int,
+    attributes: str | Path | None = None,
+    jury: Jury | None = None,
+    shard: Shard = WHOLE,
+    limit: int | None = None,
+) -> Plan:
+    """Opens the benchmark and finds the outcomes; writes nothing."""
+    jury = jury or Jury()
+    chosen, choice = choose_with_models(protocol, models, model, jury.addresses)
+    given = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
+    places = {name: _place(text) for name, text in pairs(given, "outcomes", "NAME=FOLDER").items()}
+    if not places:
+        raise BadInput("--outcomes is needed at least once, as NAME=FOLDER.")
+    opened = open_benchmark(benchmark, data, images)
+    if attributes is not None:
+        opened = attach(opened, read_attributes(attributes))
+    found = {name: find_outcomes(name, place, opened.edits, layout) for name, place in places.items()}
+    if limit is not None and limit < len(opened.edits):
+        opened = replace(opened, edits=opened.edits[:limit])
+        kept = {edit.id for edit in opened.edits}
+        found = {name: _of_these(these, kept) for name, these in found.items()}
+    counts = {name: _count(opened.edits, these, shard) for name, these in found.items()}
+    followed: set[str] = set()
+    manifest = Manifest(
+        benchmark=opened.name,
+        edits_sha256=edits_sha256(_noticing(opened.edits, followed)),
+        edits=len(opened.edits),
+        seed=seed,
+        models=service.describe(choice.models),
+        methods={name: str(place) for name, place in places.items()},
+        protocols={
+            each.name: ProtocolEntry(each.about, each.paper, each.version, tuple(each.deviations), tuple(each.scores))
+            for each in chosen
+        },
+        roles={each.name: _roles(each, choice.models) for each in chosen},
+        planned={name: dict.fromkeys((each.name for each in chosen), count) for name, count in counts.items()},
+        editgauge=__version__,
+        environment=environment(),
+        judges=jury.told(),
+        shard="" if shard == WHOLE else str(shard),
+    )
+    return Plan(opened, chosen, choice, found, manifest, jury, shard, frozenset(followed))
+
+
+def _roles(protocol: Protocol, models: Collection[str]) -> list[str]:
+    """The roles that the protocol may ask; one that declares none may ask any."""
+    declared = {*protocol.needs, *protocol.uses}
+    return sorted(declared.intersection(models) if declared else models)
+
+
+def _of_these(found: Found, edits: Collection[str]) -> Found:
+    """The outcomes of some edits; what is missing for others is no fault."""
+    outcomes = tuple(outcome for outcome in found.outcomes if outcome.edit_id in edits)
+    faults = tuple(fault for fault in found.faults if fault.kind != "missing" or fault.where in edits)
+    return replace(found, outcomes=outcomes, faults=faults)
+
+
+def outcomes_with_edits(edits: Sequence[Edit], found: Found) -> Iterator[tuple[int, Edit, int, Outcome]]:
+    """Every outcome with its edit and the places of both. They stand in the same order, so that one pass meets both."""
+    waiting, here = enumerate(edits), None
+    for number, outcome in enumerate(found.outcomes):
+        while here is None or here[1].id != outcome.edit_id:
+            here = next(waiting)
+        yield *here, number, outcome
+
+
+def _count(edits: Sequence[Edit], found: Found, shard: Shard) -> int:
+    """How many of the outcomes belong to the shard."""
+    if shard == WHOLE:
+        return len(found.outcomes)
+    return sum(shard.holds(edit.source.name) for _, edit, _, _ in outcomes_with_edits(edits, found))
+
+
+def _noticing(edits: Iterable[Edit], followed: set[str]) -> Iterator[Edit]:
+    """The edits as they are, noticing on the way which of them are followed by another."""
+    for edit in edits:
+        if edit.follows is not None:
+            followed.add(edit.follows)
+        yield edit
+
+
+def _place(text: str) -> Path:
+    place = Path(text).expanduser().absolute()
+    refuse_odd_bytes(place)
+    return place
+
+
+def refuse_odd_bytes(path: Path) -> None:
+    """Linux allows names that are no text in any encoding; no manifest could hold them."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"The path {str(path)!a} holds bytes that are not UTF-8; rename the file or folder.") from error

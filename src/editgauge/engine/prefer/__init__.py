@@ -1,0 +1,1 @@
+"""The verb `prefer`: a judge compares outcomes in pairs."""

@@ -1,0 +1,99 @@
+"""Which outcomes of a run can be compared two by two, and their pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.images import Pixels, pixel_hash, read_image
+from editgauge.core.run import Run
+from editgauge.findings.people.matching import Seeds, match
+from editgauge.findings.people.ratings import read_choices
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two outcomes of an edit."""
+
+    edit: str
+    first: str
+    second: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A picture of the run, and the hash of its pixels when it was scored."""
+
+    path: str
+    pixels: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Where the pictures of a run lie."""
+
+    sources: Mapping[tuple[str, str, int], Place]
+    """By edit, method and seed: in a multi-turn benchmark each method has a source of its own."""
+    outcomes: Mapping[tuple[str, str, int], Place]
+    """Only those that could be read when they were scored."""
+
+    @classmethod
+    def of(cls, run: Run) -> Pictures:
+        """Reads them in one pass."""
+        names = ("edit", "method", "seed", "source_path", "source_pixels", "edited_path", "edited_pixels")
+        rows = zip(*(run.scores[name].to_pylist() for name in names), strict=True)
+        sources, outcomes = {}, {}
+        for edit, method, seed, source, source_pixels, edited, edited_pixels in rows:
+            if edited_pixels is not None and source_pixels is not None:
+                sources[edit, method, seed] = Place(source, source_pixels)
+                outcomes[edit, method, seed] = Place(edited, edited_pixels)
+        return cls(sources, outcomes)
+
+    def seeds(self) -> Seeds:
+        """Edit and method to the seeds of which there are pictures."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for edit, method, seed in self.outcomes:
+            found.setdefault((edit, method), []).append(seed)
+        return found
+
+
+def pairs_of(run: Run, pictures: Pictures, methods: Sequence[str], choices: str | Path | None) -> Iterator[Pair]:
+    """Two outcomes of every edit and seed, of these methods or of all; with people's choices, only what they judged."""
+    known = list(run.manifest.methods)
+    for method in methods:
+        if method not in known:
+            raise UnknownName("method in this run", method, known, f"editgauge report {run.folder}")
+    wanted = list(dict.fromkeys(methods)) or known
+    if choices is not None:
+        yield from _judged_by_people(Path(choices), pictures, set(wanted))
+        return
+    there = pictures.seeds()
+    for edit in run.edits:
+        for first, second in combinations(wanted, 2):
+            seeds = (there.get((edit, method), ()) for method in (first, second))
+            yield from (Pair(edit, first, second, seed) for seed in sorted(set.intersection(*map(set, seeds))))
+
+
+def _judged_by_people(choices: Path, pictures: Pictures, wanted: set[str]) -> Iterator[Pair]:
+    """Each pair once, whoever judged it and in whichever order."""
+    seen: set[tuple[str, frozenset[str]]] = set()
+    for (first, second), _ in match(read_choices(choices), pictures.seeds()).found:
+        pair = (first.edit, frozenset((first.method, second.method)))
+        if pair not in seen and pair[1] <= wanted and first.seed == second.seed:
+            seen.add(pair)
+            yield Pair(first.edit, first.method, second.method, first.seed)
+
+
+def read_scored(place: Place) -> Pixels:
+    """The picture as it was scored; raises `BadInput` when another one lies there now."""
+    picture = read_image(Path(place.path))
+    if place.pixels is not None and pixel_hash(picture) != place.pixels:
+        raise BadInput(
+            f"'{place.path}' is another picture than the one that was scored; `editgauge verify` tells which are. "
+            "Run anew, then ask."
+        )
+    return picture

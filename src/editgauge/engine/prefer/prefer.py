@@ -1,0 +1,127 @@
+"""The verb `prefer`: a judge says which of two methods' outcomes is the better one, edit by edit, in both orders."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from editgauge.core.ask import Ask
+from editgauge.core.errors import BadImage, BadInput, CannotTell
+from editgauge.core.files import write_text
+from editgauge.core.progress import progress, say
+from editgauge.core.run import Run
+from editgauge.engine.judges import FOLDER, Jury, read_jury
+from editgauge.engine.prefer.comparison import Wording, choice_of, tell_each
+from editgauge.engine.prefer.pairs import Pair, Pictures, pairs_of, read_scored
+from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
+
+SIDES: Mapping[Choice, str] = {"one": "first", "two": "second", "tie": "tie"}
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """What `prefer` wrote."""
+
+    file: Path
+    judge: str
+    pairs: int
+    unanswered: Mapping[str, int]
+    """Reason to how many pairs lack an answer in at least one order."""
+
+
+def prefer(
+    run: str | Path,
+    judge: str,
+    out: str | Path,
+    methods: Sequence[str] = (),
+    choices: str | Path | None = None,
+    limit: int | None = None,
+    price: str | None = None,
+    budget: float | None = None,
+    replay: bool = False,
+    prompts: str | Path | None = None,
+    quiet: bool = False,
+) -> Preferred:
+    """Asks a judge which of two outcomes is better, and writes its choices for `agree --judge-choices`.
+
+    Every pair is asked in both orders. Calls are recorded in the run folder: given again, only what is new is asked.
+
+    Args:
+        run: the run folder; its pictures must still be there.
+        judge: `openai:MODEL@URL` or `transformers:FOLDER`, or `NAME=ADDRESS` to call it by another name.
+        out: the file for its choices, `.jsonl`.
+        methods: only these methods, each with each other; without any, all of the run.
+        choices: people's choices: only the pairs that they judged.
+        limit: only the first so many pairs.
+        price: of a million tokens, as `PROMPT,COMPLETION`.
+        budget: the most that all calls may cost together.
+        replay: ask nobody; answer from the transcripts.
+        prompts: a folder of prompts that take the place of the built-in ones of the same name.
+        quiet: no progress, no remarks.
+    """
+    if Path(out).suffix != ".jsonl":
+        raise BadInput(f"'{out}' must end with .jsonl: a line for every pair.")
+    opened = Run.open(Path(run))
+    pictures = Pictures.of(opened)
+    pairs = list(pairs_of(opened, pictures, methods, choices))[:limit]
+    if not pairs:
+        raise BadInput("There is no pair to ask about: no edit of the run has outcomes of two of these methods.")
+    jury = read_jury([judge], price, budget, None, replay, prompts)
+    (name,) = jury.addresses
+    words = Wording.of(jury.prompts)
+    with (
+        progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance,
+        ThreadPoolExecutor(1) as thread,  # a notebook has a running event loop
+    ):
+        asking = _ask_all(jury, opened, pairs, lambda pair: _question(pair, opened, pictures, words), advance)
+        lines = thread.submit(asyncio.run, asking).result()
+    write_text(Path(out), "".join(json.dumps({**line, "rater": name}, ensure_ascii=False) + "\n" for line in lines))
+    unanswered = Counter(str(line["unanswered"]).partition(":")[0] for line in lines if line["unanswered"])
+    told = "".join(f", {count} without an answer ({reason})" for reason, count in unanswered.items())
+    say(f"{name}: {len(pairs)} pairs in both orders{told}, in {out}", quiet=quiet)
+    return Preferred(Path(out), name, len(pairs), dict(unanswered))
+
+
+def _question(pair: Pair, run: Run, pictures: Pictures, words: Wording) -> Question[Choice]:
+    first, second = ((pair.edit, method, pair.seed) for method in (pair.first, pair.second))
+    if pictures.sources[first].pixels != pictures.sources[second].pixels:  # a later turn: each has its own source
+        raise CannotTell("not_applicable", "the two were made from different pictures")
+    source = read_scored(pictures.sources[first])
+    one, two = read_scored(pictures.outcomes[first]), read_scored(pictures.outcomes[second])
+    request = str(run.edits[pair.edit].get("instruction", ""))
+    return words.ask(request, source, one, two)
+
+
+async def _ask_all(
+    jury: Jury,
+    run: Run,
+    pairs: Sequence[Pair],
+    question: Callable[[Pair], Question[Choice]],
+    advance: Callable[[], None],
+) -> list[dict[str, object]]:
+    ask = Ask()
+    (judge,) = jury.opened(run.folder / FOLDER, ask).values()
+    try:
+        async with judge:
+            return await tell_each(judge, pairs, lambda pair: _line(judge, pair, question), advance)
+    finally:
+        ask.close()
+
+
+async def _line(judge: ModelJudge, pair: Pair, question: Callable[[Pair], Question[Choice]]) -> dict[str, object]:
+    """What becomes of one pair: two choices, each null with the reason where there is no answer."""
+    told: dict[str, object] = {"edit": pair.edit, "first": pair.first, "second": pair.second, "seed": pair.seed}
+    try:
+        given = await asyncio.to_thread(question, pair)
+    except (BadImage, CannotTell) as error:
+        reason = f"unreadable_image: {error}" if isinstance(error, BadImage) else str(error)
+        return told | {"chosen": None, "swapped": None, "unanswered": reason}
+    answers = [await choice_of(judge, each) for each in (given, given.swapped())]
+    reasons = [str(each) for each in answers if isinstance(each, NoAnswer)]
+    chosen, swapped = (None if isinstance(each, NoAnswer) else SIDES[each] for each in answers)
+    return told | {"chosen": chosen, "swapped": swapped, "unanswered": reasons[0] if reasons else None}

@@ -1,0 +1,1 @@
+"""What is recorded beside scores: set scores, judge usage, merged runs."""

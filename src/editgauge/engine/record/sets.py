@@ -1,0 +1,119 @@
+"""Scores of whole sets of outcomes, after all single ones: by method, and by method and edit type."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from editgauge.core.errors import BadImage
+from editgauge.core.evidence import Note
+from editgauge.core.images import read_image
+from editgauge.core.progress import progress
+from editgauge.core.run.sets import ALL, FILE, SetScore, read_sets, write_sets
+from editgauge.core.types import Score, Unscored
+from editgauge.engine.judges import FOLDER
+from editgauge.engine.plan.run_plan import Plan
+from editgauge.engine.plan.shards import WHOLE
+from editgauge.engine.plan.tasks import all_tasks
+from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.scoring import Task, part_of, prepare
+
+if TYPE_CHECKING:
+    from editgauge.protocols import Part, Protocol
+
+Cells = dict[tuple[str, str], "list[Part | Unscored]"]
+"""Method and edit type to what is known of each outcome, or why it could not be taken in."""
+
+
+def forget_sets(plan: Plan, folder: Path) -> None:
+    """Takes away what is about to be scored anew, so that an unfinished run shows no number of other pictures."""
+    if (folder / FILE).exists():
+        write_sets(folder, _of_others(plan, folder))
+
+
+def score_sets(plan: Plan, folder: Path, cache: Path | None, *, quiet: bool) -> None:
+    """Scores the sets of every protocol that has such scores, and keeps them beside those of other methods.
+
+    A shard has no whole set: its sets wait for the run that `merge` makes.
+    """
+    scoring = [protocol for protocol in plan.protocols if protocol.sets]
+    if not scoring or plan.shard != WHOLE:
+        return
+    found = _of_others(plan, folder)
+    # Judges were asked while the outcomes were scored, and are not asked again.
+    jury = plan.jury.replayed(plan.manifest.judges)
+    transcripts = folder / FOLDER if (folder / FOLDER).is_dir() else None
+    with (
+        Sight(plan.choice.models, cache, jury, transcripts) as see,
+        ThreadPoolExecutor(1) as thread,  # a notebook has a running loop
+    ):
+        for protocol in scoring:
+            parts = thread.submit(asyncio.run, _parts(protocol, plan, see, quiet)).result()
+            found += [each for cell, known in parts.items() for each in scored(protocol, cell, known)]
+    write_sets(folder, found)
+
+
+def _of_others(plan: Plan, folder: Path) -> list[SetScore]:
+    """The set scores of methods and protocols that this plan leaves alone."""
+    mine = {(protocol.name, method) for protocol in plan.protocols for method in plan.found}
+    return [score for score in read_sets(folder) if (score.protocol, score.method) not in mine]
+
+
+async def _parts(protocol: Protocol, plan: Plan, see: Sight, quiet: bool) -> Cells:
+    cells: Cells = defaultdict(list)
+    with progress(f"sets of {protocol.name}", plan.outcomes, quiet=quiet) as advance:
+        for task in all_tasks(plan):
+            part = await _part(protocol, task, see)
+            for edit_type in (ALL, task.edit.type):
+                cells[task.outcome.method, edit_type].append(part)
+            advance()
+    return cells
+
+
+async def _part(protocol: Protocol, task: Task, see: Sight) -> Part | Unscored:
+    """What the protocol keeps of one outcome, or why it keeps nothing, whatever an image or a model does."""
+    if task.outcome.image is None:
+        return Unscored("missing_outcome", task.outcome.absence or "")
+    try:
+        source, edited = read_image(task.edit.source.path), read_image(task.outcome.image)
+        item = prepare(task.edit, task.outcome, source, edited)
+    except BadImage as problem:
+        return Unscored("unreadable_image", str(problem))
+    return await part_of(protocol, item, see)
+
+
+def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Unscored]) -> list[SetScore]:
+    """The scores of one set, each with how many outcomes it is made of and how many it lacks."""
+    known = [part for part in parts if not isinstance(part, Unscored)]
+    reasons: Counter[str] = Counter(part.reason for part in parts if isinstance(part, Unscored))
+    scores = protocol.score_set(known)
+    found = []
+    for spec in protocol.sets:
+        given = scores.get(spec.name, Unscored("crashed", f"the protocol gave no score named '{spec.name}'"))
+        value, reason, detail = (
+            (given.value, "", " ".join(piece.text for piece in given.evidence if isinstance(piece, Note)))
+            if isinstance(given, Score)
+            else (None, given.reason, given.detail)
+        )
+        method, edit_type = cell
+        found.append(
+            SetScore(
+                protocol=protocol.name,
+                name=spec.name,
+                method=method,
+                edit_type=edit_type,
+                value=value,
+                n=len(known),
+                higher_is_better=spec.higher_is_better,
+                about=spec.about,
+                reason=reason,
+                detail=detail,
+                missing=reasons.total(),
+                reasons=dict(reasons),
+            )
+        )
+    return found

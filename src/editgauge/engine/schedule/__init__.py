@@ -1,0 +1,1 @@
+"""Who scores what: worker processes of this machine, or a Ray cluster."""

@@ -1,0 +1,1 @@
+"""The verb `verify`: is a run still what was measured?"""

@@ -1,0 +1,141 @@
+"""The verb `verify`: is a run folder still what was measured?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from editgauge.core.errors import BadImage, BadRun
+from editgauge.core.images import pixel_hash, read_image
+from editgauge.core.progress import progress
+from editgauge.core.run import Run
+from editgauge.core.run.journal import journals, read_journal
+from editgauge.core.run.segments import SIDES
+from editgauge.core.run.sets import FILE as SETS
+from editgauge.engine.verify.recompute import Place, Recomputed
+from editgauge.engine.verify.recompute import recompute as score_again
+
+SAMPLE = 20
+"""Outcomes that are scored again unless another number is asked for: seconds without a model, minutes with one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked, and every problem found."""
+
+    files: int
+    images: int
+    scores: int
+    problems: tuple[str, ...]
+    recomputed: Recomputed = field(default_factory=Recomputed)
+    """The sample that was scored again; its problems are among ours."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was found."""
+        return not self.problems
+
+
+def verify(
+    run: str | Path,
+    recompute: int = SAMPLE,
+    benchmark: str | Path | None = None,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    seed: int = 0,
+    quiet: bool = False,
+) -> Verification:
+    """Checks a run folder: every stored file, every image it was measured on, and a sample of scores by scoring again.
+
+    What is not at hand (a protocol, a model in that revision, a picture) is told and not counted as verified.
+
+    Args:
+        run: the run folder.
+        recompute: how many outcomes to score again; 0 for none.
+        benchmark: the benchmark's folder, when the run was made with one of your own.
+        data: where the benchmark's public files lie, for those that are not shipped.
+        images: where its source images lie, when they come from elsewhere.
+        seed: which outcomes are drawn.
+        quiet: no progress.
+    """
+    opened = Run.open(Path(run))
+    damage = list(_damaged_files(opened))
+    if damage:
+        return Verification(_count_files(opened), 0, 0, tuple(damage))
+    stamps = _recorded_images(opened)
+    problems: list[str] = []
+    with progress("verifying images", len(stamps), quiet=quiet) as advance:
+        for path, recorded in stamps.items():
+            problems += _image_problems(Path(path), recorded)
+            advance()
+    problems += _missing_records(opened)
+    again = score_again(opened, recompute, Place(benchmark, data, images), seed, quiet)
+    return Verification(
+        _count_files(opened), len(stamps), opened.scores.num_rows, (*problems, *again.problems), recomputed=again
+    )
+
+
+def _damaged_files(run: Run) -> Iterator[str]:
+    manifest, folder = run.manifest, run.folder
+    yield from _changed(folder / "edits.jsonl", manifest.edits_sha256)
+    if manifest.sets_sha256:
+        yield from _changed(folder / SETS, manifest.sets_sha256)
+    for number, hashes in manifest.segments.items():
+        yield from _changed(folder / "scores" / f"{number}.parquet", hashes["scores_sha256"])
+        yield from _changed(folder / "evidence" / f"{number}.parquet", hashes["evidence_sha256"])
+    for journal in journals(folder / "scores"):
+        try:
+            for _ in read_journal(journal):
+                pass
+        except BadRun as error:
+            yield f"changed score: {error}"
+
+
+def _changed(path: Path, expected: str) -> Iterator[str]:
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        yield f"missing file: {path}"
+        return
+    if found != expected:
+        what = "changed score" if path.parent.name == "scores" or path.name == SETS else "changed file"
+        yield f"{what}: {path} has SHA-256 {found[:12]}…, the manifest says {expected[:12]}…"
+
+
+def _recorded_images(run: Run) -> dict[str, set[str | None]]:
+    """Path to the pixel hash it had, None for an image that was unreadable; several if it changed during the run."""
+    found: dict[str, set[str | None]] = {}
+    for side in SIDES:
+        columns = (f"{side}_path", f"{side}_size", f"{side}_pixels", "reason")
+        rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
+        for path, size, pixels, reason in rows:
+            there = path is not None and size >= 0
+            if there and (pixels or reason != "crashed"):  # a process that died had no time to say what it saw
+                found.setdefault(path, set()).add(pixels)
+    return found
+
+
+def _image_problems(path: Path, recorded: set[str | None]) -> Iterator[str]:
+    if not path.exists():
+        yield f"missing image: {path}"
+        return
+    try:
+        now = pixel_hash(read_image(path))
+    except BadImage:
+        now = None
+    if recorded != {now}:
+        yield f"changed image: {path} {'can no longer be read' if now is None else 'has other pixels than were scored'}"
+
+
+def _missing_records(run: Run) -> Iterator[str]:
+    columns = ("edit", "method", "seed", "protocol")
+    keys = set(zip(*(run.scores[column].to_pylist() for column in columns), strict=True))
+    if len(keys) < run.planned:
+        yield f"not finished: {len(keys)} of {run.planned} records; give the same `editgauge run` command to continue"
+
+
+def _count_files(run: Run) -> int:
+    sets = bool(run.manifest.sets_sha256)
+    return 2 + sets + 2 * len(run.manifest.segments) + len(journals(run.folder / "scores"))

@@ -1,0 +1,1 @@
+"""Scoring inside one worker process."""

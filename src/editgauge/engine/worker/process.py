@@ -1,0 +1,99 @@
+"""A worker process: receives tasks as pickles on standard input, answers with records on standard output.
+
+Started as `python -m editgauge.engine.worker.process`, so that a user's script needs no guard around its main part.
+It works at many tasks at once: while one waits for perception, the next is taken up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import signal
+import threading
+from typing import BinaryIO
+
+import cv2
+
+from editgauge.core.errors import EditGaugeError
+from editgauge.engine.options import choose
+from editgauge.engine.record.judge_usage import leave_tally
+from editgauge.engine.schedule.local import READY, REFUSED, Setup
+from editgauge.engine.worker.memory import keep_freed_memory
+from editgauge.engine.worker.memory_gate import Room
+from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.scoring import Task, score_task
+from editgauge.engine.worker.tracing import recorded
+
+PARENT_IS_GONE = (EOFError, OSError, pickle.UnpicklingError)
+"""What reading from the pipe raises then: at its end, when it is closed, or in the middle of a message."""
+
+
+async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> None:
+    def send(number: int, content: object) -> None:
+        pickle.dump((number, content), answers_out)
+        answers_out.flush()
+
+    try:
+        chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
+        see, room = Sight(setup.models, setup.cache, setup.jury, setup.transcripts), Room()
+    except EditGaugeError as error:
+        send(REFUSED, str(error))
+        return
+    loop, waiting = asyncio.get_running_loop(), asyncio.Queue[tuple[int, Task] | None]()
+    in_hand: set[int] = set()
+
+    def listen() -> None:
+        message: tuple[int, Task] | None
+        while True:
+            try:
+                message = pickle.load(tasks_in)  # noqa: S301
+            except PARENT_IS_GONE:
+                message = None
+            if message is None and in_hand:
+                os._exit(1)  # the parent is gone: nobody waits for what is being scored
+            if message is not None:
+                in_hand.add(message[0])
+            loop.call_soon_threadsafe(waiting.put_nowait, message)
+            if message is None:
+                return
+
+    async def answer(number: int, task: Task) -> None:
+        try:
+            records = await score_task(task, [chosen[name] for name in task.protocols], see, room)
+        except EditGaugeError as error:
+            send(REFUSED, str(error))
+            return
+        in_hand.remove(number)
+        send(number, records)
+
+    send(READY, None)
+    threading.Thread(target=listen, daemon=True).start()
+    with recorded(setup.profile):
+        async with see, asyncio.TaskGroup() as group:
+            while (message := await waiting.get()) is not None:
+                group.create_task(answer(*message))
+    leave_tally(setup.tallies, see.questions)
+
+
+def main() -> None:
+    """Serves until standard input ends. Ctrl-C is the parent's business: it closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_freed_memory()
+    cv2.setNumThreads(1)  # processes share the cores; threads of one library inside each would only fight for them
+    # What a plug-in prints must not land between the answers, nor a program it starts read the tasks away.
+    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    try:
+        setup: Setup = pickle.load(tasks)  # noqa: S301 - both ends of the pipe are this program
+    except PARENT_IS_GONE:
+        os._exit(1)
+    try:
+        asyncio.run(_serve(setup, tasks, answers))
+    except* BrokenPipeError:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""What a Ray actor runs: it scores tasks as a local worker process does, many at once, on whatever node it was put."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cv2
+
+from editgauge.core.errors import EditGaugeError
+from editgauge.core.run import Record
+from editgauge.core.trace import timeline
+from editgauge.engine.options import choose
+from editgauge.engine.schedule.local import Setup
+from editgauge.engine.worker.memory import keep_freed_memory
+from editgauge.engine.worker.memory_gate import Room
+from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.scoring import Task, score_task
+from editgauge.models.cache import place
+
+OURS = "EDITGAUGE_"
+"""How our settings begin; those of the machine where the command was given hold on every node."""
+SAME_PATHS = "All nodes must see the run's pictures under the same paths, such as on a shared disk."
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a command was given: what a process on another node would not know by itself."""
+
+    folder: str
+    """Paths may be relative to it."""
+    settings: Mapping[str, str]
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        """Those of this process."""
+        ours = {name: value for name, value in os.environ.items() if name.startswith(OURS)}
+        return cls(os.getcwd(), ours)  # noqa: PTH109 - told to another machine as text
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What a user must mend before anything can be scored. Said, not raised: not every error survives a pickle."""
+
+    why: str
+
+
+class Scorer:
+    """An actor. `ready` is asked once, before any task."""
+
+    def __init__(self, setup: Setup, around: Surroundings) -> None:
+        self._setup = setup
+        self._around = around
+
+    async def ready(self) -> str | Refused:
+        """The id of the node it runs on, once everything is loaded."""
+        import ray
+
+        node = str(ray.get_runtime_context().get_node_id())
+        os.environ.update(self._around.settings)
+        keep_freed_memory()
+        cv2.setNumThreads(1)  # a node has as many actors as cores; threads of one library inside each would only fight
+        try:
+            os.chdir(self._around.folder)
+        except OSError as error:
+            return Refused(f"Ray node {node[:8]} cannot enter '{self._around.folder}' ({error.strerror}). {SAME_PATHS}")
+        # Each node remembers on a disk of its own; what nodes share is the second level behind it.
+        setup = replace(self._setup, cache=place() if self._setup.cache else None)
+        if setup.profile:
+            self._timeline = timeline.start()
+        try:
+            self._chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
+            self._see, self._room = Sight(setup.models, setup.cache), Room()
+        except EditGaugeError as error:
+            return Refused(f"Ray node {node[:8]}: {error}")
+        return node
+
+    async def score(self, task: Task) -> list[Record] | Refused:
+        """The records of one task."""
+        try:
+            return await score_task(task, [self._chosen[name] for name in task.protocols], self._see, self._room)
+        except EditGaugeError as error:
+            return Refused(str(error))
+
+    async def profile(self) -> dict[str, Any]:
+        """What it did since it was ready."""
+        return self._timeline.told()

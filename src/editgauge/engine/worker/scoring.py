@@ -1,0 +1,233 @@
+"""Scores one outcome: decodes the pictures, asks the protocols, turns whatever happens into records."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from editgauge.core import evidence
+from editgauge.core.errors import BadImage, CannotTell, Hopeless
+from editgauge.core.images import Pixels, read_image, resized
+from editgauge.core.run import ImageStamp, Record, Row
+from editgauge.core.trace import timeline
+from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
+from editgauge.models.identity import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from editgauge.engine.worker.memory_gate import Room
+    from editgauge.protocols import Part, Protocol, Sight
+
+ROUNDING = 1e-6
+"""How far a score may leave its range before it is called a mistake."""
+
+
+Images = tuple[ImageStamp, ImageStamp | None, ImageStamp | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One outcome to be scored by some protocols."""
+
+    place: int
+    edit: Edit
+    outcome: Outcome
+    protocols: tuple[str, ...]
+
+
+async def score_task(task: Task, protocols: Sequence[Protocol], see: Sight, room: Room) -> list[Record]:
+    """One record per protocol. Nothing an image or a protocol does can raise: it becomes unscored with its reason."""
+    async with room.entered() as hold:
+        source = _decoded(task.edit.source.path)
+        edited = _decoded(task.outcome.image) if task.outcome.image else None
+        reference = _decoded(task.edit.reference.path) if task.edit.reference else None
+        stamps = source.stamp, edited.stamp if edited else None, reference.stamp if reference else None
+        item = _item(task, source, edited)
+        if isinstance(item, Unscored):
+            return [_record(task, protocol, stamps, _nothing(protocol, item)) for protocol in protocols]
+        hold(item.source.nbytes + item.edited.nbytes)
+        records = [_record(task, protocol, stamps, await item_rows(protocol, item, see)) for protocol in protocols]
+        await _get_ready_for_sets(item, protocols, see)
+        return records
+
+
+async def _get_ready_for_sets(item: Item, protocols: Sequence[Protocol], see: Sight) -> None:
+    """Asks now, in many processes, what `score_sets` will ask again, so that it finds all answers remembered."""
+    for protocol in protocols:
+        if protocol.sets:
+            await part_of(protocol, item, see)
+
+
+async def part_of(protocol: Protocol, item: Item, see: Sight) -> Part | Unscored:
+    """What the protocol keeps of one outcome for its sets, or why it keeps nothing; only `Hopeless` is raised."""
+    try:
+        return await protocol.part(item, see)
+    except Hopeless:
+        raise
+    except CannotTell as unable:
+        return Unscored(unable.reason, unable.detail)
+    except Exception as error:
+        return crash(error)
+
+
+def crashed(task: Task, protocols: Sequence[Protocol], why: str) -> list[Record]:
+    """The records of an outcome whose scoring took the whole process down."""
+    stamps, nothing = stamps_of(task), Unscored("crashed", why)
+    return [_record(task, protocol, stamps, _nothing(protocol, nothing)) for protocol in protocols]
+
+
+async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ...]:
+    """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored.
+
+    Only `Hopeless` is raised: every further item would meet the same, and the user can mend it.
+    """
+    try:
+        scores = await timeline.stepped(protocol.name, protocol.score(item, see))
+        if not isinstance(scores, Mapping):
+            raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
+        return tuple(_row(spec, scores.get(spec.name)) for spec in protocol.scores)
+    except Hopeless:
+        raise
+    except CannotTell as unable:
+        return _nothing(protocol, Unscored(unable.reason, unable.detail))
+    except Exception as error:
+        return _nothing(protocol, crash(error))
+
+
+def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Item:
+    """The item with both pictures in the source's size and the edit's mask drawn; all protocols share it, read-only."""
+    height, width = source.shape[:2]
+    was = None if edited.shape == source.shape else (edited.shape[1], edited.shape[0])
+    mask = edit.mask.render(width, height) if edit.mask else None
+    same_size = resized(edited, width, height)
+    reference = _reference(edit, width, height)
+    for array in (source, same_size, mask, reference):
+        if array is not None:
+            array.setflags(write=False)
+    return Item(
+        edit=edit,
+        outcome=outcome,
+        source=source,
+        edited=same_size,
+        mask=mask,
+        reference=reference,
+        resized_from=was,
+    )
+
+
+def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
+    """The ground truth, for protocols that compare with it; one that cannot be read leaves the others as they are."""
+    pixels = _decoded(edit.reference.path).pixels if edit.reference else None
+    return None if pixels is None else resized(pixels, width, height)
+
+
+def stamps_of(task: Task) -> Images:
+    """The files of a task as they are now: the source, the outcome and the ground truth."""
+    outcome, reference = task.outcome.image, task.edit.reference
+    return (
+        stamp(task.edit.source.path),
+        stamp(outcome) if outcome else None,
+        stamp(reference.path) if reference else None,
+    )
+
+
+def stamp(path: Path) -> ImageStamp:
+    """The file as it is now, by its absolute path: a run may be continued and verified from another folder."""
+    return ImageStamp.of(path.absolute())
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    stamp: ImageStamp
+    pixels: Pixels | None
+    problem: str = ""
+
+
+@lru_cache(maxsize=6)
+def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
+    """Outcomes of one source image are scored one after another, so a few pictures are enough to remember."""
+    try:
+        with timeline.span("decode", "pictures"):
+            pixels = read_image(Path(path))
+    except BadImage as problem:
+        return _Decoded(ImageStamp(path, size, changed_ns), None, str(problem))
+    pixels.setflags(write=False)
+    return _Decoded(ImageStamp(path, size, changed_ns, identity(pixels)), pixels)
+
+
+def _decoded(path: Path) -> _Decoded:
+    now = stamp(path)
+    return _decoded_as_stamped(now.path, now.size, now.changed_ns)
+
+
+def _item(task: Task, source: _Decoded, edited: _Decoded | None) -> Item | Unscored:
+    """What the protocols are to score, or why there is nothing to score."""
+    if edited is None:
+        return Unscored("missing_outcome", task.outcome.absence or "")
+    if edited.stamp.size < 0:
+        return Unscored("missing_outcome", edited.problem)
+    if source.pixels is None or edited.pixels is None:
+        return Unscored("unreadable_image", source.problem or edited.problem)
+    try:
+        return prepare(task.edit, task.outcome, source.pixels, edited.pixels)
+    except BadImage as problem:
+        return Unscored("unreadable_image", str(problem))
+    except Exception as error:
+        return crash(error)
+
+
+def crash(error: Exception) -> Unscored:
+    """What failed, and where, as the reason for having no score."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return Unscored("crashed", f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})")
+
+
+def _nothing(protocol: Protocol, why: Unscored) -> tuple[Row, ...]:
+    return tuple(_row(spec, why) for spec in protocol.scores)
+
+
+def _row(spec: ScoreSpec, given: object) -> Row:
+    """Holds a protocol to its promise: a number inside the score's range, and evidence that can be stored."""
+    if isinstance(given, Unscored):
+        return Row(spec.name, None, given.reason, _as_text(given.detail), _stored(given.evidence))
+    if not isinstance(given, Score):
+        what = "no score" if given is None else f"{type(given).__name__} instead of a score"
+        return _row(spec, Unscored("crashed", f"the protocol gave {what} named '{spec.name}'"))
+    value, (low, high) = float(given.value), spec.range
+    if not low - ROUNDING <= value <= high + ROUNDING:
+        return _row(spec, Unscored("crashed", f"the protocol gave {value}, outside its own range {low} to {high}"))
+    return Row(spec.name, value, evidence=_stored(given.evidence))
+
+
+def _stored(pieces: Sequence[evidence.Evidence]) -> tuple[dict[str, object], ...]:
+    """Plain JSON values, whatever kind of numbers the protocol calculates with."""
+    text = json.dumps([evidence.to_json(piece) for piece in pieces], default=float, allow_nan=False)
+    return tuple(json.loads(text))
+
+
+def _as_text(detail: str) -> str:
+    """File names may hold bytes that are no text; the run folder holds text only."""
+    return detail.encode("utf-8", "backslashreplace").decode()
+
+
+def _record(task: Task, protocol: Protocol, images: Images, rows: tuple[Row, ...]) -> Record:
+    source, edited, reference = images
+    return Record(
+        place=task.place,
+        edit=task.edit.id,
+        edit_type=task.edit.type,
+        source=task.edit.source.name,
+        method=task.outcome.method,
+        seed=task.outcome.seed,
+        protocol=protocol.name,
+        source_image=source,
+        edited_image=edited,
+        rows=rows,
+        reference_image=reference,
+    )

@@ -1,0 +1,140 @@
+"""Which edits would a person accept? A score's threshold with a promise, from ratings of some outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_text
+from editgauge.findings.estimate import mean_ratings
+from editgauge.findings.one_score import OneScore
+from editgauge.findings.plots.reliability import reliability_svg
+from editgauge.stats.conformal import Bin, Threshold, acceptance_threshold, reliability
+from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+
+if TYPE_CHECKING:
+    from editgauge.core.types import ScoreSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Of a method's scored outcomes, rated or not, how many score beyond the threshold."""
+
+    passed: int
+    scored: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """From which score on people would accept, what that promises, and what it does to this run."""
+
+    protocol: str
+    spec: ScoreSpec
+    level: float
+    rated: int
+    """Outcomes with a rating and the score."""
+    accepted: int
+    """Of those, how many people accept: their mean rating is at least the level."""
+    threshold: Threshold
+    measured: Mean | None
+    """The share of rejected outcomes of a source image that pass a threshold made without it; None without one."""
+    passing: Mapping[str, Passing]
+    curve: tuple[Bin, ...]
+
+
+def accept(
+    run: str | Path,
+    ratings: str | Path,
+    level: float,
+    share: float = 0.1,
+    score: str | None = None,
+    method: str | None = None,
+    plot: str | Path | None = None,
+) -> Acceptance:
+    """Says from which score on people would accept an edit, so that at most a share of what they reject passes.
+
+    Args:
+        run: the run folder.
+        ratings: a CSV or JSONL file with edit, method, value, and where there are any rater and seed.
+        level: the mean rating from which on people accept an edit.
+        share: of the edits that people reject, at most this share may pass.
+        score: `name` or `protocol/name`; without it, the verdict `edit`, or the only score of the run.
+        method: one method of the run; without it, all of them together.
+        plot: an SVG file for the reliability curve: how often people accept, by score.
+    """
+    if not 0 < share < 1:
+        raise BadInput(f"--share lies between 0 and 1, such as 0.1; got {share}.")
+    chosen = OneScore.read(Path(run), score)
+    if method is not None:
+        chosen.check(method)
+    methods = [method] if method else list(chosen.values)
+    labelled = _Labelled.of(chosen, methods, mean_ratings(Path(ratings), chosen), level)
+    better = chosen.spec.higher_is_better
+    threshold = acceptance_threshold(*labelled.arrays, alpha=share, higher_is_better=better)
+    found = Acceptance(
+        chosen.protocol,
+        chosen.spec,
+        level,
+        labelled.scores.size,
+        int(labelled.accepted.sum()),
+        threshold,
+        _measured(labelled, threshold),
+        {each: _passing(threshold, chosen.values[each]) for each in methods},
+        tuple(reliability(labelled.scores, labelled.accepted, higher_is_better=better)),
+    )
+    if plot is not None:
+        write_text(Path(plot), reliability_svg(found.curve, threshold, f"{chosen.protocol}/{chosen.spec.name}"))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    scores: Numbers
+    accepted: NDArray[np.bool_]
+    sources: Labels
+
+    @classmethod
+    def of(
+        cls, chosen: OneScore, methods: list[str], ratings: Mapping[str, Mapping[tuple[str, int], float]], level: float
+    ) -> _Labelled:
+        rows = [
+            (chosen.values[method][key], rating >= level, chosen.sources[key[0]])
+            for method in methods
+            for key, rating in ratings.get(method, {}).items()
+            if key in chosen.values[method]
+        ]
+        if not rows:
+            raise BadInput("No outcome has both a rating and this score.")
+        scores, accepted, sources = zip(*rows, strict=True)
+        return cls(np.array(scores, dtype=np.float64), np.array(accepted, dtype=np.bool_), np.array(sources))
+
+    @property
+    def arrays(self) -> tuple[Numbers, NDArray[np.bool_], Labels]:
+        return self.scores, self.accepted, self.sources
+
+
+def _measured(labelled: _Labelled, threshold: Threshold) -> Mean | None:
+    """Each source image with rejected edits is left out once, and meets the threshold of the others."""
+    names = np.unique(labelled.sources[~labelled.accepted])
+    shares = []
+    for name in names:
+        here = labelled.sources == name
+        others = acceptance_threshold(
+            *(each[~here] for each in labelled.arrays),
+            alpha=threshold.alpha,
+            higher_is_better=threshold.higher_is_better,
+        )
+        shares.append(float(others.passes(labelled.scores[here & ~labelled.accepted]).mean()))
+    if threshold.value is None or not shares:
+        return None
+    return clustered_mean(np.array(shares), names)
+
+
+def _passing(threshold: Threshold, scores: Mapping[tuple[str, int], float]) -> Passing:
+    return Passing(int(threshold.passes(np.array(list(scores.values()), dtype=np.float64)).sum()), len(scores))

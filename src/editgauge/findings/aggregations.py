@@ -1,0 +1,111 @@
+"""One number for many scores can be had in several ways; each by its name, and the one that the paper chose.
+
+Of one method: `count_weighted`, `by_type`, `by_source`. Of all methods of a run: `pooled`, `per_method`, `system`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.findings.columns import Columns, Rows
+from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge.stats.levels import mean_of_groups
+from editgauge.stats.prediction_powered import mean_by_clusters
+from editgauge.stats.resampling import Estimate
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Run
+
+OF_A_METHOD = {
+    "count_weighted": "every scored outcome counts once, so an edit type counts as often as it has edits",
+    "by_type": "every edit type counts once",
+    "by_source": "every source image counts once",
+}
+OF_ALL_METHODS = {
+    "pooled": "every scored outcome of every method counts once",
+    "per_method": "every method counts once; the interval draws source images and keeps these methods",
+    "system": "every method counts once; the interval takes them as a sample of methods (Student's t)",
+}
+CHOSEN_BY_PAPERS = {
+    "editval": "by_type",  # the leaderboards' last column
+    "pixlens": "count_weighted",  # table 1, row AVG
+    "unibench": "by_type",  # table 1, totals
+    "editinspector": "count_weighted",  # table 1, shares of all rows
+}
+"""Protocol to the aggregation whose number its paper prints."""
+
+
+def chosen_by_paper(protocol: str) -> str | None:
+    """The aggregation in the paper of a protocol, whichever its rule set or variant; None when it chose none.
+
+    >>> chosen_by_paper("pixlens@released")
+    'count_weighted'
+    """
+    return CHOSEN_BY_PAPERS.get(protocol.partition("[")[0].partition("@")[0])
+
+
+def aggregate_method(values: Numbers, edit_types: Labels, sources: Labels) -> dict[str, Estimate]:
+    """The scores of one method as one number, in every way; empty without scores.
+
+    >>> found = aggregate_method(np.array([1.0, 1.0, 0.0]), np.array(["size", "size", "color"]), np.arange(3))
+    >>> {name: round(each.value, 2) for name, each in found.items()}
+    {'count_weighted': 0.67, 'by_type': 0.5, 'by_source': 0.67}
+    """
+    if not values.size:
+        return {}
+    return {
+        "count_weighted": _estimate(clustered_mean(values, sources)),
+        "by_type": mean_of_groups(values, edit_types, sources),
+        "by_source": _estimate(_mean_by_source(values, sources)),
+    }
+
+
+def aggregate_methods(values: Numbers, methods: Labels, sources: Labels) -> dict[str, Estimate]:
+    """The scores of all methods as one number, in every way; empty without scores."""
+    if not values.size:
+        return {}
+    names, index = np.unique(methods, return_inverse=True)
+    means = np.bincount(index, weights=values) / np.bincount(index)
+    return {
+        "pooled": _estimate(clustered_mean(values, sources)),
+        "per_method": mean_of_groups(values, methods, sources),
+        "system": _estimate(mean_by_clusters(means, names)),
+    }
+
+
+def aggregations(run: Run, protocol: str, name: str) -> dict[str, dict[str, Estimate]]:
+    """One score of a run in every way: method to aggregation to number, and `all` for those over all methods."""
+    columns = Columns.of(run)
+    rows = columns.scored(protocol, name)
+    found = {
+        method: aggregate_method(*_of(columns, rows[columns.method.are(method)[rows]]))
+        for method in run.manifest.methods
+    }
+    over_all = aggregate_methods(columns.value[rows], columns.method.codes[rows], columns.source.codes[rows])
+    return {**found, "all": over_all}
+
+
+def apart(found: Mapping[str, Estimate]) -> bool:
+    """Whether a way of aggregating moves the number further than the doubt of the plain mean reaches."""
+    plain = found.get("count_weighted") or found.get("pooled")
+    if plain is None or plain.value is None or plain.low is None or plain.high is None:
+        return False
+    half_width = (plain.high - plain.low) / 2
+    return any(each.value is not None and abs(each.value - plain.value) > half_width for each in found.values())
+
+
+def _of(columns: Columns, rows: Rows) -> tuple[Numbers, Labels, Labels]:
+    return columns.value[rows], columns.edit_type.codes[rows], columns.source.codes[rows]
+
+
+def _mean_by_source(values: Numbers, sources: Labels) -> Mean:
+    _, index = np.unique(sources, return_inverse=True)
+    means = np.bincount(index, weights=values) / np.bincount(index)
+    return clustered_mean(means, np.arange(means.size))
+
+
+def _estimate(mean: Mean) -> Estimate:
+    return Estimate(mean.value, mean.low, mean.high, mean.n, mean.clusters)

@@ -1,0 +1,168 @@
+"""How far do the scores of a run agree with people? With ratings, with choices of two, with triplets of known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_text
+from editgauge.core.run import Run
+from editgauge.findings.evaluators.attribute_lists import Alike, attributes_of, lists_alike
+from editgauge.findings.evaluators.binary import BinaryAgreement, binary_scores
+from editgauge.findings.evaluators.choice_agreement import ChosenScores, asked_by_choices, chosen_scores
+from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, scored
+from editgauge.findings.evaluators.interpolation import Interpolation, interpolate
+from editgauge.findings.evaluators.judge_choices import JudgeFindings, read_judges
+from editgauge.findings.evaluators.ranking import Ranking, ranking_by_choices, rankings_by_ratings
+from editgauge.findings.evaluators.rating_agreement import RatedScore, asked_by_ratings, rated_scores
+from editgauge.findings.evaluators.robustness import Steadiness, over_runs
+from editgauge.findings.evaluators.triplets import (
+    SelectedScores,
+    Triplets,
+    asked_by_triplets,
+    find_triplets,
+    read_roles,
+    selected_scores,
+)
+from editgauge.findings.people.agreement import People, people
+from editgauge.findings.people.matching import Matched, ScoredOutcomes, match, scored_outcomes, wanted_scores
+from editgauge.findings.people.ratings import Choice, Rating, read_choices, read_ratings
+from editgauge.findings.plots.interpolation import interpolation_svg
+
+LEVELS = {
+    "pooled": "all outcomes together",
+    "per_method": "within each method, averaged",
+    "per_rater": "each rater alone, averaged",
+    "by_type": "within each edit type, averaged",
+    "system": "the means of the methods, whose interval keeps these methods",
+}
+"""The levels at which scores and ratings are compared, in the order they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What `agree` found: scores that agree most come first; positive is agreement, whatever a score's direction."""
+
+    ratings: Matched[Rating] | None
+    choices: Matched[Choice] | None
+    rated: tuple[RatedScore, ...]
+    """Every score beside every question; empty without ratings."""
+    chosen: ChosenScores | None
+    """None without choices."""
+    people: tuple[People, ...]
+    """What people said, question by question, and how far they agree with each other; empty without ratings."""
+    binary: BinaryAgreement | None = None
+    """Yes and no of scores beside that of people; None without ratings."""
+    rankings: tuple[Ranking, ...] = ()
+    """The order of the methods by people beside that of every score: by question, and by choices."""
+    selected: SelectedScores | None = None
+    """None without triplets."""
+    judges: tuple[JudgeFindings, ...] = ()
+    """The judges whose choices were given; they stand among the scores."""
+    blend: Interpolation | None = None
+    """None when no two scores were to be mixed."""
+    steadiness: tuple[Steadiness, ...] = ()
+    """How far every score moves over the reruns; empty without any."""
+    attributes: tuple[Alike, ...] = ()
+    """How alike the attributes of the run and its reruns are; empty where the edits bring none."""
+
+
+def agree(
+    run: str | Path,
+    ratings: str | Path | None = None,
+    choices: str | Path | None = None,
+    scores: Sequence[str] = (),
+    triplets: str | None = None,
+    judge_choices: Sequence[str | Path] = (),
+    blend: str | None = None,
+    plot: str | Path | None = None,
+    reruns: Sequence[str | Path] = (),
+) -> Agreement:
+    """Says how far the scores of a run agree with people.
+
+    Args:
+        run: the run folder.
+        ratings: a CSV or JSON lines file with edit, method, value and, where there are any, rater, question, seed.
+        choices: a JSON lines or CSV file with edit, first, second, chosen (first, second or tie) and perhaps rater.
+        scores: names such as `edit`, `pixlens/edit` or `augclip*/*`; without any, all scores of the run. Judges stand
+            among them in any case; `judge*/prefers` names nothing else.
+        triplets: three methods of the run whose outcomes are known to be well edited, hardly edited and overdone, as
+            `good=METHOD,preserved=METHOD,modified=METHOD`: does a score put the good one first?
+        judge_choices: files that `prefer` wrote; each judge stands among the scores, beside choices and triplets.
+        blend: two scores, `PRESERVATION,MODIFICATION`, to be mixed from one to the other: is there a better mix?
+        plot: an SVG file for the agreement along the blend.
+        reruns: runs of the same outcomes with other attributes or another seed: how far do scores and agreement move,
+            and how alike are the attributes?
+    """
+    if ratings is None and choices is None and triplets is None:
+        raise BadInput(
+            "There is nothing to agree with: give --ratings FILE or --choices FILE, or --triplets for known truth."
+        )
+    if plot is not None and blend is None:
+        raise BadInput("--plot draws the agreement along a blend: give --blend PRESERVATION,MODIFICATION too.")
+    if plot is not None and Path(plot).suffix.lower() != ".svg":
+        raise BadInput(f"--plot draws SVG: give a file that ends in .svg, not '{plot}'.")
+    opened, again = Run.open(Path(run)), [Run.open(Path(folder)) for folder in reruns]
+    known = scored_outcomes(opened)
+    rated = match(read_ratings(Path(ratings)), known.seeds) if ratings is not None else None
+    chosen = match(read_choices(Path(choices)), known.seeds) if choices is not None else None
+    told = find_triplets(read_roles(triplets), known) if triplets is not None else None
+    judges, findings = read_judges([Path(file) for file in judge_choices], known)
+    named = wanted_scores(opened, scores, [(each.protocol, each.spec) for each in judges])
+    wanted = scored([each for each in named if each[0] in opened.manifest.protocols], known)
+    judges = [each for each in judges if (each.protocol, each.spec) in named] or judges
+    evaluators: list[Evaluator] = [*wanted, *judges]
+    asked = list(_asked(rated, chosen, told, known))
+    mixed = interpolate(*_blended(opened, blend, known), asked) if blend is not None else None
+    if mixed is not None and plot is not None:
+        write_text(Path(plot), interpolation_svg(mixed))
+    return Agreement(
+        ratings=rated,
+        choices=chosen,
+        rated=tuple(rated_scores(rated, [(each.protocol, each.spec) for each in wanted], known)) if rated else (),
+        chosen=chosen_scores(chosen, evaluators, known) if chosen else None,
+        people=tuple(people(rated, known)) if rated else (),
+        binary=binary_scores(rated, [(each.protocol, each.spec) for each in wanted], opened) if rated else None,
+        rankings=tuple(_rankings(rated, chosen, wanted, evaluators, known)),
+        selected=selected_scores(told, evaluators, known) if told else None,
+        judges=tuple(findings),
+        blend=mixed,
+        steadiness=tuple(over_runs([known, *map(scored_outcomes, again)], wanted, asked)) if again else (),
+        attributes=tuple(lists_alike([attributes_of(each) for each in (opened, *again)])) if again else (),
+    )
+
+
+def _asked(
+    rated: Matched[Rating] | None, chosen: Matched[Choice] | None, told: Triplets | None, known: ScoredOutcomes
+) -> Iterator[Asked]:
+    if chosen:
+        yield asked_by_choices(chosen, known)
+    if told:
+        yield asked_by_triplets(told, known)
+    if rated:
+        yield from asked_by_ratings(rated, known)
+
+
+def _rankings(
+    rated: Matched[Rating] | None,
+    chosen: Matched[Choice] | None,
+    scores: Sequence[Scored],
+    evaluators: Sequence[Evaluator],
+    known: ScoredOutcomes,
+) -> Iterator[Ranking]:
+    if rated:
+        yield from rankings_by_ratings(rated, scores, known)
+    if chosen and (by_choices := ranking_by_choices(chosen, evaluators, known)):
+        yield by_choices
+
+
+def _blended(run: Run, blend: str, known: ScoredOutcomes) -> tuple[Scored, Scored]:
+    names = [name.strip() for name in blend.split(",")]
+    found = [scored(wanted_scores(run, [name]), known) for name in names if name]
+    if len(found) != 2 or any(len(each) != 1 for each in found):
+        fitting = [f"{each.protocol}/{each.spec.name}" for some in found for each in some]
+        raise BadInput(f"--blend takes two scores, PRESERVATION,MODIFICATION; '{blend}' names these:", fitting)
+    (preservation,), (modification,) = found
+    return preservation, modification

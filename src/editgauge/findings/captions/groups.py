@@ -1,0 +1,59 @@
+"""Difference captions by action, and by whether people call the edit done (EditInspector, section 3.3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from editgauge.core.run import Run
+from editgauge.findings.captions.quality import mean_of
+from editgauge.findings.people.matching import ScoredOutcomes
+from editgauge.stats.intervals import Mean
+
+COUNT = "differences"
+TOLD_NOTHING = "told nothing"
+SHOWN = ("main_matched", "mp", "hr", COUNT)
+DONE = 2
+"""EditInspector's level of accuracy from which on the edit was done, be it in an unexpected way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One judge's captions of one method's outcomes that belong together."""
+
+    protocol: str
+    method: str
+    name: str
+    means: Mapping[str, Mean | None]
+    """By score; None where no outcome has it."""
+
+
+def caption_groups(run: Run, outcomes: ScoredOutcomes) -> tuple[Group, ...]:
+    """Every group of the run; none when its benchmark knows neither actions nor people's answers."""
+    labels = {edit: tuple(_labels(told.get("extras", {}))) for edit, told in run.edits.items()}
+    names = tuple(dict.fromkeys(label for of_edit in labels.values() for label in of_edit))
+    return tuple(
+        Group(protocol, method, name, means)
+        for protocol in dict.fromkeys(protocol for protocol, score in outcomes.values if score == COUNT)
+        for method in run.manifest.methods
+        for name in names
+        if (means := _means(outcomes, protocol, method, {edit for edit in labels if name in labels[edit]}))
+    )
+
+
+def _labels(extras: Mapping[str, Any]) -> Iterator[str]:
+    if action := extras.get("action"):
+        yield str(action)
+    level = extras.get("majority", {}).get("accuracy")
+    if level is not None:
+        yield "people: done" if level >= DONE else "people: not done"
+
+
+def _means(outcomes: ScoredOutcomes, protocol: str, method: str, edits: set[str]) -> dict[str, Mean | None]:
+    told = {name: outcomes.values.get((protocol, name), {}) for name in SHOWN}
+    keys = [key for key in told[COUNT] if key.method == method and key.edit in edits]
+    if not keys:
+        return {}
+    told[TOLD_NOTHING] = {key: float(told[COUNT][key] == 0) for key in keys}
+    return {name: mean_of(keys, values, outcomes.sources) for name, values in told.items()}

@@ -1,0 +1,95 @@
+"""What would people say of all edits, when they have rated a few and a score has rated all?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import BadInput
+from editgauge.core.progress import say
+from editgauge.findings.one_score import OneScore
+from editgauge.findings.people.matching import match
+from editgauge.findings.people.ratings import read_ratings
+from editgauge.stats.prediction_powered import PoweredMean, in_units_of, prediction_powered_mean
+
+if TYPE_CHECKING:
+    from editgauge.core.types import ScoreSpec
+
+Outcomes = Mapping[tuple[str, int], float]
+"""(edit, seed) to a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class HumanMean:
+    """The mean rating of a method's outcomes, by ratings alone and helped by a score."""
+
+    method: str
+    protocol: str
+    spec: ScoreSpec
+    mean: PoweredMean | None
+    """None when no outcome has both a rating and the score."""
+    unscored: int
+    """Outcomes that are rated but have no score: they are left out of both means."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said about it, as sentences without a stop."""
+        first = "no outcome has both a rating and this score" if self.mean is None else self.mean.note
+        left_out = f"{self.unscored} rated outcomes have no score and are left out" if self.unscored else ""
+        return tuple(filter(None, (first, left_out)))
+
+
+def estimate(
+    run: str | Path, ratings: str | Path, score: str | None = None, method: str | None = None
+) -> list[HumanMean]:
+    """Estimates the mean rating of each method, from ratings of some outcomes picked at random and a score of all.
+
+    Args:
+        run: the run folder.
+        ratings: a CSV or JSONL file with edit, method, value, and where there are any rater and seed.
+        score: `name` or `protocol/name`; without it, the verdict `edit`, or the only score of the run.
+        method: one method of the run; without it, every one.
+    """
+    chosen = OneScore.read(Path(run), score)
+    if method is not None:
+        chosen.check(method)
+    given = mean_ratings(Path(ratings), chosen)
+    return [_human_mean(chosen, each, given.get(each, {})) for each in ([method] if method else chosen.values)]
+
+
+def mean_ratings(file: Path, chosen: OneScore) -> dict[str, dict[tuple[str, int], float]]:
+    """Method to (edit, seed) to the mean over raters, for the outcomes of the run; says what is left out."""
+    told = read_ratings(file)
+    questions = sorted({each.question for each in told})
+    if len(questions) > 1:
+        raise BadInput(f"'{file}' holds ratings for several questions: keep the lines of one.", questions)
+    matched = match(told, chosen.seeds)
+    if matched.strangers:
+        say(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {matched.first_stranger}.")
+    if matched.undecided:
+        say(f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.")
+    found: dict[str, dict[tuple[str, int], list[float]]] = {}
+    for (key,), rating in matched.found:
+        found.setdefault(key.method, {}).setdefault((key.edit, key.seed), []).append(rating.value)
+    return {method: {key: fmean(some) for key, some in outcomes.items()} for method, outcomes in found.items()}
+
+
+def _human_mean(chosen: OneScore, method: str, ratings: Outcomes) -> HumanMean:
+    scores = chosen.values[method]
+    rated = [key for key in ratings if key in scores]
+    rest = [key for key in scores if key not in ratings]
+    unscored = len(ratings) - len(rated)
+    if not rated:
+        return HumanMean(method, chosen.protocol, chosen.spec, None, unscored)
+    labels = np.array([ratings[key] for key in rated])
+    sign = 1.0 if chosen.spec.higher_is_better else -1.0
+    predictions, more = (np.array([sign * scores[key] for key in keys], dtype=np.float64) for keys in (rated, rest))
+    here, there = (np.array([chosen.sources[edit] for edit, _ in keys], dtype=np.str_) for keys in (rated, rest))
+    predictions, more = in_units_of(labels, predictions, more)
+    mean = prediction_powered_mean(labels, predictions, here, more, there)
+    return HumanMean(method, chosen.protocol, chosen.spec, mean, unscored)

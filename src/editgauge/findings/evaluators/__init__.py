@@ -1,0 +1,1 @@
+"""Evaluators compared with people."""

@@ -1,0 +1,150 @@
+"""Evaluators beside people's choices between two outcomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.types import EDIT_TYPES, ScoreSpec
+from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, label, margins
+from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
+from editgauge.findings.people.ratings import Choice
+from editgauge.stats.agreement import choice_agreement, choice_credit
+from editgauge.stats.complementarity import Complementarity, complementarity
+from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge.stats.paired import Paired, against_the_first
+from editgauge.stats.resampling import Estimate
+
+MOST_PAIRED = 4
+"""So many of the evaluators that agree most are taken two by two."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenScore:
+    """One evaluator beside people's choices."""
+
+    protocol: str
+    spec: ScoreSpec
+    share: Mean | None
+    """Of the choices, how many it agrees with (s_2AFC); None when no choice has both scores."""
+    by_type: dict[str, Mean]
+    equal: int
+    """Choices between outcomes with equal scores: each counts half, as guessing would."""
+    unscored: int
+    """Choices with an outcome that has no such score: left out, never imputed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenScores:
+    """What the choices say about the evaluators, the one that agrees most first."""
+
+    scores: tuple[ChosenScore, ...]
+    ties: int
+    """Choices in which people found both alike: no side to agree with, so they are left out."""
+    behind: tuple[Paired, ...]
+    """The one that agrees most against every other one, on the choices that both can answer."""
+    pairs: tuple[Complementarity, ...]
+    """Any two of the four that agree most, on the choices that both can answer: do they err alike?"""
+
+
+def chosen_scores(told: Matched[Choice], evaluators: Sequence[Evaluator], known: ScoredOutcomes) -> ChosenScores:
+    """Every evaluator beside the choices."""
+    answers = _Answers.of(told, known)
+    earned = [_Earned.of(each, answers) for each in evaluators]
+    found = [_summary(each, answers) for each in earned]
+    order = sorted(range(len(found)), key=lambda place: _most_agreeing(found[place]))
+    pairs = (_together(earned[one], earned[two], answers) for one, two in combinations(order[:MOST_PAIRED], 2))
+    return ChosenScores(
+        tuple(found[place] for place in order),
+        len(told.found) - len(answers.outcomes),
+        against_the_first([(earned[place].label, earned[place].credit) for place in order], answers.sources),
+        tuple(pair for pair in pairs if pair),
+    )
+
+
+def asked_by_choices(told: Matched[Choice], known: ScoredOutcomes) -> Asked:
+    """People's choices, to hold one evaluator after another against."""
+    answers = _Answers.of(told, known)
+
+    def ask(evaluator: Scored) -> Estimate:
+        margin = margins(evaluator, answers.outcomes)
+        there = ~np.isnan(margin)
+        return choice_agreement(margin[there], 0 * margin[there], answers.chose_first[there], answers.sources[there])
+
+    return Asked("choices", "share agreed with", 0.5, ask)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """The choices in which people did choose."""
+
+    outcomes: list[tuple[OutcomeKey, ...]]
+    chose_first: NDArray[np.bool_]
+    sources: Labels
+    edit_types: Labels
+
+    @classmethod
+    def of(cls, told: Matched[Choice], known: ScoredOutcomes) -> _Answers:
+        decided = [(keys, choice.chosen == "first") for keys, choice in told.found if choice.chosen != "tie"]
+        return cls(
+            [keys for keys, _ in decided],
+            np.array([first for _, first in decided], dtype=np.bool_),
+            np.array([known.sources[keys[0].edit] for keys, _ in decided], dtype=np.str_),
+            np.array([known.edit_types[keys[0].edit] for keys, _ in decided], dtype=np.str_),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Earned:
+    """NaN, within this file, where an outcome has no score."""
+
+    evaluator: Evaluator
+    margin: Numbers
+    """By how much the first outcome of every choice is the better one."""
+    credit: Numbers
+    """What the evaluator earns on every choice."""
+
+    @classmethod
+    def of(cls, evaluator: Evaluator, answers: _Answers) -> _Earned:
+        margin = margins(evaluator, answers.outcomes)
+        return cls(evaluator, margin, choice_credit(margin, 0, answers.chose_first))
+
+    @property
+    def label(self) -> str:
+        return label(self.evaluator)
+
+
+def _summary(earned: _Earned, answers: _Answers) -> ChosenScore:
+    credit, scored = earned.credit, ~np.isnan(earned.credit)
+    types = {name: scored & (answers.edit_types == name) for name in EDIT_TYPES}
+    return ChosenScore(
+        earned.evaluator.protocol,
+        earned.evaluator.spec,
+        clustered_mean(credit[scored], answers.sources[scored]) if scored.any() else None,
+        {name: clustered_mean(credit[rows], answers.sources[rows]) for name, rows in types.items() if rows.any()},
+        equal=int((credit == 0.5).sum()),
+        unscored=int((~scored).sum()),
+    )
+
+
+def _most_agreeing(score: ChosenScore) -> float:
+    return math.inf if score.share is None else -score.share.value
+
+
+def _together(first: _Earned, second: _Earned, answers: _Answers) -> Complementarity | None:
+    both = ~np.isnan(first.credit) & ~np.isnan(second.credit)
+    if not both.any():
+        return None
+    scaled = (each.margin[both] / (each.margin[both].std() or 1.0) for each in (first, second))
+    return complementarity(
+        first.credit[both],
+        second.credit[both],
+        answers.sources[both],
+        average=choice_credit(sum(scaled), 0, answers.chose_first[both]),
+        names=(first.label, second.label),
+    )

@@ -1,0 +1,119 @@
+"""A judge that was asked which of two outcomes is better is one more evaluator: read from what `prefer` wrote.
+
+A line is a choice as people make them, and the same pair shown the other way round:
+edit, first, second, chosen, swapped, rater, seed, unanswered. Both `chosen` and `swapped` name the outcome (first,
+second or tie), never the place where it was shown, and are null where the judge gave no answer. A file without
+`swapped` asked each pair in one order only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from editgauge.core.types import ScoreSpec
+from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes, match
+from editgauge.findings.people.ratings import Chosen, Verdict, read_verdicts
+from editgauge.judges import Choice as Named
+from editgauge.judges import settled
+from editgauge.stats.intervals import Mean, clustered_mean
+
+SPEC = ScoreSpec("prefers", True, (-1.0, 1.0))
+NAMED: Mapping[Chosen, Named] = {"first": "one", "second": "two", "tie": "tie"}
+LEAD: Mapping[Named | None, int] = {"one": 1, "two": -1, "tie": 0, None: 0}
+"""By how much the first leads; a judge that follows the order has told nothing, as if both were alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferring:
+    """A judge as an evaluator."""
+
+    name: str
+    leads: Mapping[tuple[OutcomeKey, OutcomeKey], int]
+    """Two outcomes to 1 when it prefers the first, -1 for the second, 0 for neither."""
+
+    @property
+    def protocol(self) -> str:
+        """The judge's name, marked as that of a judge."""
+        return f"judge[{self.name}]"
+
+    @property
+    def spec(self) -> ScoreSpec:
+        """From the second (-1) to the first (1)."""
+        return SPEC
+
+    def pair(self, first: OutcomeKey, second: OutcomeKey) -> tuple[float, float] | None:
+        """Half its lead for each; None when it was not asked about the two, or gave no answer."""
+        lead = self.leads.get((first, second))
+        if lead is None and (turned := self.leads.get((second, first))) is not None:
+            lead = -turned
+        return None if lead is None else (lead / 2, -lead / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFindings:
+    """How far the order of two outcomes sways a judge."""
+
+    name: str
+    pairs: int
+    unanswered: int
+    """Pairs without an answer in one of the orders it was asked in: left out, never guessed."""
+    ties: int
+    """Pairs that it finds alike."""
+    consistent: Mean | None
+    """The share of pairs with one verdict in both orders; None when no pair was asked in both."""
+    towards_first: Mean | None
+    """From -1 (always the one shown second) to 1 (always the one shown first); 0 for one that looks at the edits."""
+
+
+def read_judges(files: Iterable[Path], known: ScoredOutcomes) -> tuple[list[Preferring], list[JudgeFindings]]:
+    """The judges of these files, as evaluators and with what is known of them."""
+    told = [verdict for file in files for verdict in read_verdicts(file)]
+    if not told:
+        return [], []
+    by_judge: dict[str, list[tuple[tuple[OutcomeKey, ...], Verdict]]] = defaultdict(list)
+    matched: Matched[Verdict] = match(told, known.seeds)
+    for keys, verdict in matched.found:
+        by_judge[verdict.rater or "judge"].append((keys, verdict))
+    evaluators = [Preferring(name, _leads(verdicts)) for name, verdicts in by_judge.items()]
+    return evaluators, [_findings(name, verdicts, known) for name, verdicts in by_judge.items()]
+
+
+def _leads(
+    verdicts: Sequence[tuple[tuple[OutcomeKey, ...], Verdict]],
+) -> dict[tuple[OutcomeKey, OutcomeKey], int]:
+    found = {}
+    for (first, second), verdict in verdicts:
+        if verdict.is_answered:
+            found[first, second] = LEAD[_settled(verdict)]
+    return found
+
+
+def _settled(verdict: Verdict) -> Named | None:
+    if verdict.chosen is None:
+        return None
+    given = NAMED[verdict.chosen]
+    return given if verdict.swapped is None else settled(given, NAMED[verdict.swapped])
+
+
+def _findings(
+    name: str, verdicts: Sequence[tuple[tuple[OutcomeKey, ...], Verdict]], known: ScoredOutcomes
+) -> JudgeFindings:
+    answered = [(keys, verdict) for keys, verdict in verdicts if verdict.is_answered]
+    twice = [(keys[0].edit, each.chosen, each.swapped) for keys, each in answered if each.chosen and each.swapped]
+    sources = np.array([known.sources[edit] for edit, *_ in twice], dtype=np.str_)
+    same = np.array([given == swapped for _, given, swapped in twice], dtype=np.float64)
+    # shown first is the first outcome in the given order, and the second one in the swapped order
+    drawn = [(LEAD[NAMED[given]] - LEAD[NAMED[swapped]]) / 2 for _, given, swapped in twice]
+    return JudgeFindings(
+        name,
+        len(verdicts),
+        unanswered=len(verdicts) - len(answered),
+        ties=sum(_settled(verdict) == "tie" for _, verdict in answered),
+        consistent=clustered_mean(same, sources) if twice else None,
+        towards_first=clustered_mean(np.array(drawn, dtype=np.float64), sources) if twice else None,
+    )

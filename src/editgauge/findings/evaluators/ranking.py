@@ -1,0 +1,132 @@
+"""Do evaluators put the methods into people's order? Ranks side by side, as in AugCLIP's table 4."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+from editgauge.core.types import ScoreSpec
+from editgauge.findings.evaluators.evaluators import Evaluator, Scored
+from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
+from editgauge.findings.people.preferences import CREDIT
+from editgauge.findings.people.ratings import Choice, Rating
+from editgauge.findings.ranks import Rank, rank_methods
+from editgauge.stats.agreement import KENDALL, SPEARMAN
+from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge.stats.levels import between
+from editgauge.stats.resampling import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class RankedScore:
+    """The places that one evaluator gives the methods."""
+
+    protocol: str
+    spec: ScoreSpec
+    ranks: Mapping[str, Rank]
+    """Method to place; only those that it has something to say of."""
+    kendall: Estimate
+    """Tau-b of the methods' means with those of people; the interval draws source images and keeps these methods."""
+    spearman: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The order of the methods by people, and by every evaluator on the same outcomes."""
+
+    by: str
+    """What people were asked; `choices` for the share of comparisons that a method won."""
+    people: Mapping[str, Rank]
+    """Method to place, the best first."""
+    means: Mapping[str, Mean]
+    scores: tuple[RankedScore, ...]
+    """The one whose order is nearest to people's first."""
+
+
+def ranking_by_choices(told: Matched[Choice], evaluators: Sequence[Evaluator], known: ScoredOutcomes) -> Ranking | None:
+    """The methods by the share of their comparisons that they won, a tie counting half; None for a single method."""
+    rows = _Rows.of(
+        (row for keys, choice in told.found for row in zip(keys, _won(choice), strict=True)),
+        known,
+    )
+
+    def worth(evaluator: Evaluator) -> Numbers:
+        both = (evaluator.pair(*keys) or (math.nan, math.nan) for keys, _ in told.found)
+        return np.array([value for pair in both for value in pair], dtype=np.float64)
+
+    return _ranking("choices", rows, [(each, worth(each)) for each in evaluators])
+
+
+def rankings_by_ratings(told: Matched[Rating], scores: Sequence[Scored], known: ScoredOutcomes) -> list[Ranking]:
+    """The methods by their mean rating, question by question."""
+    questions: dict[str, dict[OutcomeKey, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for (key,), rating in told.found:
+        questions[rating.question][key].append(rating.value)
+    found = []
+    for question, ratings in questions.items():
+        rows = _Rows.of(((key, fmean(values)) for key, values in ratings.items()), known)
+        worths = ([each.worth(key) for key in ratings] for each in scores)
+        numbers = [np.array([math.nan if one is None else one for one in each]) for each in worths]
+        found.append(_ranking(question, rows, list(zip(scores, numbers, strict=True))))
+    return [each for each in found if each is not None]
+
+
+def _won(choice: Choice) -> tuple[float, float]:
+    return CREDIT[choice.chosen], 1 - CREDIT[choice.chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What people gave outcomes, and what each belongs to."""
+
+    given: Numbers
+    methods: Labels
+    sources: Labels
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[OutcomeKey, float]], known: ScoredOutcomes) -> _Rows:
+        keys, given = zip(*rows, strict=True)
+        return cls(
+            np.array(given, dtype=np.float64),
+            np.array([key.method for key in keys], dtype=np.str_),
+            np.array([known.sources[key.edit] for key in keys], dtype=np.str_),
+        )
+
+
+def _ranking(by: str, rows: _Rows, evaluators: Sequence[tuple[Evaluator, Numbers]]) -> Ranking | None:
+    if np.unique(rows.methods).size < 2:
+        return None
+    people = _places(rows.given, rows)
+    found = sorted((_ranked(evaluator, worth, rows) for evaluator, worth in evaluators), key=_nearest)
+    order = sorted(people, key=lambda method: (people[method].value, method))
+    means = {
+        name: clustered_mean(rows.given[own], rows.sources[own]) for name in order for own in [rows.methods == name]
+    }
+    return Ranking(by, {name: people[name] for name in order}, means, tuple(found))
+
+
+def _ranked(evaluator: Evaluator, worth: Numbers, rows: _Rows) -> RankedScore:
+    there = ~np.isnan(worth)
+    known = _Rows(rows.given[there], rows.methods[there], rows.sources[there])
+    kendall, spearman = (
+        between(measure, worth[there], known.given, known.methods, known.sources)
+        if there.any()
+        else Estimate(None, None, None, 0, 0, "no scores")
+        for measure in (KENDALL, SPEARMAN)
+    )
+    return RankedScore(evaluator.protocol, evaluator.spec, _places(worth[there], known), kendall, spearman)
+
+
+def _places(values: Numbers, rows: _Rows) -> dict[str, Rank]:
+    places = rank_methods(values, rows.methods, rows.sources)
+    return {str(name): place for name, place in zip(np.unique(rows.methods), places, strict=True)}
+
+
+def _nearest(score: RankedScore) -> tuple[float, float]:
+    kendall, spearman = (math.inf if each.value is None else -each.value for each in (score.kendall, score.spearman))
+    return kendall, spearman

@@ -1,0 +1,158 @@
+"""Scores beside people's ratings, at every level."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+from editgauge.core.types import ScoreSpec
+from editgauge.findings.evaluators.evaluators import Asked, Scored
+from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
+from editgauge.findings.people.ratings import Rating
+from editgauge.stats.agreement import PEARSON, SPEARMAN, Measure, correlate
+from editgauge.stats.intervals import Labels, Numbers
+from editgauge.stats.levels import Parts, between, within
+from editgauge.stats.resampling import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How far a score agrees with ratings at one level; positive is agreement, whatever the score's direction."""
+
+    spearman: Estimate
+    pearson: Estimate
+    parts: Mapping[str, Estimate]
+    """Spearman's within each method, rater or edit type; empty where nothing is taken apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedScore:
+    """One score beside the ratings of one question."""
+
+    protocol: str
+    spec: ScoreSpec
+    question: str
+    levels: Mapping[str, Level]
+    unscored: int
+    """Rated outcomes without this score: left out, never imputed."""
+    by_type_within_methods: Mapping[str, Estimate]
+    """Spearman's by edit type, within each method and averaged over methods, as in EditVal's appendices J.1 and K."""
+
+
+def rated_scores(
+    told: Matched[Rating], scores: Sequence[tuple[str, ScoreSpec]], known: ScoredOutcomes
+) -> list[RatedScore]:
+    """Every score beside every question; for each question the score that agrees most comes first."""
+    questions: dict[str, _Ratings] = defaultdict(lambda: defaultdict(list))
+    for (key,), rating in told.found:
+        questions[rating.question][key].append(rating)
+    return [
+        score
+        for question, ratings in questions.items()
+        for score in sorted((_beside(*each, question, ratings, known) for each in scores), key=_most_agreeing)
+    ]
+
+
+_Ratings = dict[OutcomeKey, list[Rating]]
+
+
+def asked_by_ratings(told: Matched[Rating], known: ScoredOutcomes) -> list[Asked]:
+    """The ratings of every question, to hold one evaluator after another against, all outcomes together."""
+    questions: dict[str, _Ratings] = defaultdict(lambda: defaultdict(list))
+    for (key,), rating in told.found:
+        questions[rating.question][key].append(rating)
+    return [_asked(question, ratings, known) for question, ratings in questions.items()]
+
+
+def _asked(question: str, ratings: _Ratings, known: ScoredOutcomes) -> Asked:
+    means = {key: fmean(one.value for one in its) for key, its in ratings.items()}
+
+    def ask(evaluator: Scored) -> Estimate:
+        worths = {key: worth for key in means if (worth := evaluator.worth(key)) is not None}
+        sources = np.array([known.sources[key.edit] for key in worths], dtype=np.str_)
+        return correlate(SPEARMAN, list(worths.values()), [means[key] for key in worths], sources)
+
+    return Asked(f"ratings: {question}" if question else "ratings", "Spearman's correlation", 0.0, ask)
+
+
+def _most_agreeing(score: RatedScore) -> float:
+    value = score.levels["pooled"].spearman.value
+    return math.inf if value is None else -value
+
+
+def _beside(protocol: str, spec: ScoreSpec, question: str, ratings: _Ratings, known: ScoredOutcomes) -> RatedScore:
+    towards_better = 1 if spec.higher_is_better else -1
+    values = {key: value * towards_better for key, value in known.values.get((protocol, spec.name), {}).items()}
+    there = {key: its for key, its in ratings.items() if key in values}
+    outcomes = _Pairs.of(((key, values[key], fmean(one.value for one in its), "") for key, its in there.items()), known)
+    answers = _Pairs.of(
+        ((key, values[key], one.value, one.rater) for key, its in there.items() for one in its if one.rater), known
+    )
+    levels = {
+        "pooled": _level(lambda measure: correlate(measure, outcomes.scores, outcomes.ratings, outcomes.sources)),
+        "per_method": _level(lambda measure: outcomes.within(measure, outcomes.methods)),
+        "per_rater": _level(lambda measure: answers.within(measure, answers.raters))
+        if answers.raters.size
+        else _no_raters(outcomes),
+        "by_type": _level(lambda measure: outcomes.within(measure, outcomes.edit_types)),
+        "system": _level(
+            lambda measure: between(measure, outcomes.scores, outcomes.ratings, outcomes.methods, outcomes.sources)
+        ),
+    }
+    return RatedScore(protocol, spec, question, levels, len(ratings) - len(there), outcomes.by_type_within_methods())
+
+
+def _level(ask: Callable[[Measure], Estimate | Parts]) -> Level:
+    spearman, pearson = ask(SPEARMAN), ask(PEARSON)
+    parts = spearman.parts if isinstance(spearman, Parts) else {}
+    return Level(_whole(spearman), _whole(pearson), parts)
+
+
+def _whole(found: Estimate | Parts) -> Estimate:
+    return found.average if isinstance(found, Parts) else found
+
+
+def _no_raters(outcomes: _Pairs) -> Level:
+    nothing = Estimate(None, None, None, 0, 0, "the ratings name no rater" if outcomes.scores.size else "no pairs")
+    return Level(nothing, nothing, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Scores and ratings in one order, and what each pair belongs to."""
+
+    scores: Numbers
+    ratings: Numbers
+    methods: Labels
+    raters: Labels
+    edit_types: Labels
+    sources: Labels
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[OutcomeKey, float, float, str]], known: ScoredOutcomes) -> _Pairs:
+        keys, scores, ratings, raters = zip(*rows, strict=True) if (rows := list(rows)) else ((), (), (), ())
+        return cls(
+            np.array(scores, dtype=np.float64),
+            np.array(ratings, dtype=np.float64),
+            np.array([key.method for key in keys], dtype=np.str_),
+            np.array(raters, dtype=np.str_),
+            np.array([known.edit_types[key.edit] for key in keys], dtype=np.str_),
+            np.array([known.sources[key.edit] for key in keys], dtype=np.str_),
+        )
+
+    def within(self, measure: Measure, groups: Labels) -> Parts:
+        return within(measure, self.scores, self.ratings, groups, self.sources)
+
+    def by_type_within_methods(self) -> dict[str, Estimate]:
+        types = {str(name): self.edit_types == name for name in np.unique(self.edit_types)}
+        return {
+            name: within(
+                SPEARMAN, self.scores[rows], self.ratings[rows], self.methods[rows], self.sources[rows]
+            ).average
+            for name, rows in types.items()
+        }

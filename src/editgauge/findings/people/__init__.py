@@ -1,0 +1,1 @@
+"""What people said: ratings, choices, remarks."""

@@ -1,0 +1,77 @@
+"""What people said of the outcomes of a run: their means by method, and how far they agree with each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
+from editgauge.findings.people.ratings import Rating
+from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge.stats.raters import Panel, human_ceiling, krippendorff, panel
+from editgauge.stats.resampling import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The ratings of one question."""
+
+    question: str
+    raters: int
+    """How many have a name; what follows, but for the means, is about them."""
+    panel: Panel | None
+    """How often they give the same answer; None when no outcome has two answers."""
+    alpha: Estimate
+    """Krippendorff's, taking the answers as an order."""
+    ceiling: Estimate
+    """Each rater against the mean of the others (Spearman): compare with the level `per_rater` of a score."""
+    means: Mapping[str, Mean]
+    """The mean rating of each method; an outcome counts with the mean of its raters."""
+
+
+def people(told: Matched[Rating], known: ScoredOutcomes) -> list[People]:
+    """One for each question."""
+    questions: dict[str, list[tuple[OutcomeKey, Rating]]] = defaultdict(list)
+    for (key,), rating in told.found:
+        questions[rating.question].append((key, rating))
+    return [_people(question, answers, known) for question, answers in questions.items()]
+
+
+def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], known: ScoredOutcomes) -> People:
+    by_outcome: dict[OutcomeKey, list[float]] = defaultdict(list)
+    for key, rating in answers:
+        by_outcome[key].append(rating.value)
+    means = np.array([np.mean(values) for values in by_outcome.values()])
+    methods, sources = _methods(list(by_outcome)), _sources(list(by_outcome), known)
+    matrix, its_sources = _matrix([(key, one) for key, one in answers if one.rater], known)
+    return People(
+        question,
+        matrix.shape[1],
+        panel(matrix, its_sources),
+        krippendorff(matrix, "ordinal", its_sources),
+        human_ceiling(matrix, its_sources),
+        {str(name): clustered_mean(means[methods == name], sources[methods == name]) for name in np.unique(methods)},
+    )
+
+
+def _matrix(answers: Sequence[tuple[OutcomeKey, Rating]], known: ScoredOutcomes) -> tuple[Numbers, Labels]:
+    """A row per outcome, a column per rater, NaN where a rater said nothing; and the source images of the rows."""
+    keys = list(dict.fromkeys(key for key, _ in answers))
+    raters = list(dict.fromkeys(rating.rater for _, rating in answers))
+    row = {key: place for place, key in enumerate(keys)}
+    column = {rater: place for place, rater in enumerate(raters)}
+    matrix = np.full((len(keys), len(raters)), np.nan)
+    for key, rating in answers:
+        matrix[row[key], column[rating.rater]] = rating.value
+    return matrix, _sources(keys, known)
+
+
+def _methods(keys: Sequence[OutcomeKey]) -> Labels:
+    return np.array([key.method for key in keys], dtype=np.str_)
+
+
+def _sources(keys: Sequence[OutcomeKey], known: ScoredOutcomes) -> Labels:
+    return np.array([known.sources[key.edit] for key in keys], dtype=np.str_)

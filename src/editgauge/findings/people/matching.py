@@ -1,0 +1,125 @@
+"""Which outcomes of a run people spoke of, and what the run knows of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, NamedTuple
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.reading.fields import shown
+from editgauge.findings.people.ratings import Told
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Run
+    from editgauge.core.types import ScoreSpec
+
+Seeds = Mapping[tuple[str, str], Sequence[int]]
+"""Edit and method to the seeds of which the run has outcomes."""
+
+
+class OutcomeKey(NamedTuple):
+    """An outcome of a run."""
+
+    edit: str
+    method: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matched(Generic[Told]):
+    """What was said of outcomes of a run, and how much was said of others."""
+
+    found: tuple[tuple[tuple[OutcomeKey, ...], Told], ...]
+    strangers: int
+    """Of outcomes that the run does not have."""
+    first_stranger: str
+    undecided: int
+    """Without a seed, of outcomes that the run has with several seeds: nobody knows which one was shown."""
+
+
+def match(told: Sequence[Told], seeds: Seeds) -> Matched[Told]:
+    """Finds the outcomes that were spoken of; raises `BadInput` when the run has none of them."""
+    found: list[tuple[tuple[OutcomeKey, ...], Told]] = []
+    strangers: list[str] = []
+    undecided = 0
+    for each in told:
+        there = [_candidates(*about, seeds) for about in each.about]
+        if not all(there):
+            strangers.append(_spoken_of(*each.about[there.index([])]))
+        elif any(len(keys) > 1 for keys in there):
+            undecided += 1
+        else:
+            found.append((tuple(keys[0] for keys in there), each))
+    if not found:
+        why = f"the first is of {strangers[0]}" if strangers else "the run has several seeds: say which was shown"
+        raise BadInput(f"None of the {len(told)} answers is of an outcome of this run; {why}.")
+    return Matched(tuple(found), len(strangers), strangers[0] if strangers else "", undecided)
+
+
+def _candidates(edit: str, method: str, seed: int | None, seeds: Seeds) -> list[OutcomeKey]:
+    return [OutcomeKey(edit, method, one) for one in seeds.get((edit, method), ()) if seed is None or one == seed]
+
+
+def _spoken_of(edit: str, method: str, seed: int | None) -> str:
+    return f"edit {shown(edit)}, method {shown(method)}" + ("" if seed is None else f", seed {seed}")
+
+
+@dataclass(slots=True)
+class ScoredOutcomes:
+    """What the run knows of its outcomes."""
+
+    values: dict[tuple[str, str], dict[OutcomeKey, float]] = field(default_factory=dict)
+    """Protocol and name to what is scored."""
+    seeds: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    edit_types: dict[str, str] = field(default_factory=dict)
+
+
+def scored_outcomes(run: Run) -> ScoredOutcomes:
+    """Reads all of it in one pass."""
+    told = ScoredOutcomes()
+    seen: set[OutcomeKey] = set()
+    columns = ("edit", "method", "seed", "edit_type", "source", "protocol", "name", "value")
+    rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
+    for edit, method, seed, edit_type, source, protocol, name, value in rows:
+        key = OutcomeKey(edit, method, seed)
+        if key not in seen:
+            seen.add(key)
+            told.seeds.setdefault((edit, method), []).append(seed)
+            told.sources[edit], told.edit_types[edit] = source, edit_type
+        if value is not None:
+            told.values.setdefault((protocol, name), {})[key] = value
+    return told
+
+
+def wanted_scores(
+    run: Run, names: Sequence[str], judges: Sequence[tuple[str, ScoreSpec]] = ()
+) -> list[tuple[str, ScoreSpec]]:
+    """The scores of the run and of judges with these names: `edit`, `pixlens/edit`, by wild cards `augclip*/*`; or all.
+
+    `clip_i` is `clip_i[clip-b16]` too: whoever names no model means whichever was asked.
+    """
+    everything = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
+    everything += judges
+    plain, full = ({spec.name for _, spec in everything}, {f"{protocol}/{spec.name}" for protocol, spec in everything})
+    known = plain | full
+    wanted = set() if names else known
+    for name in names:
+        pattern = _pattern(name)
+        fitting = {each for each in known if pattern.fullmatch(each)}
+        fitting = fitting or {each for each in known if pattern.fullmatch(_MODEL.sub("", each))}
+        if not fitting:
+            raise UnknownName("score in this run", name, full if "/" in name else plain)
+        wanted |= fitting
+    return [each for each in everything if {each[1].name, f"{each[0]}/{each[1].name}"} & wanted]
+
+
+_MODEL = re.compile(r"\[[^\[\]]*\]\Z")
+"""What stands behind a score that bears its model's name."""
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """`*` is anything and `?` any sign; the brackets of a variant, `augclip[lda]`, mean themselves."""
+    return re.compile(re.escape(name).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)

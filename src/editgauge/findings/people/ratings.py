@@ -1,0 +1,172 @@
+"""What people said: ratings and choices, read from files with every problem told at once.
+
+Ratings (CSV or JSON lines): edit, method, value; and where there are any, rater, question, seed.
+Choices (JSON lines, or CSV): edit, first, second, chosen (first, second or tie); and where there is one, rater.
+Verdicts of a judge (JSON lines, or CSV): the same, with swapped, seed and unanswered; see `judged`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from editgauge.core.errors import BadInput
+from editgauge.core.reading.fields import shown
+from editgauge.findings.people.answer_lines import Problems, number, records, seed_of, word
+
+Chosen = Literal["first", "second", "tie"]
+SIDES: Mapping[str, Chosen] = {"first": "first", "second": "second", "tie": "tie"}
+RATING_FIELDS = ("edit", "method", "value", "rater", "question", "seed")
+CHOICE_FIELDS = ("edit", "first", "second", "chosen", "rater")
+VERDICT_FIELDS = ("edit", "first", "second", "rater", "chosen", "swapped", "seed", "unanswered")
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What one person gave one outcome."""
+
+    edit: str
+    method: str
+    value: float
+    rater: str | None = None
+    question: str = ""
+    seed: int | None = None
+
+    @property
+    def about(self) -> tuple[tuple[str, str, int | None], ...]:
+        """The outcome as the file names it."""
+        return ((self.edit, self.method, self.seed),)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which of two outcomes of an edit a person prefers."""
+
+    edit: str
+    first: str
+    second: str
+    chosen: Chosen
+    rater: str | None = None
+
+    @property
+    def about(self) -> tuple[tuple[str, str, int | None], ...]:
+        """Both outcomes as the file names them."""
+        return (self.edit, self.first, None), (self.edit, self.second, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Which of two outcomes of an edit a judge prefers, asked in one order or in both."""
+
+    edit: str
+    first: str
+    second: str
+    chosen: Chosen | None
+    """In the given order; None without an answer."""
+    swapped: Chosen | None
+    """In the other order, still naming the outcome; None without an answer, or when it was not asked."""
+    both_orders: bool
+    rater: str | None = None
+    seed: int | None = None
+
+    @property
+    def about(self) -> tuple[tuple[str, str, int | None], ...]:
+        """Both outcomes as the file names them."""
+        return (self.edit, self.first, self.seed), (self.edit, self.second, self.seed)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is an answer in every order that was asked."""
+        return self.chosen is not None and (self.swapped is not None or not self.both_orders)
+
+
+Told = TypeVar("Told", Rating, Choice, Verdict)
+
+
+def read_ratings(file: Path) -> list[Rating]:
+    """The ratings of a file; raises `BadInput` that lists everything wrong with it, line by line."""
+    return _read(file, "ratings", RATING_FIELDS, _rating, lambda r: (r.edit, r.method, r.seed, r.question, r.rater))
+
+
+def read_choices(file: Path) -> list[Choice]:
+    """The choices of a file; raises `BadInput` that lists everything wrong with it, line by line."""
+    return _read(file, "choices", CHOICE_FIELDS, _choice, lambda c: (c.edit, *sorted((c.first, c.second)), c.rater))
+
+
+def read_verdicts(file: Path) -> list[Verdict]:
+    """What a judge said of pairs; raises `BadInput` that lists everything wrong with the file, line by line."""
+    return _read(
+        file, "verdicts", VERDICT_FIELDS, _verdict, lambda v: (v.edit, *sorted((v.first, v.second)), v.rater, v.seed)
+    )
+
+
+def _read(
+    file: Path,
+    what: str,
+    fields: Sequence[str],
+    make: Callable[[Mapping[str, Any], list[str]], Told | None],
+    identity: Callable[[Told], tuple[object, ...]],
+) -> list[Told]:
+    problems: Problems = []
+    told: list[Told] = []
+    lines: dict[tuple[object, ...], int] = {}
+    for line, values in records(file, fields, problems):
+        faults: list[str] = []
+        one = make(values, faults)
+        problems += [(line, fault) for fault in faults]
+        if one is None:
+            continue
+        told.append(one)
+        before = lines.setdefault(identity(one), line)
+        if one.rater is not None and before != line:  # without a name it may be another person
+            problems.append((line, f"rater {shown(one.rater)} answered this before, on line {before}"))
+    if problems:
+        listed = [f"{file.name}:{line}: {text}" for line, text in sorted(problems)]
+        raise BadInput(f"The {what} in '{file}' have problems.", listed)
+    if not told:
+        raise BadInput(f"'{file}' holds no {what}.")
+    return told
+
+
+def _rating(values: Mapping[str, Any], faults: list[str]) -> Rating | None:
+    edit, method = (word(values, name, faults) for name in ("edit", "method"))
+    value = number(values, "value", faults)
+    rater, question = (word(values, name, faults, needed=False) for name in ("rater", "question"))
+    seed = seed_of(values, faults)
+    if faults or edit is None or method is None or value is None:
+        return None
+    return Rating(edit, method, value, rater, question or "", seed)
+
+
+def _choice(values: Mapping[str, Any], faults: list[str]) -> Choice | None:
+    edit, first, second = _compared(values, faults)
+    chosen, rater = _side(values, "chosen", faults, needed=True), word(values, "rater", faults, needed=False)
+    if faults or edit is None or first is None or second is None or chosen is None:
+        return None
+    return Choice(edit, first, second, chosen, rater)
+
+
+def _verdict(values: Mapping[str, Any], faults: list[str]) -> Verdict | None:
+    edit, first, second = _compared(values, faults)
+    chosen, swapped = (_side(values, name, faults, needed=False) for name in ("chosen", "swapped"))
+    rater, seed = word(values, "rater", faults, needed=False), seed_of(values, faults)
+    faults += [] if "chosen" in values else ["'chosen' is missing; a judge that gave no answer has null"]
+    if faults or edit is None or first is None or second is None:
+        return None
+    return Verdict(edit, first, second, chosen, swapped, "swapped" in values, rater, seed)
+
+
+def _compared(values: Mapping[str, Any], faults: list[str]) -> tuple[str | None, str | None, str | None]:
+    edit, first, second = (word(values, name, faults) for name in ("edit", "first", "second"))
+    if first is not None and first == second:
+        faults.append(f"'first' and 'second' are the same method, {shown(first)}")
+    return edit, first, second
+
+
+def _side(values: Mapping[str, Any], name: str, faults: list[str], *, needed: bool) -> Chosen | None:
+    said = word(values, name, faults, needed=needed)
+    if said is not None and said not in SIDES:
+        faults.append(f"'{name}' must be first, second or tie, got {shown(said)}")
+    return SIDES.get(said or "")

@@ -1,0 +1,146 @@
+"""What people said in a study, question by question: levels per method and edit type, and how far they agree.
+
+EditVal (arXiv 2310.02426, figures 12 and 13) shows the levels of its human study so, as stacked bars.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from editgauge.findings.summary import ALL
+from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge.stats.rater_bias import RaterBias, rater_bias
+from editgauge.stats.raters import Panel, Scale, krippendorff, panel
+from editgauge.stats.resampling import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One option of a question."""
+
+    label: str
+    value: float | None
+    """The number it counts as; None where options are names without an order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question whose answers can be counted."""
+
+    name: str
+    label: str
+    levels: tuple[Level, ...]
+    """From the lowest up where they have numbers."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether every option has a number: only then is there a mean."""
+        return all(level.value is not None for level in self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelAnswer:
+    """What one rater answered about one outcome."""
+
+    outcome: str
+    method: str
+    edit_type: str
+    source: str
+    rater: str
+    level: int
+    """The place of the option."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCell:
+    """The answers about one method and edit type."""
+
+    counts: tuple[int, ...]
+    """How often each level was given."""
+    mean: Mean | None
+    """An outcome counts with the mean of its raters; None where options are names without an order."""
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The share of the answers that each level has."""
+        return tuple(count / sum(self.counts) for count in self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFindings:
+    """What people said to one question."""
+
+    asked: Asked
+    answers: int
+    cells: Mapping[tuple[str | None, str], LevelCell]
+    """By method, or None for all of them, and edit type, with `all` for every one. Only what was rated."""
+    raters: int
+    panel: Panel | None
+    """How often they give the same answer; None when no outcome has two answers."""
+    alpha: Estimate
+    """Krippendorff's."""
+    scale: Scale
+    """What alpha takes the answers for."""
+    bias: tuple[RaterBias, ...]
+    """Empty where options are names without an order."""
+
+
+def question_findings(asked: Asked, answers: Sequence[LevelAnswer]) -> QuestionFindings:
+    """What the answers to a question say."""
+    if not answers:
+        raise ValueError(f"nobody answered '{asked.name}'; check for that first")
+    groups: dict[tuple[str | None, str], list[LevelAnswer]] = defaultdict(list)
+    for answer in answers:
+        for method in (None, answer.method):
+            for edit_type in (ALL, answer.edit_type):
+                groups[method, edit_type].append(answer)
+    matrix, raters, sources = _matrix(asked, answers)
+    scale: Scale = "ordinal" if asked.is_ordered else "nominal"
+    return QuestionFindings(
+        asked,
+        len(answers),
+        {key: _cell(asked, groups[key]) for key in sorted(groups, key=_all_first)},
+        raters=len(raters),
+        panel=panel(matrix, sources),
+        alpha=krippendorff(matrix, scale, sources),
+        scale=scale,
+        bias=tuple(rater_bias(matrix, raters, sources)) if asked.is_ordered else (),
+    )
+
+
+def _all_first(key: tuple[str | None, str]) -> tuple[bool, str, bool, str]:
+    method, edit_type = key
+    return method is not None, method or "", edit_type != ALL, edit_type
+
+
+def _cell(asked: Asked, answers: Sequence[LevelAnswer]) -> LevelCell:
+    counts = np.bincount([answer.level for answer in answers], minlength=len(asked.levels))
+    return LevelCell(tuple(int(count) for count in counts), _mean(asked, answers))
+
+
+def _mean(asked: Asked, answers: Sequence[LevelAnswer]) -> Mean | None:
+    by_outcome: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for answer in answers:
+        value = asked.levels[answer.level].value
+        if value is None:
+            return None
+        by_outcome[answer.outcome, answer.source].append(value)
+    means = np.array([np.mean(values) for values in by_outcome.values()])
+    return clustered_mean(means, np.array([source for _, source in by_outcome], dtype=np.str_))
+
+
+def _matrix(asked: Asked, answers: Sequence[LevelAnswer]) -> tuple[Numbers, list[str], Labels]:
+    """A row per outcome, a column per rater, NaN where a rater said nothing; and the source images of the rows."""
+    sources = {answer.outcome: answer.source for answer in answers}
+    row = {outcome: place for place, outcome in enumerate(sources)}
+    raters = sorted({answer.rater for answer in answers})
+    column = {rater: place for place, rater in enumerate(raters)}
+    numbers = [level.value if asked.is_ordered else place for place, level in enumerate(asked.levels)]
+    matrix = np.full((len(row), len(column)), np.nan)
+    for answer in answers:
+        matrix[row[answer.outcome], column[answer.rater]] = numbers[answer.level]
+    return matrix, raters, np.array(list(sources.values()), dtype=np.str_)

@@ -1,0 +1,103 @@
+"""Precision and hallucination against the number of objects, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from editgauge.findings.captions.quality import Curve
+from editgauge.stats.intervals import Mean
+
+WIDTH, HEIGHT = 460, 320
+LEFT, RIGHT, TOP, BOTTOM = 54, 96, 54, 46
+APART = 3
+"""Pixels that the two rates of a step stand left and right of their place, so that whiskers do not cover each other."""
+LABEL_HEIGHT = 15
+NAMES = {"mp": "precision", "hr": "hallucination"}
+STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#333}.title{font-weight:600}.axis,.grid{fill:none;stroke:#999}"
+    ".grid{stroke:#e4e4e4}.mp{stroke:#2a6fb0;fill:#2a6fb0}.hr{stroke:#b3541e;fill:#b3541e}"
+    ".whisker{stroke-width:1.6}.line{fill:none;stroke-opacity:.45;stroke-width:2}.hr.line{stroke-dasharray:6 4}"
+    "text.mp,text.hr{stroke:none}"
+)
+
+
+def caption_quality_svg(curve: Curve) -> str:
+    """An SVG document: a dot with its interval per group of outcomes and rate, joined by a line."""
+    width = (WIDTH - LEFT - RIGHT) / max(len(curve.steps), 1)
+    places = [LEFT + width * (place + 0.5) for place in range(len(curve.steps))]
+    ends = {rate: _end(curve, rate) for rate in NAMES}
+    heights = _label_heights(ends)
+    parts = [_grid(), _axis(curve, places)]
+    for rate, name in NAMES.items():
+        parts += _drawn(curve, rate, places)
+        if rate in heights:
+            parts.append(f'<text class="{rate}" x="{WIDTH - RIGHT + 8}" y="{heights[rate]:.1f}">{name}</text>')
+    told = "; ".join(f"{step.fewest} to {step.most} objects: {_told(step.rates)}" for step in curve.steps)
+    label = escape(f"Difference captions of {curve.protocol} for {curve.method}: {told}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'role="img" aria-label="{label}"><style>{STYLE}</style><rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
+        f"{''.join(parts)}</svg>\n"
+    )
+
+
+def _drawn(curve: Curve, rate: str, places: Sequence[float]) -> list[str]:
+    aside = -APART if rate == "mp" else APART
+    steps = zip(places, curve.steps, strict=True)
+    means = [(place + aside, mean) for place, step in steps if (mean := step.rates[rate]) is not None]
+    points = " L".join(f"{at:.1f} {_y(mean.value):.1f}" for at, mean in means)
+    found = [f'<path class="{rate} line" d="M{points}"/>'] if points else []
+    for at, mean in means:
+        if mean.low is not None and mean.high is not None:
+            whisker = f"M{at:.1f} {_y(mean.low):.1f}V{_y(mean.high):.1f}"
+            found.append(f'<path class="{rate} whisker" d="{whisker}"/>')
+        found.append(f'<circle class="{rate}" cx="{at:.1f}" cy="{_y(mean.value):.1f}" r="3.6"/>')
+    return found
+
+
+def _end(curve: Curve, rate: str) -> float | None:
+    means = [mean for step in curve.steps if (mean := step.rates[rate]) is not None]
+    return means[-1].value if means else None
+
+
+def _label_heights(ends: dict[str, float | None]) -> dict[str, float]:
+    """Where each line's name stands: at its end, and not on the other's."""
+    heights = {rate: _y(value) + 4 for rate, value in ends.items() if value is not None}
+    if len(heights) == 2 and abs(heights["mp"] - heights["hr"]) < LABEL_HEIGHT:
+        upper, lower = sorted(heights, key=lambda rate: heights[rate])
+        middle = sum(heights.values()) / 2
+        heights = {upper: middle - LABEL_HEIGHT / 2, lower: middle + LABEL_HEIGHT / 2}
+    return heights
+
+
+def _told(rates: Mapping[str, Mean | None]) -> str:
+    known = ((NAMES[rate], mean) for rate, mean in rates.items() if mean is not None)
+    return ", ".join(f"{name} {mean.value:.0%} of {mean.n}" for name, mean in known)
+
+
+def _y(share: float) -> float:
+    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
+
+
+def _grid() -> str:
+    return "".join(
+        f'<path class="grid" d="M{LEFT} {_y(share):.1f}H{WIDTH - RIGHT}"/>'
+        f'<text x="{LEFT - 8}" y="{_y(share) + 4:.1f}" text-anchor="end">{share:.0%}</text>'
+        for share in (0, 0.25, 0.5, 0.75, 1)
+    )
+
+
+def _axis(curve: Curve, places: Sequence[float]) -> str:
+    title = (
+        f'<text class="title" x="{LEFT}" y="20">{escape(curve.method)}</text>'
+        f'<text x="{LEFT}" y="37">{escape(curve.protocol)}</text>'
+    )
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    numbers = "".join(
+        f'<text x="{place:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">'
+        f"{step.fewest if step.fewest == step.most else f'{step.fewest}–{step.most}'}</text>"
+        for place, step in zip(places, curve.steps, strict=True)
+    )
+    name = f'<text x="{middle:.0f}" y="{HEIGHT - 10}" text-anchor="middle">objects in the edited image</text>'
+    return f'{title}<path class="axis" d="M{LEFT} {_y(0):.1f}H{WIDTH - RIGHT}"/>{numbers}{name}'

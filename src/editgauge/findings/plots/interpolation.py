@@ -1,0 +1,131 @@
+"""Agreement along a mix of two scores as a picture."""
+
+from __future__ import annotations
+
+from html import escape
+
+from editgauge.findings.evaluators.interpolation import Curve, Interpolation
+from editgauge.stats.resampling import Estimate
+
+WIDTH, PANEL = 460, 250
+LEFT, RIGHT, TOP, BOTTOM = 54, 22, 40, 44
+STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#333}.title{font-weight:600}.axis,.grid{fill:none;stroke:#999}"
+    ".grid{stroke:#e4e4e4}.best-label{paint-order:stroke;stroke:#fff;stroke-width:4}.band{fill:#2a6fb0;fill-opacity:.16}.line{fill:none;stroke:#2a6fb0;stroke-width:2;"
+    "stroke-linejoin:round}.best{fill:#2a6fb0}.chance{stroke:#b3541e;stroke-dasharray:5 4}.chance-label{fill:#b3541e}"
+)
+
+
+def interpolation_svg(found: Interpolation) -> str:
+    """An SVG document: a panel for everything that was asked, with its interval as a band and chance dashed."""
+    panels = "".join(
+        f'<g transform="translate(0 {place * PANEL})">{_panel(curve, found)}</g>'
+        for place, curve in enumerate(found.curves)
+    )
+    height = PANEL * len(found.curves)
+    told = "; ".join(_spoken(curve, found) for curve in found.curves)
+    words = escape(f"Agreement from {found.modification} to {found.preservation}: {told}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        f'role="img" aria-label="{words}"><style>{STYLE}</style>'
+        f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>{panels}</svg>\n'
+    )
+
+
+def _panel(curve: Curve, found: Interpolation) -> str:
+    scale = _Scale(curve)
+    points = [(_x(gamma), point) for gamma, point in zip(found.gammas, curve.points, strict=True)]
+    return "".join(
+        (
+            f'<text class="title" x="{LEFT}" y="20">{escape(curve.asked)}</text>',
+            f'<text x="{WIDTH - RIGHT}" y="20" text-anchor="end">{escape(curve.measure)}</text>',
+            _grid(scale),
+            _band(points, scale),
+            _chance(curve.chance, scale),
+            _line(points, scale),
+            _best(curve, found, scale),
+            _ends(found),
+        )
+    )
+
+
+class _Scale:
+    """The upward axis, in steps of a fifth, wide enough for the curve, its band and chance."""
+
+    def __init__(self, curve: Curve) -> None:
+        ends = [end for point in curve.points for end in (point.value, point.low, point.high) if end is not None]
+        low, high = min([curve.chance, *ends]), max([curve.chance, *ends])
+        self.first, self.last = int(low * 5 // 1), int(-(-high * 5 // 1))
+        self.last = max(self.last, self.first + 1)
+
+    def y(self, value: float) -> float:
+        share = (value * 5 - self.first) / (self.last - self.first)
+        return PANEL - BOTTOM - share * (PANEL - TOP - BOTTOM)
+
+
+def _x(gamma: float) -> float:
+    return LEFT + gamma * (WIDTH - LEFT - RIGHT)
+
+
+def _grid(scale: _Scale) -> str:
+    steps = (step / 5 for step in range(scale.first, scale.last + 1))
+    lines = "".join(
+        f'<path class="grid" d="M{LEFT} {scale.y(value):.1f}H{WIDTH - RIGHT}"/>'
+        f'<text x="{LEFT - 8}" y="{scale.y(value) + 4:.1f}" text-anchor="end">{value:.1f}</text>'
+        for value in steps
+    )
+    return f'{lines}<path class="axis" d="M{LEFT} {PANEL - BOTTOM}H{WIDTH - RIGHT}"/>'
+
+
+def _band(points: list[tuple[float, Estimate]], scale: _Scale) -> str:
+    ends = [(x, each.low, each.high) for x, each in points if each.low is not None and each.high is not None]
+    if not ends:
+        return ""
+    upper = [f"{x:.1f} {scale.y(high):.1f}" for x, _, high in ends]
+    lower = [f"{x:.1f} {scale.y(low):.1f}" for x, low, _ in reversed(ends)]
+    return f'<path class="band" d="M{" L".join([*upper, *lower])}Z"/>'
+
+
+def _line(points: list[tuple[float, Estimate]], scale: _Scale) -> str:
+    there = [f"{x:.1f} {scale.y(each.value):.1f}" for x, each in points if each.value is not None]
+    return f'<path class="line" d="M{" L".join(there)}"/>' if there else ""
+
+
+def _chance(chance: float, scale: _Scale) -> str:
+    at = scale.y(chance)
+    label = f'<text class="chance-label" x="{WIDTH - RIGHT - 4}" y="{at - 5:.1f}" text-anchor="end">guessing</text>'
+    return f'<path class="chance" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>{label}'
+
+
+def _best(curve: Curve, found: Interpolation, scale: _Scale) -> str:
+    if curve.best is None:
+        return ""
+    height = curve.points[found.gammas.index(curve.best)].value or 0.0
+    x, side = _x(curve.best), "end" if curve.best > 0.75 else "start" if curve.best < 0.25 else "middle"
+    return (
+        f'<circle class="best" cx="{x:.1f}" cy="{scale.y(height):.1f}" r="4"/>'
+        f'<text class="best-label" x="{x:.1f}" y="{scale.y(height) - 9:.1f}" text-anchor="{side}">'
+        f"{height:.2f} at γ = {curve.best:g}</text>"
+    )
+
+
+def _ends(found: Interpolation) -> str:
+    below = PANEL - BOTTOM + 17
+    return (
+        f'<text x="{LEFT}" y="{below}">0: {escape(_short(found.modification))}</text>'
+        f'<text x="{WIDTH - RIGHT}" y="{below}" text-anchor="end">{escape(_short(found.preservation))} :1</text>'
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{PANEL - 10}" text-anchor="middle">γ, the share of preservation'
+        "</text>"
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 28 else name[:27] + "…"
+
+
+def _spoken(curve: Curve, found: Interpolation) -> str:
+    if curve.best is None:
+        return f"{curve.asked}, nothing can be told"
+    ends = [curve.points[0].value, curve.points[found.gammas.index(curve.best)].value, curve.points[-1].value]
+    first, best, last = ("none" if each is None else f"{each:.2f}" for each in ends)
+    return f"{curve.asked}, {first} at gamma 0, {best} at {curve.best:g}, {last} at 1"

@@ -1,0 +1,69 @@
+"""The reliability curve as a picture: how often people accept edits, by their score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from editgauge.stats.conformal import Bin, Threshold
+
+WIDTH, HEIGHT = 460, 300
+LEFT, RIGHT, TOP, BOTTOM = 54, 14, 34, 46
+STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#333}.title{font-weight:600}.axis,.grid{fill:none;stroke:#999}"
+    ".grid{stroke:#e4e4e4}.whisker{stroke:#2a6fb0;stroke-width:1.6}.dot{fill:#2a6fb0}"
+    ".fit{fill:none;stroke:#2a6fb0;stroke-opacity:.35;stroke-width:5;stroke-linejoin:round}"
+    ".limit{stroke:#b3541e;stroke-dasharray:5 4}.limit-label{fill:#b3541e}"
+)
+
+
+def reliability_svg(bins: Sequence[Bin], threshold: Threshold, name: str) -> str:
+    """An SVG document: a dot with Wilson's interval per bin, the isotonic fit behind, the threshold dashed."""
+    marks = [each.score for each in bins] + ([] if threshold.value is None else [threshold.value])
+    low, high = (min(marks), max(marks)) if marks else (0.0, 1.0)
+    margin = (high - low) * 0.04 or 0.5
+    low, high = low - margin, high + margin
+
+    def x(score: float) -> float:
+        return LEFT + (score - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+
+    parts = [_grid(), _ends(low + margin, high - margin, x(low + margin), x(high - margin), name)]
+    if bins:
+        parts.append(f'<path class="fit" d="M{" L".join(f"{x(b.score):.1f} {_y(b.fitted):.1f}" for b in bins)}"/>')
+    for each in bins:
+        at = f"{x(each.score):.1f}"
+        parts.append(f'<path class="whisker" d="M{at} {_y(each.low):.1f}V{_y(each.high):.1f}"/>')
+        parts.append(f'<circle class="dot" cx="{at}" cy="{_y(each.accepted):.1f}" r="3.6"/>')
+    if threshold.value is not None:
+        limit = x(threshold.value)
+        side = f'x="{limit + 5:.1f}"' if limit < WIDTH * 0.6 else f'x="{limit - 5:.1f}" text-anchor="end"'
+        parts.append(f'<path class="limit" d="M{limit:.1f} {TOP}V{HEIGHT - BOTTOM}"/>')
+        parts.append(f'<text class="limit-label" {side} y="{TOP + 12}">passes beyond {threshold.value:.3g}</text>')
+    told = "; ".join(f"score {each.score:.3g}: {each.accepted:.0%} of {each.n}" for each in bins)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'role="img" aria-label="{escape(f"How often people accept, by {name}: {told}")}"><style>{STYLE}</style>'
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>{"".join(parts)}</svg>\n'
+    )
+
+
+def _y(share: float) -> float:
+    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
+
+
+def _grid() -> str:
+    lines = "".join(
+        f'<path class="grid" d="M{LEFT} {_y(share):.1f}H{WIDTH - RIGHT}"/>'
+        f'<text x="{LEFT - 8}" y="{_y(share) + 4:.1f}" text-anchor="end">{share:.0%}</text>'
+        for share in (0, 0.25, 0.5, 0.75, 1)
+    )
+    title = f'<text class="title" x="{LEFT}" y="20">people accept, by score</text>'
+    return f'{title}{lines}<path class="axis" d="M{LEFT} {HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>'
+
+
+def _ends(low: float, high: float, left: float, right: float, name: str) -> str:
+    below = HEIGHT - BOTTOM + 17
+    ends = ((left, low), (right, high)) if high > low else ((left, low),)
+    numbers = "".join(f'<text x="{at:.1f}" y="{below}" text-anchor="middle">{value:.3g}</text>' for at, value in ends)
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    return f'{numbers}<text x="{middle:.0f}" y="{HEIGHT - 10}" text-anchor="middle">{escape(name)}</text>'

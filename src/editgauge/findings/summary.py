@@ -1,0 +1,89 @@
+"""The summary of a run: a mean with its interval for every method, edit type and score, and what has none and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.types import EDIT_TYPES
+from editgauge.findings.columns import Columns, Rows
+from editgauge.stats.bounds import Bounds, Limits, bounds, extremes
+from editgauge.stats.intervals import Mean, clustered_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from editgauge.core.run import Run
+    from editgauge.core.types import ScoreSpec
+
+ALL = "all"
+"""The pseudo edit type under which every scored edit counts once (the pooled, count-weighted mean)."""
+FEW_SOURCES = 15
+"""Below this many source images an interval holds the truth too rarely to be relied on (measured: decision 6); tables
+mark it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One mean of a table."""
+
+    protocol: str
+    spec: ScoreSpec
+    method: str
+    edit_type: str
+    mean: Mean | None
+    """None when nothing was scored."""
+    unscored: Mapping[str, int]
+    """Reason to count."""
+    bounds: Bounds | None = None
+    """What the mean could be if the unscored had scores; None when no value of the score is known to be the limit."""
+
+    @property
+    def scored(self) -> int:
+        """How many scores the mean is over."""
+        return self.mean.n if self.mean else 0
+
+
+def summarise(run: Run) -> list[Cell]:
+    """All cells, in the run's order of protocols, scores and methods; edit types in the project's order, then `all`."""
+    columns = Columns.of(run)
+    scores = {
+        (protocol, spec): columns.rows(protocol, spec.name)
+        for protocol, entry in run.manifest.protocols.items()
+        for spec in entry.scores
+    }
+    limits = {score: extremes(score[1], columns.value[rows]) for score, rows in scores.items()}
+    rows = {
+        (*score, method): its_rows[columns.method.are(method)[its_rows]]
+        for score, its_rows in scores.items()
+        for method in run.manifest.methods
+    }
+    cells: dict[tuple[str, ScoreSpec, str], list[Cell]] = {score: [] for score in rows}
+    for edit_type in (*edit_types(run), ALL):  # outermost: cells of one type have the same sources, and share draws
+        of_this_type = columns.edit_type.are(edit_type)
+        for score, its_rows in rows.items():
+            chosen = its_rows if edit_type == ALL else its_rows[of_this_type[its_rows]]
+            if chosen.size:
+                cells[score].append(_cell(*score, edit_type, columns, chosen, limits[score[:2]]))
+    return [cell for some in cells.values() for cell in some]
+
+
+def edit_types(run: Run) -> list[str]:
+    """The edit types of the run, in the project's order."""
+    present = set(run.scores["edit_type"].unique().to_pylist())
+    return [name for name in EDIT_TYPES if name in present]
+
+
+def _cell(
+    protocol: str, spec: ScoreSpec, method: str, edit_type: str, columns: Columns, chosen: Rows, limits: Limits | None
+) -> Cell:
+    values = columns.value[chosen]
+    scored = ~np.isnan(values)
+    mean = clustered_mean(values[scored], columns.source.codes[chosen][scored]) if scored.any() else None
+    counts = Counter(columns.reason.words[code] for code in columns.reason.codes[chosen][~scored])
+    unscored = dict(sorted(counts.items()))
+    allowed = bounds(spec, values[scored], unscored, limits) if limits else None
+    return Cell(protocol, spec, method, edit_type, mean, unscored, allowed)

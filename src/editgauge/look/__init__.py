@@ -1,0 +1,1 @@
+"""One picture or one pair: `see`, `changes`, `score`, and `list`."""

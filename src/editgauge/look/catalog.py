@@ -1,0 +1,104 @@
+"""The verb `list`: what there is, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from editgauge.benchmarks import BY_PATH, benchmarks
+from editgauge.benchmarks.datasets import datasets
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.registry import Registry
+from editgauge.core.types import EDIT_TYPES
+from editgauge.judges import judges
+from editgauge.methods import methods
+from editgauge.methods.layouts import layouts
+from editgauge.methods.resolve import ADDRESSES, as_method, open_method
+from editgauge.metrics import metrics
+from editgauge.models import models
+from editgauge.protocols import protocols
+
+
+def _benchmark(load: Any) -> dict[str, Any]:
+    return {"about": (load.__doc__ or "").strip().partition("\n")[0]}
+
+
+def _about(thing: Any) -> dict[str, Any]:
+    return {"about": thing.about}
+
+
+def _method(thing: Any) -> dict[str, Any]:
+    return {"about": as_method(thing, getattr(thing, "__name__", "it")).about}
+
+
+def _metric(metric: Any) -> dict[str, Any]:
+    info = metric.info
+    return {
+        "about": info.about,
+        "higher_is_better": info.higher_is_better,
+        "range": list(info.range),
+        "formula": info.formula,
+    }
+
+
+def _protocol(protocol: Any) -> dict[str, Any]:
+    return {"about": protocol.about, "paper": protocol.paper, "scores": [spec.name for spec in protocol.scores]}
+
+
+def _model(load: Any) -> dict[str, Any]:
+    card = load().card
+    return {"about": f"{card.id}, {card.licence}", "role": card.role}
+
+
+_KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {
+    "benchmarks": (benchmarks, _benchmark),
+    "methods": (methods, _method),
+    "protocols": (protocols, _protocol),
+    "metrics": (metrics, _metric),
+    "models": (models, _model),
+    "judges": (judges, _benchmark),
+    "datasets": (datasets, _about),
+    "layouts": (layouts, _about),
+}
+KINDS = (*_KINDS, "edit-types")
+
+
+def list_names(kind: str, name: str | None = None) -> list[dict[str, Any]]:
+    """What there is of a kind, each with its name, where it comes from and what it does; or the options of a method.
+
+    Args:
+        kind: benchmarks, methods, protocols, metrics, models, judges, datasets, layouts or edit-types.
+        name: one of the methods, or the address of one: the options that `edit` takes for it.
+    """
+    if name is not None:
+        return _options(kind, name)
+    if kind == "edit-types":
+        return [{"name": name} for name in EDIT_TYPES]
+    if kind not in _KINDS:
+        raise UnknownName("kind of thing", kind, KINDS, "editgauge list --help")
+    registry, describe = _KINDS[kind]
+    told = [{"name": name, "from": registry.origin(name), **_told(registry, name, describe)} for name in registry]
+    if kind == "benchmarks":
+        forms: Registry[Any] = Registry("form of benchmark", BY_PATH)
+        told += [{"name": f"path/to/{form}", "from": "editgauge", **_told(forms, form, describe)} for form in forms]
+    if kind == "methods":
+        told += [{"name": name, "from": "editgauge", "about": about} for name, about in ADDRESSES.items()]
+    return told
+
+
+def _options(kind: str, name: str) -> list[dict[str, Any]]:
+    if kind != "methods":
+        raise BadInput(f"Only methods have options to list, got '{kind} {name}'; leave '{name}' out.")
+    known = open_method(name).known
+    return [
+        {"name": each, "usual": option.usual, "takes": option.kind, "about": option.about}
+        for each, option in known.items()
+    ]
+
+
+def _told(registry: Registry[Any], name: str, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """One broken plug-in must not hide everything else."""
+    try:
+        return describe(registry.get(name))
+    except Exception as error:
+        return {"about": f"cannot be used: {error}"}

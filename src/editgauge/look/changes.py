@@ -1,0 +1,161 @@
+"""The verb `changes`: what differs between two pictures, outlined and said in words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from editgauge.core.drawing import draw
+from editgauge.core.errors import BadInput
+from editgauge.core.evidence import Box, Evidence, Region, Side
+from editgauge.core.images import Pixels, read_image, resized, write_png
+from editgauge.core.masks import grown
+from editgauge.engine.options import pairs
+from editgauge.models.profiles import choose_models
+from editgauge.models.service import Service, describe
+from editgauge.protocols._shared.changes import Differences, Extent, differences
+from editgauge.vision.change_sentences import sentences
+from editgauge.vision.object_changes import Change, Thing
+
+GAP = 16
+"""Pixels of white between the two pictures that are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenThing:
+    """A thing in one of the pictures."""
+
+    word: str | None
+    """None when nothing was recognised."""
+    box: tuple[float, float, float, float]
+    """Left, top, right, bottom in pixels of the picture before."""
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class OneChange:
+    """What happened to one thing, or in one place."""
+
+    kind: str
+    """appeared, vanished, moved, recoloured, resized, replaced or altered."""
+    before: SeenThing | None
+    after: SeenThing | None
+    colours: tuple[str, str] | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPlace:
+    """A region that changed, recognised or not."""
+
+    box: tuple[int, int, int, int]
+    share: float
+    """Of the picture."""
+    strength: float
+    """The mean difference; 1 is one that nobody overlooks."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatChanged:
+    """What differs between two pictures."""
+
+    sentences: tuple[str, ...]
+    extent: Extent
+    share: float
+    """How much of the picture changed."""
+    changes: tuple[OneChange, ...]
+    regions: tuple[ChangedPlace, ...]
+    frame: tuple[tuple[float, ...], ...]
+    """2 x 3: where a point of the picture before lies in the one after."""
+    models: dict[str, dict[str, Any]]
+    remarks: tuple[str, ...]
+
+
+def changes(
+    before: str | Path,
+    after: str | Path,
+    out: str | Path | None = None,
+    models: str = "lite",
+    model: Mapping[str, str] | Sequence[str] = (),
+) -> WhatChanged:
+    """Says, and outlines, what differs between two pictures: one plain sentence per change.
+
+    Args:
+        before: the picture before the edit.
+        after: the picture after the edit; one of another size is resized to the first.
+        out: where to draw both pictures with what changed outlined, as PNG.
+        models: the profile: lite, paper or best.
+        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
+    """
+    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ["detector", "segmenter"])
+    if "detector" not in chosen.models:
+        raise BadInput("What changed cannot be named without a detector.", chosen.remarks)
+    source, given = read_image(Path(before)), read_image(Path(after))
+    edited = resized(given, source.shape[1], source.shape[0])
+    with Service(chosen.models) as service, ThreadPoolExecutor(1) as thread:  # a notebook has a running event loop
+        found = thread.submit(asyncio.run, differences(source, edited, service)).result()
+    if out is not None:
+        write_png(_drawn(source, found), Path(out))
+    return WhatChanged(
+        sentences=found.sentences,
+        extent=found.extent,
+        share=round(found.pixels.share, 4),
+        changes=tuple(_told(change, source) for change in found.changes),
+        regions=tuple(
+            ChangedPlace(region.box, round(region.share, 4), round(region.strength, 2))
+            for region in found.pixels.regions
+        ),
+        frame=tuple(tuple(round(float(value), 4) for value in row) for row in found.pixels.alignment.matrix),
+        models=describe(chosen.models),
+        remarks=(*_about_frames(source, given, found), *chosen.remarks),
+    )
+
+
+def _about_frames(source: Pixels, given: Pixels, found: Differences) -> list[str]:
+    said = []
+    if given.shape != source.shape:
+        sizes = [f"{picture.shape[1]} x {picture.shape[0]}" for picture in (given, source)]
+        said.append(f"The picture after was {sizes[0]} and was resized to {sizes[1]}.")
+    if found.pixels.alignment.moved:
+        said.append("The frame moved a little: the picture after was laid back over the one before first.")
+    return said
+
+
+def _told(change: Change, picture: Pixels) -> OneChange:
+    height, width = picture.shape[:2]
+    (sentence,) = sentences([change], width, height)
+    return OneChange(change.kind, _seen(change.before), _seen(change.after), change.colours, sentence)
+
+
+def _seen(thing: Thing | None) -> SeenThing | None:
+    if thing is None:
+        return None
+    left, top, right, bottom = (round(side, 1) for side in thing.box)
+    return SeenThing(thing.word, (left, top, right, bottom), round(thing.confidence, 4))
+
+
+def _drawn(source: Pixels, found: Differences) -> Pixels:
+    """The picture before and the picture after, side by side."""
+    left = draw(source, _evidence(found, "source"))
+    right = draw(found.pixels.alignment.aligned, _evidence(found, "edited"))
+    return np.hstack([left, np.full((left.shape[0], GAP, 3), 255, np.uint8), right])
+
+
+def _evidence(found: Differences, on: Side) -> list[Evidence]:
+    mask = found.pixels.mask
+    # The rim alone: a tint would hide the very colours that changed.
+    # Where all changed, it would run around the few places that did not.
+    rim = mask.any() and found.extent != "whole"
+    pieces: list[Evidence] = [Region(on, mask & grown(~mask, 1), "changed")] if rim else []
+    for change in found.changes:
+        thing = change.before if on == "source" else change.after
+        if thing is not None:
+            label = thing.word or "something"
+            pieces.append(Box(on, *thing.box, f"{label}: {change.kind}", thing.confidence or None))
+    return pieces

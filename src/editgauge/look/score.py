@@ -1,0 +1,124 @@
+"""The verb `score`: one source image, one instruction, one edited image."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.images import Picture, read_image
+from editgauge.core.masks import MaskFile
+from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec, read_edit_type
+from editgauge.engine.judges import read_jury
+from editgauge.engine.options import choose_with_models
+from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.scoring import item_rows, prepare
+from editgauge.models.cache import place
+from editgauge.protocols import Protocol
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One score with everything needed to read it."""
+
+    protocol: str
+    name: str
+    value: float | None
+    status: Literal["scored", "unscored"]
+    reason: str | None
+    higher_is_better: bool
+    range: tuple[float, float]
+    evidence: tuple[dict[str, Any], ...]
+
+
+def score(
+    before: str | Path,
+    after: str | Path,
+    instruction: str,
+    edit_type: str = "unspecified",
+    subject: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+    position: str | None = None,
+    anchor: str | None = None,
+    mask: str | Path | None = None,
+    protocol: Sequence[str] = ("preservation",),
+    models: str | None = None,
+    model: Mapping[str, str] | Sequence[str] = (),
+    judge: Mapping[str, str] | Sequence[str] = (),
+    prompts: str | Path | None = None,
+) -> list[Verdict]:
+    """Scores one edited image.
+
+    Args:
+        before: the source image.
+        after: the edited image.
+        instruction: what was asked for, in words.
+        edit_type: one of `editgauge list edit-types`; protocols with a rule per type need it.
+        subject: the object the edit is about.
+        from_: what it was before.
+        to: what it should be afterwards.
+        position: where it should be: left, right, above, below, on or center.
+        anchor: the object that `position` is relative to.
+        mask: an image whose bright pixels may change; everything else should stay.
+        protocol: the protocols to score with.
+        models: the profile whose models add scores: lite, paper or best. Without one, only what a protocol cannot do
+            without is asked, and that of `lite`.
+        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
+        judge: a language or vision-language model for protocols that ask one: an address such as
+            `openai:MODEL@URL` or `transformers:FOLDER`, or `NAME=ADDRESS`.
+        prompts: a folder of prompts in place of the built-in ones.
+    """
+    jury = read_jury(judge, prompts=prompts)
+    chosen, choice = choose_with_models(protocol, models, model, jury.addresses)
+    edit = Edit(
+        id="edit",
+        source=Picture("source", Path(before)),
+        type=read_edit_type(edit_type),
+        instruction=instruction,
+        subject=subject,
+        from_=from_,
+        to=to,
+        position=_position(position, anchor),
+        mask=MaskFile(Path(mask)) if mask else None,
+    )
+    outcome = Outcome(edit_id=edit.id, method="given", image=Path(after))
+    item = prepare(edit, outcome, read_image(Path(before)), read_image(Path(after)))
+    sight = Sight(choice.models, place(), jury)
+    with ThreadPoolExecutor(1) as thread:  # a notebook runs an event loop in this one
+        return thread.submit(asyncio.run, _verdicts(chosen, item, sight)).result()
+
+
+async def _verdicts(chosen: Sequence[Protocol], item: Item, sight: Sight) -> list[Verdict]:
+    async with sight as see:
+        return [
+            _verdict(each.name, spec, row)
+            for each in chosen
+            for spec, row in zip(each.scores, await item_rows(each, item, see), strict=True)
+        ]
+
+
+def _position(relation: str | None, anchor: str | None) -> Position | None:
+    if relation is None:
+        if anchor is not None:
+            raise BadInput("--anchor needs --position: left, right, above, below, on or center.")
+        return None
+    for known in get_args(Relation):
+        if relation == known:
+            return Position(known, anchor)
+    raise UnknownName("position", relation, get_args(Relation), "editgauge score --help")
+
+
+def _verdict(protocol: str, spec: ScoreSpec, row: Row) -> Verdict:
+    meaning = spec.higher_is_better, spec.range
+    if row.value is not None:
+        return Verdict(protocol, spec.name, row.value, "scored", None, *meaning, row.evidence)
+    why = ({"note": row.detail},) if row.detail else ()
+    return Verdict(protocol, spec.name, None, "unscored", row.reason, *meaning, (*why, *row.evidence))

@@ -1,0 +1,136 @@
+"""Personalised generation: the source becomes a word, by Textual Inversion or DreamBooth, and is painted anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from editgauge.core.errors import BadInput
+from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod
+from editgauge.methods.diffusion.tuning import denoising_loss, learn, tuned
+from editgauge.methods.options import Value, number, offers, text, whole
+from editgauge.methods.prompts.english import noun, spoken
+from editgauge.methods.prompts.language import expand
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TEMPLATE = "photo.v1.txt"
+"""What the source is called while it is learned."""
+
+
+class _Personal(PaperMethod):
+    """A word for the source, and a caption that uses it."""
+
+    form = "token"
+
+    def __init__(self, **options: Value) -> None:
+        super().__init__(**options)
+        self.token = str(self.options["token"])
+
+    def settings(self) -> dict[str, Any]:
+        """Those of every method, and what the source was called."""
+        return {**super().settings(), "learned_as": TEMPLATE}
+
+    def _generated(self, painter: Painter, asked: Asked, like: Tensor) -> Tensor:
+        noise = painter.random_like(like, asked.generator)
+        words, blank = painter.words(asked.prompt.text), painter.words("")
+        return painter.sampled(noise, words, blank, self.options["guidance"], self.options["steps"])
+
+
+class TextualInversion(_Personal):
+    """Learns the vector of one word; the network stays as it is."""
+
+    name = "textual-inversion"
+    about = "Textual Inversion: one word learns to mean the source, then the target caption with it is painted."
+    paper = "https://arxiv.org/abs/2208.01618"
+    known = offers(
+        USUAL,
+        token=text("*", "the word; a single token of the model's vocabulary"),
+        tuning_steps=whole(3000, "learning steps of the word", least=0),
+        tuning_rate=number(5e-4, "their learning rate"),
+    )
+
+    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+        """The caption with the learned word, painted."""
+        latents, token = painter.latents(asked.image), single_token(painter, self.options["token"])
+        vector = first_meaning(painter, token, asked.edit.subject).clone().requires_grad_()
+        photo = called(self.options["token"], None)
+        with meaning(painter, token, vector):
+
+            def loss() -> Tensor:
+                return denoising_loss(painter, latents, painter.words(photo), asked.generator)
+
+            learn([vector], loss, self.options["tuning_steps"], self.options["tuning_rate"])
+            return self._generated(painter, asked, latents)
+
+
+class DreamBooth(_Personal):
+    """Tunes the network until a rare word means the source."""
+
+    name = "dreambooth"
+    about = (
+        "DreamBooth on one picture: the network is tuned to a rare word, then the target caption with it is painted."
+    )
+    paper = "https://arxiv.org/abs/2208.12242"
+    known = offers(
+        USUAL,
+        token=text("sks", "the rare word"),
+        tuning_steps=whole(400, "tuning steps of the network", least=0),
+        tuning_rate=number(5e-6, "their learning rate"),
+    )
+
+    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+        """The caption with the rare word, painted by the tuned network."""
+        options, latents = self.options, painter.latents(asked.image)
+        words = painter.words(called(options["token"], asked.edit.subject))
+        pupil = tuned(painter, latents, words, options["tuning_steps"], options["tuning_rate"], asked.generator)
+        return self._generated(pupil, asked, latents)
+
+
+def called(token: str, subject: str | None) -> str:
+    """What the source is called while it is learned.
+
+    >>> called("sks", "the dog"), called("*", None)
+    ('a photo of sks dog', 'a photo of *')
+    """
+    template = (resources.files(__package__) / TEMPLATE).read_text(encoding="utf-8").strip()
+    return expand(template, {"subject": f"{token} {noun(spoken(subject))}" if subject else token})
+
+
+def single_token(painter: Painter, word: str) -> int:
+    """The number of a word that is one token; only such a word can have a vector of its own."""
+    numbers = painter.pipe.tokenizer(word, add_special_tokens=False).input_ids
+    if len(numbers) != 1:
+        raise BadInput(
+            f"'{word}' is {len(numbers)} tokens to this model; give one that is a single token: --option token=*"
+        )
+    return int(numbers[0])
+
+
+def first_meaning(painter: Painter, token: int, subject: str | None) -> Tensor:
+    """Where the learning starts: at the vector of the subject's last token, or else of the word itself."""
+    numbers = painter.pipe.tokenizer(subject, add_special_tokens=False).input_ids if subject else []
+    vectors: Tensor = painter.pipe.text_encoder.get_input_embeddings().weight
+    return vectors[numbers[-1] if numbers else token].detach()
+
+
+@contextmanager
+def meaning(painter: Painter, token: int, vector: Tensor) -> Iterator[None]:
+    """Within, the token has this vector; the vocabulary itself stays as it is."""
+    import torch
+
+    def replaced(_layer: Any, given: tuple[Tensor, ...], out: Tensor) -> Tensor:
+        return torch.where((given[0] == token).unsqueeze(-1), vector.to(out.dtype), out)
+
+    hook = painter.pipe.text_encoder.get_input_embeddings().register_forward_hook(replaced)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+textual_inversion, dreambooth = TextualInversion(), DreamBooth()

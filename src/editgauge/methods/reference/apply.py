@@ -1,0 +1,140 @@
+"""From a recipe to the outcome it describes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import BadImage, CannotEdit
+from editgauge.core.images import Picture, read_image
+from editgauge.core.masks import Union, box_of
+from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolour, Remove, Replace, Resize, Restyle, Texture
+from editgauge.methods.reference import operations
+from editgauge.methods.reference.fill import filled
+from editgauge.methods.reference.styles import restyled
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.masks import BoolMask, Mask, Polygons
+    from editgauge.methods.reference.operations import Fill
+
+
+def followed(recipe: Recipe, source: Pixels, fill: Fill = filled) -> Pixels:
+    """The outcome of the recipe, holes filled in one way or another; outside its footprint nothing changes."""
+    result = _carried_out(recipe, source, fill)
+    footprint = changeable(recipe, source)
+    return np.where(footprint[..., None], result, source)
+
+
+def changeable(recipe: Recipe, source: Pixels) -> BoolMask:
+    """The recipe's footprint in this picture."""
+    footprint = recipe.footprint()
+    return np.ones(source.shape[:2], dtype=np.bool_) if footprint is None else _rendered(footprint, source)
+
+
+def asked_for(recipe: Recipe, source: Pixels) -> BoolMask:
+    """Where the asked-for thing is seen: nowhere after a removal, and a style has no place of its own."""
+    match recipe:
+        case Recolour(outline) | Texture(outline):
+            return _rendered(outline, source)
+        case Move() | Resize() | Paste():
+            return _rendered(recipe.placed(), source)
+        case Replace():
+            return _rendered(recipe.pasted().placed(), source)
+        case Background(kept):
+            return ~_rendered(Union(kept), source)
+        case Remove() | Restyle():
+            return np.zeros(source.shape[:2], dtype=np.bool_)
+
+
+def kept_inside(recipe: Recipe, source: Pixels) -> Recipe:
+    """The recipe with a move's target drawn back so far that the object stays in the picture."""
+    if not isinstance(recipe, Move):
+        return recipe
+    height, width = source.shape[:2]
+    left, top, right, bottom = recipe.outline.box()
+    return replace(
+        recipe,
+        centre=(
+            _drawn_back(recipe.centre[0], (right - left) / 2, width),
+            _drawn_back(recipe.centre[1], (bottom - top) / 2, height),
+        ),
+    )
+
+
+def _drawn_back(middle: float, half: float, length: int) -> float:
+    """The nearest middle with room for half the object on both sides; a larger object lies in the middle."""
+    if 2 * half > length - 1:
+        return (length - 1) / 2
+    return min(max(middle, half), length - 1 - half)
+
+
+def _carried_out(recipe: Recipe, source: Pixels, fill: Fill) -> Pixels:
+    match recipe:
+        case Recolour(outline, colour):
+            return operations.recoloured(source, outlined(outline, source), colour)
+        case Texture(outline, material):
+            return operations.retextured(source, outlined(outline, source), material)
+        case Remove(outline):
+            return operations.removed(source, outlined(outline, source), fill)
+        case Move(outline) | Resize(outline):
+            emptied = operations.removed(source, outlined(outline, source), fill)
+            return _laid(emptied, source, outline, recipe.placed())
+        case Paste(cutout):
+            return _laid(source, _read(cutout.picture), cutout.outline, recipe.placed())
+        case Replace(outline, cutout):
+            emptied = operations.removed(source, outlined(outline, source), fill)
+            return _laid(emptied, _read(cutout.picture), cutout.outline, recipe.pasted().placed())
+        case Restyle(style):
+            return restyled(source, style)
+        case Background(kept, scene):
+            return _before(scene, source, _rendered(Union(kept), source))
+
+
+def _laid(under: Pixels, picture: Pixels, outline: Polygons, place: Polygons) -> Pixels:
+    """The outlined object of a picture, laid where its outline comes to lie."""
+    mask = outlined(outline, picture)
+    left, top, right, bottom = box_of(mask)
+    old_left, old_top, old_right, old_bottom = outline.box()
+    new_left, new_top, new_right, new_bottom = place.box()
+    across = (new_right - new_left) / max(old_right - old_left, 1)
+    down = (new_bottom - new_top) / max(old_bottom - old_top, 1)
+    size = max(1, round((right - left) * across)), max(1, round((bottom - top) * down))
+    piece = operations.scaled(operations.cut(picture, mask), *size)
+    return operations.pasted(
+        under, piece, round(new_left + (left - old_left) * across), round(new_top + (top - old_top) * down)
+    )
+
+
+def _before(scene: str | Picture, source: Pixels, kept: BoolMask) -> Pixels:
+    height, width = source.shape[:2]
+    if isinstance(scene, Picture):
+        behind = operations.covering(_read(scene), width, height)
+    elif scene == "blur":
+        behind = operations.blurred_around(source, kept)
+    else:
+        behind = operations.backdrop(scene, width, height)
+    return operations.with_background(source, kept, behind)
+
+
+def outlined(outline: Polygons, source: Pixels) -> BoolMask:
+    """The outlined pixels, of which there must be some."""
+    mask = _rendered(outline, source)
+    if not mask.any():
+        height, width = source.shape[:2]
+        raise CannotEdit(f"The outline {outline.box()} lies outside the picture of {width} x {height} pixels.")
+    return mask
+
+
+def _rendered(mask: Mask, source: Pixels) -> BoolMask:
+    height, width = source.shape[:2]
+    return mask.render(width, height)
+
+
+def _read(picture: Picture) -> Pixels:
+    try:
+        return read_image(picture.path)
+    except BadImage as error:
+        raise CannotEdit(f"The recipe needs the picture '{picture.name}': {error}") from error

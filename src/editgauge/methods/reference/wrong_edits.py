@@ -1,0 +1,175 @@
+"""Recipes gone wrong: the right operation on the wrong object or side, or a plainly wrong operation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from editgauge.core.masks import Polygons, box_of
+from editgauge.core.recipes import (
+    MATERIALS,
+    Background,
+    Cutout,
+    Move,
+    Paste,
+    Recipe,
+    Recolour,
+    Remove,
+    Replace,
+    Resize,
+    Restyle,
+    Texture,
+)
+from editgauge.methods.reference.apply import changeable, kept_inside, outlined
+from editgauge.methods.reference.colors import COLOURS, lab_of, to_lab
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.types import Edit, Relation
+
+Box = tuple[float, float, float, float]
+OnAnObject = TypeVar("OnAnObject", Recolour, Texture, Remove, Resize, Replace)
+
+UNLIKE = {
+    "sketch": ("negative", "sepia", "oil"),
+    "grayscale": ("negative", "oil", "cartoon"),
+    "sepia": ("negative", "sketch", "cartoon"),
+    "cartoon": ("negative", "sepia", "grayscale"),
+    "negative": ("sepia", "grayscale", "oil"),
+    "oil": ("negative", "sketch", "grayscale"),
+}
+"""Styles that nobody takes for the asked one: a sketch is gray too, and an oil painting is flat like a cartoon."""
+FAR_APART = 45.0
+"""CIELAB distance from which two colours have different names for everyone."""
+HARDLY = 0.2
+"""The share of the right object that a blunder on another one may touch."""
+OBJECT_SIZES = 0.001, 0.4
+"""Shares of the picture that an object worth a blunder covers: neither a speck nor the sky."""
+
+
+def blunder(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator) -> Recipe:
+    """What a careless editor does instead of the recipe; never by accident the right thing."""
+    match recipe:
+        case Recolour(outline, colour):
+            wrong_colour = Recolour(outline, _clashing(source, outline, rng, colour))
+            return _on_another_object(edit, recipe, source, rng) or wrong_colour
+        case Texture(outline, material):
+            wrong_material = Texture(outline, str(rng.choice([other for other in MATERIALS if other != material])))
+            return _on_another_object(edit, recipe, source, rng) or wrong_material
+        case Remove(outline):
+            painted = Recolour(outline, _clashing(source, outline, rng))
+            return _on_another_object(edit, recipe, source, rng) or painted
+        case Resize(outline, factor):
+            return _on_another_object(edit, recipe, source, rng) or Resize(outline, 1 / factor)
+        case Replace(outline):
+            return _on_another_object(edit, recipe, source, rng) or Remove(outline)
+        case Move():
+            return _moved_elsewhere(recipe, source)
+        case Paste():
+            return _wrong_side(edit, recipe, source) or _wrong_addition(edit, recipe, source, rng)
+        case Restyle(style):
+            return Restyle(str(rng.choice(UNLIKE.get(style, ("negative",)))))
+        case Background():
+            return _altered_foreground(recipe, source, rng)
+
+
+def _clashing(source: Pixels, outline: Polygons, rng: np.random.Generator, *asked: str) -> str:
+    """A colour that is neither the object's own nor one asked for."""
+    own = np.median(to_lab(source)[outlined(outline, source)], axis=0)
+    avoided = [own, *(lab_of(colour) for colour in asked)]
+    far = [colour for colour in COLOURS if all(np.linalg.norm(lab_of(colour) - other) > FAR_APART for other in avoided)]
+    return str(rng.choice(far))
+
+
+def _on_another_object(edit: Edit, recipe: OnAnObject, source: Pixels, rng: np.random.Generator) -> OnAnObject | None:
+    """The same done to another annotated object that has hardly anything to do with the right one."""
+    right = outlined(recipe.outline, source)
+    variants = [replace(recipe, outline=other) for _, other in _objects(edit, source)]
+    wrong = [variant for variant in variants if changeable(variant, source)[right].mean() <= HARDLY]
+    return wrong[rng.integers(len(wrong))] if wrong else None
+
+
+def _objects(edit: Edit, source: Pixels) -> list[tuple[str, Polygons]]:
+    """Annotated objects of a fair size."""
+    height, width = source.shape[:2]
+    least, most = OBJECT_SIZES
+    outlines = [(name, mask) for name, mask in sorted(edit.objects.items()) if isinstance(mask, Polygons)]
+    return [(name, outline) for name, outline in outlines if least <= outline.render(width, height).mean() <= most]
+
+
+def _moved_elsewhere(recipe: Move, source: Pixels) -> Recipe:
+    """The object moved the opposite way, or aside where there is no room; removed where there is none at all."""
+    left, top, right, bottom = recipe.outline.box()
+    x, y = (left + right) / 2, (top + bottom) / 2
+    across, down = recipe.centre[0] - x, recipe.centre[1] - y
+    for turned in ((-across, -down), (down, -across), (-down, across)):
+        wrong = kept_inside(replace(recipe, centre=(x + turned[0], y + turned[1])), source)
+        if isinstance(wrong, Move) and np.hypot(wrong.centre[0] - x, wrong.centre[1] - y) >= np.hypot(across, down) / 2:
+            return wrong
+    return Remove(recipe.outline)
+
+
+def _wrong_side(edit: Edit, recipe: Paste, source: Pixels) -> Paste | None:
+    """The new object where it was not asked for; None when the place does not matter or every place would do."""
+    anchor = _anchor(edit, source)
+    if edit.position is None or anchor is None:
+        return None
+    height, width = source.shape[:2]
+    left, top, right, bottom = recipe.placed().box()
+    (x, y), half, tall = recipe.foot, (right - left) / 2, bottom - top
+    mirrored_x, mirrored_y = anchor[0] + anchor[2] - x, anchor[1] + anchor[3] - y + tall
+    for foot in ((mirrored_x, y), (x, mirrored_y), (0, y), (width, y)):
+        inside = min(max(foot[0], half), width - 1 - half), min(max(foot[1], tall), height - 1)
+        wrong = replace(recipe, foot=inside)
+        if not _satisfies(wrong.placed().box(), edit.position.relation, anchor):
+            return wrong
+    return None
+
+
+def _anchor(edit: Edit, source: Pixels) -> Box | None:
+    """What the new object's place is relative to: an annotated object, or the picture when none is named."""
+    height, width = source.shape[:2]
+    if edit.position is None or edit.position.anchor is None:
+        return 0, 0, width, height
+    mask = edit.objects.get(edit.position.anchor)
+    return None if mask is None else box_of(mask.render(width, height))
+
+
+def _satisfies(box: Box, relation: Relation, anchor: Box) -> bool:
+    """Whether something in the box could be said to lie so relative to the anchor."""
+    left, top, right, bottom = box
+    x, y = (left + right) / 2, (top + bottom) / 2
+    anchor_x, anchor_y = (anchor[0] + anchor[2]) / 2, (anchor[1] + anchor[3]) / 2
+    match relation:
+        case "left":
+            return x <= anchor_x
+        case "right":
+            return x >= anchor_x
+        case "above":
+            return y <= anchor_y
+        case "below":
+            return y >= anchor_y
+        case "on" | "center":
+            return left < anchor[2] and right > anchor[0] and top < anchor[3] and bottom > anchor[1]
+
+
+def _wrong_addition(edit: Edit, recipe: Paste, source: Pixels, rng: np.random.Generator) -> Recipe:
+    """Another object of the picture doubled instead of the asked one added; without any, the place smeared over."""
+    others = [outline for name, outline in _objects(edit, source) if not edit.to or edit.to.lower() not in name.lower()]
+    if not others:
+        return Remove(recipe.placed())
+    return Paste(Cutout(edit.source, others[rng.integers(len(others))]), recipe.foot, recipe.height)
+
+
+def _altered_foreground(recipe: Background, source: Pixels, rng: np.random.Generator) -> Recipe:
+    """The kept objects changed as the background should be, and the background kept."""
+    kept = Polygons(tuple(ring for outline in recipe.kept for ring in outline.rings))
+    if not kept.rings:
+        return Restyle("negative")
+    if isinstance(recipe.scene, str) and recipe.scene in MATERIALS:
+        return Texture(kept, recipe.scene)
+    if isinstance(recipe.scene, str) and recipe.scene in COLOURS:
+        return Recolour(kept, recipe.scene)
+    return Recolour(kept, _clashing(source, kept, rng))

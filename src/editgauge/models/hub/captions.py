@@ -1,0 +1,53 @@
+"""BLIP (Li et al. 2022) and Florence-2 (Xiao et al. 2023): a sentence that says what is in a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from editgauge.models.hub import loading
+from editgauge.models.hub.network import Network
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+
+BEAMS = 3
+MOST_TOKENS = 50
+TASK = "<CAPTION>"
+"""Florence-2's own word for what it is to do."""
+
+
+class Captioner(Network):
+    """Captions by beam search, so that the same picture gets the same sentence every time."""
+
+    role = "captioner"
+    kinds: ClassVar[Mapping[str, str]] = {
+        "blip": "BlipForConditionalGeneration",
+        "florence2": "Florence2ForConditionalGeneration",
+    }
+    batch = 4
+
+    def caption(self, images: Sequence[Pixels]) -> list[str]:
+        """One sentence per picture."""
+        if not images:
+            return []
+        with self.thinking():
+            written = self.network.generate(
+                **self._inputs(images), num_beams=BEAMS, max_new_tokens=MOST_TOKENS, do_sample=False
+            )
+        return [text.strip() for text in self.tokenizer.batch_decode(written, skip_special_tokens=True)]
+
+    def _inputs(self, images: Sequence[Pixels]) -> dict[str, Any]:
+        if self.source.config["model_type"] == "blip":
+            return {"pixel_values": self.prepared(images)}
+        return dict(self._florence(text=[TASK] * len(images), images=list(images), return_tensors="pt").to(self.device))
+
+    @cached_property
+    def _florence(self) -> Any:
+        library = loading.transformers("Florence-2")
+        with loading.clear_errors(self.source, "processor"):
+            return library.Florence2Processor(self.image_processor, self.tokenizer)
+
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"beams": BEAMS, "most_tokens": MOST_TOKENS}

@@ -1,0 +1,117 @@
+"""GroundingDINO (Liu et al. 2023): a detector that reads all phrases of a question together with the picture.
+
+Picture and text are mixed from the first layers on, so nothing can be computed ahead: `look` keeps the pixels. The
+phrases are joined to one text, `a cat. a cup.`; the network says for every box how well it fits each token, and a
+phrase is as sure as its surest token. Box threshold and text threshold of the original are then one number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import CannotTell
+from editgauge.models.answers import Detections, Features
+from editgauge.models.hub.boxes import Boxes, corners
+from editgauge.models.hub.network import Network, numbers
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+
+FAINTEST = 0.01
+ENDS = ".?"
+"""These end a phrase for the network, wherever they stand."""
+
+
+class GroundingDetector(Network):
+    """Where the things are that some phrases name."""
+
+    role = "detector"
+    kinds: ClassVar[Mapping[str, str]] = {
+        "grounding-dino": "GroundingDinoForObjectDetection",
+        "mm-grounding-dino": "MMGroundingDinoForObjectDetection",
+    }
+    words_are_independent = False
+    vocabulary = None
+    operating_point = 0.1
+    """As in the PixLens paper; its released code uses 0.3."""
+
+    def word_for(self, phrase: str) -> str:
+        """The phrase itself, unless it holds what would end it for the network."""
+        if not phrase.strip(ENDS + " ") or set(phrase.strip(ENDS + " ")) & set(ENDS):
+            raise CannotTell(
+                "unknown_word", f"GroundingDINO takes one phrase without full stops, and was given '{phrase}'"
+            )
+        return phrase
+
+    def look(self, images: Sequence[Pixels]) -> list[Features]:
+        """The pixels: without the phrases there is nothing to compute."""
+        return [{"pixels": image} for image in images]
+
+    def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
+        """What fits each word, from FAINTEST on, surest first. One pass per question: pictures of different shape
+        would have to be padded, and the padding changes what the backbone sees."""
+        return [self._answer(features["pixels"], words) for features, words in questions]
+
+    def _answer(self, image: Pixels, words: tuple[str, ...]) -> Detections:
+        parts = [self._forward(image, group) for group in self._groups(words)]
+        if not parts:
+            return Detections.none()
+        sure = np.concatenate([sure.ravel() for sure, _ in parts])
+        boxes = np.concatenate([np.repeat(boxes, sure.shape[1], axis=0) for sure, boxes in parts])
+        answered = [
+            word for (_, found), group in zip(parts, self._groups(words), strict=True) for word in group * len(found)
+        ]
+        order = [place for place in np.argsort(-sure, kind="stable").tolist() if sure[place] >= FAINTEST]
+        chosen = tuple(answered[place] for place in order)
+        return Detections(boxes[order], sure[order], chosen, chosen)
+
+    def _forward(self, image: Pixels, words: tuple[str, ...]) -> tuple[NDArray[np.float32], Boxes]:
+        """How sure every box is of every word, and the boxes."""
+        text, spans = joined(words)
+        tokens = self.tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
+        places = tokens.pop("offset_mapping")[0].tolist()
+        seen = self.image_processor([image], return_tensors="pt")
+        with self.thinking():
+            told = self.network(**tokens.to(self.device), **seen.to(self.device))
+        fits = numbers(told.logits[0].float().sigmoid())
+        sure = np.stack([fits[:, tokens_within(places, span)].max(axis=1, initial=0) for span in spans], axis=1)
+        height, width = image.shape[:2]
+        return sure, corners(numbers(told.pred_boxes[0]), (width, height))
+
+    def _groups(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """The words in as few texts as the network can read."""
+        longest = self.network.config.max_text_len
+        group: tuple[str, ...] = ()
+        for word in words:
+            if group and len(self.tokenizer(joined((*group, word))[0])["input_ids"]) > longest:
+                yield group
+                group = ()
+            group = (*group, word)
+        if group:
+            yield group
+
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"operating_point": self.operating_point, "faintest": FAINTEST}
+
+
+def joined(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
+    """The words as one text, and where in it each stands.
+
+    >>> joined(["A cat", "a cup."])
+    ('a cat. a cup.', [(0, 5), (7, 12)])
+    """
+    text, spans = "", []
+    for word in words:
+        bare = word.strip(ENDS + " ").lower()
+        spans.append((len(text), len(text) + len(bare)))
+        text += f"{bare}. "
+    return text.rstrip(), spans
+
+
+def tokens_within(places: Sequence[Sequence[int]], span: tuple[int, int]) -> list[int]:
+    """The tokens that lie in a span of the text; marks of start and end have no length and lie nowhere."""
+    return [token for token, (start, stop) in enumerate(places) if span[0] <= start < stop <= span[1]]

@@ -1,0 +1,206 @@
+"""DETR, Mask2Former and OneFormer: detectors of a closed vocabulary, the latter two with outlines.
+
+They see everything they know at once, so `look` does all the work and questions only choose. As a segmenter, the same
+network gives the outline of the instance that lies in a box; it cuts out nothing it did not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import BadInput, CannotTell
+from editgauge.models.answers import Detections, Features, Prompt
+from editgauge.models.hub import loading
+from editgauge.models.hub.boxes import around, corners, overlap
+from editgauge.models.hub.network import Network, numbers
+from editgauge.models.vocabulary import resolve
+
+if TYPE_CHECKING:
+    import torch
+
+    from editgauge.core.images import Pixels
+
+FAINTEST = 0.05
+SAME_OBJECT = 0.5
+"""Intersection over union from which on an instance counts as what a box was drawn around."""
+ONEFORMER_TASK = "the task is instance"
+
+
+class InstanceNetwork(Network):
+    """What both roles share: everything the network sees in a picture."""
+
+    kinds: ClassVar[Mapping[str, str]] = {
+        "detr": "DetrForObjectDetection",
+        "mask2former": "Mask2FormerForUniversalSegmentation",
+        "oneformer": "OneFormerForUniversalSegmentation",
+    }
+    batch = 1
+    """Pictures of different shape would have to be padded, and the padding changes what the backbone sees."""
+
+    def look(self, images: Sequence[Pixels]) -> list[Features]:
+        """All instances of each picture: class, confidence, box, and where there is one the outline."""
+        return [self._see(image) for image in images]
+
+    @cached_property
+    def image_processor(self) -> Any:
+        """What makes pictures ready. OneFormer's would fetch a list of classes from the hub, which is not needed."""
+        kept = {"class_info_file": None} if self.source.config["model_type"] == "oneformer" else {}
+        return loading.load_image_processor(self.source, **kept)
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        named: dict[str, str] = self.source.config["id2label"]
+        return {int(place): name for place, name in named.items()}
+
+    @property
+    def _outlines(self) -> bool:
+        return bool(self.source.config["model_type"] != "detr")
+
+    def _see(self, image: Pixels) -> Features:
+        given = self.image_processor([image], return_tensors="pt")
+        inputs = {name: given[name].to(self.device) for name in ("pixel_values", "pixel_mask")}
+        if self.source.config["model_type"] == "oneformer":
+            inputs["task_inputs"] = self._task
+        height, width = image.shape[:2]
+        with self.thinking():
+            told = self.network(**inputs)
+            if not self._outlines:
+                sure, classes = told.logits[0].float().softmax(dim=-1)[:, :-1].max(dim=-1)
+                boxes = corners(numbers(told.pred_boxes[0]), (width, height))
+                seen = numbers(sure) >= FAINTEST
+                return _features(boxes[seen], numbers(sure)[seen], classes.cpu().numpy()[seen], (height, width))
+            rows, columns = (int(inputs["pixel_mask"][0].any(dim=axis).sum()) for axis in (1, 0))
+            shown = (rows / inputs["pixel_mask"].shape[1], columns / inputs["pixel_mask"].shape[2])
+            sure, classes, masks = _instances(told.class_queries_logits[0], told.masks_queries_logits[0])
+            large = in_picture(masks, shown, (height, width)) > 0
+        kept = (sure >= FAINTEST) & large.flatten(1).any(dim=1)
+        outlines = large[kept].cpu().numpy()
+        return _features(around(outlines), numbers(sure[kept]), classes[kept].cpu().numpy(), (height, width), outlines)
+
+    @cached_property
+    def _task(self) -> torch.Tensor:
+        tokens = self.tokenizer(
+            [ONEFORMER_TASK],
+            padding="max_length",
+            truncation=True,
+            max_length=self.network.config.task_seq_len,
+            return_tensors="pt",
+        )
+        told: torch.Tensor = tokens["input_ids"] * tokens["attention_mask"]
+        return told.to(self.device)
+
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"faintest": FAINTEST}
+
+
+class InstanceDetector(InstanceNetwork):
+    """Where the things are that some words name, of those it knows."""
+
+    role = "detector"
+    words_are_independent = True
+    operating_point = 0.5
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every class it was trained on; unknown, and so empty, while its files are not on this machine."""
+        return self._words if self.available else ()
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        return tuple(sorted({name for name in self._names.values() if not _placeholder(name)}))
+
+    def word_for(self, phrase: str) -> str:
+        """Its own word for a phrase; raises `CannotTell` when it knows none."""
+        return resolve(phrase, self._words).word
+
+    def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
+        """Those of what it saw that bear one of the words, surest first."""
+        return [self._choose(features, set(words)) for features, words in questions]
+
+    def _choose(self, features: Features, words: set[str]) -> Detections:
+        names = [self._names[place] for place in features["classes"].tolist()]
+        order = np.argsort(-features["confidences"], kind="stable").tolist()
+        chosen = [place for place in order if names[place] in words]
+        answered = tuple(names[place] for place in chosen)
+        return Detections(features["boxes"][chosen], features["confidences"][chosen], answered, answered)
+
+    def _settings(self) -> dict[str, str | int | float]:
+        return {**super()._settings(), "operating_point": self.operating_point}
+
+
+class InstanceSegmenter(InstanceNetwork):
+    """The outline of the instance that lies in a box or under a point."""
+
+    role = "segmenter"
+
+    def cut(self, questions: Sequence[tuple[Features, Prompt]]) -> list[NDArray[np.bool_]]:
+        """For each question one mask per box or point; raises `CannotTell` where it sees no instance."""
+        if not self._outlines:
+            raise BadInput(f"'{self.source.name}' gives boxes without outlines; Mask2Former and OneFormer give both.")
+        return [self._cut(features, prompt) for features, prompt in questions]
+
+    def _cut(self, features: Features, prompt: Prompt) -> NDArray[np.bool_]:
+        height, width = features["size"].tolist()
+        masks = np.unpackbits(features["masks"], axis=2, count=width).astype(np.bool_)
+        if prompt.boxes is not None:
+            fits = overlap(prompt.boxes, features["boxes"])
+            fits[fits < SAME_OBJECT] = 0
+        else:
+            assert prompt.points is not None  # noqa: S101 - a prompt has the one or the other
+            x, y = np.clip(prompt.points.astype(int).T, 0, [[width - 1], [height - 1]])
+            fits = np.asarray(masks[:, y, x].T * features["confidences"], np.float32)
+        lost = [place for place, row in enumerate(fits) if not row.any()]
+        if lost:
+            asked = (prompt.boxes if prompt.boxes is not None else prompt.points)[lost[0]]  # type: ignore[index]
+            raise CannotTell(
+                "not_detected", f"{self.source.id} sees no instance at {np.round(asked).astype(int).tolist()}"
+            )
+        return masks[fits.argmax(axis=1)] if len(fits) else np.zeros((0, height, width), np.bool_)
+
+    def _settings(self) -> dict[str, str | int | float]:
+        return {**super()._settings(), "same_object": SAME_OBJECT}
+
+
+def _instances(classes: torch.Tensor, masks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Confidence, class and mask of the surest pairs of query and class, as Mask2Former counts them: the class's
+    probability times the mean probability inside the mask."""
+    fits = classes.float().softmax(dim=-1)[:, :-1]
+    sure, places = fits.flatten().topk(len(fits))
+    chosen = masks.float()[places // fits.shape[1]]
+    inside = (chosen > 0).float()
+    certain = (chosen.sigmoid() * inside).sum(dim=(1, 2)) / (inside.sum(dim=(1, 2)) + 1e-6)
+    return sure * certain, places % fits.shape[1], chosen
+
+
+def in_picture(masks: torch.Tensor, shown: tuple[float, float], size: tuple[int, int]) -> torch.Tensor:
+    """Masks at the picture's size; `shown` is the part of what the network saw that is picture and not padding."""
+    from torch.nn.functional import interpolate
+
+    rows, columns = (max(1, round(share * side)) for share, side in zip(shown, masks.shape[1:], strict=True))
+    return interpolate(masks[None, :, :rows, :columns], size, mode="bilinear", align_corners=False)[0]
+
+
+def _features(
+    boxes: NDArray[np.float32],
+    confidences: NDArray[np.float32],
+    classes: NDArray[np.int64],
+    size: tuple[int, int],
+    masks: NDArray[np.bool_] | None = None,
+) -> Features:
+    kept: dict[str, NDArray[Any]] = {
+        "boxes": boxes,
+        "confidences": confidences,
+        "classes": classes,
+        "size": np.array(size),
+    }
+    return kept if masks is None else {**kept, "masks": np.packbits(masks, axis=2)}
+
+
+def _placeholder(name: str) -> bool:
+    """COCO numbers its 80 classes up to 90; the gaps are called N/A."""
+    return name == "N/A" or name.startswith("LABEL_")

@@ -1,0 +1,120 @@
+"""SAM (Kirillov et al. 2023) and SAM 2 (Ravi et al. 2024): the outline of what lies in a box or under a point.
+
+The encoder sees a picture once; each prompt then costs a fiftieth of that. For a box the single mask is taken, as
+the authors advise; under a point, where a part and the whole are both right, the surest of three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.models.answers import Features, Prompt
+from editgauge.models.hub.network import Network, numbers, row_of
+from editgauge.models.hub.pixels import squeezed
+
+if TYPE_CHECKING:
+    import torch
+
+    from editgauge.core.images import Pixels
+
+    Masks = NDArray[np.bool_]
+
+
+class SamSegmenter(Network):
+    """Masks for boxes and points."""
+
+    role = "segmenter"
+    kinds: ClassVar[Mapping[str, str]] = {"sam": "SamModel", "sam2": "Sam2Model", "sam2_video": "Sam2Model"}
+    batch = 4
+
+    def look(self, images: Sequence[Pixels]) -> list[Features]:
+        """What the encoder makes of each picture, and the picture's size."""
+        with self.thinking():
+            told = self.network.get_image_embeddings(self.prepared(images))
+        levels = told if isinstance(told, list) else [told]
+        kept = {f"level{place}": numbers(level) for place, level in enumerate(levels)}
+        return [{"size": np.array(image.shape[:2]), **row_of(kept, place)} for place, image in enumerate(images)]
+
+    def cut(self, questions: Sequence[tuple[Features, Prompt]]) -> list[Masks]:
+        """For each question one mask per box or point, in the picture's size."""
+        return [self._cut(features, prompt) for features, prompt in questions]
+
+    def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
+        """The pictures as the encoder wants them."""
+        if self._squeezes:
+            return squeezed(images, self.source.preprocessing).to(self.device)
+        return super().prepared(images)
+
+    def _cut(self, features: Features, prompt: Prompt) -> Masks:
+        size: tuple[int, int] = tuple(features["size"].tolist())
+        if len(self._asked(prompt)) == 0:
+            return np.zeros((0, *size), np.bool_)
+        import torch
+
+        levels = [features[f"level{place}"] for place in range(len(features) - 1)]
+        seen = [torch.tensor(level, device=self.device)[None] for level in levels]
+        with self.thinking():
+            told = self.network(
+                image_embeddings=seen if self._squeezes else seen[0],
+                multimask_output=prompt.boxes is None,
+                **self._placed(prompt, size),
+            )
+            surest = told.iou_scores[0].argmax(dim=1)
+            masks = told.pred_masks[0][torch.arange(len(surest)), surest]
+            return numbers(self._in_picture(masks.float(), size)) > 0
+
+    def _placed(self, prompt: Prompt, size: tuple[int, int]) -> dict[str, torch.Tensor]:
+        """The prompt in the pixels of what the encoder saw."""
+        import torch
+
+        seen = self._seen(size)
+        scale = np.array([seen[1] / size[1], seen[0] / size[0]])
+        points = (self._asked(prompt).reshape(-1, 2) * scale).astype(np.float32)
+        if prompt.boxes is not None:
+            return {"input_boxes": torch.tensor(points.reshape(1, -1, 4), device=self.device)}
+        placed = torch.tensor(points.reshape(1, -1, 1, 2), device=self.device)
+        return {
+            "input_points": placed,
+            "input_labels": torch.ones(placed.shape[:3], dtype=torch.int, device=self.device),
+        }
+
+    def _in_picture(self, masks: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+        """Masks as the decoder gives them, at the picture's size; SAM saw the picture in the corner of a square."""
+        from torch.nn.functional import interpolate
+
+        masks = masks[None]
+        if not self._squeezes:
+            height, width = self._seen(size)
+            masks = interpolate(masks, (self._side, self._side), mode="bilinear", align_corners=False)
+            masks = masks[..., :height, :width]
+        return interpolate(masks, size, mode="bilinear", align_corners=False)[0]
+
+    def _seen(self, size: tuple[int, int]) -> tuple[int, int]:
+        """Height and width of the picture inside what the encoder saw."""
+        if self._squeezes:
+            return self._side, self._side
+        scale = self._side / max(size)
+        return int(size[0] * scale + 0.5), int(size[1] * scale + 0.5)
+
+    @property
+    def _squeezes(self) -> bool:
+        """SAM 2 takes the whole square for the picture, whatever its shape; SAM keeps the shape and pads."""
+        return bool(self.source.config["model_type"] != "sam")
+
+    @property
+    def _side(self) -> int:
+        size: dict[str, Any] = self.source.preprocessing["size"]
+        return int(size["height"] if self._squeezes else size["longest_edge"])
+
+    def _input_size(self) -> tuple[int, int]:
+        return self._side, self._side
+
+    @staticmethod
+    def _asked(prompt: Prompt) -> NDArray[np.float32]:
+        asked = prompt.boxes if prompt.boxes is not None else prompt.points
+        assert asked is not None  # noqa: S101 - a prompt has the one or the other
+        return asked

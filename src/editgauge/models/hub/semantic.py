@@ -1,0 +1,42 @@
+"""SegFormer (Xie et al. 2021) and others of its kind: the class of every pixel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from editgauge.models.answers import ClassMap
+from editgauge.models.hub.network import Network
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+
+
+class ClassMapper(Network):
+    """The class of every pixel, in the picture's size."""
+
+    role = "semantic_segmenter"
+    kinds: ClassVar[Mapping[str, str]] = {"segformer": "SegformerForSemanticSegmentation"}
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """Everything it can tell apart."""
+        named: dict[str, str] = self.source.config["id2label"]
+        return tuple(named[str(place)] for place in range(len(named)))
+
+    def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
+        """One map per picture."""
+        if not images:
+            return []
+        with self.thinking():
+            logits = self.network(pixel_values=self.prepared(images)).logits.float()
+        from torch.nn.functional import interpolate
+
+        spread = (
+            interpolate(each[None], image.shape[:2], mode="bilinear", align_corners=False)[0]
+            for each, image in zip(logits, images, strict=True)
+        )
+        return [ClassMap(each.argmax(dim=0).cpu().numpy().astype(np.uint8), self.classes) for each in spread]

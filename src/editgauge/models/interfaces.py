@@ -1,0 +1,250 @@
+"""The roles a model can play, and what a protocol may ask.
+
+Every model answers whole batches, because the service collects what many items ask. Where the architecture allows it
+the work is split: `look` does what depends on the picture alone, once, and a second, cheap step answers each question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask
+from editgauge.models.answers import ClassMap, Detections, Features, Instances, Prompt, Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a model states about itself. The manifest of a run keeps it, and answers are remembered under it."""
+
+    role: str
+    id: str
+    """The name under which the world knows it: `google/owlvit-base-patch32`, `EfficientDet-Lite2`."""
+    revision: str
+    sha256: str
+    """Of its weights."""
+    licence: str
+    input_size: tuple[int, int] | None = None
+    """Width and height of what the network sees; None when it takes pictures as they are."""
+    device: str = "cpu"
+    settings: Mapping[str, str | int | float] = field(default_factory=dict)
+    """Whatever else decides an answer: operating point, precision, layer …"""
+
+
+class Model(Protocol):
+    """Making one must be cheap, because `editgauge list models` makes them all: load weights when first asked.
+
+    A model is asked by one thread at a time. An answer must not depend on what else is in the batch.
+    """
+
+    @property
+    def card(self) -> Card:
+        """What it is; needs no weights on this machine."""
+        ...
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The sets of weights it needs (`editgauge models list`); nothing when it brings its own."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """How many pictures it likes to be given at once; the service gives fewer when memory is short."""
+        ...
+
+
+@runtime_checkable
+class Detector(Model, Protocol):
+    """Role `detector`: where are the things that some phrases name?"""
+
+    @property
+    def vocabulary(self) -> tuple[str, ...] | None:
+        """All the words it knows; None when any phrase may be asked."""
+        ...
+
+    @property
+    def operating_point(self) -> float:
+        """The confidence from which on something counts as seen, calibrated on pictures."""
+        ...
+
+    def word_for(self, phrase: str) -> str:
+        """The model's own word for a phrase; raises `CannotTell` when it knows none."""
+        ...
+
+    def look(self, images: Sequence[Pixels]) -> list[Features]:
+        """What it keeps of each picture."""
+        ...
+
+    def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
+        """Everything that answers the words, also what is far below the operating point."""
+        ...
+
+
+@runtime_checkable
+class Segmenter(Model, Protocol):
+    """Role `segmenter`: the outline of what lies in a box or under a point."""
+
+    def look(self, images: Sequence[Pixels]) -> list[Features]:
+        """What it keeps of each picture."""
+        ...
+
+    def cut(self, questions: Sequence[tuple[Features, Prompt]]) -> list[NDArray[np.bool_]]:
+        """For each question n masks, n x height x width of the picture."""
+        ...
+
+
+@runtime_checkable
+class SemanticSegmenter(Model, Protocol):
+    """Role `semantic_segmenter`: the class of every pixel."""
+
+    def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
+        """One map per picture, in the picture's size."""
+        ...
+
+
+@runtime_checkable
+class JointEmbedder(Model, Protocol):
+    """Role `joint_embedder`: pictures and texts in one space, as CLIP does."""
+
+    def embed_images(self, images: Sequence[Pixels]) -> Vector:
+        """One unit vector per picture."""
+        ...
+
+    def embed_texts(self, texts: Sequence[str]) -> Vector:
+        """One unit vector per text."""
+        ...
+
+    def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
+        """Where in each picture the likeness with a vector comes from: height x width, from 0 on.
+
+        The unit is the network's own, the same for all pictures, so that two maps can be subtracted.
+        """
+        ...
+
+
+@runtime_checkable
+class ImageEmbedder(Model, Protocol):
+    """Roles `image_embedder` (pictures that look alike lie close together) and `fid_features` (for FID and KID)."""
+
+    def embed(self, images: Sequence[Pixels]) -> Vector:
+        """One vector per picture, as the network gives it."""
+        ...
+
+
+@runtime_checkable
+class PerceptualDistance(Model, Protocol):
+    """Role `perceptual_distance`: how different two pictures look, as LPIPS does."""
+
+    def compare(self, pairs: Sequence[tuple[Pixels, Pixels]]) -> list[float]:
+        """One distance per pair of pictures of the same size; 0 for the same picture."""
+        ...
+
+
+@runtime_checkable
+class Captioner(Model, Protocol):
+    """Role `captioner`: a sentence that says what is in a picture."""
+
+    def caption(self, images: Sequence[Pixels]) -> list[str]:
+        """One sentence per picture."""
+        ...
+
+
+@runtime_checkable
+class TextEmbedder(Model, Protocol):
+    """Role `text_similarity`: texts that mean the same lie close together."""
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """One unit vector per text."""
+        ...
+
+
+@runtime_checkable
+class Inpainter(Model, Protocol):
+    """Role `inpainter`: what could be where something was cut out. No protocol asks it; reference editors do."""
+
+    def fill(self, questions: Sequence[tuple[Pixels, BoolMask]]) -> list[Pixels]:
+        """Each picture with its hole filled; every pixel outside of it stays."""
+        ...
+
+
+ROLES: dict[str, type] = {
+    "detector": Detector,
+    "segmenter": Segmenter,
+    "semantic_segmenter": SemanticSegmenter,
+    "joint_embedder": JointEmbedder,
+    "image_embedder": ImageEmbedder,
+    "fid_features": ImageEmbedder,
+    "perceptual_distance": PerceptualDistance,
+    "captioner": Captioner,
+    "text_similarity": TextEmbedder,
+    "inpainter": Inpainter,
+}
+
+
+class Perception(Protocol):
+    """What a protocol sees with. Every question is awaited; `CannotTell` is raised when there is no honest answer."""
+
+    def card(self, role: str) -> Card:
+        """The model that plays a role."""
+        ...
+
+    def vocabulary(self) -> tuple[str, ...] | None:
+        """All the words that the detector knows; None when any phrase may be asked."""
+        ...
+
+    async def detect(self, image: Pixels, *phrases: str, least: float | None = None) -> Detections:
+        """What is seen of the phrases, at the detector's operating point or from another confidence on."""
+        ...
+
+    async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
+        """What is seen of everything in a closed vocabulary."""
+        ...
+
+    async def segment(self, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
+        """One mask per box or point."""
+        ...
+
+    async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
+        """What is seen of the phrases, with outlines."""
+        ...
+
+    async def classes(self, image: Pixels) -> ClassMap:
+        """The class of every pixel."""
+        ...
+
+    async def embed_image(self, image: Pixels) -> Vector:
+        """The picture as a unit vector of the image embedder."""
+        ...
+
+    async def fid_features(self, image: Pixels) -> Vector:
+        """The picture as the features from which FID and KID are computed."""
+        ...
+
+    async def joint_image(self, image: Pixels) -> Vector:
+        """The picture as a unit vector in the space it shares with texts."""
+        ...
+
+    async def joint_text(self, text: str) -> Vector:
+        """The text as a unit vector in the space it shares with pictures."""
+        ...
+
+    async def explain(self, image: Pixels, towards: Vector) -> NDArray[np.float32]:
+        """Where in the picture its likeness with a vector of the joint space comes from."""
+        ...
+
+    async def distance(self, before: Pixels, after: Pixels) -> float:
+        """How different the two pictures look."""
+        ...
+
+    async def caption(self, image: Pixels) -> str:
+        """A sentence that says what is in the picture."""
+        ...
+
+    async def similarity(self, text: str, other: str) -> float:
+        """How alike two texts are in meaning, from -1 to 1."""
+        ...

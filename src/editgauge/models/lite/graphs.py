@@ -1,0 +1,70 @@
+"""Networks written down as ONNX graphs, layer by layer, from arrays of weights: so they run without torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.models.lite.runtime import library
+
+Floats = NDArray[np.float32]
+OPSET = 17
+IR_VERSION = 9
+"""Of the file format that belongs to this opset; the newest one might be ahead of the onnxruntime at hand."""
+
+
+class Graph:
+    """A graph in the making. Every layer takes the name of what goes in and gives the name of what comes out."""
+
+    def __init__(self, wanted: str) -> None:
+        self._onnx = library("onnx", wanted)
+        self._helper = library("onnx.helper", wanted)
+        self._arrays = library("onnx.numpy_helper", wanted)
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self._inputs: list[Any] = []
+
+    def pictures(self, name: str) -> str:
+        """An input: any number of pictures of any size, height x width x 3, from 0 to 255."""
+        shape = ["pictures", "height", "width", 3]
+        self._inputs.append(self._helper.make_tensor_value_info(name, self._onnx.TensorProto.UINT8, shape))
+        return name
+
+    def constant(self, values: NDArray[Any]) -> str:
+        """An array that is part of the graph."""
+        name = f"constant{len(self._constants)}"
+        self._constants.append(self._arrays.from_array(np.ascontiguousarray(values), name))
+        return name
+
+    def add(self, kind: str, *inputs: str, **settings: Any) -> str:
+        """The output of an operation of ONNX."""
+        name = f"{kind.lower()}{len(self._nodes)}"
+        self._nodes.append(self._helper.make_node(kind, list(inputs), [name], name=name, **settings))
+        return name
+
+    def scaled(self, pictures: str, factor: NDArray[Any], offset: NDArray[Any]) -> str:
+        """Pictures as 3 planes each, every colour times its factor plus its offset."""
+        numbers = self.add("Cast", pictures, to=self._onnx.TensorProto.FLOAT)
+        planes = self.add("Transpose", numbers, perm=[0, 3, 1, 2])
+        times, plus = (self.constant(each.astype(np.float32).reshape(1, 3, 1, 1)) for each in (factor, offset))
+        return self.add("Add", self.add("Mul", planes, times), plus)
+
+    def conv(self, planes: str, weight: Floats, bias: Floats, stride: int = 1, padding: int = 0) -> str:
+        """A convolution."""
+        sides = {"strides": [stride] * 2, "pads": [padding] * 4, "kernel_shape": list(weight.shape[2:])}
+        return self.add("Conv", planes, self.constant(weight), self.constant(bias), **sides)
+
+    def max_pool(self, planes: str, side: int, stride: int, padding: int = 0) -> str:
+        """The greatest value around each place."""
+        return self.add("MaxPool", planes, kernel_shape=[side] * 2, strides=[stride] * 2, pads=[padding] * 4)
+
+    def finished(self, output: str) -> bytes:
+        """The whole graph as the bytes of an ONNX file, with one output of floats."""
+        told = self._helper.make_tensor_value_info(output, self._onnx.TensorProto.FLOAT, None)
+        graph = self._helper.make_graph(self._nodes, "editgauge", self._inputs, [told], self._constants)
+        opset = self._helper.make_opsetid("", OPSET)
+        model = self._helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
+        content: bytes = model.SerializeToString()
+        return content

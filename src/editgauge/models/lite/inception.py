@@ -1,0 +1,90 @@
+"""Inception features for FID (Heusel et al. 2017) and KID: the 2,048 numbers before the last layer.
+
+The network comes as a TorchScript archive, whose program torch interprets. We read that program: it convolves,
+normalises, pools and joins, and touches nothing else. The hash of the weights makes sure that it is this one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from editgauge.core.images import Pixels
+from editgauge.models.answers import Vector
+from editgauge.models.interfaces import Card
+from editgauge.models.lite.graphs import Floats
+from editgauge.models.lite.runtime import card_of, library
+from editgauge.models.weights import weights_of
+
+NAME = "inception-fid"
+ID = "Inception (2015-12-05)"
+SIDE = 299
+LENGTH = 2048
+
+
+class InceptionFid:
+    """Role `fid_features`: needs torch."""
+
+    batch = 8
+    weights = (NAME,)
+
+    def __init__(self, weights: Path | None = None) -> None:
+        """Takes the weights of the catalogue, or another file."""
+        self._weights = weights
+
+    @property
+    def available(self) -> bool:
+        """Is torch installed?"""
+        return find_spec("torch") is not None
+
+    @property
+    def card(self) -> Card:
+        """What it is."""
+        return card_of(NAME, "fid_features", ID, (SIDE, SIDE), resize="bilinear from the corner, as in TensorFlow 1")
+
+    def embed(self, images: Sequence[Pixels]) -> Vector:
+        """The features of each picture, which goes alone so that its neighbours cannot change a digit."""
+        return np.array([self._features(image) for image in images], np.float32).reshape(-1, LENGTH)
+
+    def _features(self, image: Pixels) -> Vector:
+        torch = library("torch", ID, extra="torch")
+        planes = np.ascontiguousarray(scaled_from_corner(image, SIDE).transpose(2, 0, 1))
+        with torch.inference_mode():
+            features = self._network(torch.from_numpy((planes - 128) / 128)[None])
+        return np.asarray(features[0].numpy(), np.float32)
+
+    @cached_property
+    def _network(self) -> Any:
+        torch = library("torch", ID, extra="torch")
+        path = self._weights or weights_of(NAME).path("default_1.pt")
+        with warnings.catch_warnings():
+            # torch wants models exported anew, in a form that only those who trained them can make.
+            warnings.filterwarnings("ignore", "`torch.jit.load` is deprecated", DeprecationWarning)
+            return torch.jit.load(str(path), map_location="cpu").eval()
+
+
+def scaled_from_corner(image: Pixels, side: int) -> Floats:
+    """The picture as a square of that side, as TensorFlow 1 scaled it: place 0 stays at place 0, nothing is rounded.
+
+    Other ways to scale give other features, and FID moves by more than methods differ (Parmar et al. 2022).
+    """
+    rows, columns = (_blend(length, side) for length in image.shape[:2])
+    return np.asarray(np.einsum("ih,hwc,jw->ijc", rows, image.astype(np.float32), columns, optimize=True), np.float32)
+
+
+def _blend(length: int, side: int) -> Floats:
+    """How much of each old place goes into each new one: side x length."""
+    places = np.arange(side) * (length / side)
+    before = np.floor(places).astype(int)
+    after = np.minimum(before + 1, length - 1)
+    share = (places - before).astype(np.float32)
+    matrix = np.zeros((side, length), np.float32)
+    np.add.at(matrix, (np.arange(side), before), 1 - share)
+    np.add.at(matrix, (np.arange(side), after), share)
+    return matrix

@@ -1,0 +1,56 @@
+"""MI-GAN (Sargsyan et al. 2023), run by onnxruntime: what could be where something was cut out.
+
+The file holds the whole way: it looks at a square around the hole, fills it at 512 x 512 pixels, and lays the filling
+back into the picture. It also touches a rim outside of the hole, which is put back here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask
+from editgauge.models.interfaces import Card
+from editgauge.models.lite.runtime import FromCatalogue, card_of, onnx_session
+from editgauge.models.weights import weights_of
+
+NAME = "migan"
+ID = "MI-GAN"
+FILE = "migan_pipeline_v2.onnx"
+KNOWN = 255
+"""How the network is told that a pixel stays; the hole is 0."""
+
+
+class MiGan(FromCatalogue):
+    """Role `inpainter`: about a second a hole, whatever its size."""
+
+    batch = 1
+    weights = (NAME,)
+
+    @property
+    def card(self) -> Card:
+        """What it is."""
+        return card_of(NAME, "inpainter", ID)
+
+    def fill(self, questions: Sequence[tuple[Pixels, BoolMask]]) -> list[Pixels]:
+        """Each picture with its hole filled; every pixel outside of it stays."""
+        return [self._filled(image, hole) for image, hole in questions]
+
+    def _filled(self, image: Pixels, hole: BoolMask) -> Pixels:
+        if hole.all():
+            raise CannotTell("not_applicable", "the hole is the whole picture: nothing is left to fill it from")
+        if not hole.any():
+            return image
+        planes = np.ascontiguousarray(image.transpose(2, 0, 1)[np.newaxis])
+        known = np.where(hole, 0, KNOWN).astype(np.uint8)[np.newaxis, np.newaxis]
+        (told,) = self._session.run(None, {"image": planes, "mask": known})
+        return np.where(hole[..., np.newaxis], told[0].transpose(1, 2, 0), image)
+
+    @cached_property
+    def _session(self) -> Any:
+        return onnx_session(self._weights or weights_of(NAME).path(FILE), ID, self._threads)

@@ -1,0 +1,60 @@
+"""MiniLM sentence vectors (Wang et al. 2020; Reimers and Gurevych 2019), in 8 bits, run by onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from editgauge.models.answers import Vector
+from editgauge.models.interfaces import Card
+from editgauge.models.lite.runtime import FromCatalogue, card_of, library, onnx_session
+from editgauge.models.weights import weights_of
+
+NAME = "minilm"
+ID = "all-MiniLM-L6-v2 (int8)"
+MOST_TOKENS = 256
+LENGTH = 384
+
+
+class MiniLm(FromCatalogue):
+    """Role `text_similarity`: a sentence as the mean of what the network makes of its tokens, as a unit vector.
+
+    Each text goes alone. The network rounds to 8 bits by what it is given, so a neighbour in the batch would change
+    the answer; and a text takes a few thousandths of a second.
+    """
+
+    batch = 64
+    weights = (NAME,)
+
+    @property
+    def card(self) -> Card:
+        """What it is."""
+        return card_of(NAME, "text_similarity", ID, precision="int8", most_tokens=MOST_TOKENS)
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """One unit vector per text."""
+        return np.array([self._vector(text) for text in texts], np.float32).reshape(-1, LENGTH)
+
+    def _vector(self, text: str) -> Vector:
+        tokens = np.array([self._tokenizer.encode(text).ids], np.int64)
+        asked = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
+        mean = self._session.run(["last_hidden_state"], asked)[0][0].mean(axis=0)
+        return np.asarray(mean / np.linalg.norm(mean), np.float32)
+
+    @cached_property
+    def _session(self) -> Any:
+        return onnx_session(self._file("model_quantized.onnx"), ID, self._threads)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        tokenizer = library("tokenizers", ID).Tokenizer.from_file(str(self._file("tokenizer.json")))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(MOST_TOKENS)
+        return tokenizer
+
+    def _file(self, name: str) -> Path:
+        return self._weights / name if self._weights else weights_of(NAME).path(name)

@@ -1,0 +1,141 @@
+"""What the small models share: their cards, and the libraries that run them."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import EditGaugeError
+from editgauge.core.images import Pixels, as_unit
+from editgauge.core.trace import timeline
+from editgauge.models.interfaces import Card
+from editgauge.models.weights import entry_of
+from editgauge.models.weights.files import sha256_of_set
+
+IMAGENET_MEAN = np.array([0.485, 0.456, 0.406], np.float32)
+IMAGENET_SPREAD = np.array([0.229, 0.224, 0.225], np.float32)
+
+
+class MissingLibrary(EditGaugeError):
+    """A library that runs a model is not installed."""
+
+    def __init__(self, wanted: str, library: str, extra: str) -> None:
+        super().__init__(
+            f"{wanted} needs {library}, which is not installed. Get it with: pip install 'editgauge[{extra}]'"
+        )
+
+
+class FromCatalogue:
+    """A small model: its weights come from the catalogue, or from elsewhere; so many threads run it.
+
+    Args:
+        weights: another file than the catalogue's, or a folder with all its files where there are several
+        threads: one by default, because several processes share the cores
+    """
+
+    weights: tuple[str, ...] = ()
+
+    def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
+        self._weights = weights
+        self._threads = threads
+
+
+def library(name: str, wanted: str, extra: str = "lite") -> ModuleType:
+    """The library of that name; raises `MissingLibrary`, which says how to get it, when it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise MissingLibrary(wanted, error.name or name, extra) from error
+
+
+def card_of(
+    weights: str,
+    role: str,
+    id: str,  # noqa: A002 - the word of the card
+    input_size: tuple[int, int] | None = None,
+    **settings: str | int | float,
+) -> Card:
+    """The card of a model whose weights the catalogue knows."""
+    entry = entry_of(weights)
+    return Card(
+        role=role,
+        id=id,
+        revision=str(entry.carrier),
+        sha256=sha256_of_set(file.sha256 for file in entry.files),
+        licence=entry.licence,
+        input_size=input_size,
+        settings=settings,
+    )
+
+
+def onnx_session(model: Path | bytes, wanted: str, threads: int) -> Any:
+    """An ONNX graph, from its file or its bytes, ready to run on the processor."""
+    runtime = library("onnxruntime", wanted)
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # its warnings speak of how others exported the graph
+    content = model if isinstance(model, bytes) else str(model)
+    return _watched(runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"]), "run")
+
+
+def litert(path: Path, wanted: str, threads: int) -> Any:
+    """A TensorFlow Lite file, ready to run."""
+    make = library("ai_edge_litert.interpreter", wanted).Interpreter
+    with _native_words_unheard():
+        interpreter = make(str(path), num_threads=threads)
+        interpreter.allocate_tensors()
+    return _watched(interpreter, "invoke")
+
+
+class _Watched:
+    """Something that runs a network, with the time it takes for that recorded."""
+
+    def __init__(self, runs: Any, how: str) -> None:
+        self._runs = runs
+        setattr(self, how, self._timed(getattr(runs, how)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runs, name)
+
+    @staticmethod
+    def _timed(run: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*given: Any) -> Any:
+            with timeline.span("forward"):
+                return run(*given)
+
+        return timed
+
+
+def _watched(runs: Any, how: str) -> Any:
+    """The same, watched while a profile is wanted."""
+    return _Watched(runs, how) if timeline.is_recording() else runs
+
+
+@contextmanager
+def _native_words_unheard() -> Iterator[None]:
+    """Without the line that the library writes past Python at every start, and that no setting turns off."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def imagenet_scaled(image: Pixels) -> NDArray[np.float32]:
+    """1 x 3 x height x width, each colour with the mean and the spread that it has in ImageNet taken out."""
+    scaled = (as_unit(image) - IMAGENET_MEAN) / IMAGENET_SPREAD
+    return np.ascontiguousarray(scaled.transpose(2, 0, 1)[np.newaxis])

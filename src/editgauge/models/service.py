@@ -1,0 +1,187 @@
+"""Answers what protocols ask, with the models chosen for a run.
+
+A question has an identity: the picture's pixels, the model with its revision and settings, the question itself. What
+was answered under that identity before, in this run or in another, is recalled; the rest goes through the ask layer,
+which shares it between items and sends it to the model in batches. Models that look at a picture once and then answer
+many questions about it are asked in those two steps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.ask import Ask
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels
+from editgauge.models.answers import ClassMap, Detections, Features, Instances, Prompt, Vector
+from editgauge.models.cache import open_store
+from editgauge.models.cache.memory import Memory
+from editgauge.models.cached_model import Seat
+from editgauge.models.choice import describe, make_models
+from editgauge.models.identity import identity
+from editgauge.models.interfaces import Card, Detector
+from editgauge.models.phrases import answered, together
+
+__all__ = ["Service", "describe"]
+
+BYTES_IN_MEMORY = 256_000_000
+"""What models keep of some sixty pictures, at SAM's four megabytes each."""
+
+
+class Service:
+    """The models of a run, one per role.
+
+    Args:
+        chosen: the name of a model for each role
+        cache: the folder in which answers are remembered from run to run; nowhere when left out
+        ask: the ask layer it shares with others, such as judges; one of its own when left out
+    """
+
+    def __init__(self, chosen: Mapping[str, str], cache: Path | None = None, ask: Ask | None = None) -> None:
+        memory, store = Memory(BYTES_IN_MEMORY), open_store(cache)
+        models = make_models(chosen)
+        seats = {id(model): Seat(model, memory, store) for model in models.values()}
+        self._seats = {role: seats[id(model)] for role, model in models.items()}
+        self._ask = ask or Ask()
+        self._ask_is_mine = ask is None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ask_is_mine:
+            self._ask.close()
+
+    def card(self, role: str) -> Card:
+        """The model that plays a role."""
+        return self._seat(role).card
+
+    def vocabulary(self) -> tuple[str, ...] | None:
+        """All the words that the detector knows; None when any phrase may be asked."""
+        return self._detector()[1].vocabulary
+
+    async def detect(self, image: Pixels, *phrases: str, least: float | None = None) -> Detections:
+        """What is seen of the phrases, at the detector's operating point or from another confidence on."""
+        seat, detector = self._detector()
+        words = {phrase: detector.word_for(phrase) for phrase in phrases}
+        if not words:
+            return Detections.none()
+        asked = sorted(set(words.values()))
+        if getattr(detector, "words_are_independent", False):
+            found = together(await asyncio.gather(*(self._find(seat, image, (word,)) for word in asked)))
+        else:
+            found = await self._find(seat, image, tuple(asked))
+        return answered(found, words).over(detector.operating_point if least is None else least)
+
+    async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
+        """What is seen of everything in a closed vocabulary."""
+        seat, detector = self._detector()
+        if detector.vocabulary is None:
+            raise CannotTell("no_model", f"{seat.card.id} has no list of words to look for; ask it for phrases")
+        found = await self._find(seat, image, detector.vocabulary)
+        return found.over(detector.operating_point if least is None else least)
+
+    async def segment(self, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
+        """One mask per box or point."""
+        kind, given = ("boxes", prompt.boxes) if prompt.points is None else ("points", prompt.points)
+        if given is not None and len(given) == 0:
+            return np.zeros((0, *image.shape[:2]), np.bool_)
+        masks = await self._second_look(self._seat("segmenter"), image, "cut", prompt, kind, _numbers(given))
+        return cast(NDArray[np.bool_], masks)
+
+    async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
+        """What is seen of the phrases, with outlines."""
+        found = await self.detect(image, *phrases, least=least)
+        return Instances(found, await self.segment(image, Prompt(boxes=found.boxes)))
+
+    async def classes(self, image: Pixels) -> ClassMap:
+        """The class of every pixel."""
+        return cast(ClassMap, await self._about(self._seat("semantic_segmenter"), "label", image))
+
+    async def embed_image(self, image: Pixels) -> Vector:
+        """The picture as a unit vector of the image embedder."""
+        return _unit(await self._about(self._seat("image_embedder"), "embed", image))
+
+    async def fid_features(self, image: Pixels) -> Vector:
+        """The picture as the features from which FID and KID are computed."""
+        return cast(Vector, await self._about(self._seat("fid_features"), "embed", image))
+
+    async def joint_image(self, image: Pixels) -> Vector:
+        """The picture as a unit vector in the space it shares with texts."""
+        return cast(Vector, await self._about(self._seat("joint_embedder"), "embed_images", image))
+
+    async def joint_text(self, text: str) -> Vector:
+        """The text as a unit vector in the space it shares with pictures."""
+        return cast(Vector, await self._answer(self._seat("joint_embedder"), "embed_texts", (), text, text))
+
+    async def explain(self, image: Pixels, towards: Vector) -> NDArray[np.float32]:
+        """Where in the picture its likeness with a vector of the joint space comes from."""
+        seat, about = self._seat("joint_embedder"), (identity(image), _numbers(towards))
+        return cast(NDArray[np.float32], await self._answer(seat, "explain", image.shape, (image, towards), *about))
+
+    async def distance(self, before: Pixels, after: Pixels) -> float:
+        """How different the two pictures look."""
+        seat, about = self._seat("perceptual_distance"), (identity(before), identity(after))
+        return cast(float, await self._answer(seat, "compare", before.shape, (before, after), *about))
+
+    async def caption(self, image: Pixels) -> str:
+        """A sentence that says what is in the picture."""
+        return cast(str, await self._about(self._seat("captioner"), "caption", image))
+
+    async def similarity(self, text: str, other: str) -> float:
+        """How alike two texts are in meaning, from -1 to 1."""
+        seat = self._seat("text_similarity")
+        one, two = await asyncio.gather(*(self._answer(seat, "embed", (), each, each) for each in (text, other)))
+        return float(np.clip(np.dot(_unit(one), _unit(two)), -1, 1))
+
+    async def _find(self, seat: Seat, image: Pixels, words: tuple[str, ...]) -> Detections:
+        return cast(Detections, await self._second_look(seat, image, "find", words, words))
+
+    async def _second_look(self, seat: Seat, image: Pixels, question: str, asked: Any, *about: object) -> Any:
+        """The answer to a question about what a model kept of a picture."""
+        picture = identity(image)
+        known = seat.recall(seat.key(question, picture, *about))
+        if known is not None:
+            return known
+        kept: Features = await self._about(seat, "look", image)
+        return await self._answer(seat, question, image.shape, (kept, asked), picture, *about)
+
+    async def _about(self, seat: Seat, question: str, image: Pixels) -> Any:
+        """The answer to a question about one whole picture."""
+        return await self._answer(seat, question, image.shape, image, identity(image))
+
+    async def _answer(self, seat: Seat, question: str, shape: tuple[int, ...], payload: Any, *about: object) -> Any:
+        """What was answered before, or what the model answers now."""
+        key = seat.key(question, *about)
+        known = seat.recall(key)
+        return await self._ask(seat, key, payload, seat.group(question, shape)) if known is None else known
+
+    def _detector(self) -> tuple[Seat, Detector]:
+        seat = self._seat("detector")
+        return seat, cast(Detector, seat.model)
+
+    def _seat(self, role: str) -> Seat:
+        if role not in self._seats:
+            raise CannotTell("no_model", f"no model plays the role '{role}'; choose one with --model {role}=NAME")
+        return self._seats[role]
+
+
+def _numbers(array: NDArray[Any] | None) -> str:
+    """The identity of an array that is part of a question."""
+    plain = np.ascontiguousarray(array, np.float32)
+    return f"{plain.shape} {hashlib.sha256(plain.data).hexdigest()}"
+
+
+def _unit(vector: Any) -> Vector:
+    """The vector at length 1; a network that saw nothing at all has no direction to compare."""
+    length = float(np.linalg.norm(vector))
+    if not length > 0:
+        raise CannotTell("not_detected", "the embedding has no direction, because all its numbers are zero")
+    return np.asarray(vector / length, np.float32)

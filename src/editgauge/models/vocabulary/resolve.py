@@ -1,0 +1,153 @@
+"""A model's own word for a phrase, and how it was found; never by how the letters look.
+
+The steps, in this order: the word itself, its singular, the documented table, WordNet (the most frequent sense of a
+noun, when it is a kind of what a known word means), and at last the head noun with its describing words taken off. A
+wider word is never narrowed: a car is a vehicle, but whoever asks for a vehicle may have a boat in mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from editgauge.core.errors import CannotTell
+from editgauge.models.vocabulary.phrases import english, is_possessive, plain_words, singulars, without_what_follows
+from editgauge.models.vocabulary.wordnet import Sense, WordNet
+
+PERSON = "person"
+PULL = "`editgauge models pull wordnet` brings WordNet, which knows more words"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A word that a model knows, and by which steps a phrase led to it."""
+
+    word: str
+    how: str
+    """`same`, `plural`, `table`, `head noun`, `WordNet: …`, or several of them in the order they were taken."""
+
+
+@cache
+def table() -> dict[str, Any]:
+    """The documented synonyms and the pinned senses: `table.yaml`."""
+    told: dict[str, Any] = yaml.safe_load((resources.files(__package__) / "table.yaml").read_text(encoding="utf-8"))
+    return told
+
+
+@cache
+def _synonyms() -> dict[str, str]:
+    return {said: word for word, rows in table()["synonyms"].items() for said in rows}
+
+
+class Resolver:
+    """Finds the words of one vocabulary."""
+
+    def __init__(self, vocabulary: Sequence[str], wordnet: WordNet | None) -> None:
+        self._words = {word.casefold(): word for word in vocabulary}
+        self._wordnet = wordnet
+        self._word_of: dict[Sense, str] = {}
+        for word in vocabulary if wordnet else ():
+            sense = sense_of(word, wordnet) if wordnet else None
+            if sense is not None:
+                self._word_of.setdefault(sense, word)
+
+    def resolve(self, phrase: str) -> Resolution:
+        """The word for the phrase; raises `CannotTell` when there is none, or more than one."""
+        words = plain_words(phrase)
+        if not words:
+            raise self._unknown(phrase, "it holds no word")
+        whole = self._named(" ".join(words))
+        if whole:
+            return whole
+        if "and" in words or "or" in words:
+            raise self._unknown(phrase, "it names more than one thing")
+        head = without_what_follows(words)
+        for start in range(len(head)):
+            name = " ".join(head[start:])
+            found = self._named(name) or self._by_wordnet(head[start:], phrase)
+            if found:
+                self._check_description(head[:start], found.word, phrase)
+                is_whole = len(head[start:]) == len(words)
+                return found if is_whole else Resolution(found.word, _steps("head noun", found.how))
+        raise self._unknown(phrase, "" if self._wordnet else PULL)
+
+    def _named(self, name: str) -> Resolution | None:
+        """The word that a name is, or that the table gives for it."""
+        for form, step in _forms(name):
+            if form in self._words:
+                return Resolution(self._words[form], step or "same")
+            if _synonyms().get(form) in self._words:
+                return Resolution(_synonyms()[form], _steps(step, "table"))
+        return None
+
+    def _by_wordnet(self, words: list[str], phrase: str) -> Resolution | None:
+        """What WordNet knows about a name. A name of several words that it knows as something else is not shortened."""
+        if self._wordnet is None:
+            return None
+        for form, step in _forms(" ".join(words)):
+            senses = self._wordnet.senses(form)
+            if not senses:
+                continue
+            reached = [self._reached(sense) for sense in senses]
+            word = reached[0]
+            if word == PERSON and set(reached) != {PERSON}:
+                raise self._unknown(phrase, f"WordNet has '{form}' for a person and for other things")
+            others = {each for each in reached if each and each not in {word, PERSON}}
+            if word and others:
+                raise self._unknown(phrase, f"WordNet has '{form}' for {word} and for {', '.join(sorted(others))}")
+            if word:
+                return Resolution(word, _steps(step, self._told(form, word, senses[0])))
+            if len(words) > 1 and words[0] not in english().looks:
+                raise self._unknown(phrase, f"WordNet knows '{form}' as a thing of its own")
+        return None
+
+    def _reached(self, sense: Sense) -> str | None:
+        """The nearest known word of which a sense is a kind."""
+        above = self._wordnet.ancestors(sense) if self._wordnet else ()
+        return next((self._word_of[each] for each in above if each in self._word_of), None)
+
+    def _told(self, form: str, word: str, sense: Sense) -> str:
+        same = self._word_of.get(sense) == word
+        return f"WordNet: {form} is {'another word for' if same else 'a kind of'} {word}"
+
+    def _check_description(self, describing: list[str], word: str, phrase: str) -> None:
+        """Does it stay the same thing with these words before it?"""
+        lists = english()
+        for each in describing:
+            if each in lists.not_the_thing or (each in lists.materials and word in lists.grown):
+                raise self._unknown(phrase, f"with '{each}' before it, it may be no {word}")
+            known = each in lists.looks | lists.uses | lists.materials | lists.determiners
+            adjective = self._wordnet is not None and self._wordnet.is_adjective(each)
+            if not (known or adjective or is_possessive(each)):
+                raise self._unknown(phrase, f"'{each}' may make something else of a {word}")
+
+    def _unknown(self, phrase: str, why: str) -> CannotTell:
+        told = f": {why}" if why else ""
+        return CannotTell(
+            "unknown_word", f"none of the {len(self._words)} words of the model stands for '{phrase}'{told}"
+        )
+
+
+def sense_of(word: str, wordnet: WordNet) -> Sense | None:
+    """What a word means in a picture: the sense that the table pins, or else WordNet's first."""
+    pinned: dict[str, str] = table()["senses"].get(word, {})
+    senses = wordnet.senses(pinned.get("name", word))
+    if "kind_of" in pinned:
+        wanted = pinned["kind_of"]
+        senses = tuple(s for s in senses if any(wanted in wordnet.names(above) for above in wordnet.ancestors(s)))
+    return senses[0] if senses else None
+
+
+def _forms(name: str) -> Iterator[tuple[str, str]]:
+    yield name, ""
+    for singular in singulars(name):
+        yield singular, "plural"
+
+
+def _steps(*steps: str) -> str:
+    return ", ".join(step for step in steps if step and step != "same")

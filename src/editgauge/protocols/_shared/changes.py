@@ -1,0 +1,176 @@
+"""What changed between two pictures, and on which things: change detection and what a detector sees, put together."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask, Rectangle
+from editgauge.models.answers import Detections, Prompt
+from editgauge.models.interfaces import Perception
+from editgauge.models.vocabulary.coco import coco_words
+from editgauge.vision.change_sentences import NOTHING, sentences
+from editgauge.vision.changed_regions import Changes, find_changes
+from editgauge.vision.object_changes import HALF_SURE, Change, Thing, object_changes, share_changed
+from editgauge.vision.region_changes import region_changes
+
+Extent = Literal["nothing", "places", "background", "whole"]
+
+AROUND = 0.2
+"""The share of the picture from which on a change may be one of the whole picture."""
+ALONG = 0.25
+"""The share of an edge of the picture that a change must reach to go beyond it."""
+EDGES = 3
+"""So many edges of the picture are reached by a change of the background or of everything."""
+MOSTLY = 0.5
+"""The share of a change that lies on its things; from there on they explain it."""
+STANDS_OUT = 0.03
+"""The share of the picture from which on a thing that stayed has a background."""
+FAINT = 1.1
+"""The mean difference of a large change under which it is a matter of style: new things differ more."""
+EVERYTHING = 0.85
+"""The share of the picture from which on no single thing explains a change."""
+UNTOUCHED = 0.25
+"""The share of a thing that may have changed although it stayed as it was."""
+BESIDE = 0.015
+"""Of the longer side: so far beyond its things a region may reach, because differences are smoothed."""
+DOUBTLESS = 2.0
+"""Times the operating point: so sure must be what came or went where everything looks different."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Differences:
+    """What changed between two pictures."""
+
+    pixels: Changes
+    extent: Extent
+    kept: tuple[str, ...]
+    """The things before a background that changed."""
+    changes: tuple[Change, ...]
+    sentences: tuple[str, ...]
+    """At least one."""
+
+
+async def differences(source: Pixels, edited: Pixels, see: Perception, words: Sequence[str] = ()) -> Differences:
+    """What changed, in pixels, things and words; both pictures of one size.
+
+    Args:
+        source: the picture before
+        edited: the picture after
+        see: with a detector, and with a segmenter for the outlines of things
+        words: what to look for besides COCO's things, where the detector takes any phrase
+    """
+    pixels = find_changes(source, edited)
+    if not pixels.mask.any():
+        return Differences(pixels, "nothing", (), (), (NOTHING,))
+    aligned = pixels.alignment.aligned
+    point = operating_point(see)
+    before, after = await gather(
+        *(things_seen(see, picture, words, HALF_SURE * point) for picture in (source, aligned))
+    )
+    found = object_changes(source, aligned, before, after, pixels.mask, point)
+    extent, kept = _extent(pixels, found, before, after, point)
+    if extent == "places":
+        rest = [region for region in pixels.regions if not _explained(region.mask, found)]
+        found += region_changes(source, aligned, rest)
+    else:
+        found = [change for change in found if _holds_anyway(change, pixels, point)]
+    height, width = source.shape[:2]
+    told = (*_about_everything(extent, kept, pixels), *sentences(found, width, height))
+    return Differences(pixels, extent, kept, tuple(found), told)
+
+
+async def seen_at_all(see: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> Detections:
+    """Everything the detector sees: of all its words, or of COCO's and those given when it takes any phrase."""
+    if see.vocabulary() is not None:
+        return await see.detect_all(picture, least)
+    return await see.detect(picture, *dict.fromkeys([*words, *coco_words().values()]), least=least)
+
+
+def operating_point(see: Perception) -> float:
+    """The confidence from which on something counts as seen."""
+    return float(see.card("detector").settings["operating_point"])
+
+
+async def things_seen(see: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> list[Thing]:
+    """What is seen, each with its outline, or its box where no model draws outlines."""
+    found = await seen_at_all(see, picture, words, least)
+    masks = await _outlines(see, picture, found)
+    rows = zip(found.phrases, found.boxes.tolist(), masks, found.confidences.tolist(), strict=True)
+    return [
+        Thing(word, (left, top, right, bottom), mask, sure) for word, (left, top, right, bottom), mask, sure in rows
+    ]
+
+
+async def _outlines(see: Perception, picture: Pixels, found: Detections) -> list[BoolMask]:
+    height, width = picture.shape[:2]
+    boxes = [Rectangle(*box).render(width, height) for box in found.boxes.tolist()]
+    try:
+        see.card("segmenter")
+    except CannotTell:
+        return boxes
+    cut = await see.segment(picture, Prompt(boxes=found.boxes))
+    # An outline of a tenth of its box missed the thing.
+    return [mask if mask.sum() >= box.sum() / 10 else box for mask, box in zip(cut, boxes, strict=True)]
+
+
+def _extent(
+    pixels: Changes, found: Sequence[Change], before: Sequence[Thing], after: Sequence[Thing], point: float
+) -> tuple[Extent, tuple[str, ...]]:
+    """Is it a change of some places, of the background, or of everything? And what stands before the background?"""
+    if pixels.share < AROUND:
+        return "places", ()
+    faint = float(pixels.difference[pixels.mask].mean()) < FAINT
+    of_things = _edges_reached(pixels.mask) < EDGES or _explained(pixels.mask, found)
+    if of_things and not faint and pixels.share < EVERYTHING:
+        return "places", ()
+    stood = [
+        thing
+        for thing in (*before, *after)
+        if thing.word and thing.confidence >= point
+        and share_changed(thing, pixels.mask) < UNTOUCHED and thing.mask.mean() >= STANDS_OUT
+    ]  # fmt: skip
+    kept = tuple(dict.fromkeys(thing.word for thing in stood if thing.word))
+    return ("background", kept) if kept else ("whole", ())
+
+
+def _edges_reached(mask: BoolMask) -> int:
+    return sum(bool(edge.mean() >= ALONG) for edge in (mask[0], mask[-1], mask[:, 0], mask[:, -1]))
+
+
+def _explained(region: BoolMask, found: Sequence[Change]) -> bool:
+    """Do the things to which something happened fill the region?"""
+    height, width = region.shape
+    beside = BESIDE * max(width, height)
+    covered = np.zeros_like(region)
+    for change in found:
+        for thing in (change.before, change.after):
+            if thing is not None:
+                left, top, right, bottom = thing.box
+                covered |= Rectangle(left - beside, top - beside, right + beside, bottom + beside).render(width, height)
+    return bool(covered[region].mean() >= MOSTLY)
+
+
+def _holds_anyway(change: Change, pixels: Changes, point: float) -> bool:
+    """Is it certain although everything looks different? Then outlines, colours and weak sightings say nothing."""
+    if change.kind not in {"appeared", "vanished", "replaced"}:
+        return False
+    things = [thing for thing in (change.before, change.after) if thing is not None]
+    return all(
+        thing.confidence >= DOUBTLESS * point and float(pixels.difference[thing.mask].mean()) >= FAINT
+        for thing in things
+    )
+
+
+def _about_everything(extent: Extent, kept: Sequence[str], pixels: Changes) -> list[str]:
+    if extent == "background":
+        return [f"The background changed: everything but the {' and the '.join(kept)}."]
+    if extent == "whole":
+        return [f"The whole picture looks different: {pixels.share:.0%} of it changed."]
+    return []

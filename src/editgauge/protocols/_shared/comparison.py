@@ -1,0 +1,56 @@
+"""Two pictures compared by networks, each score under the name of the model that made it."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.types import Score, ScoreSpec, Unscored
+from editgauge.protocols._shared.looking import attempt
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.models.interfaces import Perception
+
+COMPARERS = ("perceptual_distance", "image_embedder", "joint_embedder")
+"""The roles whose models can tell how alike two pictures are."""
+FARTHEST = 10.0
+"""No perceptual distance at hand comes near it: learned weights of normalised features bound them."""
+
+
+class Comparers:
+    """The models of a run that compare pictures."""
+
+    def __init__(self, models: Mapping[str, str]) -> None:
+        self._roles = {_score_name(role, models[role]): role for role in COMPARERS if role in models}
+
+    @property
+    def specs(self) -> tuple[ScoreSpec, ...]:
+        """What their scores are called, and mean."""
+        return tuple(_spec(name, role) for name, role in self._roles.items())
+
+    async def compare(self, one: Pixels, other: Pixels, see: Perception) -> dict[str, Score | Unscored]:
+        """Every model's answer."""
+        scores = await gather(*(attempt(_compared(role, one, other, see)) for role in self._roles.values()))
+        return dict(zip(self._roles, scores, strict=True))
+
+
+def _score_name(role: str, model: str) -> str:
+    return f"clip_i[{model}]" if role == "joint_embedder" else model
+
+
+def _spec(name: str, role: str) -> ScoreSpec:
+    if role == "perceptual_distance":
+        return ScoreSpec(name, False, (0.0, FARTHEST), "How different the two pictures look, by a network's features.")
+    return ScoreSpec(name, True, (-1.0, 1.0), "How alike the two pictures are: cosine of their embeddings.")
+
+
+async def _compared(role: str, one: Pixels, other: Pixels, see: Perception) -> Score:
+    if role == "perceptual_distance":
+        return Score(await see.distance(one, other))
+    embed = see.embed_image if role == "image_embedder" else see.joint_image
+    first, second = await gather(embed(one), embed(other))
+    return Score(float(np.clip(first @ second, -1, 1)))  # of unit vectors; rounding may leave the range

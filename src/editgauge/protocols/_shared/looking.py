@@ -1,0 +1,95 @@
+"""What the rules of several protocols share: one thing looked for in one of the two pictures, and said in words."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Box, Evidence
+from editgauge.core.phrases import read_position
+from editgauge.core.types import Edit, Item, Position, Score, Unscored
+
+if TYPE_CHECKING:
+    from editgauge.core.evidence import Side
+    from editgauge.core.images import Pixels
+    from editgauge.models.answers import Detections
+    from editgauge.models.interfaces import Perception
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A thing that was looked for in one picture."""
+
+    thing: str
+    on: Side
+    seen: Detections
+
+    @property
+    def found(self) -> bool:
+        """Was it seen at all?"""
+        return self.seen.found
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """The surest box: left, top, right, bottom."""
+        left, top, right, bottom = self.seen.boxes[0].tolist()
+        return left, top, right, bottom
+
+    @property
+    def words(self) -> str:
+        """What a person would say.
+
+        'zebra .96 found', 'no horse seen'.
+        """
+        return f"{self.thing} {_sure(self.seen.confidences[0])} found" if self.found else f"no {self.thing} seen"
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The boxes, under the name of the thing."""
+        boxes = self.seen.evidence(self.on)
+        return tuple(replace(box, label=_relabelled(box.label, self)) for box in boxes if isinstance(box, Box))
+
+
+async def look_for(
+    see: Perception, item: Item, on: Side, thing: str, template: str = "{}", least: float | None = None
+) -> Sighting:
+    """Where the thing is in one of the pictures. A detector for any phrase is asked by the template."""
+    asked = thing if see.vocabulary() is not None else template.format(thing)
+    return Sighting(thing, on, await see.detect(picture(item, on), asked, least=least))
+
+
+def picture(item: Item, on: Side) -> Pixels:
+    """One of the item's two pictures."""
+    return item.source if on == "source" else item.edited
+
+
+async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:
+    """The rule's answer; what cannot be told is unscored, without taking the protocol's other scores with it."""
+    try:
+        return await rule
+    except CannotTell as unable:
+        return Unscored(unable.reason, unable.detail)
+
+
+def needed(value: str | None, what: str) -> str:
+    """A part of the edit that a rule cannot do without."""
+    if not value:
+        raise CannotTell("not_applicable", f"the edit does not say {what}")
+    return value
+
+
+def asked_place(edit: Edit) -> Position:
+    """Where the edit wants something: as it is given, or as the words of `to` say."""
+    return edit.position or read_position(needed(edit.to, "where it should be"))
+
+
+def _sure(confidence: float) -> str:
+    return f"{confidence:.2f}".removeprefix("0")
+
+
+def _relabelled(label: str, sighting: Sighting) -> str:
+    """A synonym that was used stays in the label; the template goes."""
+    _, seen_as, own = label.partition(" (seen as ")
+    return f"{sighting.thing} (seen as {own}" if seen_as else sighting.thing

@@ -1,0 +1,79 @@
+"""What a model tells about the differences of one item, and how triplets are read from captions."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from editgauge.protocols.difference.parsing import read_triplets
+from editgauge.protocols.difference.pipeline import pipeline_caption
+from editgauge.protocols.difference.questions import (
+    SaidCaption,
+    every_difference,
+    main_difference,
+    seen_in,
+    triplets_in,
+)
+from editgauge.protocols.difference.triplets import Triplet
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.types import Item
+    from editgauge.protocols import Sight
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The differences that a model told."""
+
+    differences: tuple[str, ...]
+    """A sentence each; nothing when it saw none."""
+    main: str | None
+    triplet: Triplet | None = None
+    """The one change, where the model gave it as such."""
+
+    @property
+    def caption(self) -> str:
+        """All of it."""
+        return " ".join(self.differences)
+
+
+async def told_directly(item: Item, see: Sight, judge: str) -> Told:
+    """The judge looks at both pictures: once for all differences, once for the main one."""
+    every, main = await gather(
+        see.ask(every_difference(item, see), role=judge), see.ask(main_difference(item, see), role=judge)
+    )
+    sentences = tuple(each.strip() for each in every.value.differences if each.strip())
+    return Told(sentences, (main.value.difference or "").strip() or None)
+
+
+async def told_by_pipeline(item: Item, see: Sight, judge: str) -> Told:
+    """The judge sees no picture, only captions of the place by a captioner: one difference comes of it."""
+    return _one(await pipeline_caption(item, see, judge, see.caption))
+
+
+async def told_by_judged_pipeline(item: Item, see: Sight, judge: str) -> Told:
+    """The same, with captions by the judge itself, who sees one part of one picture at a time."""
+
+    async def caption(picture: Pixels) -> str:
+        return (await see.ask(seen_in(picture, see), role=judge)).value
+
+    return _one(await pipeline_caption(item, see, judge, caption))
+
+
+def _one(said: SaidCaption) -> Told:
+    return Told((said.caption,), said.caption, said.triplet)
+
+
+async def triplets_by_judge(caption: str, see: Sight, judge: str) -> tuple[Triplet, ...]:
+    """The differences in a caption, read by a judge; an empty caption has none."""
+    if not caption:
+        return ()
+    answer = await see.ask(triplets_in(caption, see), role=judge)
+    return tuple(Triplet(each.source or None, each.target or None, each.action) for each in answer.value.triplets)
+
+
+async def triplets_by_rules(caption: str, see: Sight, judge: str) -> tuple[Triplet, ...]:
+    """The differences in a caption, read by rules."""
+    return read_triplets(caption)

@@ -1,0 +1,161 @@
+"""How pixels look: how well they fit a word for a colour or a style, and how sharp, even and new they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask
+from editgauge.core.recipes import COLOURS
+from editgauge.vision.color_names import rgb_of
+
+Lab = NDArray[np.float32]
+COLOURLESS = 10.0
+"""Mean chroma in CIE Lab under which a picture has no colours."""
+SEPIA = 50.0, 100.0
+"""Degrees of hue between which old prints lie."""
+FINEST = 1.0
+"""Standard deviation in pixels of the blur that takes the finest structure away."""
+FAINT = 0.25
+"""Squared lightness of a structure that nobody sees."""
+LEVEL = 4.0
+"""Lightness, out of 100, within which two pixels are equally bright."""
+
+
+def to_lab(picture: Pixels) -> Lab:
+    """CIE Lab: lightness up to 100, green to red, blue to yellow."""
+    return np.asarray(cv2.cvtColor(picture.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
+
+
+def colour_in(text: str | None) -> str | None:
+    """The first colour that a text names.
+
+    >>> colour_in("plain white wall"), colour_in("wooden")
+    ('white', None)
+    """
+    words: list[str] = re.findall(r"[a-z]+", (text or "").lower())
+    return next((word for word in words if _is_colour(word)), None)
+
+
+def _is_colour(word: str) -> bool:
+    try:
+        rgb_of(word)
+    except CannotTell:
+        return False
+    return True
+
+
+def colour_distance(lab: Lab, where: BoolMask, colour: str) -> float:
+    """How far the middle colour of some pixels is from a named one, in CIE Lab."""
+    return float(np.linalg.norm(np.median(lab[where], axis=0) - _lab_of(colour)))
+
+
+def colour_rank(lab: Lab, where: BoolMask, colour: str) -> float:
+    """The share of everyday colours that fit the pixels worse than the named one does; 1 when none fits better."""
+    middle = np.median(lab[where], axis=0)
+    own = float(np.linalg.norm(middle - _lab_of(colour)))
+    others = [float(np.linalg.norm(middle - _lab_of(other))) for other in COLOURS if other != colour]
+    return sum(other > own for other in others) / len(others)
+
+
+def style_fit(text: str | None, before: Lab, after: Lab, where: BoolMask) -> float | None:
+    """How well what became of some pixels fits the style that a text names, from 0 to 1; None for any other style."""
+    for words, fit in _STYLES:
+        if re.search(words, (text or "").lower()):
+            return float(np.clip(fit(before, after, where), 0, 1))
+    return None
+
+
+def detail(lab: Lab, where: BoolMask) -> float:
+    """How much fine structure some pixels have: the mean size of what a slight blur takes away."""
+    fine = lab[..., 0] - cv2.GaussianBlur(lab[..., 0], (0, 0), 1.5)
+    return float(np.abs(fine[where]).mean()) + 0.05
+
+
+def sharpness(lab: Lab, where: BoolMask) -> float:
+    """How much finest structure there is beside coarser one, in doublings: falls when something is out of focus,
+    whatever its contrast."""
+    light = lab[..., 0]
+    coarser = cv2.GaussianBlur(light, (0, 0), FINEST)
+    finest = np.abs(light - coarser)[where].mean()
+    coarse = np.abs(coarser - cv2.GaussianBlur(coarser, (0, 0), 5 * FINEST))[where].mean()
+    return float(np.log2((finest + 0.1) / (coarse + 0.5)))
+
+
+def residue(before: Lab, after: Lab, where: BoolMask) -> float:
+    """The share of the structure of what was there that is still there: 0 when nothing of it is, 1 when all is."""
+    one, other = ((lab[..., 0] - cv2.GaussianBlur(lab[..., 0], (0, 0), 4.0))[where] for lab in (before, after))
+    return float((one * other).sum() / ((one * one).sum() + FAINT * one.size))
+
+
+def uneven(before: Lab, after: Lab, where: BoolMask, reach: float) -> float:
+    """How far apart what became of one brightness is at one place and at another, in tens of Lab's lightness."""
+    levels = np.clip(before[..., 0] / LEVEL, 0, 100 / LEVEL).astype(np.int64)[where]
+    light = after[..., 0][where]
+    usual = np.bincount(levels, light) / np.maximum(np.bincount(levels), 1)
+    beyond, weight = np.zeros(where.shape, np.float32), where.astype(np.float32)
+    beyond[where] = light - usual[levels]
+    smooth, near = (cv2.GaussianBlur(each, (0, 0), reach) for each in (beyond, weight))
+    low, high = np.percentile((smooth / np.maximum(near, 0.2))[where], (3, 97))
+    return float(high - low) / 10
+
+
+def _colourless(before: Lab, after: Lab, where: BoolMask) -> float:
+    del before
+    return 1 - _chroma(after, where) / COLOURLESS
+
+
+def _sepia(before: Lab, after: Lab, where: BoolMask) -> float:
+    del before
+    hue = np.degrees(np.arctan2(after[..., 2], after[..., 1]))[where]
+    return float(((hue > SEPIA[0]) & (hue < SEPIA[1])).mean())
+
+
+def _inverted(before: Lab, after: Lab, where: BoolMask) -> float:
+    one, other = before[..., 0][where], after[..., 0][where]
+    if min(one.std(), other.std()) < 1:
+        return 0.0
+    return -float(np.corrcoef(one, other)[0, 1])
+
+
+def _drawn(before: Lab, after: Lab, where: BoolMask) -> float:
+    """Colourless and mostly as bright as paper."""
+    return _colourless(before, after, where) * float((after[..., 0][where] > 75).mean())
+
+
+def _flattened(before: Lab, after: Lab, where: BoolMask) -> float:
+    """Fine structure is gone, colours and light are not."""
+    lost = np.log2(detail(before, where) / detail(after, where))
+    coloured = min(1.0, _chroma(after, where) / max(_chroma(before, where), 1.0))
+    return float(np.clip(lost, 0, 1)) * coloured * float(_inverted(before, after, where) < 0)
+
+
+def _softened(before: Lab, after: Lab, where: BoolMask) -> float:
+    return float(np.log2(detail(before, where) / detail(after, where)))
+
+
+def _chroma(lab: Lab, where: BoolMask) -> float:
+    return float(np.hypot(lab[..., 1], lab[..., 2])[where].mean())
+
+
+_STYLES: tuple[tuple[str, Callable[[Lab, Lab, BoolMask], float]], ...] = (
+    (r"\b(sketch|drawing|drawn|pencil|charcoal)\b", _drawn),
+    (r"\b(black.and.white|gr[ae]yscale|monochrome)\b", _colourless),
+    (r"\bsepia\b", _sepia),
+    (r"\b(negative|inverted)\b", _inverted),
+    (r"\b(cartoon|comic|anime|painting|painted|watercolou?r|oil)\b", _flattened),
+    (r"\b(blurred|blurry|out of focus)\b", _softened),
+)
+
+
+@lru_cache(maxsize=64)
+def _lab_of(colour: str) -> Lab:
+    patch = np.array([[rgb_of(colour)]], np.uint8)
+    return np.asarray(to_lab(patch)[0, 0], np.float32)

@@ -1,0 +1,122 @@
+"""Why a number came out as it did, in sentences."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from editgauge.core.evidence import Box, Evidence, Note, Region
+
+if TYPE_CHECKING:
+    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.features import Question
+    from editgauge.protocols.editgauge.model import Answer
+    from editgauge.protocols.editgauge.view import View
+
+MOST = 3
+"""So many reasons are told on each side."""
+FAINT = 0.1
+"""In log-odds: what moves the answer less is no reason."""
+
+MEANINGS: MappingProxyType[str, str] = MappingProxyType(
+    {
+        "changed": "how much of the picture changed, from 0 (nothing) to 1 (all of it), by orders of magnitude",
+        "expected_changed": "the share of the region that may change which did change",
+        "change_expected": "the share of the change that lies in the region that may change",
+        "strength": "how strong the change is, where 1 is clearly different",
+        "comes_after": "how surely the asked-for thing is seen in its place",
+        "comes_gain": "how much more surely the asked-for thing is seen than before",
+        "comes_count": "how many more of the asked-for thing are seen",
+        "goes_after": "how surely the thing that should go is still seen in its place",
+        "goes_gain": "how much less surely the thing that should go is seen than before",
+        "goes_count": "how many fewer of the thing that should go are seen",
+        "stays_after": "how surely the thing that should stay is seen",
+        "stays_lost": "how much less surely the thing that should stay is seen than before",
+        "colour_gain": "how much nearer the asked-for colour came, in hundredths of CIE Lab's lightness",
+        "colour_rank": "the share of everyday colours that fit worse than the asked-for one",
+        "colour_rank_gain": "how the asked-for colour rose among everyday colours that fit",
+        "style_fit": "how well the picture fits the plain meaning of the style",
+        "style_gain": "how much better it fits than the other way round",
+        "same_content": "how alike the region's shapes are, which should stay",
+        "new_content": "how unlike the region's shapes are, which should change",
+        "place_fit": "how well the thing lies or went in the asked direction, from -1 to 1",
+        "third_fit": "whether the thing is in the asked third of the picture",
+        "size_fit": "how often the thing doubled in area as asked",
+        "editval": "the verdict of EditVal's rule",
+        "pixlens": "the verdict of PixLens's rule",
+        "frame": "the share of the source's texture that is found at its place",
+        "frame_lost": "the share of the source's texture that is not found at its place",
+        "frame_moved": "how far the frame moved, where 1 is a twentieth of the diagonal",
+        "rest_changed": "the root of the share of the rest that changed clearly",
+        "rest_away": "how far the rest's colours are from what they were, as log of CIE Lab",
+        "rest_far": "the share of the rest's pixels that have another colour for everyone",
+        "rest_cast": "the colour cast over the rest, as log of CIE Lab",
+        "rest_unlike": "how unlike the rest's structure is, as one minus SSIM",
+        "rest_blurred": "how much fine structure the rest lost, in halvings",
+        "rest_noisier": "how much fine structure the rest gained, in doublings",
+        "rim": "how much a line along the outline stands out from both its sides, in tens of CIE Lab",
+        "rim_gain": "how much more than before a line along the outline stands out from both its sides",
+        "rim_change": "how much more than both its sides a line along the outline changed",
+        "rim_even": "how evenly the changed part's edge became brighter or darker",
+        "edge": "how steep the edge of the changed part is beside its surroundings, in doublings",
+        "step": "how far the filled part's colours are from those just around it, in tens of CIE Lab",
+        "soft": "how much fine structure the changed part lost, in halvings",
+        "soft_beside": "how much less fine structure the changed part has than its surroundings, in halvings",
+        "blurred": "how much less sharp the changed part is than the rest, in halvings",
+        "off_shade": "how much farther than before its lightness is from that of its surroundings",
+        "darker": "the share of the changed part that became clearly darker",
+        "foot": "how much darker the changed part's lower half is than what lies beside it, in tens of CIE Lab",
+        "shines_through": "the share of the structure that was there before and is still there",
+        "left_over": "the share of the thing that should go which is as it was",
+        "uneven": "how differently one brightness changed at one place and another, in tens of CIE Lab",
+        "beyond": "the share of the change beyond the region that may change",
+        "beyond_near": "the share of what lies just around the region that may change which did change",
+        "lopsided": "how far the change lies aside from the region that may change, in sizes of it",
+        "still": "the share of the region's edge that is as it was",
+        "misfit": "how much of the change and of the thing's outline does not lie on the other",
+        "again": "how much better than before a half of the thing is found once more beside itself",
+    }
+)
+"""What each feature says, for people."""
+
+
+def reasons(answer: Answer, values: Values, claim: str) -> tuple[Evidence, ...]:
+    """What spoke for a claim and what against it, most weighty first, and what is not known."""
+    ranked = sorted(answer.effects.items(), key=lambda each: -abs(each[1]))
+    told = [(name, effect) for name, effect in ranked if abs(effect) >= FAINT]
+    known = [(name, effect) for name, effect in told if values[name] is not None]
+    pieces = [
+        _listed(f"For {claim}", [each for each in known if each[1] > 0], values),
+        _listed(f"Against {claim}", [each for each in known if each[1] < 0], values),
+    ]
+    missing = sum(effect for name, effect in answer.effects.items() if values[name] is None)
+    if abs(missing) >= FAINT:
+        pieces.append(f"That some features have no meaning here or cannot be seen counts {missing:+.1f}.")
+    return tuple(Note(piece) for piece in pieces if piece)
+
+
+def _listed(head: str, told: list[tuple[str, float]], values: Values) -> str:
+    if not told:
+        return ""
+    parts = [f"{MEANINGS[name]}, {values[name]:.2f} ({effect:+.1f})" for name, effect in told[:MOST]]
+    return f"{head}: {'; '.join(parts)}."
+
+
+def shown(view: View) -> tuple[Evidence, ...]:
+    """The region that may change, what did change, and the things that were looked for."""
+    region = view.expected()
+    pieces: list[Evidence] = []
+    if region.mask is not None:
+        pieces.append(Region("source", region.mask, "may change"))
+    if view.changes.mask.any():
+        pieces.append(Region("edited", view.changes.mask, "changed"))
+    for pair in {pair.name: pair for pair in view.pairs.values()}.values():
+        pieces += [Box("source", *thing.box, pair.name, thing.confidence) for thing in pair.before[:MOST]]
+        pieces += [Box("edited", *thing.box, pair.name, thing.confidence) for thing in pair.after[:MOST]]
+    pieces.append(Note(f"What may change: {region.why}."))
+    return (*pieces, *(Note(f"Not looked for: {why}.") for why in view.unknown))
+
+
+CLAIMS: MappingProxyType[Question, str] = MappingProxyType(
+    {"done": "the edit being done", "disturbed": "a disturbed rest", "flawed": "an artifact"}
+)

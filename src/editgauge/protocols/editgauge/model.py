@@ -1,0 +1,123 @@
+"""The fitted models, written out as numbers: boosted trees whose answer is a sum over features, so it can be told.
+
+Where an answer has degrees the trees have no steps: near its threshold a question is answered partly both ways, so that
+a little more of a feature moves the answer a little.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from editgauge.protocols.editgauge.features import FEATURES, fingerprint
+
+if TYPE_CHECKING:
+    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.features import Question
+
+FILE = "model.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A place in a tree: an end, or a question about one feature."""
+
+    value: float
+    """What the tree says when one stops here."""
+    feature: str = ""
+    """Empty at an end."""
+    low: float = 0.0
+    """Up to which value of the feature all goes left."""
+    high: float = 0.0
+    """From which value on all goes right; in between, the more the nearer."""
+    left: int = 0
+    right: int = 0
+    missing: int = 0
+    """Where all goes when the feature is missing: the left or the right node."""
+
+    def ways(self, value: float | None) -> tuple[tuple[int, float], ...]:
+        """Where to go on from here, and with what share of the answer."""
+        if value is None:
+            return ((self.missing, 1.0),)
+        right = min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+        return tuple((place, share) for place, share in ((self.left, 1 - right), (self.right, right)) if share)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A probability, and what each feature added to it in units of log-odds."""
+
+    value: float
+    effects: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Trees for one question."""
+
+    start: float
+    """The log-odds before anything is known."""
+    slope: float
+    """By how much the trees' sum is stretched, so that what is said in n of 100 cases comes true n times."""
+    trees: tuple[tuple[Node, ...], ...]
+
+    def answer(self, values: Values) -> Answer:
+        """What the trees make of an item's features."""
+        effects: dict[str, float] = {}
+        for tree in self.trees:
+            going = [(0, 1.0)]
+            while going:
+                place, share = going.pop()
+                node = tree[place]
+                if not node.feature:
+                    continue
+                ways = node.ways(values[node.feature])
+                moved = sum(part * tree[way].value for way, part in ways) - node.value
+                effects[node.feature] = effects.get(node.feature, 0.0) + self.slope * share * moved
+                going += [(way, share * part) for way, part in ways]
+        odds = self.start + sum(effects.values())
+        return Answer(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """All that was fitted, and on what."""
+
+    models: Mapping[Question, Model]
+    types: tuple[str, ...]
+    """Edit types of which there were probes: of others the chance that the edit was done is not known."""
+    provenance: Mapping[str, Any]
+
+
+@lru_cache(maxsize=1)
+def fitted() -> Fitted:
+    """The models that come with the package."""
+    return read_fitted((files(__package__) / FILE).read_text("utf-8"))
+
+
+def read_fitted(text: str) -> Fitted:
+    """Models from their JSON form; refuses those of other features."""
+    told = json.loads(text)
+    for question, names in FEATURES.items():
+        if told["models"][question]["features"] != fingerprint(names):
+            raise ValueError(f"the model of '{question}' has other features; run editgauge.audits.fit.fit again")
+    models = {question: _read(told["models"][question], FEATURES[question]) for question in FEATURES}
+    return Fitted(models, tuple(told["types"]), told["provenance"])
+
+
+def _read(told: dict[str, Any], names: tuple[str, ...]) -> Model:
+    trees = tuple(tuple(_node(row, names) for row in tree) for tree in told["trees"])
+    return Model(told["start"], told["slope"], trees)
+
+
+def _node(row: list[float], names: tuple[str, ...]) -> Node:
+    """An end is its value; a question adds the feature's place, low, high, left, right, and the way if missing."""
+    if len(row) == 1:
+        return Node(row[0])
+    value, feature, low, high, left, right, missing = row
+    return Node(value, names[int(feature)], low, high, int(left), int(right), int(missing))

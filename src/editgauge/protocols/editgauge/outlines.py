@@ -1,0 +1,105 @@
+"""What lies along an outline: lines and steps that are on neither side, and the thing seen once more beside itself."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask, box_of
+from editgauge.protocols.editgauge.appearance import Lab
+
+FEW = 20
+"""Pixels at one distance from an outline of which a mean says little."""
+THIN = 3
+"""Pixels: the width of a seam; a halo is as wide as the margin."""
+SMALL = 40
+"""Pixels of the longer side at which a thing is looked for beside itself."""
+SMALLEST = 6
+"""Pixels, at that size, of a thing that still can be told from another."""
+APART, REACH, LEVEL = 0.3, 1.5, 0.5
+"""From how far aside on, how far at most, and how far up or down a double may lie, in widths or heights of it."""
+
+
+def signed_distance(mask: BoolMask) -> NDArray[np.float32]:
+    """How far every pixel's middle is from the outline: a half and more outside, minus a half and less inside."""
+    inside = mask.astype(np.uint8)
+    out, into = (cv2.distanceTransform(each, cv2.DIST_L2, 5) for each in (1 - inside, inside))
+    return np.asarray(np.where(mask, 0.5 - into, out - 0.5), np.float32)
+
+
+def bump(lab: Lab, away: NDArray[np.float32], margin: int) -> float:
+    """How far the mean colour of a line along the outline is from the colours of both its sides, in tens of Lab."""
+    means = _profile(lab, away, -3 * margin, 4 * margin)
+    found = [0.0]
+    for width in (THIN, margin):
+        for start in range(len(means) - 3 * width + 1):
+            middle = start + 1.5 * width - 3 * margin
+            if not -1.5 * margin <= middle <= 2 * margin:
+                continue
+            one, line, other = (means[start + at * width : start + (at + 1) * width].mean(axis=0) for at in range(3))
+            beyond = np.linalg.norm(line - (one + other) / 2) - np.linalg.norm(one - other) / 2
+            found.append(float(beyond) / 10 if np.isfinite(beyond) else 0.0)
+    return max(found)
+
+
+def step(lab: Lab, away: NDArray[np.float32], margin: int) -> float | None:
+    """How far the colours just inside the outline are from those just outside, in tens of Lab."""
+    inner, outer = _profile(lab, away, -margin, -1), _profile(lab, away, 1, margin)
+    known = [side[np.isfinite(side).all(axis=1)] for side in (inner, outer)]
+    if not all(len(side) for side in known):
+        return None
+    return float(np.linalg.norm(known[0].mean(axis=0) - known[1].mean(axis=0))) / 10
+
+
+def seen_again(source: Pixels, edited: Pixels, outline: BoolMask) -> float | None:
+    """How much better than in the source a half of the outlined thing is found once more beside itself; None when the
+    thing is too small to say."""
+    left, top, right, bottom = box_of(outline)
+    scale = min(1.0, SMALL / max(right - left, bottom - top))
+    if scale * min(outline.shape) < SMALLEST:
+        return None
+    before, after = (_shrunk(picture, scale) for picture in (source, edited))
+    mask = cv2.resize(outline.astype(np.uint8), after.shape[1::-1], interpolation=cv2.INTER_NEAREST) > 0
+    if not mask.any():
+        return None
+    left, top, right, bottom = box_of(mask)
+    half = (right - left) // 2
+    if min(right - left, bottom - top) < SMALLEST:
+        return None
+    box = left, top, right, bottom
+    starts = [start for start in (left, right - half) if mask[top:bottom, start : start + half].sum() > 2 * SMALLEST]
+    gains = [_likest(after, after, mask, box, start) - _likest(before, after, mask, box, start) for start in starts]
+    return max(gains, default=None)
+
+
+def _likest(
+    picture: NDArray[np.float32], shown: NDArray[np.float32], mask: BoolMask, box: tuple[int, int, int, int], start: int
+) -> float:
+    """How alike the half of the thing that starts at a column is to the likest place beside it, by correlation."""
+    left, top, right, bottom = box
+    half = (right - left) // 2
+    template = shown[top:bottom, start : start + half]
+    counts = np.repeat(mask[top:bottom, start : start + half, np.newaxis], 3, axis=2).astype(np.float32)
+    alike = np.nan_to_num(
+        np.asarray(cv2.matchTemplate(picture, template, cv2.TM_CCOEFF_NORMED, mask=counts)), posinf=0, neginf=0
+    )
+    down, across = np.ogrid[: alike.shape[0], : alike.shape[1]]
+    aside, level = np.abs(across - start) / (right - left), np.abs(down - top) / (bottom - top)
+    allowed = (level <= LEVEL) & (aside <= REACH) & ((aside >= APART) | (level >= APART))
+    return float(alike[allowed].max(initial=0.0))
+
+
+def _shrunk(picture: Pixels, scale: float) -> NDArray[np.float32]:
+    small = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    return np.asarray(small, np.float32)
+
+
+def _profile(lab: Lab, away: NDArray[np.float32], first: int, end: int) -> NDArray[np.float64]:
+    """The mean colour at every whole distance from the outline; not a number where few pixels have it."""
+    place = np.floor(away).astype(np.int64) - first
+    there = (place >= 0) & (place < end - first)
+    counts = np.bincount(place[there], minlength=end - first)
+    sums = [np.bincount(place[there], lab[..., channel][there], minlength=end - first) for channel in range(3)]
+    return np.where(counts[:, np.newaxis] >= FEW, np.stack(sums, axis=1) / np.maximum(counts, 1)[:, np.newaxis], np.nan)

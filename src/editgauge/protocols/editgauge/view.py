@@ -1,0 +1,144 @@
+"""What there is to go by: both pictures in one frame, where they differ, and the things that the edit speaks of."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.masks import BoolMask, grown
+from editgauge.core.types import Score
+from editgauge.protocols._shared.changes import operating_point
+from editgauge.protocols.editgauge.roles import Region, Roles, roles_of
+from editgauge.protocols.editval import EditVal, editval
+from editgauge.protocols.pixlens import PixLens, pixlens
+from editgauge.protocols.preservation_aligned import in_frame
+from editgauge.vision.changed_regions import Changes, find_changes
+from editgauge.vision.object_changes import HALF_SURE, Thing
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.types import Edit, Item
+    from editgauge.models.interfaces import Perception
+
+AROUND = 0.012
+"""Of the longer side: so far around its outline a thing's edge, and what is smoothed across it, may reach."""
+RULES: tuple[EditVal | PixLens, ...] = (editval, pixlens)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """The things of one name in both pictures, surest first."""
+
+    name: str
+    before: tuple[Thing, ...]
+    after: tuple[Thing, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """An item as the features see it."""
+
+    edit: Edit
+    source: Pixels
+    edited: Pixels
+    """In the source's frame."""
+    shown: BoolMask
+    """Where the edited picture shows something."""
+    changes: Changes
+    point: float
+    """The confidence from which on the detector calls something seen."""
+    roles: Roles
+    mask: BoolMask | None = None
+    pairs: dict[str, Pair] = field(default_factory=dict)
+    """By role: `comes`, `goes`, `stays`, `anchor`; a role that the edit or the detector has no word for is missing."""
+    unknown: tuple[str, ...] = ()
+    """Why things of the edit could not be looked for."""
+    verdicts: dict[str, float] = field(default_factory=dict)
+    """What the rules of single protocols say of the edit, by name; what they leave unscored is missing."""
+
+    @property
+    def diagonal(self) -> float:
+        """Of the pictures, in pixels."""
+        return float(np.hypot(*self.source.shape[:2]))
+
+    @property
+    def margin(self) -> int:
+        """In pixels."""
+        return max(2, int(AROUND * max(self.source.shape[:2]) + 0.5))
+
+    def expected(self) -> Region:
+        """Where the edit may change something, and how that is known."""
+        if self.mask is not None and self.mask.any():
+            return Region(self.mask, "the edit's mask")
+        if self.roles.everywhere:
+            return Region(None, "an edit of this type may change everything")
+        outlined = self._outlined()
+        if outlined is not None:
+            return Region(outlined, "the things that the edit speaks of")
+        if self.changes.regions and not self.roles.behind:
+            return Region(grown(self.changes.regions[0].mask, self.margin), "the largest region that changed")
+        return Region(None, "nothing says where")
+
+    def _outlined(self) -> BoolMask | None:
+        things = [thing for pair in self._moving() for thing in (*pair.before, *pair.after)]
+        sure = [thing.mask for thing in things if thing.confidence >= self.point]
+        if not sure:
+            return None
+        together = np.logical_or.reduce(sure)
+        return ~together if self.roles.behind else grown(together, self.margin)
+
+    def _moving(self) -> list[Pair]:
+        """The things that the edit itself is about; what an addition leaves alone is not among them."""
+        names = ("comes",) if self.roles.adds else ("comes", "goes", "stays")
+        return [self.pairs[role] for role in names if role in self.pairs]
+
+
+async def look(item: Item, see: Perception) -> View:
+    """Everything that the features are made of."""
+    changes = find_changes(item.source, item.edited)
+    edited, shown = in_frame(changes.alignment, item.edited)
+    framed = item if edited is item.edited else replace(item, edited=edited)
+    roles = roles_of(item.edit)
+    point = operating_point(see)
+    named = {role: word for role, word in roles.words().items() if word}
+    answers = await gather(*(_pair(see, item.source, edited, word, point) for word in named.values()))
+    verdicts = await gather(*(_verdict(protocol, framed, see) for protocol in RULES))
+    return View(
+        edit=item.edit,
+        source=item.source,
+        edited=edited,
+        shown=shown,
+        changes=changes,
+        point=point,
+        roles=roles,
+        mask=item.mask,
+        pairs={role: pair for role, pair in zip(named, answers, strict=True) if isinstance(pair, Pair)},
+        unknown=tuple(dict.fromkeys(answer for answer in answers if isinstance(answer, str))),
+        verdicts={protocol.name: value for protocol, value in zip(RULES, verdicts, strict=True) if value is not None},
+    )
+
+
+async def _pair(see: Perception, source: Pixels, edited: Pixels, word: str, point: float) -> Pair | str:
+    try:
+        before, after = await gather(*(_things(see, picture, word, point) for picture in (source, edited)))
+    except CannotTell as unable:
+        return unable.detail
+    return Pair(word, before, after)
+
+
+async def _things(see: Perception, picture: Pixels, word: str, point: float) -> tuple[Thing, ...]:
+    seen = await see.instances(picture, word, least=HALF_SURE * point)
+    rows: Sequence[tuple[list[float], BoolMask, float]] = list(
+        zip(seen.detections.boxes.tolist(), seen.masks, seen.detections.confidences.tolist(), strict=True)
+    )
+    return tuple(Thing(word, (box[0], box[1], box[2], box[3]), mask, sure) for box, mask, sure in rows if mask.any())
+
+
+async def _verdict(protocol: EditVal | PixLens, item: Item, see: Perception) -> float | None:
+    given = (await protocol.score(item, see))["edit"]
+    return given.value if isinstance(given, Score) else None

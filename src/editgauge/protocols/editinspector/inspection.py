@@ -1,0 +1,148 @@
+"""One outcome before a judge: what it is asked, what it answers, and what can be shown for it."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Note
+from editgauge.core.types import Item, Score, Unscored
+from editgauge.judges import Answer, Question, Shown, self_consistency
+from editgauge.judges.forms import FreeText, YesNo
+from editgauge.protocols._shared.looking import attempt, needed
+
+if TYPE_CHECKING:
+    from editgauge.protocols import Sight
+
+PROMPTS = {
+    "edit": "inspect_accuracy",
+    "consistent": "inspect_consistent",
+    "precise": "inspect_precise",
+    "artifacts": "inspect_artifacts",
+    "caption_right": "inspect_caption",
+}
+EXPLAINED = ("consistent", "precise")
+"""What people give reasons for (section 2.1)."""
+LINK = 12
+"""So many signs of a call's identity find it in the transcripts."""
+SHARED = "feedback_shared_"
+"""How the scores of shared feedback begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How often a judge is asked the same, and whether in the other order of the pictures too."""
+
+    repeat: int = 1
+    swap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """All answers to one question."""
+
+    given: tuple[Answer[bool], ...]
+    swapped: Answer[bool] | None
+
+    @property
+    def verdict(self) -> bool:
+        """What most of the answers in the usual order say."""
+        return sum(answer.value for answer in self.given) * 2 > len(self.given)
+
+
+class Inspection:
+    """Asks a judge about one outcome."""
+
+    def __init__(self, item: Item, see: Sight, judge: str, options: Options) -> None:
+        self._item = item
+        self._see = see
+        self._judge = judge
+        self._options = options
+        self._images = (
+            Shown("The picture before the change:", item.source),
+            Shown("The picture after the change:", item.edited),
+        )
+        self._answers: dict[str, Answered] = {}
+
+    async def verdict(self, name: str) -> dict[str, Score | Unscored]:
+        """The answer to one of the questions as 0 or 1; for some also whether the feedback is that of people."""
+        verdict = await attempt(self._verdict(name))
+        if name not in EXPLAINED:
+            return {name: verdict}
+        people = tuple(self._item.edit.extras.get("feedback", {}).get(name, ()))
+        shared = Unscored("not_applicable", "no feedback of people comes with the edit")
+        if not people and (isinstance(verdict, Unscored) or verdict.value):
+            return {name: verdict, SHARED + name: shared}
+        try:
+            feedback = await self._feedback(name)
+        except CannotTell as unable:
+            told = Note(f"{name}: {self._judge} does not say what is wrong: {unable.detail}")
+            without = Unscored(unable.reason, unable.detail) if people else shared
+            return {name: _with(verdict, told), SHARED + name: without}
+        told = Note(f"{name}: {self._judge} says: {feedback.value} ({_link(feedback)})")
+        compared = await attempt(self._shared(name, feedback.value, people)) if people else shared
+        return {name: _with(verdict, told), SHARED + name: compared}
+
+    def self_agreement(self) -> Score | Unscored:
+        """How often two answers to the same question are the same, over the questions that were answered."""
+        try:
+            found = self_consistency([[each.value for each in one.given] for one in self._answers.values()])
+        except CannotTell as unable:
+            return Unscored(unable.reason, unable.detail)
+        return Score(found.agreement, (Note(f"{found.questions} questions, each {self._options.repeat} times."),))
+
+    def order_agreement(self) -> Score | Unscored:
+        """The share of questions with the same answer when the pictures change places."""
+        both = [(one.given[0].value, one.swapped.value) for one in self._answers.values() if one.swapped]
+        if not both:
+            return Unscored("not_applicable", "no question was answered in both orders")
+        return Score(sum(given == swapped for given, swapped in both) / len(both))
+
+    async def _verdict(self, name: str) -> Score:
+        slots = {"instruction": needed(self._item.edit.instruction, "what is asked for")}
+        if name == "caption_right":
+            slots["caption"] = needed(self._item.edit.extras.get("difference_caption"), "what changed, in a caption")
+        words = self._see.prompt(PROMPTS[name]).render(**slots)
+        question = Question(words=words, form=YesNo(), images=self._images)
+        usual = [question.again(number) for number in range(self._options.repeat)]
+        turned = [question.swapped()] if self._options.swap else []
+        answers = await gather(*(self._see.ask(each, role=self._judge) for each in (*usual, *turned)))
+        answered = self._answers[name] = Answered(tuple(answers[: len(usual)]), answers[-1] if turned else None)
+        return Score(float(answered.verdict), tuple(Note(text) for text in _told(name, self._judge, answered)))
+
+    async def _feedback(self, name: str) -> Answer[str]:
+        instruction = needed(self._item.edit.instruction, "what is asked for")
+        words = self._see.prompt(f"inspect_feedback_{name}").render(instruction=instruction)
+        return await self._see.ask(Question(words=words, form=FreeText(), images=self._images), role=self._judge)
+
+    async def _shared(self, name: str, feedback: str, people: tuple[str, ...]) -> Score:
+        """Whether the judge's feedback has a point in common with that of people (appendix A.6)."""
+        words = self._see.prompt("inspect_feedback_shared").render(first=feedback, second="\n".join(people))
+        answer = await self._see.ask(Question(words=words, form=YesNo()), role=self._judge)
+        found = f"{self._judge} finds {'a' if answer.value else 'no'} point in common with people"
+        said = f"{name}: {found} ({_link(answer)})."
+        return Score(float(answer.value), (Note(said), Note(f"{name}: people say: {' / '.join(people)}")))
+
+
+def _with(verdict: Score | Unscored, told: Note) -> Score | Unscored:
+    return replace(verdict, evidence=(*verdict.evidence, told))
+
+
+def _told(name: str, judge: str, answered: Answered) -> list[str]:
+    """Who answered what to which question, and the calls that show it."""
+    told = [f"{name}: {judge} answers {_word(answer)} ({_link(answer)})." for answer in answered.given]
+    if answered.swapped:
+        other = f"{_word(answered.swapped)} with the pictures in the other order"
+        told.append(f"{name}: {judge} answers {other} ({_link(answered.swapped)}).")
+    return told
+
+
+def _word(answer: Answer[bool]) -> str:
+    return "yes" if answer.value else "no"
+
+
+def _link(answer: Answer[Any]) -> str:
+    asked = answer.call.asked
+    return f"{asked['prompt']}, call {answer.call.identity[:LINK]}"

@@ -1,0 +1,1 @@
+"""Text and SVG for tables and plots."""

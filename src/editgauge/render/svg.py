@@ -1,0 +1,110 @@
+"""Small drawings as inline SVG: a mean with its interval, the axis under it, the outline of a mask."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from markupsafe import Markup
+
+from editgauge.render.words import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from editgauge.core.masks import BoolMask
+    from editgauge.stats.intervals import Mean
+
+HEIGHT = 18
+MARGIN = 7
+DUST = 1e-9
+"""Means that differ by a smaller share differ by rounding only: 1 and 0.9999999999999999."""
+STEPS = 4
+"""A scale has about this many round steps."""
+FINENESS = 1 / 400
+"""An outline may stray from its mask by this share of the picture's longer side; no eye sees it on a thumbnail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From where to where an axis goes."""
+
+    low: float
+    high: float
+
+    def share(self, value: float) -> float:
+        """How far along the axis the value lies, from 0 to 1.
+
+        >>> Scale(10, 20).share(15)
+        0.5
+        """
+        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+
+
+def scale_for(means: Iterable[Mean], limits: tuple[float, float]) -> Scale:
+    """A scale with round ends that holds all means and intervals, within the limits of the score."""
+    seen = [value for mean in means for value in (mean.value, mean.low, mean.high) if value is not None]
+    low, high = (min(seen), max(seen)) if seen else limits
+    if not (math.isfinite(low) and math.isfinite(high)):
+        low, high = 0.0, 1.0
+    span = high - low if high - low > DUST * max(abs(low), abs(high)) else 0.0
+    step = _round_step((span or abs(high) / 10 or 0.001) / STEPS)
+    first, last = math.floor(round(low / step, 6)), math.ceil(round(high / step, 6))
+    if first == last:
+        first, last = first - STEPS, last + STEPS
+    below, above = max(first * step, limits[0]), min(last * step, limits[1])
+    return Scale(_tidy(below), _tidy(above)) if below < above else Scale(low - step, high + step)
+
+
+def _tidy(value: float) -> float:
+    """Without what multiplying left behind: 0.6, not 0.6000000000000001."""
+    return float(f"{value:.9g}")
+
+
+def _round_step(rough: float) -> float:
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
+
+
+def whisker(mean: Mean, scale: Scale, width: int, *, unsure: bool, spoken: str) -> Markup:
+    """A dot at the mean and a line over its interval; hollow and dashed when the interval is not to be relied on."""
+    middle = HEIGHT / 2
+    parts = [_line("track", MARGIN, middle, width - MARGIN, middle)]
+    if mean.low is not None and mean.high is not None:
+        low, high = _x(mean.low, scale, width), _x(mean.high, scale, width)
+        parts.append(_line("whisker", low, middle, high, middle))
+        parts += [_line("cap", x, middle - 3, x, middle + 3) for x in (low, high)]
+    dot = Markup('<circle class="dot" cx="{:.1f}" cy="{:g}" r="3.5"/>')
+    parts.append(dot.format(_x(mean.value, scale, width), middle))
+    return Markup(
+        '<svg class="mark{}" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">{}</svg>'
+    ).format(" unsure" if unsure else "", width, HEIGHT, width, HEIGHT, spoken, Markup().join(parts))
+
+
+def axis(scale: Scale, width: int) -> Markup:
+    """The ends of a scale, to stand under its whiskers."""
+    first, last = MARGIN, width - MARGIN
+    return Markup(
+        '<svg class="axis" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-label="from {low} to {high}">'
+        '<path d="M{first} 4V1H{last}V4"/><text x="{first}" y="16">{low}</text>'
+        '<text class="end" x="{last}" y="16">{high}</text></svg>'
+    ).format(w=width, h=HEIGHT, first=first, last=last, low=plain(scale.low), high=plain(scale.high))
+
+
+def outline(mask: BoolMask) -> str:
+    """The border of a mask as the data of an SVG path, in pixels of the mask; empty for an empty mask."""
+    contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    straight = (cv2.approxPolyDP(contour, max(mask.shape) * FINENESS, closed=True) for contour in contours)
+    rings = (ring.reshape(-1, 2).tolist() for ring in straight if len(ring) > 2)
+    return "".join("M" + "L".join(f"{x} {y}" for x, y in ring) + "Z" for ring in rings)
+
+
+def _x(value: float, scale: Scale, width: int) -> float:
+    return MARGIN + scale.share(value) * (width - 2 * MARGIN)
+
+
+def _line(name: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return Markup('<line class="{}" x1="{:.1f}" y1="{:g}" x2="{:.1f}" y2="{:g}"/>').format(name, x1, y1, x2, y2)

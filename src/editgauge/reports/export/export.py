@@ -1,0 +1,166 @@
+"""The verb `export`: the scores of a run for other programs, and what a paper needs of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.files import write_bytes, write_parts
+from editgauge.core.run import Run
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
+from editgauge.reports import methods_text as paper
+from editgauge.reports.export.rows import COLUMNS, SCHEMA, as_csv, as_jsonl, as_parquet, rows_of, tables_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MEAN = ("mean", "low", "high")
+MEANS = ("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons")
+
+
+def export(run: str | Path, format: str, out: str | Path | None = None, summary: bool = False) -> bytes:  # noqa: A002
+    """The scores or the summary of a run for other programs and papers, as bytes.
+
+    Args:
+        run: the run folder.
+        format: csv, jsonl or parquet: a row for every score; markdown or latex: a table of means for every score;
+            methods-text, methods-markdown or methods-latex: how it was measured, to be pasted into a paper; paper: a
+            folder with these, the tables, and every plot as SVG and PDF.
+        out: a file to write, for paper a folder. Then only the names of the files that were written are given, a line
+            each: a million scores go to disk without being held.
+        summary: in csv, jsonl and parquet too, the means with intervals and counts instead of every score.
+    """
+    if format == PAPER:
+        return _paper(Run.open(Path(run)), out)
+    parts = export_parts(run, format, summary)
+    if out is None:
+        return b"".join(parts)
+    if Path(out).is_dir():
+        raise BadInput(f"'{out}' is a folder; give a file such as '{Path(out) / ('scores.' + format)}'.")
+    write_parts(Path(out), parts)
+    return f"{Path(out).name}\n".encode()
+
+
+def export_parts(run: str | Path, format: str, summary: bool = False) -> Iterable[bytes]:  # noqa: A002
+    """What `export` gives without `out`, part by part."""
+    if format not in FORMATS:
+        raise UnknownName("format", format, (*FORMATS, PAPER), "editgauge export --help")
+    formats = SUMMARY_FORMATS if summary and format in SUMMARY_FORMATS else FORMATS
+    return formats[format](Run.open(Path(run)))
+
+
+def _paper(run: Run, out: str | Path | None) -> bytes:
+    if out is None:
+        raise BadInput("The format 'paper' is a folder of files: say where with --out FOLDER.")
+    if Path(out).is_file():
+        raise BadInput(f"'{out}' is a file; the format 'paper' writes a folder.")
+    files = {"tables.tex": _latex(run), "tables.md": _markdown(run), **paper.files(run)}
+    for name, content in files.items():
+        write_bytes(Path(out) / name, content)
+    return "".join(f"{name}\n" for name in sorted(files)).encode()
+
+
+def means_of(run: Run) -> list[dict[str, Any]]:
+    """The summary, a row for every mean; `reasons` tells how many of each kind have no score."""
+    rows = []
+    for cell in summarise(run):
+        mean = cell.mean
+        told = {"protocol": cell.protocol, "name": cell.spec.name, "method": cell.method, "edit_type": cell.edit_type}
+        interval = {"mean": mean.value, "low": mean.low, "high": mean.high} if mean else dict.fromkeys(MEAN)
+        counts = {
+            "n": cell.scored,
+            "source_images": mean.clusters if mean else 0,
+            "unscored": sum(cell.unscored.values()),
+        }
+        reasons = "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items())
+        rows.append({**told, **interval, **counts, "reasons": reasons})
+    return rows
+
+
+def _means_table(run: Run) -> pa.Table:
+    kinds = {**dict.fromkeys(MEAN, pa.float64()), **dict.fromkeys(("n", "source_images", "unscored"), pa.int64())}
+    schema = pa.schema([(column, kinds.get(column, pa.string())) for column in MEANS])
+    return pa.Table.from_pylist(means_of(run), schema=schema)
+
+
+def _markdown(run: Run) -> bytes:
+    lines = []
+    for title, header, body in _tables(run, paper.markdown_safe):
+        lines += [f"### {title}", "", _markdown_row(header), f"|{'---|' * len(header)}"]
+        lines += map(_markdown_row, body)
+        lines.append("")
+    return "\n".join(lines).encode()
+
+
+def _latex(run: Run) -> bytes:
+    lines = ["% needs \\usepackage{booktabs}"]
+    for title, header, body in _tables(run, paper.latex_safe):
+        rows = [" & ".join(row) + r" \\" for row in (header, *body)]
+        lines += [
+            r"\begin{table}",
+            r"\caption{" + title + "}",
+            r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}",
+            r"\toprule",
+            rows[0],
+            r"\midrule",
+            *rows[1:],
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    return "\n".join(lines).encode()
+
+
+def _tables(run: Run, safe: Callable[[str], str]) -> Iterable[tuple[str, list[str], list[list[str]]]]:
+    """One table per score: a row per edit type, a column per method. `safe` is for names, which may hold any sign."""
+    cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarise(run)}
+    methods = list(run.manifest.methods)
+    for protocol, entry in run.manifest.protocols.items():
+        for spec in entry.scores:
+            better = "higher" if spec.higher_is_better else "lower"
+            columns = f"mean [{safe('95 % interval')}] n scored + unscored; few: under {FEW_SOURCES} source images"
+            title = f"{safe(protocol)}: {safe(spec.name)} ({better} is better; {columns})"
+            body = [
+                [safe(edit_type), *(_cell(cells.get((protocol, spec.name, method, edit_type))) for method in methods)]
+                for edit_type in (*edit_types(run), ALL)
+            ]
+            yield title, ["edit type", *map(safe, methods)], body
+
+
+def _cell(cell: Cell | None) -> str:
+    if cell is None:
+        return "-"
+    unscored = sum(cell.unscored.values())
+    if cell.mean is None:
+        return f"unscored {unscored}"
+    few = " (few)" if cell.mean.clusters < FEW_SOURCES else ""
+    interval = f" [{cell.mean.low:.3f}, {cell.mean.high:.3f}]{few}" if cell.mean.low is not None else ""
+    return f"{cell.mean.value:.3f}{interval} n={cell.mean.n}" + (f"+{unscored}" if unscored else "")
+
+
+def _markdown_row(texts: Sequence[str]) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+Export = Callable[[Run], Iterable[bytes]]
+FORMATS: dict[str, Export] = {
+    "csv": lambda run: as_csv(rows_of(run), COLUMNS),
+    "jsonl": lambda run: as_jsonl(rows_of(run)),
+    "parquet": lambda run: as_parquet(tables_of(run), SCHEMA),
+    "markdown": lambda run: (_markdown(run),),
+    "latex": lambda run: (_latex(run),),
+    "methods-text": lambda run: (paper.as_text(run).encode(),),
+    "methods-markdown": lambda run: (paper.as_markdown(run).encode(),),
+    "methods-latex": lambda run: (paper.as_latex(run).encode(),),
+}
+PAPER = "paper"
+SUMMARY_FORMATS: dict[str, Export] = {
+    "csv": lambda run: as_csv(means_of(run), MEANS),
+    "jsonl": lambda run: as_jsonl(means_of(run)),
+    "parquet": lambda run: as_parquet([table := _means_table(run)], table.schema),
+}

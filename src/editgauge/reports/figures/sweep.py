@@ -1,0 +1,136 @@
+"""A score to the top, an option to the right: lines through means, each mean with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup
+
+from editgauge.findings.summary import FEW_SOURCES
+from editgauge.render import words
+from editgauge.render.svg import Scale, scale_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from editgauge.reports.tables import ScoreTable
+    from editgauge.stats.intervals import Mean
+
+WIDTH, HEIGHT = 400, 230
+LEFT, TOP, BOTTOM = 52, 26, 42
+RIGHT, RIGHT_WITH_LABELS = 22, 92
+INSET = 14
+"""Between the frame and the first and last value."""
+MOST_LABELS = 9
+LONGEST_LABEL = 16
+LABEL_GAP = 12
+APART = 5.0
+"""Between the marks of two lines at one value, so that their intervals do not hide each other."""
+
+
+class Point(NamedTuple):
+    """A value of the option and the mean there, if there is one."""
+
+    value: float
+    mean: Mean | None
+
+
+class Line(NamedTuple):
+    """Points that differ in the option alone."""
+
+    label: str
+    """What else is chosen; empty when nothing is."""
+    points: Sequence[Point]
+
+    @property
+    def known(self) -> list[tuple[float, Mean]]:
+        """The points that have a mean."""
+        return [(point.value, point.mean) for point in self.points if point.mean]
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """Where values and means stand in the drawing."""
+
+    across: Scale
+    up: Scale
+    end: float
+
+    def x(self, value: float) -> float:
+        return LEFT + INSET + self.across.share(value) * (self.end - LEFT - 2 * INSET)
+
+    def y(self, mean: float) -> float:
+        return HEIGHT - BOTTOM - self.up.share(mean) * (HEIGHT - BOTTOM - TOP)
+
+
+def plot(lines: Sequence[Line], option: str, table: ScoreTable) -> Markup:
+    """The plot of one score."""
+    values = sorted({point.value for line in lines for point in line.points})
+    up = scale_for([mean for line in lines for _, mean in line.known], table.spec.range)
+    end = WIDTH - (RIGHT_WITH_LABELS if len(lines) > 1 else RIGHT)
+    field = _Field(Scale(values[0], values[-1]), up, end)
+    arrow = "↑" if table.spec.higher_is_better else "↓"
+    parts = [
+        _levels(field),
+        *_values(values, field),
+        _text((LEFT + end) / 2, HEIGHT - 6, option, "middle"),
+        _text(LEFT, TOP - 11, f"{table.title} {arrow}", "start"),
+        *(_line(line, field, APART * (place - (len(lines) - 1) / 2)) for place, line in enumerate(lines)),
+        *(_labels(lines, field) if len(lines) > 1 else []),
+    ]
+    spoken = "; ".join(_spoken(line, table.decimals) for line in lines)
+    return Markup(
+        '<svg class="profile" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">{}</svg>'
+    ).format(WIDTH, HEIGHT, WIDTH, HEIGHT, f"{table.title} over {option}: {spoken}", Markup().join(parts))
+
+
+def _levels(field: _Field) -> Markup:
+    """Lines at the bottom, in the middle and at the top, with their numbers."""
+    levels = (field.up.low, (field.up.low + field.up.high) / 2, field.up.high)
+    rules = "".join(f"M{LEFT} {field.y(level):.1f}H{field.end}" for level in levels)
+    texts = [_text(LEFT - 6, field.y(level) + 4, words.plain(level), "end") for level in levels]
+    return Markup('<path class="track" d="{}"/>').format(rules) + Markup().join(texts)
+
+
+def _values(values: Sequence[float], field: _Field) -> list[Markup]:
+    """The values under the frame; of many, only some."""
+    step = -(-len(values) // MOST_LABELS)
+    return [_text(field.x(value), HEIGHT - BOTTOM + 15, words.plain(value), "middle") for value in values[::step]]
+
+
+def _line(line: Line, field: _Field, aside: float) -> Markup:
+    through = "L".join(f"{field.x(value) + aside:.1f} {field.y(mean.value):.1f}" for value, mean in line.known)
+    parts = [Markup('<path class="span" opacity=".5" d="M{}"/>').format(through)] if len(line.known) > 1 else []
+    for value, mean in line.known:
+        x, unsure = field.x(value) + aside, " unsure" if mean.clusters < FEW_SOURCES else ""
+        if mean.low is not None and mean.high is not None:
+            low, high = field.y(mean.low), field.y(mean.high)
+            parts.append(Markup('<path class="span{}" d="M{:.1f} {:.1f}V{:.1f}"/>').format(unsure, x, low, high))
+        dot = Markup('<circle class="dot{}" cx="{:.1f}" cy="{:.1f}" r="3.6"/>')
+        parts.append(dot.format(unsure, x, field.y(mean.value)))
+    return Markup().join(parts)
+
+
+def _labels(lines: Sequence[Line], field: _Field) -> list[Markup]:
+    """What else is chosen, beside the end of each line; one that would touch another moves up."""
+    ends = sorted(((field.y(line.known[-1][1].value), line.label) for line in lines if line.known), reverse=True)
+    placed: list[Markup] = []
+    last = float("inf")
+    for end, label in ends:
+        last = min(end + 4, last - LABEL_GAP)
+        short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+        placed.append(_text(field.end + 6, last, short or "as it is", "start"))
+    return placed
+
+
+def _spoken(line: Line, decimals: int) -> str:
+    said = (
+        f"{words.plain(point.value)} {words.number(point.mean.value, decimals) if point.mean else 'no score'}"
+        for point in line.points
+    )
+    return (f"{line.label}: " if line.label else "") + ", ".join(said)
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> Markup:
+    return Markup('<text class="end-label" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, text)

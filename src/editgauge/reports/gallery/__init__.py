@@ -1,0 +1,1 @@
+"""The gallery of the report: pictures, scores and evidence."""

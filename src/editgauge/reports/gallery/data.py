@@ -1,0 +1,160 @@
+"""The gallery: every edit with its pictures, scores and evidence, as JSON that the page draws a few edits at a time.
+
+Plain HTML for thousands of edits would be hundreds of thousands of elements; as data they open at once, and filters
+and pages stay quick.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from editgauge.core.progress import progress
+from editgauge.render import words
+from editgauge.reports.gallery.evidence import Json, Marks, each_once
+from editgauge.reports.gallery.pictures import Album, EmbeddedAlbum
+from editgauge.reports.outcomes import ScoredOutcome, Why
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from editgauge.reports.context import Context
+
+FACTS = ("subject", "from", "to", "position", "source_caption", "target_caption")
+"""Parts of an edit that are shown beside its instruction."""
+MOST_THREADS = 8
+"""Each holds a few decoded pictures, so that many cores must not mean much memory."""
+MOST_EMBEDDED = 1_500
+"""Outcomes whose pictures a single file may hold: some thirty megabytes, which a browser still opens at once."""
+DIGITS = 7
+"""More than are shown, so that sorting tells apart what looks the same."""
+ROLES = ("source", "edited", "difference")
+
+
+class Gallery:
+    """Makes the gallery's data and pictures."""
+
+    def __init__(self, context: Context, album: Album, *, with_pictures: Collection[str] | None = None) -> None:
+        self.context = context
+        self.album = album
+        self.with_pictures = with_pictures
+        """The edits whose pictures are shown; None for all."""
+        self.marks = Marks(context.run, context.sample)
+        self.keys = {(table.protocol, table.spec.name): table.decimals for table in context.tables}
+        found = (score for outcome in context.outcomes for score in outcome.scores.values())
+        self.whys = {why: place for place, why in enumerate(dict.fromkeys(s for s in found if isinstance(s, Why)))}
+
+    def data(self, quiet: bool) -> Json:
+        """Everything the page draws the gallery from; makes the pictures."""
+        edits, distinct = [], dict[str, int]()
+        pictures: list[Json] = []
+        with (
+            progress("pictures", len(self.context.by_edit), quiet=quiet) as advance,
+            ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS)) as threads,  # the work leaves Python's lock
+        ):
+            for drawn in threads.map(self._edit, self.context.by_edit):
+                for holder in (drawn, *drawn["outcomes"]):
+                    for role in [role for role in ROLES if role in holder]:
+                        told = repr(holder[role])
+                        if told not in distinct:
+                            distinct[told] = len(pictures)
+                            pictures.append(holder[role])
+                        holder[role] = distinct[told]
+                edits.append(drawn)
+                advance()
+        embedded = (
+            {"embedded": dict(sorted(self.album.embedded.items()))} if isinstance(self.album, EmbeddedAlbum) else {}
+        )
+        scores = [self._score(*key) for key in self.keys]
+        return {"scores": scores, "unscored": list(self.whys), "pictures": pictures, "edits": edits, **embedded}
+
+    def _score(self, protocol: str, name: str) -> Json:
+        told = {
+            "name": self.context.titles[protocol, name],
+            "key": f"{protocol}/{name}",
+            "decimals": self.keys[protocol, name],
+        }
+        told["higher"] = self.context.run.spec(protocol, name).higher_is_better
+        return {**told, "headline": (protocol, name) in self.context.headlines}
+
+    def _edit(self, name: str) -> Json:
+        edit, outcomes = self.context.run.edits.get(name, {}), self.context.by_edit[name]
+        evidence = [self.marks.of(name, outcome.method, outcome.seed) for outcome in outcomes]
+        on_source = each_once(mark for marks in evidence for mark in marks if mark.get("on") == "source")
+        return {
+            "id": name,
+            "type": edit.get("type", ""),
+            "instruction": edit.get("instruction", ""),
+            "facts": [[words.spaced(part), _said(edit[part])] for part in FACTS if part in edit],
+            "source": self._source(name, outcomes),
+            "marks": on_source,
+            "outcomes": [self._outcome(outcome, marks) for outcome, marks in zip(outcomes, evidence, strict=True)],
+        }
+
+    def _source(self, name: str, outcomes: list[ScoredOutcome]) -> Json:
+        if not outcomes:
+            return {"problem": "This edit has not been scored yet."}
+        return self.album.source(outcomes[0].source) if self._has_pictures(name) else {"problem": NOT_EMBEDDED}
+
+    def _outcome(self, outcome: ScoredOutcome, marks: list[Json]) -> Json:
+        drawn: Json = {
+            "method": outcome.method,
+            "status": outcome.status,
+            "edited": {"problem": "The method gave no image."},
+            "values": [self._value(outcome.scores.get(key)) for key in self.keys],
+        }
+        if outcome.edited and not self._has_pictures(outcome.edit):
+            drawn["edited"] = {"problem": NOT_EMBEDDED}
+        elif outcome.edited:
+            edited, heat = self.album.edited(outcome.source, outcome.edited)
+            drawn |= {"edited": edited} | ({"difference": heat} if heat else {})
+        more = {
+            "seed": outcome.seed,
+            "marks": [mark for mark in marks if mark.get("on") == "edited"],
+            "notes": [mark["note"] for mark in marks if "note" in mark],
+            "curves": [mark for mark in marks if "curves" in mark],
+            "scatters": [mark for mark in marks if "scatter" in mark],
+            "maps": [mark for mark in marks if "map" in mark],
+            "damaged": [mark["damaged"] for mark in marks if "damaged" in mark],
+        }
+        return drawn | {key: value for key, value in more.items() if value}
+
+    def _has_pictures(self, edit: str) -> bool:
+        return self.with_pictures is None or edit in self.with_pictures
+
+    def _value(self, score: float | Why | None) -> float | list[int] | None:
+        """A number, the place of the reason among all reasons, or nothing."""
+        if isinstance(score, Why):
+            return [self.whys[score]]
+        return None if score is None else float(f"{score:.{DIGITS}g}")
+
+
+NOT_EMBEDDED = "No picture: this file holds only those of the worst edits."
+
+
+def worst_edits(context: Context, most_outcomes: int) -> list[str]:
+    """The edits that do worst by the first headline score, as many as have so many outcomes together.
+
+    An edit counts by its worst outcome; one without that score comes last.
+    """
+    badness: dict[str, float] = {}
+    if context.headlines:
+        key = context.headlines[0]
+        sign = -1 if context.run.spec(*key).higher_is_better else 1
+        for edit, outcomes in context.by_edit.items():
+            values = [score for outcome in outcomes if isinstance(score := outcome.scores.get(key), float)]
+            if values:
+                badness[edit] = max(sign * value for value in values)
+    order = sorted(context.by_edit, key=lambda edit: -badness.get(edit, float("-inf")))
+    chosen, room = [], most_outcomes
+    for edit in order:
+        room -= len(context.by_edit[edit])
+        if room < 0:
+            break
+        chosen.append(edit)
+    return chosen
+
+
+def _said(value: Any) -> str:
+    return " ".join(str(part) for part in value.values() if part) if isinstance(value, dict) else str(value)

@@ -1,0 +1,54 @@
+"""The verb `leaderboard`: the methods of several runs on one page, ranked where they can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from editgauge.core.errors import BadInput
+from editgauge.core.run import Run
+from editgauge.reports.assets import page_in
+from editgauge.reports.context import write_page
+from editgauge.reports.leaderboard.standings import standings, why_apart
+from editgauge.reports.tables import ScoreTable, headlines
+
+PAGE = "leaderboard.html"
+STYLES = ("base", "tables", "leaderboard", "media")
+SCRIPTS = ("theme", "leaderboard")
+
+
+def leaderboard(runs: Sequence[str | Path], out: str | Path) -> Path:
+    """Writes one page that ranks the methods of several runs, and gives its path.
+
+    Runs are put into one table only when their edits, the protocol's rules and the models are the same; others get a
+    table of their own, and the page says what keeps them apart.
+
+    Args:
+        runs: the run folders.
+        out: the folder to write `leaderboard.html` into.
+    """
+    folders = [Path(each) for each in ([runs] if isinstance(runs, str | Path) else runs)]
+    twice = [str(folder) for place, folder in enumerate(folders) if folder.resolve() in _resolved(folders[:place])]
+    if twice or not folders:
+        raise BadInput(f"The run '{twice[0]}' is given twice." if twice else "Give at least one run folder.")
+    page = page_in(out, PAGE)
+    found = standings([Run.open(folder) for folder in folders])
+    return write_page(
+        page,
+        "leaderboard.html.j2",
+        STYLES,
+        SCRIPTS,
+        standings=found,
+        apart=why_apart(found),
+        heads=[_heads(each.tables) for each in found],
+        runs=len(folders),
+    )
+
+
+def _resolved(folders: Sequence[Path]) -> list[Path]:
+    return [folder.resolve() for folder in folders]
+
+
+def _heads(tables: Sequence[ScoreTable]) -> int:
+    """How many scores stand in the first table; the rest is folded away."""
+    return len(headlines(shown.cell for table in tables for row in table.rows.values() for shown in row if shown))

@@ -1,0 +1,153 @@
+"""How a run was measured, in sentences that can be pasted into a paper. Told from the run folder alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from editgauge.findings.compare import SURE
+from editgauge.findings.summary import FEW_SOURCES
+from editgauge.render import words
+from editgauge.stats.intervals import LEVEL, RESAMPLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from editgauge.core.run import Run
+    from editgauge.core.run.manifest import ProtocolEntry
+
+DIGITS = 12
+"""So many signs of a hash tell two versions apart."""
+
+
+class Paragraph(NamedTuple):
+    """A heading and what stands under it."""
+
+    title: str
+    text: str
+    points: tuple[str, ...] = ()
+
+
+def paragraphs(run: Run) -> list[Paragraph]:
+    """The whole methods section."""
+    return [_data(run), *_protocols(run), *_models(run), _statistics(run), _software(run)]
+
+
+def as_text(run: Run) -> str:
+    """For any place at all."""
+    return (
+        "\n\n".join("\n".join([each.text, *(f"- {point}" for point in each.points)]) for each in paragraphs(run)) + "\n"
+    )
+
+
+def as_markdown(run: Run) -> str:
+    """With bold run-in headings."""
+    return _typeset(run, "**{}.** {}", markdown_safe, "", "- {}", "")
+
+
+def as_latex(run: Run) -> str:
+    """With `paragraph` headings; needs no package."""
+    return _typeset(run, r"\paragraph{{{}.}} {}", latex_safe, r"\begin{itemize}", r"  \item {}", r"\end{itemize}")
+
+
+def _typeset(run: Run, head: str, safe: Callable[[str], str], before: str, point: str, after: str) -> str:
+    parts = []
+    for each in paragraphs(run):
+        lines = [head.format(safe(each.title), safe(each.text))]
+        if each.points:
+            lines += [before, *(point.format(safe(told)) for told in each.points), after]
+        parts.append("\n".join(lines).rstrip())
+    return "\n\n".join(parts) + "\n"
+
+
+def files(run: Run) -> dict[str, bytes]:
+    """What the folder of `--format paper` holds beside the tables: the methods section and the plots."""
+    from editgauge.reports.figures.files import figures
+
+    told = {"methods.md": as_markdown(run), "methods.tex": as_latex(run), "methods.txt": as_text(run)}
+    return {**{name: text.encode() for name, text in told.items()}, **figures(run)}
+
+
+def markdown_safe(text: str) -> str:
+    """Escapes what would be taken for markup; an underscore inside a word is none."""
+    return re.sub(r"[\\|*`<>\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
+
+
+def latex_safe(text: str) -> str:
+    """Escapes every sign that LaTeX would act on."""
+    named = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(named.get(sign, f"\\{sign}" if sign in "&%$#_{}" else sign) for sign in text)
+
+
+def _data(run: Run) -> Paragraph:
+    manifest = run.manifest
+    edits = run.edits.values()
+    sources = len({edit.get("source") for edit in edits})
+    types = len({edit.get("type") for edit in edits})
+    were = "method was" if len(manifest.methods) == 1 else "methods were"
+    text = (
+        f"We evaluated on the benchmark {manifest.benchmark} ({words.counted(len(run.edits), 'edit')} of "
+        f"{words.counted(sources, 'source image')}, {words.counted(types, 'edit type')}; SHA-256 of the edits "
+        f"{manifest.edits_sha256[:DIGITS]}). {len(manifest.methods)} {were} evaluated: "
+        f"{_listed(list(manifest.methods))}."
+    )
+    if not manifest.finished:
+        text += " The run was not finished; these numbers are provisional."
+    unscored = run.scores["value"].null_count
+    if unscored:
+        verb = "has" if unscored == 1 else "have"
+        text += f" Of {run.scores.num_rows:,} scores, {unscored:,} {verb} no value; they are counted and enter no mean."
+    return Paragraph("Data", text)
+
+
+def _protocols(run: Run) -> Iterator[Paragraph]:
+    for name, entry in run.manifest.protocols.items():
+        yield Paragraph(f"Protocol {name}", _protocol(name, entry), entry.deviations)
+
+
+def _protocol(name: str, entry: ProtocolEntry) -> str:
+    directions = [
+        f"{_listed([spec.name for spec in entry.scores if spec.higher_is_better is higher])} ({word} is better)"
+        for higher, word in ((True, "higher"), (False, "lower"))
+        if any(spec.higher_is_better is higher for spec in entry.scores)
+    ]
+    paper = entry.paper.rstrip(".") or "none"
+    deviations = "It deviates as follows." if entry.deviations else "There are no known deviations."
+    return (
+        f"Scores are those of {name}, version {entry.version} (source: {paper}): {'; '.join(directions)}. {deviations}"
+    )
+
+
+def _models(run: Run) -> Iterator[Paragraph]:
+    if run.manifest.models:
+        points = tuple(_model(role, told) for role, told in run.manifest.models.items())
+        yield Paragraph("Models", "These models were used, by role.", points)
+
+
+def _model(role: str, told: Mapping[str, str]) -> str:
+    name = told.get("id") or told.get("name", "")
+    rest = [f"{words.spaced(key)} {value}" for key, value in told.items() if key not in {"id", "name"} and value]
+    return words.without_folders(f"{words.spaced(role)}: {name}" + (f" ({', '.join(rest)})" if rest else ""))
+
+
+def _statistics(run: Run) -> Paragraph:
+    return Paragraph(
+        "Statistics",
+        f"Means are over all edits that have the score, each counted once, with {LEVEL * 100:.0f} % intervals of a "
+        f"bootstrap ({RESAMPLES:,} resamples; BCa, with the tails of Student's t) that draws whole source images, as "
+        f"scores of one source image are not independent; with fewer than {FEW_SOURCES} source images the interval is "
+        "marked as not reliable. Two methods are compared on the edits that both have, by a two-sided sign-flip "
+        "permutation test that flips whole source images, with Holm's correction over the scores; a difference is "
+        f"claimed at an adjusted p below {SURE:g}. The random seed of the run is {run.manifest.seed}.",
+    )
+
+
+def _software(run: Run) -> Paragraph:
+    told = run.manifest.environment.items()
+    versions = [f"{name} {number}" for name, number in told if name not in {"editgauge", "platform"}]
+    with_these = f", with {_listed(versions)}" if versions else ""
+    return Paragraph("Software", f"Scores were computed with EditGauge {run.manifest.editgauge}{with_these}.")
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else "none"

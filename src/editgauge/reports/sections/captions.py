@@ -1,0 +1,52 @@
+"""Difference captions: by the number of objects, by what was asked for, and by what people say of the edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from editgauge.findings.captions.groups import COUNT, SHOWN, TOLD_NOTHING, Group, caption_groups
+from editgauge.findings.captions.quality import OBJECTS, Curve, caption_quality
+from editgauge.findings.people.matching import scored_outcomes
+from editgauge.findings.plots.caption_quality import STYLE, caption_quality_svg
+from editgauge.reports.sections.standard import TemplateSection
+
+if TYPE_CHECKING:
+    from editgauge.reports.context import Context
+
+PROTOCOL = "difference-captions"
+
+
+def _content(context: Context) -> dict[str, Any] | None:
+    told = {
+        spec.name
+        for protocol, entry in context.run.manifest.protocols.items()
+        if protocol.startswith(PROTOCOL)
+        for spec in entry.scores
+    }
+    curves = caption_quality(context.run.folder) if OBJECTS in told else ()
+    groups = caption_groups(context.run, scored_outcomes(context.run)) if COUNT in told else ()
+    if not (curves or groups):
+        return None
+    return {
+        "curves": [(each, _drawn(each)) for each in curves],
+        "grouped": _tables(groups),
+        "columns": (*SHOWN, TOLD_NOTHING),
+    }
+
+
+def _drawn(curve: Curve) -> Markup:
+    """The plot without a style of its own: the page's policy refuses it, and the page's style knows both themes."""
+    return Markup(caption_quality_svg(curve).replace(f"<style>{STYLE}</style>", ""))  # noqa: S704
+
+
+def _tables(groups: Sequence[Group]) -> dict[tuple[str, str], list[Group]]:
+    """The groups of every judge and method: first those by action, then those by what people say."""
+    together = groupby(groups, key=lambda group: (group.protocol, group.method))
+    return {key: sorted(rows, key=lambda group: group.name.startswith("people: ")) for key, rows in together}
+
+
+section = TemplateSection("captions", "Difference captions", 53, _content)

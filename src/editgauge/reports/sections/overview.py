@@ -1,0 +1,291 @@
+"""The overview in words: who does best at what, how sure, and what failed. No claim that the intervals do not support.
+
+Two methods are told apart only when their 95 % intervals do not touch, at the precision that is printed. That is
+stricter than a paired test, whatever the methods have in common; `editgauge compare` makes the paired test.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup
+
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
+from editgauge.render import words
+from editgauge.reports.outcomes import NOT_APPLICABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Sequence
+
+    from editgauge.core.types import ScoreSpec
+    from editgauge.reports.context import Context
+    from editgauge.reports.outcomes import ScoredOutcome
+
+SMALL_SAMPLE = 50
+"""Below so many source images the overview says that the sample is small."""
+FAILURES = frozenset({"crashed", "unreadable_image"})
+"""Reasons that are failures; for others there is no score, and nothing went wrong."""
+MOST_NAMED = 4
+"""So many methods or edit types are named in one breath; more are counted."""
+
+
+class Standing(NamedTuple):
+    """One method on one score: its interval with the better end last, at the precision that is printed."""
+
+    cell: Cell
+    worse_end: float
+    better_end: float
+
+    def beats(self, other: Standing) -> bool:
+        """Whether even its worse end is better than the other's better end."""
+        return self.worse_end > other.better_end
+
+
+def sentences(context: Context) -> list[Markup]:
+    """The whole overview, in reading order."""
+    few = _with_few_sources(context)
+    return [
+        *(_on_score(context, key) for key in context.headlines if key not in few),
+        *_nothing_claimed(context, few),
+        *_sample(context, few),
+        *_uneven(context),
+        *_by_edit_type(context, few),
+        *_failures(context),
+    ]
+
+
+def standings(cells: Iterable[Cell], decimals: int) -> list[Standing]:
+    """Methods whose interval can be relied on, best mean first. Values are negated where lower is better."""
+    found = []
+    for cell in cells:
+        mean = cell.mean
+        if mean is None or mean.low is None or mean.high is None or mean.clusters < FEW_SOURCES:
+            continue
+        sign = 1 if cell.spec.higher_is_better else -1
+        low, high = sorted(sign * round(end, decimals) for end in (mean.low, mean.high))
+        found.append(Standing(cell, low, high))
+    return sorted(found, key=lambda standing: -_goodness(standing.cell))
+
+
+def best_group(ranked: Sequence[Standing]) -> list[Standing]:
+    """The best method and all it cannot be told from."""
+    return [standing for standing in ranked if not ranked[0].beats(standing)]
+
+
+def _with_few_sources(context: Context) -> dict[tuple[str, str], int]:
+    """The headline scores on which some method has too few source images, with the fewest of any method."""
+    fewest: dict[tuple[str, str], int] = {}
+    for cell in context.cells:
+        key = (cell.protocol, cell.spec.name)
+        if cell.mean and cell.edit_type == ALL and key in context.headlines:
+            fewest[key] = min(fewest.get(key, cell.mean.clusters), cell.mean.clusters)
+    return {key: fewest[key] for key in context.headlines if fewest[key] < FEW_SOURCES}
+
+
+def _nothing_claimed(context: Context, few: dict[tuple[str, str], int]) -> Iterable[Markup]:
+    """All such scores in one sentence."""
+    if few:
+        least, most = min(few.values()), max(few.values())
+        number = words.counted(most, "source image") if least == most else f"{least} to {most} source images"
+        titles = [context.titles[key] for key in few]
+        names = [_score_name(titles[0], context.run.spec(*next(iter(few))))] if len(few) == 1 else [*map(_code, titles)]
+        yield Markup("On {} nothing is claimed: there {} only {}, and intervals need {} to be relied on.").format(
+            _listed(names), "is" if most == 1 else "are", number, FEW_SOURCES
+        )
+
+
+def _on_score(context: Context, key: tuple[str, str]) -> Markup:
+    table = next(table for table in context.tables if (table.protocol, table.spec.name) == key)
+    cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
+    ranked = standings(cells, table.decimals)
+    name = _score_name(table.title, table.spec)
+    told = {standing.cell.method: _method(standing, table.decimals) for standing in ranked}
+    if len(ranked) == 1:
+        return Markup("{} has {}.").format(name, next(iter(told.values())))
+    top = best_group(ranked)
+    if len(top) == len(ranked) and not any(one.beats(other) for one in ranked for other in ranked):
+        return Markup("On {} no method can be told from another: {}.").format(name, _listed(list(told.values())))
+    leaders = _listed([told[standing.cell.method] for standing in top])
+    first = Markup("{} {} on {}").format(leaders, "does best" if len(top) == 1 else "are level at the top", name)
+    last = ranked[-1]
+    if len(top) == 1 and len(ranked) == 2:
+        return Markup("{} does better than {} on {}.").format(leaders, told[last.cell.method], name)
+    if last not in top and all(other.beats(last) for other in ranked[:-1]):
+        return Markup("{}; {} does worst.").format(first, told[last.cell.method])
+    return first + "."
+
+
+def _sample(context: Context, few: Container[tuple[str, str]]) -> Iterable[Markup]:
+    """What the claims rest on."""
+    counts = {
+        cell.mean.clusters
+        for cell in context.cells
+        if cell.mean and cell.edit_type == ALL and (key := (cell.protocol, cell.spec.name)) in context.headlines
+        if key not in few
+    }
+    if counts:
+        fewest, most = min(counts), max(counts)
+        number = words.counted(most, "source image") if fewest == most else f"{fewest:,} to {most:,} source images"
+        small = ", a small sample: expect them to move with other images" if fewest < SMALL_SAMPLE else ""
+        yield Markup("These means rest on {}{}.").format(number, small)
+
+
+def _uneven(context: Context) -> Iterable[Markup]:
+    """Means over different edits are compared with care."""
+    for protocol, name in context.headlines:
+        scored = {
+            cell.method: cell.scored
+            for cell in context.cells
+            if cell.edit_type == ALL and (cell.protocol, cell.spec.name) == (protocol, name)
+        }
+        if len(set(scored.values())) > 1:
+            counts = _listed([Markup("{} {:,}").format(_bold(method), count) for method, count in scored.items()])
+            form = Markup("The methods were not scored on the same number of edits on {} ({}): compare with care.")
+            yield form.format(_code(context.titles[protocol, name]), counts)
+            return
+
+
+def _by_edit_type(context: Context, few: Container[tuple[str, str]]) -> Iterable[Markup]:
+    """Which edit types have a clear winner on the first headline score."""
+    if not context.headlines or len(context.methods) < 2 or len(context.edit_types) < 2:
+        return
+    table = next(table for table in context.tables if (table.protocol, table.spec.name) == context.headlines[0])
+    won: dict[str, list[str]] = {}
+    level = too_few = 0
+    for edit_type in context.edit_types:
+        cells = [shown.cell for shown in table.rows[edit_type] if shown and shown.cell.mean]
+        ranked = standings(cells, table.decimals)
+        if len(ranked) < max(len(cells), 2):
+            too_few += 1
+        elif len(best_group(ranked)) == 1:
+            won.setdefault(ranked[0].cell.method, []).append(edit_type)
+        else:
+            level += 1
+    parts = [
+        Markup("{} is clearly best at {}").format(_bold(method), _listed([words.spaced(kind) for kind in kinds]))
+        for method, kinds in won.items()
+    ]
+    if level:
+        parts.append(Markup("{} without a clear winner").format(words.counted(level, "edit type")))
+    if too_few == len(context.edit_types) and context.headlines[0] in few:
+        return  # said already
+    if too_few:
+        have = "has" if too_few == 1 else "have"
+        some = "no edit type has" if too_few == len(context.edit_types) else f"{too_few} of them {have} fewer than"
+        rest = f"{some} {FEW_SOURCES} source images" if parts else f"{some} {FEW_SOURCES} source images to judge by"
+        parts.append(Markup("{}").format(rest))
+    yield Markup("By edit type, on {}: {}.").format(_code(table.title), Markup("; ").join(parts))
+
+
+def _failures(context: Context) -> Iterable[Markup]:
+    groups: dict[str, list[ScoredOutcome]] = {"missing": [], "failed": [], "without": []}
+    for outcome in context.incomplete:
+        if outcome.status == "unscored":
+            reason = _first_reason(outcome)
+            group = "failed" if reason in FAILURES else "without"
+            groups["missing" if reason == "missing_outcome" else group].append(outcome)
+    missing, failed, without = groups.values()
+    if missing:
+        yield _missing(context, missing)
+    if failed:
+        yield _unscored(context, failed, "failed altogether")
+    if without:
+        yield _unscored(context, without, f"{'has' if len(without) == 1 else 'have'} no score at all")
+    if context.counts.outcomes and not context.counts.unscored:
+        yield Markup("No outcome failed altogether.")
+    partly = [outcome for outcome in context.incomplete if outcome.status == "partly scored"]
+    if partly:
+        yield _partly(partly)
+
+
+def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
+    """What is not there has not failed."""
+    by_method: dict[str, set[str]] = {}
+    for outcome in missing:
+        by_method.setdefault(outcome.method, set()).add(outcome.edit)
+    edits = {method: context.tally.edits(method) for method in by_method}
+    why = words.spaced("missing_outcome")
+    if len(by_method) == 1:
+        ((method, lacking),) = by_method.items()
+        verb = "lacks" if len(lacking) == 1 else "lack"
+        return Markup("{:,} of {} {} an outcome by {} ({}).").format(
+            len(lacking), words.counted(edits[method], "edit"), verb, _bold(method), why
+        )
+    most_first = sorted(by_method.items(), key=lambda pair: -len(pair[1]))
+    shares = [Markup("{:,} of {:,} by {}").format(len(n), edits[method], _bold(method)) for method, n in most_first]
+    return Markup("Some edits lack an outcome ({}): {}.").format(why, _listed(shares))
+
+
+def _unscored(context: Context, outcomes: Sequence[ScoredOutcome], what: str) -> Markup:
+    reasons = Counter(words.spaced(_first_reason(outcome)) for outcome in outcomes)
+    of_methods = Counter(outcome.method for outcome in outcomes)
+    return Markup("{:,} of {} {} ({}): {}.").format(
+        len(outcomes),
+        words.counted(context.counts.outcomes, "outcome"),
+        what,
+        _shares([(Markup.escape(why), count) for why, count in reasons.most_common()], "{0}", "{1:,} {0}"),
+        _shares(
+            [(_bold(name), count) for name, count in of_methods.most_common()],
+            "by {0}" if len(outcomes) == 1 else "all by {0}",
+            "{1:,} by {0}",
+        ),
+    )
+
+
+def _partly(outcomes: Sequence[ScoredOutcome]) -> Markup:
+    reasons = Counter(reason for outcome in outcomes for reason in dict.fromkeys(outcome.missing)).most_common()
+    one = len(outcomes) == 1
+    who = f"{words.counted(len(outcomes), 'outcome')} {'lacks some of its' if one else 'lack some of their'} scores"
+    if one and len(reasons) > 1:
+        return Markup("{}: {}.").format(who, _listed([words.spaced(reason) for reason, _ in reasons]))
+    usual = reasons[0][0]
+    how = "as" if len(reasons) == 1 else "mostly as"
+    meaning = words.meaning(usual)
+    return Markup("{}, {} {}: {}").format(
+        who, how, words.spaced(usual), meaning[:1].lower() + meaning[1:] or "see below."
+    )
+
+
+def _shares(parts: Sequence[tuple[Markup, int]], of_one: str, of_many: str) -> Markup:
+    """The only one, or all with their counts."""
+    form = Markup(of_one if len(parts) == 1 else of_many)  # noqa: S704 - a phrase of this file
+    return _listed([form.format(*part) for part in parts])
+
+
+def _first_reason(outcome: ScoredOutcome) -> str:
+    return next(iter(outcome.missing), NOT_APPLICABLE)
+
+
+def _goodness(cell: Cell) -> float:
+    value = cell.mean.value if cell.mean else 0.0
+    return value if cell.spec.higher_is_better else -value
+
+
+def _method(standing: Standing, decimals: int) -> Markup:
+    mean = standing.cell.mean
+    values = (mean.value, mean.low, mean.high) if mean else ()
+    numbers = [words.number(value, decimals) for value in values if value is not None]
+    return Markup('{} <span class="told">{} [{}, {}]</span>').format(_bold(standing.cell.method), *numbers)
+
+
+def _score_name(title: str, spec: ScoreSpec) -> Markup:
+    return Markup("{} ({} is better)").format(_code(title), "higher" if spec.higher_is_better else "lower")
+
+
+def _bold(name: str) -> Markup:
+    return Markup("<b><bdi>{}</bdi></b>").format(name)
+
+
+def _code(name: str) -> Markup:
+    return Markup("<code>{}</code>").format(name)
+
+
+def _listed(parts: Sequence[str]) -> Markup:
+    """As one says it: a, b and c; many are cut short and counted."""
+    shown = (
+        list(parts) if len(parts) <= MOST_NAMED else [*parts[: MOST_NAMED - 1], f"{len(parts) - MOST_NAMED + 1} more"]
+    )
+    if len(shown) < 2:
+        return Markup("").join(shown)
+    return Markup("{} and {}").format(Markup(", ").join(shown[:-1]), shown[-1])

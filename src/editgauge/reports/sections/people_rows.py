@@ -1,0 +1,142 @@
+"""The fields and rows of the tables that put scores beside people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from editgauge.findings.evaluators.judge_choices import SPEC as JUDGED
+from editgauge.render import words
+from editgauge.render.svg import Scale
+from editgauge.reports.sections.profiles import Line, plot
+from editgauge.stats.intervals import Mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from editgauge.core.types import ScoreSpec
+    from editgauge.findings.evaluators.choice_agreement import ChosenScore
+    from editgauge.findings.evaluators.ranking import RankedScore
+    from editgauge.findings.evaluators.rating_agreement import RatedScore
+    from editgauge.findings.evaluators.triplets import SelectedScore
+    from editgauge.stats.resampling import Estimate
+
+DECIMALS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One number with its interval, ready to print."""
+
+    text: str
+    interval: str
+    n: int | None = None
+    """Of how many; None where the number is no mean."""
+    reason: str = ""
+    """Why there is no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One score beside what people said."""
+
+    protocol: str
+    spec: ScoreSpec
+    cells: list[Told]
+    unscored: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleTable:
+    """One question to people, their choices, triplets, or an order: a row for every score, the nearest first."""
+
+    title: str
+    about: str
+    columns: list[tuple[str, str]]
+    """Heading and what it means."""
+    rows: list[Beside]
+    plot: Markup
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why some fields have no number, each once."""
+        return list(dict.fromkeys(cell.reason for row in self.rows for cell in row.cells if cell.reason))
+
+
+def place(score: RankedScore, method: str) -> Told:
+    """The place that a score gives a method."""
+    rank = score.ranks.get(method)
+    return Told("–", "") if rank is None else Told(str(rank.value), f"[{rank.low}–{rank.high}]")
+
+
+def types_of(scores: Sequence[ChosenScore | SelectedScore]) -> list[str]:
+    """The edit types, where there are several."""
+    types = list(dict.fromkeys(name for score in scores for name in score.by_type))
+    return types if len(types) > 1 else []
+
+
+def by_type(score: ChosenScore | SelectedScore, types: Sequence[str]) -> list[Told]:
+    """Its share at each edit type."""
+    return [share(score.by_type.get(name), "") for name in types]
+
+
+def p_value(score: ChosenScore | SelectedScore, adjusted: Mapping[str, float | None]) -> Told:
+    """Whether it is as good as the first, after Holm."""
+    p = adjusted.get(f"{score.protocol}/{score.spec.name}")
+    return Told("–", "") if p is None else Told("< 0.001" if p < 0.001 else f"{p:.3f}", "")
+
+
+def lines_of(
+    scores: Sequence[tuple[RatedScore | ChosenScore | SelectedScore | RankedScore, Mean | None]],
+) -> list[Line]:
+    """A row of the plot for each; the protocol is told where the name alone would not do."""
+    names = [score.spec.name for score, _ in scores]
+    return [
+        Line(
+            score.spec.name if names.count(score.spec.name) == 1 and score.spec != JUDGED else _with_protocol(score),
+            mean,
+        )
+        for score, mean in scores
+    ]
+
+
+def _with_protocol(score: RatedScore | ChosenScore | SelectedScore | RankedScore) -> str:
+    return score.protocol if score.spec == JUDGED else f"{score.protocol}: {score.spec.name}"
+
+
+def drawn(lines: Sequence[Line], chance: float, title: str) -> Markup:
+    """From chance to perfect agreement, and further down where a score disagrees; nothing without any number."""
+    if not any(line.mean for line in lines):
+        return Markup()
+    ends = [end for line in lines if line.mean for end in (line.mean.value, line.mean.low) if end is not None]
+    lowest = min([chance, *ends])
+    low = chance if lowest >= chance else max(-1.0, float(int(lowest * 5 - 1)) / 5)
+    return plot(lines, Scale(low, 1.0), DECIMALS, title)
+
+
+def as_mean(found: Estimate) -> Mean | None:
+    """An estimate as a mean that can be drawn; None without a value."""
+    return None if found.value is None else Mean(found.value, found.low, found.high, found.n, found.clusters)
+
+
+def told(found: Estimate) -> Told:
+    """A correlation, or why there is none."""
+    if found.value is None:
+        return Told("–", "", found.n, found.reason)
+    return Told(words.number(found.value, DECIMALS), interval(found), found.n)
+
+
+def share(found: Mean | None, reason: str) -> Told:
+    """A share, or why there is none."""
+    if found is None:
+        return Told("–", "", 0, reason)
+    return Told(words.number(found.value, DECIMALS), interval(found), found.n)
+
+
+def interval(found: Estimate | Mean) -> str:
+    """From where to where; empty without an interval."""
+    if found.low is None or found.high is None:
+        return ""
+    return f"[{words.number(found.low, DECIMALS)}, {words.number(found.high, DECIMALS)}]"

@@ -1,0 +1,114 @@
+"""UniBench's results: methods side by side as in its figure 3, and over repeated trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from editgauge.findings.aggregations import aggregations
+from editgauge.findings.trials import TOTAL, TrialCell, count_trials, trial_cells
+from editgauge.render import words
+from editgauge.render.svg import scale_for
+from editgauge.reports.figures.side_by_side import Mark, Series, plot
+from editgauge.reports.sections.standard import TemplateSection
+from editgauge.reports.sections.variants import base_of
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from editgauge.reports.context import Context
+    from editgauge.reports.tables import ScoreTable
+    from editgauge.stats.resampling import Estimate
+
+PROTOCOLS = ("unibench", "unibench-detect")
+SPOKEN = {
+    "object_replacement": "change class",
+    "color": "change color",
+    "positional_addition": "generate",
+    "position_replacement": "move",
+}
+"""UniBench's words for the edit types, in the order of its table."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialTable:
+    """One score of one protocol over trials."""
+
+    protocol: str
+    score: str
+    kinds: tuple[str, ...]
+    rows: dict[str, tuple[tuple[str, str], ...]]
+    """Method to mean and deviation, and the interval, per type of edit; the total last."""
+
+
+def plots(context: Context) -> list[Markup]:
+    """One plot for each of the scores that average others, such as fidelity and consistency."""
+    chosen = [table for table in context.tables if _is_average(table)]
+    return [_plot(context, table) for table in chosen if len(context.methods) > 1]
+
+
+def _is_average(table: ScoreTable) -> bool:
+    return base_of(table.protocol) in PROTOCOLS and table.spec.name in {"fidelity", "consistency", "edit"}
+
+
+def _plot(context: Context, table: ScoreTable) -> Markup:
+    kinds = [kind for kind in SPOKEN if kind in table.rows]
+    totals = aggregations(context.run, table.protocol, table.spec.name)
+    series = []
+    for place, method in enumerate(context.methods):
+        row = [shown.cell.mean if (shown := table.rows[kind][place]) else None for kind in kinds]
+        marks = [Mark(mean.value, mean.low, mean.high) if mean else None for mean in row]
+        series.append(Series(method, [*marks, _total(totals[method].get("by_type")) if all(marks) else None]))
+    means = [shown.cell.mean for row in table.rows.values() for shown in row if shown and shown.cell.mean]
+    title = f"{table.title} {'↑' if table.spec.higher_is_better else '↓'}"
+    spoken = [*(SPOKEN[kind] for kind in kinds), TOTAL]
+    return plot(series, spoken, scale_for(means, table.spec.range), title, table.decimals)
+
+
+def _total(estimate: Estimate | None) -> Mark | None:
+    if estimate is None or estimate.value is None:
+        return None
+    return Mark(estimate.value, estimate.low, estimate.high)
+
+
+def trial_tables(context: Context) -> list[TrialTable]:
+    """Mean, deviation and interval of every cell over trials; nothing for a run of one trial."""
+    cells = trial_cells(context.run)
+    scores = dict.fromkeys((cell.protocol, cell.name) for cell in cells)
+    return [_table(context, key, [cell for cell in cells if (cell.protocol, cell.name) == key]) for key in scores]
+
+
+def _table(context: Context, key: tuple[str, str], cells: Sequence[TrialCell]) -> TrialTable:
+    known = {cell.edit_type for cell in cells}
+    kinds = tuple(dict.fromkeys((*(kind for kind in (*SPOKEN, *context.edit_types) if kind in known), TOTAL)))
+    by_place = {(cell.method, cell.edit_type): cell for cell in cells}
+    decimals = words.decimals_for(cell.mean for cell in cells)
+    limits = context.run.spec(*key).range
+    rows = {m: tuple(_text(by_place.get((m, kind)), decimals, limits) for kind in kinds) for m in context.methods}
+    return TrialTable(*key, tuple(SPOKEN.get(kind, words.spaced(kind)) for kind in kinds), rows)
+
+
+def _text(cell: TrialCell | None, decimals: int, limits: tuple[float, float]) -> tuple[str, str]:
+    if cell is None or not cell.means:
+        return "no score", ""
+    told = words.number(cell.mean, decimals)
+    if cell.deviation is None or cell.interval is None:
+        return told, "one trial"
+    low, high = max(cell.interval[0], limits[0]), min(cell.interval[1], limits[1])  # Student's t knows no limits
+    ends = f"[{words.number(low, decimals)}, {words.number(high, decimals)}]"
+    return f"{told} ± {words.number(cell.deviation, decimals)}", ends
+
+
+def _side_by_side(context: Context) -> dict[str, Any] | None:
+    drawn = plots(context)
+    return {"plots": drawn} if drawn else None
+
+
+def _trials(context: Context) -> dict[str, Any] | None:
+    found = trial_tables(context)
+    return {"trial_tables": found, "trials": count_trials(context.run)} if found else None
+
+
+side_by_side = TemplateSection("side_by_side", "Side by side", 45, _side_by_side)
+trials = TemplateSection("trials", "Trials", 53, _trials)

@@ -1,0 +1,82 @@
+"""One protocol under several options, side by side: does the choice of an option change the picture?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from editgauge.findings.summary import FEW_SOURCES
+from editgauge.render.svg import axis, scale_for, whisker
+from editgauge.render.words import number
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from editgauge.findings.summary import Cell
+    from editgauge.reports.tables import ScoreTable
+
+WIDTH = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One score of one protocol under its options."""
+
+    protocol: str
+    score: str
+    options: tuple[str, ...]
+    rows: dict[str, dict[str, tuple[tuple[str, Markup] | None, ...]]]
+    """Edit type, then method, to one number with its mark per option."""
+    axis: Markup
+
+
+def sweeps(tables: Sequence[ScoreTable], methods: Sequence[str]) -> list[Sweep]:
+    """Every score that several variants of a protocol share; edit types on which all variants agree are left out."""
+    groups: dict[tuple[str, str], list[ScoreTable]] = {}
+    for table in tables:
+        groups.setdefault((base_of(table.protocol), table.spec.name), []).append(table)
+    made = [_sweep(*key, found, methods) for key, found in groups.items() if len(found) > 1]
+    return [sweep for sweep in made if sweep.rows]
+
+
+def base_of(protocol: str) -> str:
+    """The protocol without its options.
+
+    >>> base_of("editval[delta=200]"), base_of("editval@released")
+    ('editval', 'editval@released')
+    """
+    return re.sub(r"\[.*\]$", "", protocol)
+
+
+def _sweep(protocol: str, score: str, tables: Sequence[ScoreTable], methods: Sequence[str]) -> Sweep:
+    kinds = [kind for kind in tables[0].rows if _differs(kind, tables)]
+    means = [cell.mean for table in tables for kind in kinds for cell in _cells(table, kind) if cell and cell.mean]
+    scale = scale_for(means, tables[0].spec.range)
+
+    def shown(cell: Cell | None) -> tuple[str, Markup] | None:
+        if cell is None or cell.mean is None:
+            return None
+        text = number(cell.mean.value, 2)
+        return text, whisker(cell.mean, scale, WIDTH, unsure=cell.mean.clusters < FEW_SOURCES, spoken=text)
+
+    rows = {
+        kind: {
+            method: tuple(shown(_cells(table, kind)[place]) for table in tables) for place, method in enumerate(methods)
+        }
+        for kind in kinds
+    }
+    options = tuple(table.protocol.removeprefix(protocol) or "as it is" for table in tables)
+    return Sweep(protocol, score, options, rows, axis(scale, WIDTH))
+
+
+def _cells(table: ScoreTable, kind: str) -> list[Cell | None]:
+    """One per method."""
+    return [shown.cell if shown else None for shown in table.rows[kind]]
+
+
+def _differs(kind: str, tables: Sequence[ScoreTable]) -> bool:
+    """Is there a method for which the options give different means?"""
+    means = [tuple(cell.mean.value if cell and cell.mean else None for cell in _cells(table, kind)) for table in tables]
+    return len(set(means)) > 1

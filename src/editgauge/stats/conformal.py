@@ -1,0 +1,121 @@
+"""From which score on would a person accept an edit? A threshold with a guarantee, and a curve to look at.
+
+The guarantee (conformal risk control: Angelopoulos et al., arXiv 2208.02814, theorem 1): of the edits of a new source
+image that a person would reject, on average at most a share `alpha` scores above the threshold. It holds for any score
+and any number of labels, when the labelled source images and the new one are drawn alike. It says nothing about how
+many good edits pass; `passed` shows that for the labelled ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.stats.intervals import LEVEL, Labels, Numbers
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Edits that score beyond it pass; None when there are too few labels for the asked share."""
+
+    value: float | None
+    alpha: float
+    higher_is_better: bool
+    rejected: int
+    """Labelled edits that a person rejected: the threshold comes from them alone."""
+    sources: int
+    """Source images they belong to."""
+    passed: float | None
+    """The share of the accepted labelled edits that pass; None when there are none, or no threshold."""
+    note: str = ""
+
+    def passes(self, scores: Numbers) -> NDArray[np.bool_]:
+        """Which of these scores pass; without a threshold none does."""
+        if self.value is None:
+            return np.zeros(scores.shape, dtype=np.bool_)
+        return scores > self.value if self.higher_is_better else scores < self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """How often people accepted edits of about this score."""
+
+    score: float
+    """The mean score of the bin."""
+    n: int
+    accepted: float
+    low: float
+    high: float
+    """Wilson's 95 % interval, which takes the edits as independent."""
+    fitted: float
+    """The bin's mean of an isotonic regression over all edits: it never falls as the score gets better."""
+
+
+def acceptance_threshold(
+    scores: Numbers,
+    accepted: NDArray[np.bool_],
+    clusters: Labels,
+    *,
+    alpha: float = 0.1,
+    higher_is_better: bool = True,
+) -> Threshold:
+    """The most generous threshold beyond which at most a share `alpha` of what people reject passes.
+
+    >>> scores = np.arange(20.0)
+    >>> acceptance_threshold(scores, scores >= 10, np.arange(20), alpha=0.2).value
+    8.0
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is a share between 0 and 1, got {alpha}")
+    sign = 1.0 if higher_is_better else -1.0
+    bad, sources = sign * scores[~accepted], clusters[~accepted]
+    names = np.unique(sources)
+    needed = math.ceil(1 / alpha - ROUNDING) - 1
+    if names.size < needed:
+        note = f"at most {alpha:g} needs rejected edits of {needed} source images; there are {names.size}"
+        return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
+    value = _smallest_safe(bad, sources, alpha)
+    good = sign * scores[accepted]
+    passed = float((good > value).mean()) if good.size else None
+    return Threshold(sign * value, alpha, higher_is_better, bad.size, names.size, passed)
+
+
+def _smallest_safe(bad: Numbers, sources: Labels, alpha: float) -> float:
+    """The lowest rejected score t with (1 + sum over sources of the share above t) / (1 + sources) <= alpha."""
+    names, index, counts = np.unique(sources, return_inverse=True, return_counts=True)
+    order = np.argsort(bad)
+    risen, share = bad[order], 1 / counts[index][order]
+    highest = np.unique(risen)
+    last = np.searchsorted(risen, highest, side="right")
+    above = names.size - np.cumsum(share)[last - 1]
+    safe = above + 1 <= alpha * (names.size + 1) + ROUNDING
+    return float(highest[np.argmax(safe)])
+
+
+def reliability(
+    scores: Numbers, accepted: NDArray[np.bool_], *, bins: int = 10, higher_is_better: bool = True
+) -> list[Bin]:
+    """How often people accept edits by their score, in bins of about as many edits each; equal scores stay together."""
+    from sklearn.isotonic import IsotonicRegression
+
+    if not scores.size:
+        return []
+    curve = IsotonicRegression(increasing=higher_is_better, y_min=0, y_max=1, out_of_bounds="clip")
+    curve.fit(scores, accepted.astype(np.float64))
+    inner = np.quantile(scores, np.arange(1, bins) / bins)
+    place = np.searchsorted(np.unique(inner), scores, side="right")
+    return [_bin(scores[place == each], accepted[place == each], curve) for each in np.unique(place)]
+
+
+def _bin(scores: Numbers, accepted: NDArray[np.bool_], curve: object) -> Bin:
+    from scipy.stats import binomtest
+
+    middle, yes = float(scores.mean()), int(accepted.sum())
+    interval = binomtest(yes, scores.size).proportion_ci(LEVEL, method="wilson")
+    fitted = float(curve.predict(scores).mean())  # type: ignore[attr-defined]
+    return Bin(middle, scores.size, yes / scores.size, float(interval.low), float(interval.high), fitted)

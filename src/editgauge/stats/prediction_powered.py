@@ -1,0 +1,147 @@
+"""A mean of few human labels, made surer by many automatic scores: PPI++, clustered by source image.
+
+Angelopoulos, Duchi and Zrnic, "PPI++: Efficient Prediction-Powered Inference" (arXiv 2311.01453): the mean of the
+labels is corrected by how much the scores of the labelled edits differ from the scores of all others,
+
+    mean(labels) + weight * (mean(scores without label) - mean(scores with label)),
+
+which estimates the mean of the labels whatever the scores are worth; the weight (the paper's lambda) makes the variance
+smallest. Variances are cluster-robust: what one source image contributes to the estimate, from edits with a label and
+without, is summed before it is squared. Intervals are Student's t over source images.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from editgauge.stats.intervals import LEVEL, Labels, Mean, Numbers
+
+FEWEST_SOURCES = 10
+"""With fewer source images, with labels or without, a tuned weight fits their noise: labels alone are used."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoweredMean:
+    """The mean that people would give, by their labels and the scores; and by their labels alone."""
+
+    value: float
+    low: float | None
+    high: float | None
+    labels_alone: Mean
+    weight: float
+    """How much the scores count, from 0 (not at all) to 1; the paper's lambda."""
+    n_unlabelled: int
+    note: str = ""
+    """Why there is no interval, or why the scores do not count; empty when there is nothing to say."""
+
+    @property
+    def width_ratio(self) -> float | None:
+        """How wide the interval is, where that of the labels alone is 1; None without intervals."""
+        alone = self.labels_alone
+        if self.low is None or self.high is None or alone.low is None or alone.high is None:
+            return None
+        return (self.high - self.low) / (alone.high - alone.low)
+
+
+def prediction_powered_mean(
+    labels: Numbers,
+    predictions: Numbers,
+    clusters: Labels,
+    more_predictions: Numbers,
+    more_clusters: Labels,
+    *,
+    weight: float | None = None,
+) -> PoweredMean:
+    """The mean of the labels with its 95 % interval, helped by predictions for edits that have no label.
+
+    `labels`, `predictions` and `clusters` belong to the labelled edits, the others to the rest; a source image may have
+    edits of both kinds. The labelled edits must have been picked at random. A `weight` that is given is not tuned.
+    """
+    alone = mean_by_clusters(labels, clusters)
+    hindrance = _hindrance(alone, labels, predictions, more_predictions, more_clusters)
+    if hindrance:
+        return PoweredMean(alone.value, alone.low, alone.high, alone, 0.0, more_predictions.size, hindrance)
+    pull = _Pulls.of(labels, predictions, clusters, more_predictions, more_clusters)
+    used = pull.best_weight() if weight is None else weight
+    value = float(labels.mean() + used * (more_predictions.mean() - predictions.mean()))
+    spent = int(weight is None and used > 0)  # tuning fits one number, like a slope
+    low, high = _interval(value, pull.of_labels - used * pull.of_scores, alone.clusters - 1, spent)
+    note = "" if used > 0 else "the score does not rise with the ratings, so it does not count"
+    return PoweredMean(value, low, high, alone, used, more_predictions.size, note)
+
+
+def mean_by_clusters(values: Numbers, clusters: Labels) -> Mean:
+    """The mean with a 95 % interval by Student's t over clusters; no interval for one cluster or equal values.
+
+    >>> mean_by_clusters(np.array([3.0, 3.0, 5.0]), np.array(["a", "a", "a"]))
+    Mean(value=3.6666666666666665, low=None, high=None, n=3, clusters=1)
+    """
+    value = float(values.mean())
+    names, index = np.unique(clusters, return_inverse=True)
+    if names.size < 2 or not np.ptp(values):
+        return Mean(value, None, None, values.size, names.size)
+    low, high = _interval(value, _pull(values, index, names.size), names.size - 1, 0)
+    return Mean(value, low, high, values.size, names.size)
+
+
+def in_units_of(labels: Numbers, predictions: Numbers, more_predictions: Numbers) -> tuple[Numbers, Numbers]:
+    """Both predictions with the spread of the labels, so that a weight between 0 and 1 means the same on any scale."""
+    spread = float(np.concatenate([predictions, more_predictions]).std())
+    unit = float(labels.std()) / spread if spread > 0 else 1.0
+    return predictions * unit, more_predictions * unit
+
+
+@dataclass(frozen=True, slots=True)
+class _Pulls:
+    """How far each source image pulls the estimate: by its labels, and by its scores for a weight of 1."""
+
+    of_labels: Numbers
+    of_scores: Numbers
+
+    @classmethod
+    def of(
+        cls, labels: Numbers, predictions: Numbers, clusters: Labels, more_predictions: Numbers, more_clusters: Labels
+    ) -> _Pulls:
+        names, index = np.unique(np.concatenate([clusters, more_clusters]), return_inverse=True)
+        here, there = index[: labels.size], index[labels.size :]
+        of_scores = _pull(predictions, here, names.size) - _pull(more_predictions, there, names.size)
+        return cls(_pull(labels, here, names.size), of_scores)
+
+    def best_weight(self) -> float:
+        """The weight for which the variance, a parabola, is smallest; it stays within 0 and 1."""
+        steepness = float(self.of_scores @ self.of_scores)
+        return min(1.0, max(0.0, float(self.of_labels @ self.of_scores) / steepness)) if steepness > 0 else 0.0
+
+
+def _pull(values: Numbers, index: Labels, clusters: int) -> Numbers:
+    """What each cluster adds to the error of the mean; scaled so that the squares sum up to an unbiased variance."""
+    counted = np.unique(index).size
+    sums = np.bincount(index, weights=values - values.mean(), minlength=clusters)
+    return np.asarray(sums / values.size * np.sqrt(counted / (counted - 1)), dtype=np.float64)
+
+
+def _interval(value: float, pulls: Numbers, freedom: int, spent: int) -> tuple[float, float]:
+    error = np.sqrt(pulls @ pulls * freedom / (freedom - spent))
+    reach = float(student.ppf((1 + LEVEL) / 2, freedom - spent) * error)
+    return value - reach, value + reach
+
+
+def _hindrance(
+    alone: Mean, labels: Numbers, predictions: Numbers, more_predictions: Numbers, more_clusters: Labels
+) -> str:
+    """Why the predictions cannot help; empty when they can."""
+    others = np.unique(more_clusters).size
+    if alone.clusters < 2:
+        return "only one source image is rated, so there is no interval"
+    if not np.ptp(labels):
+        return "all ratings are equal, so they do not tell how sure their mean is"
+    if not more_predictions.size:
+        return "every scored edit is rated, so the score has nothing to add"
+    if min(alone.clusters, others) < FEWEST_SOURCES:
+        return f"fewer than {FEWEST_SOURCES} source images are rated, or unrated, so the score does not count"
+    if not np.ptp(predictions) or not np.ptp(more_predictions):
+        return "the score is the same everywhere, so it tells nothing"
+    return ""

@@ -1,0 +1,134 @@
+"""How far people agree with each other: the most that can be asked of a score that should agree with them.
+
+Answers are a matrix, a row per outcome and a column per rater; NaN, within this room, where a rater gave none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from editgauge.stats.agreement import SPEARMAN
+from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge.stats.levels import within
+from editgauge.stats.resampling import Estimate, divided, estimate, resampled
+
+Scale = Literal["nominal", "ordinal", "interval"]
+"""Whether answers are names, an order, or numbers whose differences count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """How often several raters give the same answer, over the outcomes with at least two answers."""
+
+    majority: Mean
+    """The share of outcomes for which more than half of the raters give one answer."""
+    full_agreement: Mean
+    """The share for which all give the same."""
+    on_the_commonest: Mean
+    """The mean share of raters who give the commonest answer."""
+    without_majority: int
+    """How many outcomes have none."""
+
+
+def panel(answers: ArrayLike, clusters: Labels | None = None) -> Panel | None:
+    """Counts agreement as papers do; None when no outcome has two answers.
+
+    >>> found = panel([[1, 1, 2], [1, 2, 3], [2, 2, 2]])
+    >>> round(found.majority.value, 2), round(found.full_agreement.value, 2), found.without_majority
+    (0.67, 0.33, 1)
+    """
+    matrix, labels = _rated_twice(answers, clusters)
+    if not matrix.size:
+        return None
+    given = (~np.isnan(matrix)).sum(axis=1)
+    commonest = _counts(matrix).max(axis=1) / given
+    has_one, all_alike = (each.astype(np.float64) for each in (commonest > 0.5, commonest == 1))
+    return Panel(
+        majority=clustered_mean(has_one, labels),
+        full_agreement=clustered_mean(all_alike, labels),
+        on_the_commonest=clustered_mean(commonest, labels),
+        without_majority=int((has_one == 0).sum()),
+    )
+
+
+def majority(answers: ArrayLike) -> Numbers:
+    """The answer of more than half of the raters of each outcome; NaN where there is none.
+
+    >>> majority([[1, 1, 2], [1, 2, 3]])
+    array([ 1., nan])
+    """
+    matrix = np.asarray(answers, dtype=np.float64)
+    counts, values = _counts(matrix), np.unique(matrix[~np.isnan(matrix)])
+    most = counts.argmax(axis=1)
+    enough = counts.max(axis=1) * 2 > (~np.isnan(matrix)).sum(axis=1)
+    return np.where(enough, values[most], np.nan)
+
+
+def human_ceiling(answers: ArrayLike, clusters: Labels | None = None) -> Estimate:
+    """Spearman's correlation of each rater with the mean of the others, averaged over raters.
+
+    A score that is compared with each rater alone can hardly do better than the raters do.
+    """
+    matrix, labels = _rated_twice(answers, clusters)
+    rows, raters = np.nonzero(~np.isnan(matrix))
+    others = [np.nanmean(np.delete(matrix[row], rater)) for row, rater in zip(rows, raters, strict=True)]
+    without_noise = np.round(others, 12)  # equal means must tie, in whichever order they were summed
+    return within(SPEARMAN, without_noise, matrix[rows, raters], raters, labels[rows]).average
+
+
+def krippendorff(answers: ArrayLike, scale: Scale = "ordinal", clusters: Labels | None = None) -> Estimate:
+    """Krippendorff's alpha: 1 when raters always agree, 0 when they agree as by chance; answers may be missing.
+
+    Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability". The interval draws whole source images.
+
+    >>> round(krippendorff([[1, 1], [2, 2], [3, 3], [1, 2]], "nominal").value, 3)
+    0.667
+    """
+    if scale not in get_args(Scale):
+        raise ValueError(f"scale is one of {', '.join(get_args(Scale))}; got {scale!r}")
+    matrix, labels = _rated_twice(answers, clusters)
+    sources = np.unique(labels).size
+    if not matrix.size:
+        return Estimate(None, None, None, 0, 0, "no outcome has two answers")
+    counts = _counts(matrix)
+    if counts.shape[1] < 2:
+        return Estimate(None, None, None, len(matrix), sources, "all answers are equal")
+    values = np.unique(matrix[~np.isnan(matrix)])
+    value = _alpha(counts, values, np.ones((len(matrix), 1)), scale)[0]
+    drawn = resampled(lambda weights: _alpha(counts, values, weights, scale), labels)
+    return estimate(float(value), drawn, len(matrix), sources)
+
+
+def _alpha(counts: Numbers, values: Numbers, weights: Numbers, scale: Scale) -> Numbers:
+    """Alpha in each draw: one minus the disagreement within outcomes over that among all answers."""
+    pairs = weights / (counts.sum(axis=1) - 1)[:, None]
+    totals = counts.T @ weights
+    n = totals.sum(axis=0)
+    if scale == "nominal":
+        observed = ((counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)) @ pairs)[None]
+        expected = (n**2 - (totals**2).sum(axis=0))[None]
+        return np.asarray(1 - (n - 1) * divided(observed, expected)[0], dtype=np.float64)
+    # Squared differences of ranks in the middle of equal answers are Krippendorff's ordinal metric.
+    places = totals.cumsum(axis=0) - totals / 2 if scale == "ordinal" else np.repeat(values[:, None], n.size, axis=1)
+    places = places - places.mean(axis=0)
+    expected = n * (totals * places**2).sum(axis=0) - (totals * places).sum(axis=0) ** 2
+    squares, sums = counts @ places**2, counts @ places
+    observed = (pairs * (counts.sum(axis=1)[:, None] * squares - sums**2)).sum(axis=0)
+    return np.asarray(1 - (n - 1) * divided(observed, expected), dtype=np.float64)
+
+
+def _counts(matrix: Numbers) -> Numbers:
+    """How often each outcome got each answer."""
+    values = np.unique(matrix[~np.isnan(matrix)])
+    return np.stack([(matrix == value).sum(axis=1) for value in values], axis=1).astype(np.float64)
+
+
+def _rated_twice(answers: ArrayLike, clusters: Labels | None) -> tuple[Numbers, Labels]:
+    matrix = np.asarray(answers, dtype=np.float64)
+    labels = np.arange(len(matrix)) if clusters is None else np.asarray(clusters)
+    twice = (~np.isnan(matrix)).sum(axis=1) >= 2
+    return matrix[twice], labels[twice]

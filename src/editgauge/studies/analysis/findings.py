@@ -1,0 +1,132 @@
+"""From the answers of a study to what they say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+
+from editgauge.benchmarks.datasets import Remark
+from editgauge.core.errors import BadInput
+from editgauge.findings.people.feedback import Feedback, sort_remarks
+from editgauge.findings.people.preferences import pairwise
+from editgauge.findings.people.ratings import Choice
+from editgauge.findings.people.study import SideFindings, StudyFindings
+from editgauge.findings.people.study_levels import Asked, Level, LevelAnswer, QuestionFindings, question_findings
+from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge.stats.raters import krippendorff, panel
+from editgauge.studies.answers.records import AnswerRecord, rating_of, records
+from editgauge.studies.design import Question
+from editgauge.studies.store import Item, Rater
+from editgauge.studies.study import Study
+
+COUNTED = ("choice", "scale", "yes_no")
+PLACE = {"first": 0, "tie": 1, "second": 2}
+
+
+def findings(study: Study) -> StudyFindings:
+    """What the people of a study said; raises `BadInput` when nothing can be said of methods."""
+    design = study.design
+    if design.unit == "attributes":
+        raise BadInput("Answers about attributes rate no outcome; export them with `editgauge study export`.")
+    with study.database.read() as session:
+        pages = [page for page in records(session) if page.state == "done" and page.kind == "rated"]
+        sources = {row[0]: row[1]["source"] for row in session.execute(select(Item.key, Item.content))}
+        labels = {row[0]: row[1] for row in session.execute(select(Rater.name, Rater.label)) if row[1]}
+    if not pages:
+        raise BadInput(f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is.")
+    counted = [each for each in design.questions if each.kind in COUNTED and design.unit == "outcome"]
+    sided = [each for each in design.questions if each.kind == "pick_side"]
+    told = [_question(study, each, pages, sources) for each in counted]
+    return StudyFindings(
+        title=design.title,
+        answers=len(pages),
+        questions=tuple(each for each in told if each),
+        sides=tuple(side for each in sided if (side := _side(each, pages, sources))),
+        reasons=_reasons(design.questions, pages, sources),
+        not_counted=tuple(each.id for each in design.questions if each not in (*counted, *sided)),
+        labels=labels,
+    )
+
+
+def _question(
+    study: Study, question: Question, pages: Sequence[AnswerRecord], sources: dict[str, str]
+) -> QuestionFindings | None:
+    numbered = [(option, rating_of(study.design, question.id, option.value)) for option in question.choices]
+    if all(value is not None for _, value in numbered):
+        numbered.sort(key=lambda pair: pair[1] or 0.0)
+    asked = Asked(question.id, question.label, tuple(Level(option.label, value) for option, value in numbered))
+    places = {option.value: place for place, (option, _) in enumerate(numbered)}
+    answers = [
+        LevelAnswer(page.item, _method(page), page.edit_type, sources[page.item], page.rater, places[answer])
+        for page in pages
+        if (answer := page.answers.get(question.id)) is not None and not isinstance(answer, list)
+    ]
+    return question_findings(asked, answers) if answers else None
+
+
+def _reasons(
+    questions: Sequence[Question], pages: Sequence[AnswerRecord], sources: dict[str, str]
+) -> tuple[Feedback, ...]:
+    """Words that are asked for only after another answer say what is wrong; other words may be about anything."""
+    asked = [each.id for each in questions if each.kind == "text" and each.when]
+    said = ((name, page.answers.get(name), sources[page.item]) for name in asked for page in pages)
+    return sort_remarks([Remark(name, text, source) for name, text, source in said if isinstance(text, str)])
+
+
+def _method(page: AnswerRecord) -> str:
+    (shown,) = page.compared
+    return str(shown["method"])
+
+
+def _side(question: Question, pages: Sequence[AnswerRecord], sources: dict[str, str]) -> SideFindings | None:
+    chosen = [page for page in pages if question.id in page.answers]
+    if not chosen:
+        return None
+    choices = [_choice(page, page.answers[question.id]) for page in chosen]
+    where = [sources[page.item] for page in chosen]
+    matrix, rows = _matrix(chosen, question.id, sources)
+    return SideFindings(
+        question.id,
+        question.label,
+        pairwise(choices, where),
+        panel(matrix, rows),
+        krippendorff(matrix, "nominal", rows),
+        _left(chosen, question.id, sources),
+        _left_by_rater(chosen, question.id, sources),
+    )
+
+
+def _choice(page: AnswerRecord, chosen: Any) -> Choice:
+    first, second = page.compared
+    return Choice(page.edit, first["method"], second["method"], chosen, page.rater)
+
+
+def _matrix(pages: Sequence[AnswerRecord], question: str, sources: dict[str, str]) -> tuple[Numbers, Labels]:
+    items = list(dict.fromkeys(page.item for page in pages))
+    raters = list(dict.fromkeys(page.rater for page in pages))
+    row = {item: place for place, item in enumerate(items)}
+    column = {rater: place for place, rater in enumerate(raters)}
+    matrix = np.full((len(items), len(raters)), np.nan)
+    for page in pages:
+        matrix[row[page.item], column[page.rater]] = PLACE[str(page.answers[question])]
+    return matrix, np.array([sources[item] for item in items], dtype=np.str_)
+
+
+def _left(pages: Sequence[AnswerRecord], question: str, sources: dict[str, str]) -> Mean | None:
+    decided = [page for page in pages if page.answers[question] != "tie"]
+    if not decided:
+        return None
+    left = [float((page.answers[question] == "second") == page.flipped) for page in decided]
+    return clustered_mean(np.array(left), np.array([sources[page.item] for page in decided], dtype=np.str_))
+
+
+def _left_by_rater(pages: Sequence[AnswerRecord], question: str, sources: dict[str, str]) -> dict[str, Mean]:
+    by_rater: dict[str, list[AnswerRecord]] = defaultdict(list)
+    for page in pages:
+        by_rater[page.rater].append(page)
+    found = {rater: _left(its_own, question, sources) for rater, its_own in sorted(by_rater.items())}
+    return {rater: mean for rater, mean in found.items() if mean}

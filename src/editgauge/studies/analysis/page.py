@@ -1,0 +1,157 @@
+"""What a study says as one web page that opens from disk and asks nothing of the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from editgauge import __version__
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_bytes
+from editgauge.findings.summary import ALL, FEW_SOURCES
+
+if TYPE_CHECKING:
+    from editgauge.findings.agree import Agreement
+    from editgauge.findings.people.preferences import Pairwise
+    from editgauge.findings.people.study import StudyFindings
+    from editgauge.findings.people.study_levels import Asked, LevelCell, QuestionFindings
+    from editgauge.stats.resampling import Estimate
+    from editgauge.studies.analysis.status import Status
+
+PAGE = "study.html"
+GENERATOR = Markup('<meta name="generator" content="EditGauge study">')
+"""Tells a page of ours, which may be refreshed, from anybody else's, which may not be touched."""
+STEPS = 7
+HEIGHT = 10
+SVG = Markup('<svg viewBox="0 0 100 {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>')
+
+
+def write_page(found: StudyFindings, status: Status, agreement: Agreement, out: Path) -> Path:
+    """Writes `study.html` into a folder, and gives its path."""
+    page = out / PAGE
+    if out.is_file():
+        raise BadInput(f"'{out}' is a file; give a folder for {PAGE}.")
+    if page.exists() and GENERATOR.encode() not in page.read_bytes()[:2_000]:
+        raise BadInput(f"'{page}' is not a page of a study; choose another folder, it would be overwritten.")
+    write_bytes(page, render(found, status, agreement).encode("utf-8", "replace"))
+    return page
+
+
+def render(found: StudyFindings, status: Status, agreement: Agreement) -> str:
+    """The page. Every text of the study is escaped by the template engine."""
+    templates = resources.files(__package__ or "") / "templates"
+    style = Markup((templates / "analysis.css").read_text(encoding="utf-8"))  # noqa: S704 - a file of this package
+    pinned = f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
+    environment = Environment(
+        loader=PackageLoader(__package__ or ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "methods": methods, "edit_types": edit_types}
+    environment.globals |= {"stacked": stacked, "dots": dots, "swatch": swatch, "step": step, "ranked": ranked}
+    shown = {"found": found, "status": status, "agreement": agreement, "version": __version__}
+    return environment.get_template("analysis.html.j2").render(
+        **shown, style=style, pinned=Markup(pinned), generator=GENERATOR  # noqa: S704 - made above
+    )  # fmt: skip
+
+
+def number(value: float, percent: bool = False) -> str:
+    """Two decimals, or a whole percentage.
+
+    >>> number(-0.5), number(0.256, True)
+    ('−0.50', '26 %')
+    """
+    return (f"{value:.0%}".replace("%", " %") if percent else f"{value:.2f}").replace("-", "−")
+
+
+def methods(question: QuestionFindings) -> list[str]:
+    """The methods, the one with the highest mean first; by name where there is none."""
+    means = {method: cell.mean for (method, kind), cell in question.cells.items() if method is not None and kind == ALL}
+    return sorted(means, key=lambda name: (-mean.value if (mean := means[name]) else 0.0, name))
+
+
+def edit_types(question: QuestionFindings) -> list[str]:
+    """The edit types that were rated."""
+    return sorted({kind for _, kind in question.cells if kind != ALL})
+
+
+def ranked(pairs: Pairwise) -> list[str]:
+    """The methods, the strongest first; by the share they won where a strength has no end."""
+    return sorted(pairs.methods, key=lambda name: (-pairs.won[name].value, name))
+
+
+def step(share: float) -> int:
+    """Which of the shades a share gets."""
+    return min(int(share * STEPS), STEPS - 1)
+
+
+def _shade(place: int, levels: int) -> int:
+    """The shades of few levels are as far apart as those of many.
+
+    >>> [_shade(place, 4) for place in range(4)]
+    [0, 2, 4, 6]
+    """
+    return round(place * (STEPS - 1) / max(levels - 1, 1))
+
+
+def swatch(place: int, asked: Asked) -> Markup:
+    """The colour of a level, for the legend."""
+    shade = _shade(place, len(asked.levels))
+    return Markup(
+        '<svg viewBox="0 0 10 6" aria-hidden="true"><rect class="step-{}" width="10" height="6"/></svg>'
+    ).format(shade)
+
+
+def stacked(cell: LevelCell, asked: Asked, name: str) -> Markup:
+    """One bar, as long as all answers together, with a part for every level."""
+    parts, start = [], 0.0
+    for place, (share, level) in enumerate(zip(cell.shares, asked.levels, strict=True)):
+        title = f"{level.label}: {number(share, percent=True)} ({cell.counts[place]} answers)"
+        form = Markup('<rect class="step-{}" x="{:.2f}" width="{:.2f}" height="{}"><title>{}</title></rect>')
+        parts.append(form.format(_shade(place, len(asked.levels)), start, 100 * share, HEIGHT, title))
+        start += 100 * share
+    told = ", ".join(
+        f"{level.label} {number(share, True)}" for share, level in zip(cell.shares, asked.levels, strict=True)
+    )
+    return SVG.format(HEIGHT, f"{name}: {told}", Markup().join(parts))
+
+
+def dots(strength: Estimate, pairs: Pairwise, name: str) -> Markup:
+    """A dot for a strength and a line for its interval, on the axis that all methods share."""
+    reach = _reach(list(pairs.strengths.values()))
+    middle = HEIGHT / 2
+    parts = [_line("track", 0, middle, 100, middle), _line("zero", 50, 0, 50, HEIGHT)]
+    if strength.value is None:
+        return _dots(f"{name}: none, {strength.reason}", parts)
+    if strength.low is not None and strength.high is not None:
+        parts.append(_line("span", _x(strength.low, reach), middle, _x(strength.high, reach), middle))
+    at = _x(strength.value, reach)
+    parts.append(_line("dot", at, middle, at, middle))
+    return _dots(f"{name}: {number(strength.value)}", parts)
+
+
+def _dots(told: str, parts: Sequence[Markup]) -> Markup:
+    return Markup('<span class="dots">{}</span>').format(SVG.format(HEIGHT, told, Markup().join(parts)))
+
+
+def _reach(strengths: Sequence[Estimate]) -> float:
+    ends = [abs(end) for one in strengths for end in (one.value, one.low, one.high) if end is not None]
+    return 1.05 * max([*ends, 0.5])
+
+
+def _x(value: float, reach: float) -> float:
+    return 50 + 50 * value / reach
+
+
+def _line(kind: str, x: float, y: float, to_x: float, to_y: float) -> Markup:
+    return Markup('<line class="{}" x1="{:.2f}" y1="{:g}" x2="{:.2f}" y2="{:g}"/>').format(kind, x, y, to_x, to_y)

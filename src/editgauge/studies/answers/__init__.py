@@ -1,0 +1,1 @@
+"""Answers of raters: stored, exported, imported."""

@@ -1,0 +1,129 @@
+"""Answers from elsewhere into a study: of raters on paper, on another platform, or in a copy of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from editgauge.core.errors import BadInput
+from editgauge.core.reading.fields import shown
+from editgauge.studies.answers.records import ANSWERED, AnswerRecord
+from editgauge.studies.answers.submission import asked, seen_from_page, write
+from editgauge.studies.assignment.slots import note_served, take
+from editgauge.studies.design import Design, checked
+from editgauge.studies.errors import BadAnswers
+from editgauge.studies.quality import exclude, log, wrong_answers
+from editgauge.studies.store import AnswerRow, Assignment, Item, Rater
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of imported pages."""
+
+    done: int = 0
+    """They count."""
+    surplus: int = 0
+    """Kept, but their items had all their raters already."""
+    void: int = 0
+    """Of raters who are excluded."""
+    changed: int = 0
+    """Known already, with other answers: kept as new versions."""
+    unchanged: int = 0
+
+
+def import_records(session: Session, design: Design, pages: Sequence[AnswerRecord], now: float) -> Imported:
+    """Takes all pages in, or none: `BadInput` lists every problem. The same pages again change nothing."""
+    items = {item.key: item for item in session.scalars(select(Item))}
+    problems = [
+        f"page {place}: {problem}"
+        for place, page in enumerate(pages, start=1)
+        for problem in _problems(page, items.get(page.item), design)
+    ]
+    if problems:
+        raise BadInput("These answers do not fit the study.", problems)
+    result = Imported()
+    raters: dict[str, Rater] = {}
+    # Pages that counted come first: one that had come too late must not take the place of one that had not.
+    for page in sorted(pages, key=lambda one: one.state != "done"):
+        rater = raters.setdefault(page.rater, _rater(session, page.rater, now))
+        became = _import_page(session, design, page, rater, items[page.item], now)
+        result = replace(result, **{became: getattr(result, became) + 1})
+    reasons = {page.rater: page.excluded for page in pages if page.excluded}
+    for name, reason in reasons.items():
+        if raters[name].state != "excluded":
+            exclude(session, raters[name], reason, now)
+    return result
+
+
+def _problems(page: AnswerRecord, item: Item | None, design: Design) -> list[str]:
+    if item is None:
+        return [f"the study has no item {shown(page.item)}"]
+    if page.state not in ANSWERED:
+        return [f"'state' must be one of {', '.join(ANSWERED)}, got {shown(page.state)}"]
+    page_like = Assignment(check=page.check)
+    seen = seen_from_page(page.answers, design, flipped=page.flipped)
+    try:
+        fitting = checked(*asked(design, page_like, item), seen)
+    except BadAnswers as error:
+        return [f"'{question}': {problem}" for question, problem in error.problems.items()]
+    latest = {version.question: version.value for version in page.history}
+    told = {name: value for name, value in latest.items() if value is not None}
+    if page.history and told != page.answers:
+        return ["'history' does not end with 'answers'"]
+    return [] if fitting == seen else ["there are answers to questions that are not asked"]
+
+
+def _rater(session: Session, name: str, now: float) -> Rater:
+    known = session.scalars(select(Rater).where(Rater.name == name)).first()
+    if known is not None:
+        return known
+    rater = Rater(name=name, state="active", created=now)
+    session.add(rater)
+    session.flush()
+    log(session, now, "imported", rater, "came with imported answers")
+    return rater
+
+
+def _import_page(
+    session: Session, design: Design, page: AnswerRecord, rater: Rater, item: Item, now: float
+) -> str:  # fmt: skip
+    mine = select(Assignment).where(Assignment.rater_id == rater.id, Assignment.item_id == item.id)
+    assignment = session.scalars(mine).first()
+    if assignment is not None and assignment.state in ANSWERED:
+        return "changed" if write(session, assignment, page.answers, now) else "unchanged"
+    was_claimed = assignment is not None and assignment.state == "claimed"
+    if assignment is None:
+        assignment = Assignment(item_id=item.id, rater_id=rater.id)
+    if not was_claimed:
+        note_served(session, rater.id, item, +1)
+    is_void = page.state == "void" or rater.state == "excluded"
+    free = not is_void and (was_claimed or take(session, item))
+    assignment.state = "void" if is_void else "done" if free else "surplus"
+    _describe(session, assignment, page, rater, now)
+    if item.right is not None:
+        told = page.passed
+        assignment.passed = not wrong_answers(design, page.answers, item.right) if told is None else told
+    session.add(assignment)
+    session.flush()
+    if not page.history:
+        write(session, assignment, page.answers, now)
+    for one in page.history:
+        value = {} if one.value is None else {"is": one.value}
+        row = AnswerRow(assignment_id=assignment.id, question=one.question, version=one.version, value=value, at=one.at)
+        session.merge(row)
+    session.flush()
+    return assignment.state
+
+
+def _describe(session: Session, assignment: Assignment, page: AnswerRecord, rater: Rater, now: float) -> None:
+    """What is known of how the page was shown; an imported page that does not say was shown and answered now."""
+    rater.served += 1
+    assignment.number = page.number or rater.served
+    assignment.flipped, assignment.check = page.flipped, page.check
+    assignment.claimed = now if page.claimed is None else page.claimed
+    assignment.until = assignment.claimed
+    assignment.done = now if page.done is None else page.done
+    assignment.flags = list(page.flags)

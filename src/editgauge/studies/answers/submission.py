@@ -1,0 +1,135 @@
+"""Answers on their way into the store: saved while a page is open, counted when it is handed in, never overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from editgauge.studies.assignment.slots import note_served, take
+from editgauge.studies.design import Answer, Answers, Check, Design, Question, applicable, checked, checked_draft
+from editgauge.studies.errors import NotAllowed
+from editgauge.studies.quality import judge, log
+from editgauge.studies.store import AnswerRow, Assignment, Item, Rater
+
+CLOSED = {
+    "excluded": "Your part in this study has ended.",
+    "forgotten": "This link is no longer valid.",
+    "unqualified": "Thank you; this study looks for other raters.",
+}
+TO_ITEM = {False: {"left": "first", "right": "second"}, True: {"left": "second", "right": "first"}}
+TO_PAGE = {flipped: {there: here for here, there in sides.items()} for flipped, sides in TO_ITEM.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a page that was handed in."""
+
+    assignment: int
+    state: str
+    """`done`: it counts; `surplus`: kept, but others had taken its place after its time was over."""
+    changed: bool
+    """Whether anything is new: handing in the same page twice changes nothing."""
+
+
+def owned(session: Session, rater: Rater, assignment_id: int) -> tuple[Assignment, Item]:
+    """The rater's own page; `NotAllowed` for anybody else's, and for a rater who may not take part."""
+    if rater.state in CLOSED:
+        raise NotAllowed(CLOSED[rater.state])
+    assignment = session.get(Assignment, assignment_id)
+    if assignment is None or assignment.rater_id != rater.id:
+        raise NotAllowed("This page is not yours. Open the study with your own link again.")
+    return assignment, session.get_one(Item, assignment.item_id)
+
+
+def asked(design: Design, assignment: Assignment, item: Item) -> tuple[list[Question], list[Check]]:
+    """The questions of a page, and its attention check if it has one."""
+    checks = [c for c in design.attention.questions if c.id == assignment.check] if design.attention else []
+    return applicable(design.questions, item.content["edit"]), checks
+
+
+def save(
+    session: Session, rater: Rater, assignment_id: int, given: Mapping[str, Any], design: Design, now: float
+) -> None:
+    """Keeps the whole form as it stands, so that a closed window costs nothing, and gives the rater more time."""
+    assignment, item = owned(session, rater, assignment_id)
+    is_draft = assignment.state in ("claimed", "expired")  # a page that was handed in stays complete
+    answers = (checked_draft if is_draft else checked)(*asked(design, assignment, item), given)
+    write(session, assignment, seen_from_item(answers, design, flipped=assignment.flipped), now)
+    if assignment.state == "claimed":
+        assignment.until = max(assignment.until, now + 60 * design.minutes)
+
+
+def submit(
+    session: Session, rater: Rater, assignment_id: int, given: Mapping[str, Any], design: Design, now: float
+) -> Receipt:
+    """Hands a page in. Twice is harmless; after its time it counts if its place is still free, else it is surplus."""
+    assignment, item = owned(session, rater, assignment_id)
+    answers = seen_from_item(
+        checked(*asked(design, assignment, item), given), design, flipped=assignment.flipped
+    )  # fmt: skip
+    changed = write(session, assignment, answers, now)
+    if assignment.state in ("claimed", "expired"):
+        _count(session, rater, assignment, item, now)
+        judge(session, rater, assignment, item, answers, design, now)
+        changed = True
+    session.flush()
+    return Receipt(assignment.id, assignment.state, changed)
+
+
+def _count(session: Session, rater: Rater, assignment: Assignment, item: Item, now: float) -> None:
+    late = assignment.state == "expired"
+    free = take(session, item) if late else True
+    assignment.state = "done" if free else "surplus"
+    assignment.done = now
+    if late:
+        note_served(session, rater.id, item, +1)
+        place = "its place was still free" if free else "others had taken its place"
+        log(session, now, "late", rater, f"{now - assignment.until:.0f} s after its time; {place}", assignment)
+
+
+def seen_from_item(answers: Answers, design: Design, *, flipped: bool) -> Answers:
+    """The answers with `left` and `right` turned into the `first` and `second` of the item."""
+    return _turned(answers, design, TO_ITEM[flipped])
+
+
+def seen_from_page(answers: Answers, design: Design, *, flipped: bool) -> Answers:
+    """The inverse: what the rater sees."""
+    return _turned(answers, design, TO_PAGE[flipped])
+
+
+def _turned(answers: Answers, design: Design, sides: Mapping[str, str]) -> Answers:
+    sided = {question.id for question in design.questions if question.kind == "pick_side"}
+    return {name: sides.get(str(value), value) if name in sided else value for name, value in answers.items()}
+
+
+def write(session: Session, assignment: Assignment, answers: Answers, now: float) -> bool:
+    """Adds a version of every answer that is new, changed or taken back; says whether there was any."""
+    known = {row.question: row for row in versions(session, assignment.id)}  # the last version of each wins
+    names = [*answers, *(name for name in known if name not in answers)]
+    changed = [name for name in names if _stored(answers.get(name)) != (known[name].value if name in known else {})]
+    for name in changed:
+        version = known[name].version + 1 if name in known else 1
+        value = _stored(answers.get(name))
+        session.add(AnswerRow(assignment_id=assignment.id, question=name, version=version, value=value, at=now))
+    session.flush()
+    return bool(changed)
+
+
+def _stored(answer: Answer | None) -> dict[str, Any]:
+    return {} if answer is None else {"is": answer}
+
+
+def versions(session: Session, assignment_id: int) -> list[AnswerRow]:
+    """Every version of every answer of a page, in the order they were given."""
+    rows = select(AnswerRow).where(AnswerRow.assignment_id == assignment_id)
+    return list(session.scalars(rows.order_by(AnswerRow.version, AnswerRow.question)))
+
+
+def latest(session: Session, assignment_id: int) -> Answers:
+    """The answers of a page as they stand."""
+    rows = {row.question: row.value for row in versions(session, assignment_id)}
+    return {name: value["is"] for name, value in rows.items() if "is" in value}

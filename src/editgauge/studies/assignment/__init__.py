@@ -1,0 +1,1 @@
+"""Which rater gets which page."""

@@ -1,0 +1,1 @@
+"""Making a study from a run."""

@@ -1,0 +1,165 @@
+"""What a run offers to be rated: its outcomes, pairs of them, or pairs of attributes of its edits."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from editgauge.core.errors import BadInput
+from editgauge.core.reading.lines import read_jsonl
+from editgauge.core.reading.sources import read_text
+from editgauge.core.run import Run
+from editgauge.findings.people.matching import OutcomeKey
+from editgauge.studies.design.fields import Unit
+from editgauge.studies.design.templates import EDIT_FIELDS
+
+SIDES_OF_AN_EDIT = ("source", "target")
+"""Attributes describe the picture before (source) or after (target)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One of the things that a page compares: an outcome, or an attribute in words."""
+
+    method: str | None = None
+    seed: int | None = None
+    image: Path | None = None
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What one page could be about."""
+
+    edit: str
+    fields: Mapping[str, Any]
+    """What the page may say of the edit."""
+    cell: str
+    """Methods and edit type: what the study is balanced over."""
+    source: Path
+    compared: tuple[Shown, ...]
+    side: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What it is about, in words that mean the same in every study of the run."""
+        told = [[each.attribute] if each.attribute is not None else [each.method, each.seed] for each in self.compared]
+        return json.dumps([self.edit, *([self.side] if self.side else []), *told], ensure_ascii=False)
+
+    @property
+    def outcomes(self) -> tuple[OutcomeKey, ...]:
+        """The outcomes it compares."""
+        found = ((each.method, each.seed) for each in self.compared)
+        return tuple(OutcomeKey(self.edit, m, s) for m, s in found if m is not None and s is not None)
+
+
+@dataclass(slots=True)
+class Offer:
+    """All candidates of a run, and how many outcomes cannot be shown, by reason."""
+
+    candidates: list[Candidate]
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    edit: str
+    edit_type: str
+    source: Path
+    shown: Shown
+
+
+def offer(run: Run, unit: Unit, attributes: Path | None) -> Offer:
+    """Everything of the run that a design of this unit can ask about."""
+    skipped: Counter[str] = Counter()
+    by_edit: dict[str, list[_Found]] = {}
+    for found in _outcomes(run, skipped):
+        by_edit.setdefault(found.edit, []).append(found)
+    if unit == "attributes":
+        return Offer(list(_attribute_pairs(run, by_edit, _attributes(run, attributes))))
+    make = _singles if unit == "outcome" else _pairs
+    return Offer([one for edit, found in by_edit.items() for one in make(_fields(run, edit, found), found)], skipped)
+
+
+def _outcomes(run: Run, skipped: Counter[str]) -> Iterator[_Found]:
+    """The outcomes with a picture. One that no protocol could read has no pixels, and is nothing to show."""
+    columns = ("edit", "method", "seed", "edit_type", "source_path", "source_pixels", "edited_path", "edited_pixels")
+    seen: set[OutcomeKey] = set()
+    rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
+    for edit, method, seed, edit_type, source, source_pixels, edited, pixels in rows:
+        if OutcomeKey(edit, method, seed) in seen:
+            continue
+        seen.add(OutcomeKey(edit, method, seed))
+        if edited is None:
+            skipped["no outcome"] += 1
+        elif pixels is None or source_pixels is None:
+            skipped["unreadable image"] += 1
+        else:
+            yield _Found(edit, edit_type, Path(source), Shown(method, seed, Path(edited)))
+
+
+def _fields(run: Run, edit: str, found: Sequence[_Found]) -> dict[str, Any]:
+    told = run.edits.get(edit, {})
+    return {name: told[name] for name in (*EDIT_FIELDS, "extras") if name in told} | {"type": found[0].edit_type}
+
+
+def _singles(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[Candidate]:
+    for each in found:
+        cell = f"{each.shown.method}, {each.edit_type}"
+        yield Candidate(each.edit, fields, cell, each.source, (each.shown,))
+
+
+def _pairs(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[Candidate]:
+    """Every two methods once for an edit, at the lowest seed that both have: choices are kept by methods alone."""
+    methods = list(dict.fromkeys(each.shown.method for each in found))
+    by_key = {(each.shown.method, each.shown.seed): each for each in found}
+    for first, second in combinations(methods, 2):
+        seeds = [seed for method, seed in by_key if method == first and (second, seed) in by_key]
+        if not seeds:
+            continue
+        seed = min(seeds, key=lambda one: -1 if one is None else one)
+        one, other = by_key[first, seed], by_key[second, seed]
+        cell = f"{first} and {second}, {one.edit_type}"
+        yield Candidate(one.edit, fields, cell, one.source, (one.shown, other.shown))
+
+
+def _attributes(run: Run, file: Path | None) -> dict[str, dict[str, list[str]]]:
+    """Attributes by edit and side: from a file of `{"edit_id", "source", "target"}`, or from the edits' extras."""
+    if file is None:
+        return {name: _listed(edit.get("extras", {}).get("attributes", {})) for name, edit in run.edits.items()}
+    document = read_jsonl(read_text(file), file.name)
+    entries = document.value["edits"] if document.value else []
+    problems = document.problems()
+    problems += [f"{file.name}: entry {n} has no 'edit_id'" for n, e in enumerate(entries, 1) if not _edit_id(e)]
+    if problems:
+        raise BadInput(f"The attributes in '{file}' have problems.", problems)
+    return {_edit_id(entry): _listed(entry) for entry in entries}
+
+
+def _edit_id(entry: Any) -> str:
+    return str(entry.get("edit_id") or "") if isinstance(entry, dict) else ""
+
+
+def _listed(entry: Any) -> dict[str, list[str]]:
+    values = {side: entry.get(side) for side in SIDES_OF_AN_EDIT} if isinstance(entry, dict) else {}
+    return {
+        side: list(dict.fromkeys(str(word) for word in words))
+        for side, words in values.items()
+        if isinstance(words, list)
+    }
+
+
+def _attribute_pairs(
+    run: Run, by_edit: Mapping[str, Sequence[_Found]], attributes: Mapping[str, Mapping[str, list[str]]]
+) -> Iterator[Candidate]:
+    for edit, found in by_edit.items():
+        fields = _fields(run, edit, found)
+        for side, words in attributes.get(edit, {}).items():
+            for one, other in combinations(words, 2):
+                compared = (Shown(attribute=one), Shown(attribute=other))
+                yield Candidate(edit, fields, f"{side}, {found[0].edit_type}", found[0].source, compared, side)

@@ -1,0 +1,170 @@
+"""Makes a study from a run."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert
+
+from editgauge import __version__
+from editgauge.core.errors import BadInput
+from editgauge.core.files import DRAFT, write_text
+from editgauge.core.progress import progress, say
+from editgauge.core.run import Run
+from editgauge.studies.assignment.chance import draw
+from editgauge.studies.assignment.queue import SHUFFLE_BELOW
+from editgauge.studies.creation.candidates import Candidate, offer
+from editgauge.studies.creation.gold import GoldItem, read_gold
+from editgauge.studies.creation.pictures import PictureShelf
+from editgauge.studies.creation.sampling import sampled
+from editgauge.studies.design import Design, find_design, read_design
+from editgauge.studies.manifest import BESIDE, DESIGN, IMAGES, StudyManifest, new_name
+from editgauge.studies.store import Cell, Database, Item
+from editgauge.studies.study import Study
+
+
+def create(
+    run: str | Path,
+    design: str = "editval",
+    raters: int = 3,
+    items: int | None = None,
+    sample: str = "all",
+    gold: str | Path | None = None,
+    out: str | Path = "study",
+    database: str | None = None,
+    attributes: str | Path | None = None,
+    seed: int = 0,
+    quiet: bool = False,
+) -> Study:
+    """Makes a study of the outcomes of a run.
+
+    Args:
+        run: the run folder.
+        design: `editval`, `editinspector`, `2afc`, `attribute-importance`, or the path of a design file (.yaml).
+        raters: how many people rate each item.
+        items: how many items; without it, all.
+        sample: `all`, `stratified` (as many of every method and edit type), or `disagreement` (where the automatic
+            scores of the run disagree most).
+        gold: a JSON lines file of items with right answers, which are mixed in.
+        out: the study folder.
+        database: a PostgreSQL URL; without it, an SQLite file in the study folder.
+        attributes: a JSON lines file with the attributes of edits, for designs that compare attributes.
+        seed: for everything drawn at random: the sample, the order of pages, the sides of pairs.
+        quiet: says nothing about progress.
+    """
+    folder = Path(out)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"'{folder}' is there already. Choose another folder with --out.")
+    if raters < 1 or (items is not None and items < 1):
+        raise BadInput(f"A study needs at least one rater and one item, got {raters} and {items}.")
+    opened = Run.open(Path(run))
+    text, beside = find_design(design)
+    asked = read_design(text, Path(design).name)
+    offered = offer(opened, asked.unit, Path(attributes) if attributes else None)
+    golden = read_gold(Path(gold), asked, offered.candidates) if gold else []
+    taken = {item.candidate.key for item in golden}
+    rated = sampled([c for c in offered.candidates if c.key not in taken], sample, items, opened, seed)
+    if not rated:
+        raise BadInput(_nothing(asked, opened, offered.skipped))
+    for reason, count in offered.skipped.items():
+        say(f"{count} outcomes are left out: {reason}.", quiet=quiet)
+    draft = folder.resolve().with_name(f"{DRAFT}{new_name()}")
+    try:
+        shelf = PictureShelf(draft / IMAGES)
+        rows = _rows(rated, golden, raters, seed, shelf, quiet=quiet)
+        manifest = StudyManifest(
+            study=new_name(),
+            editgauge=__version__,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            run=str(Path(run).resolve()),
+            design=design,
+            raters=raters,
+            seed=seed,
+            sample=sample,
+            items=len(rated),
+            gold=len(golden),
+            skipped=dict(offered.skipped),
+            pictures=_quiz_pictures(asked, beside, shelf),
+            database=database or BESIDE,
+        )
+        write_text(draft / DESIGN, text)
+        manifest.save(draft)
+        _fill(Database(manifest.url(draft)), manifest.study, rated, rows, raters)
+        if folder.exists():
+            folder.rmdir()
+        draft.rename(folder)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return Study.open(folder)
+
+
+def _nothing(design: Design, run: Run, skipped: Counter[str]) -> str:
+    needs = {
+        "outcome": "outcomes with pictures",
+        "pair": "edits with outcomes of two methods",
+        "attributes": "edits with two attributes: give a file of them with --attributes",
+    }[design.unit]
+    left_out = "".join(f" {count} outcomes: {reason}." for reason, count in skipped.items())
+    return f"The run '{run.folder}' has nothing for this design, which needs {needs}.{left_out}"
+
+
+def _rows(
+    rated: Sequence[Candidate], golden: Sequence[GoldItem], raters: int, seed: int, shelf: PictureShelf, *, quiet: bool
+) -> list[dict[str, Any]]:
+    cells = {name: number for number, name in enumerate(dict.fromkeys(each.cell for each in rated), start=1)}
+    rows = []
+    with progress("copying pictures", len(rated) + len(golden), quiet=quiet) as advance:
+        for candidate, right in [*((c, None) for c in rated), *((g.candidate, g.right) for g in golden)]:
+            is_gold = right is not None
+            rows.append(
+                {
+                    "key": candidate.key,
+                    "kind": "gold" if is_gold else "rated",
+                    "cell_id": None if is_gold else cells[candidate.cell],
+                    "shuffle": draw(SHUFFLE_BELOW, seed, "shuffle", candidate.key),
+                    "free": 0 if is_gold else raters,
+                    "is_open": not is_gold,
+                    "edit": candidate.edit,
+                    "content": _content(candidate, shelf),
+                    "right": right,
+                }
+            )
+            advance()
+    return rows
+
+
+def _content(candidate: Candidate, shelf: PictureShelf) -> dict[str, Any]:
+    compared = [
+        {"attribute": each.attribute}
+        if each.image is None
+        else {"method": each.method, "seed": each.seed, "image": shelf.take(each.image)}
+        for each in candidate.compared
+    ]
+    told = {"edit": dict(candidate.fields), "source": shelf.take(candidate.source), "compared": compared}
+    return told | ({"side": candidate.side} if candidate.side else {})
+
+
+def _quiz_pictures(design: Design, beside: Path | None, shelf: PictureShelf) -> dict[str, str]:
+    quiz = design.qualification.items if design.qualification else []
+    named = [path for item in quiz for path in (item.source, item.edited) if path]
+    return {path: shelf.take((beside or Path()) / path) for path in named}
+
+
+def _fill(
+    database: Database, study: str, rated: Sequence[Candidate], rows: list[dict[str, Any]], raters: int
+) -> None:  # fmt: skip
+    counts = Counter(candidate.cell for candidate in rated)
+    cells = [{"name": name, "items": n, "wanted": n * raters, "taken": 0} for name, n in counts.items()]
+    try:
+        database.make(study)
+        with database.write() as session:
+            session.execute(insert(Cell), [{"id": number, **cell} for number, cell in enumerate(cells, start=1)])
+            session.execute(insert(Item), rows)
+    finally:
+        database.close()

@@ -1,0 +1,115 @@
+"""Gold items: a JSON lines file of items of the run with their right answers.
+
+`{"edit": "cat-black", "method": "mine", "answers": {"applied": [2, 3]}}`; a list holds all answers that are right. Of
+a pair: `{"edit": "cat-black", "first": "mine", "second": "theirs", "answers": {"better": "first"}}`, of attributes the
+same with the attributes as `first` and `second`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from editgauge.core.errors import BadInput
+from editgauge.core.reading.fields import shown
+from editgauge.core.reading.lines import Document, Spot, read_jsonl
+from editgauge.core.reading.sources import read_text
+from editgauge.studies.creation.candidates import Candidate
+from editgauge.studies.design import Design, Question
+from editgauge.studies.design.fields import Value
+
+SWAPPED = {"first": "second", "second": "first"}
+Right = dict[str, list[Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class GoldItem:
+    """A candidate with its right answers."""
+
+    candidate: Candidate
+    right: Right
+
+
+def read_gold(file: Path, design: Design, candidates: Sequence[Candidate]) -> list[GoldItem]:
+    """The gold items of a file; raises `BadInput` that lists everything wrong with it, line by line."""
+    document = read_jsonl(read_text(file), file.name)
+    by_names: dict[tuple[str, ...], list[Candidate]] = {}
+    for candidate in candidates:
+        by_names.setdefault((candidate.edit, *_names(candidate)), []).append(candidate)
+    found: dict[str, GoldItem] = {}
+    for place, values in enumerate(document.value["edits"] if document.value else ()):
+        spot = Spot(document, ("edits", place))
+        item = _gold_item(values, design, by_names, spot)
+        if item is not None and item.candidate.key in found:
+            spot.report("this item was given before")
+        elif item is not None:
+            found[item.candidate.key] = item
+    _raise(document, file)
+    if not found:
+        raise BadInput(f"'{file}' holds no gold items.")
+    return list(found.values())
+
+
+def _raise(document: Document, file: Path) -> None:
+    if document.faults:
+        raise BadInput(f"The gold items in '{file}' have problems.", document.problems())
+
+
+def _names(candidate: Candidate) -> list[str]:
+    return [str(each.method if each.attribute is None else each.attribute) for each in candidate.compared]
+
+
+def _gold_item(
+    values: Any, design: Design, by_names: Mapping[tuple[str, ...], list[Candidate]], spot: Spot
+) -> GoldItem | None:
+    wanted = ("edit", "method") if design.unit == "outcome" else ("edit", "first", "second")
+    if not isinstance(values, dict) or any(not isinstance(values.get(name), str) for name in wanted):
+        spot.report(f"must be a mapping with the texts {', '.join(wanted)}, and 'answers', got {shown(values)}")
+        return None
+    right = _right_answers(values.get("answers"), design, spot)
+    names = tuple(values[name] for name in wanted)
+    swapped = (names[0], *reversed(names[1:]))
+    is_swapped = names not in by_names and swapped in by_names
+    found = by_names.get(swapped if is_swapped else names, [])
+    seed = values.get("seed")
+    fitting = [one for one in found if seed is None or any(each.seed == seed for each in one.compared)]
+    if len(fitting) != 1:
+        told = ", ".join(map(shown, names))
+        spot.report(f"the run has {len(fitting) or 'no'} such item{'s: say which seed' if fitting else ''} ({told})")
+        return None
+    return GoldItem(fitting[0], _swap(right, design) if is_swapped else right) if right else None
+
+
+def _swap(right: Right, design: Design) -> Right:
+    sided = {question.id for question in design.questions if question.kind == "pick_side"}
+    return {
+        name: [SWAPPED.get(str(value), value) for value in values] if name in sided else values
+        for name, values in right.items()
+    }
+
+
+def _right_answers(answers: Any, design: Design, spot: Spot) -> Right:
+    if not isinstance(answers, dict) or not answers:
+        spot.report("'answers' must be a mapping of questions to right answers")
+        return {}
+    right: Right = {}
+    for name, given in answers.items():
+        question = design.question(name)
+        values = given if isinstance(given, list) else [given]
+        if question is None or question.kind == "text":
+            there = ", ".join(each.id for each in design.questions if each.kind != "text")
+            spot.report(f"{shown(name)} is no question with options; there are: {there}")
+        elif not values or any(isinstance(value, bool) or value not in _values(question) for value in values):
+            spot.report(f"{shown(given)} does not answer '{name}'; there are: {', '.join(map(str, _values(question)))}")
+        else:
+            right[name] = values
+    return right
+
+
+def _values(question: Question) -> tuple[Value, ...]:
+    """Sides are named from the item, not from the page: nobody knows beforehand what will stand on the left."""
+    if question.kind == "pick_side":
+        return ("first", "second", "tie") if question.tie else ("first", "second")
+    return question.values

@@ -1,0 +1,89 @@
+"""Which candidates are rated: all, as many of every cell, or those on which automatic scores disagree most."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.run import Run
+from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes, scored_outcomes, wanted_scores
+from editgauge.studies.assignment.chance import draw
+from editgauge.studies.creation.candidates import Candidate
+
+Sample = Literal["all", "stratified", "disagreement"]
+ANY = 2**62
+
+
+def sampled(candidates: Sequence[Candidate], sample: str, items: int | None, run: Run, seed: int) -> list[Candidate]:
+    """The candidates to be rated, in the run's order."""
+    if sample not in get_args(Sample):
+        raise UnknownName("way of sampling", sample, get_args(Sample))
+    if sample == "all":
+        if items is not None and items < len(candidates):
+            raise BadInput(
+                f"There are {len(candidates)} items, and {items} are wanted: say which ones, with --sample stratified "
+                "or --sample disagreement; or leave --items out."
+            )
+        return list(candidates)
+    if items is None:
+        raise BadInput(f"--sample {sample} chooses among {len(candidates)} items: say how many, with --items.")
+    if sample == "stratified":
+        chosen = _stratified(candidates, items, seed)
+    else:
+        spread = disagreement(candidates, run)
+        known = sorted(spread, key=lambda place: (-spread[place], draw(ANY, seed, "sample", candidates[place].key)))
+        if len(known) < items:
+            raise BadInput(f"Only {len(known)} items have two scores that could disagree; {items} are wanted.")
+        chosen = known[:items]
+    return [candidates[place] for place in sorted(chosen)]
+
+
+def _stratified(candidates: Sequence[Candidate], items: int, seed: int) -> list[int]:
+    """As many of every cell as there are, taken in turn, at random within the cell."""
+    cells: dict[str, list[int]] = defaultdict(list)
+    for place, candidate in enumerate(candidates):
+        cells[candidate.cell].append(place)
+    ranked = [
+        (rank, draw(ANY, seed, "cell", cell), place)
+        for cell, places in cells.items()
+        for rank, place in enumerate(sorted(places, key=lambda p: draw(ANY, seed, "sample", candidates[p].key)))
+    ]
+    return [place for _, _, place in sorted(ranked)[:items]]
+
+
+def disagreement(candidates: Sequence[Candidate], run: Run) -> dict[int, float]:
+    """How far the scores' opinions of a candidate lie apart, from 0 to 1 (of a pair: to 2), by its place.
+
+    Each score ranks all outcomes of the run from worst (0) to best (1). The opinion of an outcome is its rank, of a
+    pair the difference of ranks; the spread is the largest opinion minus the smallest. Candidates with fewer than two
+    opinions are left out.
+    """
+    ranks = _ranks(run, scored_outcomes(run))
+    found: dict[int, float] = {}
+    for place, candidate in enumerate(candidates):
+        keys = candidate.outcomes
+        opinions = [_opinion(ranked, keys) for ranked in ranks if keys and all(key in ranked for key in keys)]
+        if len(opinions) > 1:
+            found[place] = max(opinions) - min(opinions)
+    return found
+
+
+def _opinion(ranked: dict[OutcomeKey, float], keys: Sequence[OutcomeKey]) -> float:
+    return ranked[keys[0]] - (ranked[keys[1]] if len(keys) > 1 else 0.0)
+
+
+def _ranks(run: Run, known: ScoredOutcomes) -> list[dict[OutcomeKey, float]]:
+    """For every score, each outcome's rank from 0 (worst) to 1 (best); equals share the mean of their ranks."""
+    from scipy.stats import rankdata  # takes seconds to import, and only this way of sampling needs it
+
+    ranks = []
+    for protocol, spec in wanted_scores(run, ()):
+        values = known.values.get((protocol, spec.name), {})
+        if len(values) > 1:
+            numbers = np.fromiter(values.values(), float) * (1 if spec.higher_is_better else -1)
+            ranks.append(dict(zip(values, (rankdata(numbers) - 1) / (len(numbers) - 1), strict=True)))
+    return ranks

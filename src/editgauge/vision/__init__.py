@@ -1,0 +1,1 @@
+"""Classical computer vision: geometry, color, registration, change detection."""

@@ -1,0 +1,124 @@
+"""Changes in plain English: one sentence each, without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from editgauge.vision.object_changes import Change, Thing
+
+NOTHING = "Nothing changed."
+IRREGULAR = {"person": "people", "knife": "knives", "mouse": "mice", "sheep": "sheep", "skis": "skis"}
+MANY_OF_THEMSELVES = frozenset({"scissors", "skis"})
+
+
+def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:
+    """What happened to each thing; things of one word to which the same happened share a sentence."""
+    groups: dict[object, list[Change]] = {}
+    for change in changes:
+        word = _word(change)
+        alone = change.kind not in {"appeared", "vanished"} or word is None
+        groups.setdefault(id(change) if alone else (change.kind, word), []).append(change)
+    return [_sentence(group, width, height) for group in groups.values()]
+
+
+def place(box: Sequence[float], width: int, height: int) -> str:
+    """The place of a box in the words of a person.
+
+    >>> place((0, 0, 10, 10), 90, 90), place((40, 40, 50, 50), 90, 90), place((70, 40, 80, 50), 90, 90)
+    ('at the upper left', 'in the middle', 'at the right')
+    """
+    across, down = (box[0] + box[2]) / 2 / width, (box[1] + box[3]) / 2 / height
+    row = "upper" if down < 1 / 3 else "lower" if down > 2 / 3 else ""
+    column = "left" if across < 1 / 3 else "right" if across > 2 / 3 else ""
+    if row and column:
+        return f"at the {row} {column}"
+    if column:
+        return f"at the {column}"
+    return {"upper": "at the top", "lower": "at the bottom", "": "in the middle"}[row]
+
+
+def with_article(word: str) -> str:
+    """The word as one thing of its kind.
+
+    >>> with_article("airplane"), with_article("zebra"), with_article("scissors")
+    ('an airplane', 'a zebra', 'scissors')
+    """
+    if word in MANY_OF_THEMSELVES:
+        return word
+    return f"an {word}" if word[:1] in "aeiou" else f"a {word}"
+
+
+def plural(word: str) -> str:
+    """The word for many things of its kind.
+
+    >>> plural("person"), plural("couch"), plural("orange"), plural("teddy bear")
+    ('people', 'couches', 'oranges', 'teddy bears')
+    """
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+
+
+def _sentence(group: list[Change], width: int, height: int) -> str:
+    change = group[0]
+    thing = change.before or change.after
+    if thing is None:
+        raise ValueError("a change happens to something before, or after, or both")
+    where = place(thing.box, width, height)
+    if change.kind == "moved":
+        return f"{_the(thing.word)} moved {_way(change, width, height)}."
+    if thing.word is None:
+        return _about_something(change, where, float(thing.mask.mean()))
+    if len(group) > 1:
+        return f"{len(group)} {plural(thing.word)} {change.kind}."
+    return _about_known(change, thing.word, where)
+
+
+def _about_something(change: Change, where: str, share: float) -> str:
+    if change.kind == "recoloured" and change.colours:
+        return f"Something {where} changed from {change.colours[0]} to {change.colours[1]}."
+    happened = change.kind if change.kind in {"appeared", "vanished"} else "changed"
+    return f"Something {happened} {where}: {share:.1%} of the picture."
+
+
+def _about_known(change: Change, word: str, where: str) -> str:
+    whose = f"A part of the {word}" if change.part else f"The {word}"
+    match change.kind:
+        case "appeared":
+            return f"{with_article(word).capitalize()} appeared {where}."
+        case "vanished":
+            return f"The {word} {where} vanished."
+        case "recoloured" if change.colours:
+            return f"{whose} changed from {change.colours[0]} to {change.colours[1]}."
+        case "resized":
+            return f"The {word} became {'larger' if _area(change.after) > _area(change.before) else 'smaller'}."
+        case "replaced" if change.after and change.after.word:
+            return f"The {word} became {with_article(change.after.word)}."
+        case _:
+            return f"{whose} {'look' if word in MANY_OF_THEMSELVES and not change.part else 'looks'} different."
+
+
+def _way(change: Change, width: int, height: int) -> str:
+    if change.before is None or change.after is None:
+        raise ValueError("what moved was somewhere before and is somewhere now")
+    start, end = (place(thing.box, width, height).partition(" ")[2] for thing in (change.before, change.after))
+    if start != end:
+        return f"from {start} to {end}"
+    across = change.after.box[0] + change.after.box[2] - change.before.box[0] - change.before.box[2]
+    down = change.after.box[1] + change.after.box[3] - change.before.box[1] - change.before.box[3]
+    if abs(across) >= abs(down):
+        return "to the right" if across > 0 else "to the left"
+    return "down" if down > 0 else "up"
+
+
+def _word(change: Change) -> str | None:
+    thing = change.before or change.after
+    return thing.word if thing else None
+
+
+def _the(word: str | None) -> str:
+    return f"The {word}" if word else "Something"
+
+
+def _area(thing: Thing | None) -> float:
+    return 0.0 if thing is None else (thing.box[2] - thing.box[0]) * (thing.box[3] - thing.box[1])

@@ -1,0 +1,101 @@
+"""What happened in a changed region in which nothing was recognised: classical vision, no network.
+
+A thing has an outline. Where the source has an edge along the region's rim and the edited picture has none, something
+was taken away; the other way round, something was put there. Where the fine brightness is the same, only the colour is
+another. And what is gone here and found there has moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask, grown
+from editgauge.vision.changed_regions import ChangedRegion
+from editgauge.vision.color_words import colour_word
+from editgauge.vision.object_changes import SAME_SHAPES, Change, Thing, likeness_of_shapes
+
+CLEARER_RIM = 1.5
+"""How many times stronger an outline must be in one of the pictures."""
+FOUND_AGAIN = 0.6
+"""Correlation from which on a thing that is gone here is the one that is there."""
+
+
+def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegion]) -> list[Change]:
+    """One change per region; both pictures in one frame. A region that went to another is told once."""
+    single = [_told(source, edited, region) for region in regions]
+    vanished = [change for change in single if change.kind in {"vanished", "altered"}]
+    appeared = [change for change in single if change.kind in {"appeared", "altered"}]
+    offered = sorted(
+        (
+            (_found_again(source, edited, one.before, other.after), place, other_place)
+            for place, one in enumerate(vanished)
+            for other_place, other in enumerate(appeared)
+            if one is not other and one.before is not None and other.after is not None
+        ),
+        reverse=True,
+    )
+    told: list[Change] = []
+    gone: list[Change] = []
+    for alike, place, other_place in offered:
+        one, other = vanished[place], appeared[other_place]
+        if alike >= FOUND_AGAIN and one not in gone and other not in gone:
+            told.append(Change("moved", one.before, other.after))
+            gone += [one, other]
+    return told + [change for change in single if change not in gone]
+
+
+def _told(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
+    left, top, right, bottom = region.box
+    thing = Thing(None, (float(left), float(top), float(right), float(bottom)), region.mask)
+    inner = _inner(region.mask)
+    colours = colour_word(source, inner), colour_word(edited, inner)
+    if colours[0] != colours[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
+        return Change("recoloured", thing, thing, colours)
+    before, after = (_rim(picture, region.mask) for picture in (source, edited))
+    if before > CLEARER_RIM * after:
+        return Change("vanished", thing, None)
+    if after > CLEARER_RIM * before:
+        return Change("appeared", None, thing)
+    return Change("altered", thing, thing)
+
+
+def _rim(picture: Pixels, mask: BoolMask) -> float:
+    """How strong the edges within the region are: the outline of a thing, and what is in it."""
+    gray = cv2.GaussianBlur(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1.0)
+    strength = cv2.magnitude(cv2.Sobel(gray, cv2.CV_32F, 1, 0), cv2.Sobel(gray, cv2.CV_32F, 0, 1))
+    return float(np.sort(strength[mask])[-max(1, int(mask.sum()) // 5) :].mean()) + 1e-6
+
+
+def _found_again(source: Pixels, edited: Pixels, before: Thing | None, after: Thing | None) -> float:
+    """How well what was in one region before fits somewhere into what is in another now."""
+    if before is None or after is None:
+        return 0.0
+    piece, place = _cut(source, before), _cut(edited, after)
+    room = [max(0, piece.shape[axis] - place.shape[axis]) for axis in (0, 1)]
+    if any(room[axis] > 0.3 * piece.shape[axis] for axis in (0, 1)) or min(piece.shape[:2]) < 8:
+        return 0.0
+    padded = cv2.copyMakeBorder(place, room[0], room[0] + 4, room[1], room[1] + 4, cv2.BORDER_REFLECT)
+    weight = np.repeat(_cut_mask(before)[..., np.newaxis], 3, axis=2).astype(np.float32)
+    fits = cv2.matchTemplate(padded.astype(np.float32), piece.astype(np.float32), cv2.TM_CCOEFF_NORMED, mask=weight)
+    fits = fits[np.isfinite(fits)]
+    return float(fits.max()) if fits.size else 0.0
+
+
+def _cut(picture: Pixels, thing: Thing) -> Pixels:
+    left, top, right, bottom = (int(side) for side in thing.box)
+    return picture[top:bottom, left:right]
+
+
+def _cut_mask(thing: Thing) -> BoolMask:
+    left, top, right, bottom = (int(side) for side in thing.box)
+    return thing.mask[top:bottom, left:right]
+
+
+def _inner(mask: BoolMask) -> BoolMask:
+    """The region without its rim, where colours of both sides meet; all of it when nothing else would be left."""
+    inside = ~grown(~mask, 3)
+    return inside if inside.any() else mask

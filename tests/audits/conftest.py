@@ -1,0 +1,126 @@
+"""Probes without photographs of others: drawn pictures with recipes of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from editgauge.audits.probes.gather import Gathered
+from editgauge.audits.probes.probes import Probe, split_of, write_probes
+from editgauge.core.images import Picture, Pixels, write_png
+from editgauge.core.masks import Polygons
+from editgauge.core.recipes import Move, Recolour, Remove, Resize, Restyle
+from editgauge.core.types import Edit, EditType, Position
+from editgauge.methods.reference.apply import followed
+
+LEFT = Polygons(((20.0, 40.0, 60.0, 40.0, 60.0, 90.0, 20.0, 90.0),))
+RIGHT_THING = Polygons(((100.0, 50.0, 130.0, 50.0, 130.0, 88.0, 100.0, 88.0),))
+
+
+Edits = Callable[[Path, int], list[Gathered]]
+RedBoxes = Callable[[Path, int], Path]
+
+
+def drawn(seed: int) -> Pixels:
+    """A ground with texture, a gray box on its left and a yellow one on its right."""
+    chance = np.random.default_rng(seed)
+    ground = cv2.GaussianBlur(chance.integers(60, 200, (120, 160, 3)).astype(np.float32), (0, 0), 3)
+    picture: Pixels = np.clip(ground + chance.integers(-10, 10, 3), 0, 255).astype(np.uint8)
+    for outline, colour in ((LEFT, (120, 120, 125)), (RIGHT_THING, (240, 210, 40))):
+        inside = outline.render(160, 120)
+        picture[inside] = np.clip(np.array(colour) + chance.normal(0, 8, (int(inside.sum()), 3)), 0, 255)
+    return picture
+
+
+@pytest.fixture(scope="session")
+def edits_of() -> Edits:
+    """Writes so many drawn pictures into a folder and gives three edits of each."""
+
+    def make(folder: Path, pictures: int) -> list[Gathered]:
+        found = []
+        for number in range(pictures):
+            picture = Picture(f"pictures/p{number}.png", folder / "pictures" / f"p{number}.png")
+            write_png(drawn(number), picture.path)
+            plain = Edit(
+                id=f"p{number}",
+                source=picture,
+                type="color",
+                instruction="Make the box red.",
+                subject="box",
+                to="red",
+                objects={"box": LEFT, "crate": RIGHT_THING},
+            )
+            found += [
+                Gathered(_with(plain, "color", Recolour(LEFT, "red")), f"photo {number}"),
+                Gathered(_with(plain, "object_removal", Remove(LEFT)), f"photo {number}"),
+                Gathered(_with(plain, "style", Restyle("sepia")), f"photo {number}"),
+            ]
+        return found
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def red_boxes() -> RedBoxes:
+    """Writes two probes of each of so many pictures: the box painted red, and nothing done."""
+
+    def make(place: Path, photos: int) -> Path:
+        edits, probes = [], []
+        for number in range(photos):
+            source, name = drawn(number), f"photo {number}"
+            write_png(source, place / "pictures" / f"{number}.png")
+            for kind, edited in (("right", followed(Recolour(LEFT, "red"), source)), ("nothing", source)):
+                write_png(edited, place / "edited" / f"{number}--{kind}.png")
+                words = {"type": "color", "instruction": "Make the box red.", "subject": "box", "to": "red"}
+                edits.append({"id": f"{number}--{kind}", "source": f"pictures/{number}.png", **words})
+                done = kind == "right"
+                probes.append(Probe(f"{number}--{kind}", f"{number}", name, "color", kind, done, split=split_of(name)))
+        (place / "edits.jsonl").write_text("".join(json.dumps(each) + "\n" for each in edits))
+        write_probes(place, probes)
+        return place
+
+    return make
+
+
+@pytest.fixture
+def moving(tmp_path: Path) -> Edit:
+    """An edit in which left and right matter."""
+    picture = Picture("pictures/m.png", tmp_path / "pictures" / "m.png")
+    write_png(drawn(5), picture.path)
+    edit = Edit(
+        id="moved",
+        source=picture,
+        type="position_replacement",
+        instruction="Move the box from the left to the Right of the image.",
+        subject="box",
+        from_="left",
+        to="right",
+        position=Position("right"),
+        objects={"box": LEFT},
+    )
+    return _with(edit, "position_replacement", Move(LEFT, (120.0, 65.0)))
+
+
+@pytest.fixture
+def growing(moving: Edit) -> Edit:
+    """An edit of an object's size."""
+    return _with(moving, "size", Resize(LEFT, 0.6))
+
+
+def _with(edit: Edit, kind: EditType, recipe: Recolour | Remove | Restyle | Move | Resize) -> Edit:
+    words = {"color": "Make the box red.", "object_removal": "Remove the box.", "style": "Make it a sepia photo."}
+    return replace(
+        edit,
+        id=f"{edit.id}-{kind}",
+        type=kind,
+        instruction=words.get(kind, edit.instruction),
+        to={"object_removal": None, "style": "a sepia photo"}.get(kind, edit.to),
+        recipe=recipe,
+        mask=recipe.footprint(),
+    )

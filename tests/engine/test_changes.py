@@ -1,0 +1,75 @@
+"""The verb `changes`, with the small models on a real photograph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skimage.data
+import typer
+from typer.testing import CliRunner
+
+from editgauge.cli.changes import add_to
+from editgauge.core.images import Pixels, read_image, resized, write_png
+from editgauge.look.changes import changes
+from editgauge.models.weights import available
+
+HERE = all(map(available, ("efficientdet-lite2", "u2netp")))
+pytestmark = pytest.mark.skipif(not HERE, reason="NOT TESTED: run `editgauge models pull lite`")
+CHELSEA: Callable[[], Pixels] = skimage.data.chelsea
+CAT = CHELSEA()
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> tuple[Path, Path]:
+    """A plain wall, and the same with a cat before it."""
+    wall = np.full((480, 640, 3), (150, 160, 170), np.uint8)
+    with_cat = wall.copy()
+    with_cat[150:450, 100:551] = CAT
+    before, after = tmp_path / "before.png", tmp_path / "after.png"
+    write_png(wall, before)
+    write_png(with_cat, after)
+    return before, after
+
+
+def test_what_appeared_is_named_and_drawn(room: tuple[Path, Path], tmp_path: Path) -> None:
+    found = changes(*room, out=tmp_path / "drawn.png")
+    assert found.sentences == ("A cat appeared in the middle.",)
+    assert found.extent == "places"
+    (change,) = found.changes
+    assert (change.kind, change.before) == ("appeared", None)
+    assert found.share == pytest.approx(300 * 451 / (480 * 640), rel=0.2)
+    drawn = read_image(tmp_path / "drawn.png")
+    assert drawn.shape[1] > 2 * drawn.shape[0]  # both pictures, side by side
+
+
+def test_the_other_way_round_it_vanished(room: tuple[Path, Path]) -> None:
+    assert changes(room[1], room[0]).sentences == ("The cat in the middle vanished.",)
+
+
+def test_the_same_picture_did_not_change(room: tuple[Path, Path]) -> None:
+    found = changes(room[1], room[1])
+    assert found.sentences == ("Nothing changed.",)
+    assert found.share == 0
+    assert found.regions == ()
+
+
+def test_a_picture_of_another_size_is_resized_and_it_is_said(room: tuple[Path, Path], tmp_path: Path) -> None:
+    write_png(resized(read_image(room[1]), 320, 240), tmp_path / "small.png")
+    found = changes(room[1], tmp_path / "small.png")
+    assert found.sentences == ("Nothing changed.",)
+    assert "The picture after was 320 x 240 and was resized to 640 x 480." in found.remarks
+
+
+def test_the_command_says_it_in_words_and_in_json(room: tuple[Path, Path]) -> None:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    add_to(app)
+    said = CliRunner().invoke(app, ["changes", *map(str, room)])
+    assert said.stdout == "A cat appeared in the middle.\n"
+    told = json.loads(CliRunner().invoke(app, ["changes", *map(str, room), "--json"]).stdout)
+    assert told["changes"][0]["after"]["word"] == "cat"
+    assert set(told["models"]) == {"detector", "segmenter"}

@@ -1,0 +1,107 @@
+"""How many processes are chosen, and what each of them sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from editgauge.core.errors import EditGaugeError
+from editgauge.engine.plan.worker_count import (
+    BYTES_OF_A_PROCESS,
+    TASKS_WORTH_A_PROCESS,
+    Crew,
+    Machine,
+    _left_by_groups,
+    choose_crew,
+    this_machine,
+    visible_cards,
+)
+from editgauge.engine.schedule.local import Setup, _Pool
+
+MANY = 1_000_000
+GIGABYTE = 10**9
+
+
+def test_as_many_as_there_are_cores() -> None:
+    assert choose_crew(0, MANY, Machine(cores=8)) == Crew(8)
+
+
+def test_few_tasks_are_not_worth_many_processes() -> None:
+    assert choose_crew(0, 3, Machine(cores=8)) == Crew(1)
+    assert choose_crew(0, 2 * TASKS_WORTH_A_PROCESS, Machine(cores=8)) == Crew(2)
+
+
+def test_only_as_many_as_fit_into_memory() -> None:
+    assert choose_crew(0, MANY, Machine(cores=8, memory=3 * BYTES_OF_A_PROCESS)) == Crew(3)
+    assert choose_crew(0, MANY, Machine(cores=8, memory=0)) == Crew(1)
+
+
+def test_models_take_room_in_every_process() -> None:
+    machine = Machine(cores=8, memory=8 * GIGABYTE)
+    assert choose_crew(0, MANY, machine).processes == 8
+    assert choose_crew(0, MANY, machine, weights=GIGABYTE).processes == 3
+
+
+def test_one_process_for_each_card() -> None:
+    machine = Machine(cores=2, memory=GIGABYTE, cards=("0", "1", "5"))
+    assert choose_crew(0, MANY, machine, on_cards=True) == Crew(3, ("0", "1", "5"))
+    assert choose_crew(0, MANY, machine, on_cards=False) == Crew(1)
+    assert choose_crew(6, MANY, machine, on_cards=True) == Crew(6, ("0", "1", "5"))
+    assert choose_crew(0, MANY, Machine(cores=8, cards=("0",)), on_cards=True) == Crew(1)
+
+
+def test_judges_are_asked_by_one_process() -> None:
+    assert choose_crew(4, MANY, Machine(cores=8, cards=("0", "1")), judges=True, on_cards=True) == Crew(1)
+
+
+@given(
+    some.integers(0, 64),
+    some.integers(0, MANY),
+    some.integers(1, 256),
+    some.none() | some.integers(0, 10**12),
+    some.integers(0, 10**11),
+)
+def test_there_is_always_someone(wanted: int, tasks: int, cores: int, memory: int | None, weights: int) -> None:
+    chosen = choose_crew(wanted, tasks, Machine(cores, memory), weights=weights).processes
+    assert chosen == wanted if wanted else 1 <= chosen <= cores
+
+
+def test_which_cards_may_be_used() -> None:
+    assert visible_cards(None, ["a", "b"]) == ("0", "1")
+    assert visible_cards("GPU-1, GPU-2", []) == ("GPU-1", "GPU-2")
+    assert visible_cards("-1", ["a"]) == visible_cards("", ["a"]) == ()
+
+
+def test_this_machine_has_something_to_work_with() -> None:
+    found = this_machine()
+    assert found.cores >= 1
+    assert found.memory is None or found.memory > 0
+
+
+def test_a_job_has_the_memory_that_its_group_leaves(tmp_path: Path) -> None:
+    for group, limit in (("", "max"), ("job", "5000"), ("job/step", "max")):
+        (tmp_path / group).mkdir(exist_ok=True)
+        (tmp_path / group / "memory.max").write_text(f"{limit}\n")
+        (tmp_path / group / "memory.current").write_text("1000\n")
+    (tmp_path / "ours").write_text("0::/job/step\n")
+    assert _left_by_groups(tmp_path, tmp_path / "ours") == [4000]
+    assert _left_by_groups(tmp_path, tmp_path / "nowhere") == []
+
+
+def test_each_process_sees_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is replaced leaves its card to the one that follows it."""
+    seen: list[str | None] = []
+
+    def refuse(_: object, **options: dict[str, str]) -> None:
+        seen.append(options["env"].get("CUDA_VISIBLE_DEVICES"))
+        raise EditGaugeError("not started")
+
+    monkeypatch.setattr("subprocess.Popen", refuse)
+    pool = _Pool([], Setup((), {}), 2, ("3", "7"))
+    for card in ("3", "7"):
+        with pytest.raises(EditGaugeError):
+            pool._start(card)
+    assert seen == ["3", "7"]

@@ -1,0 +1,70 @@
+"""FID and KID of a run, from real Inception features."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import editgauge
+from editgauge.core.images import write_png
+from editgauge.models.weights import available
+
+NEEDED = ("inception-fid", "efficientdet-lite2")
+
+
+@pytest.mark.skipif(not all(map(available, NEEDED)), reason="NOT TESTED: run `editgauge models pull lite`")
+def test_a_run_scores_its_sets_by_method_and_edit_type(
+    make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path], tmp_path: Path
+) -> None:
+    benchmark = make_benchmark(tmp_path / "benchmark", edits=6, size=64)
+    places = {"mine": make_outcomes(benchmark, tmp_path / "mine", 1)}
+    models = ["fid_features=inception-fid"]
+
+    run = editgauge.run(benchmark, places, ["editval"], tmp_path / "run", model=models, processes=1, quiet=True)
+    whole = {score.name: score for score in run.sets if score.edit_type == "all"}
+    assert set(whole) == {"fid", "kid"}
+    assert whole["fid"].value is not None
+    assert whole["fid"].value > 0
+    assert whole["fid"].n == 6
+    assert "few for FID" in whole["fid"].detail
+    assert {score.edit_type for score in run.sets} == {"all", "color", "object_removal", "style"}
+
+
+@pytest.mark.skipif(not all(map(available, NEEDED)), reason="NOT TESTED: run `editgauge models pull lite`")
+def test_a_lost_outcome_is_counted_and_a_run_begun_anew_keeps_no_old_number(
+    make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path], tmp_path: Path
+) -> None:
+    benchmark = make_benchmark(tmp_path / "benchmark", edits=4, size=64)
+    mine = make_outcomes(benchmark, tmp_path / "mine", 1)
+    next(iter(sorted(mine.glob("*.png")))).write_bytes(b"no picture")
+    models, out = ["fid_features=inception-fid"], tmp_path / "run"
+
+    run = editgauge.run(benchmark, {"mine": mine}, ["editval"], out, model=models, processes=1, quiet=True)
+    (whole,) = (score for score in run.sets if score.edit_type == "all" and score.name == "fid")
+    assert (whole.n, whole.missing) == (3, 1)
+    assert whole.reasons == {"unreadable_image": 1}
+    again = editgauge.run(benchmark, {"mine": mine}, ["editval"], out, processes=1, quiet=True)
+    assert again.sets == ()
+    assert (out / "superseded" / "0001" / "sets.json").is_file()
+
+
+@pytest.mark.skipif(not all(map(available, NEEDED)), reason="NOT TESTED: run `editgauge models pull lite`")
+def test_a_mask_of_another_shape_costs_its_outcome_and_not_the_run(
+    make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path], tmp_path: Path
+) -> None:
+    benchmark = make_benchmark(tmp_path / "benchmark", edits=3, size=64)
+    places = {"mine": make_outcomes(benchmark, tmp_path / "mine", 1)}
+    write_png(np.full((10, 40, 3), 255, np.uint8), benchmark / "odd.png")
+    first, *others = (benchmark / "edits.jsonl").read_text("utf-8").splitlines()
+    lines = [json.dumps({**json.loads(first), "mask": "odd.png"}), *others]
+    (benchmark / "edits.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    models = ["fid_features=inception-fid"]
+
+    run = editgauge.run(benchmark, places, ["editval"], tmp_path / "run", model=models, processes=1, quiet=True)
+
+    (whole,) = (score for score in run.sets if score.edit_type == "all" and score.name == "fid")
+    assert (whole.n, whole.reasons) == (2, {"unreadable_image": 1})

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editgauge.core.errors import UnknownName
+from editgauge.models.hub import catalog as named
+from editgauge.models.hub.addresses import FAMILIES, by_address
+from editgauge.models.hub.network import Network
+from editgauge.models.interfaces import ROLES
+from editgauge.models.weights import catalogue
+
+NAMED: dict[str, Any] = {name: make for name, make in vars(named).items() if isinstance(make, partial)}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_can_be_addressed(family: str, tmp_path: Path) -> None:
+    model = by_address(f"{family}:someone/their-model@v2")
+    assert isinstance(model, Network)
+    assert (model.source.name, model.source.revision) == ("someone/their-model", "v2")
+    assert isinstance(model, ROLES[model.role])
+    (tmp_path / "a@b").mkdir()
+    local = by_address(f"{family}:{tmp_path / 'a@b'}")
+    assert isinstance(local, Network)
+    assert (local.source.name, local.source.revision) == (str(tmp_path / "a@b"), None)
+
+
+def test_an_unknown_family_is_named() -> None:
+    with pytest.raises(UnknownName, match=r"no family of models called 'owls'.*'owl'"):
+        by_address("owls:google/owlvit-base-patch32")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_name_plays_its_role_and_knows_its_licence(name: str) -> None:
+    model = NAMED[name]()
+    assert isinstance(model, Network)
+    assert isinstance(model, ROLES[model.role])
+    assert model.card.role == model.role
+    assert model.card.id == model.source.name
+
+
+def test_the_catalogue_lists_what_has_a_name() -> None:
+    listed = {entry.hub for entry in catalogue().values()}
+    missing = {name for name, make in NAMED.items() if make().source.name not in listed}
+    assert missing <= {"segformer_b5"}

@@ -1,0 +1,101 @@
+"""Which model plays which role, and what is said about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from editgauge.cli._role_options import ROLES as WRITTEN_ROLES
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.engine.options import choose_with_models
+from editgauge.models import models, profiles
+from editgauge.models.choice import make_model
+from editgauge.models.interfaces import ROLES
+from editgauge.models.profiles import PROFILES, choose_models, weights_of_profile
+from editgauge.models.weights import MissingWeights, available, wanted
+
+
+@pytest.fixture
+def nothing_pulled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+
+
+def test_the_command_line_has_an_option_for_every_role() -> None:
+    assert set(WRITTEN_ROLES) == set(ROLES)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_model_of_a_profile_can_play_its_role(profile: str) -> None:
+    for role, names in PROFILES[profile].items():
+        for name in names:
+            model = make_model(name)
+            assert name in models
+            assert isinstance(model, ROLES[role])
+            assert model.card.role == role
+            assert model.card.licence
+
+
+def test_weights_of_a_profile_come_with_what_serves_in_their_place() -> None:
+    assert ("efficientdet-lite2", "ssd-mobilenet-v2") in weights_of_profile("lite")
+    assert ("wordnet",) in weights_of_profile("lite")
+    assert wanted(["u2netp-foreground", "u2netp"]) == [("u2netp",)]
+    with pytest.raises(UnknownName, match="Did you mean 'lite'"):
+        wanted(["litee"])
+
+
+@pytest.mark.usefixtures("nothing_pulled")
+def test_what_is_not_here_is_said_with_the_command_that_brings_it() -> None:
+    choice = choose_models("lite", {}, ["detector", "joint_embedder"])
+
+    assert choice.models == {}
+    assert choice.remarks == (
+        "detector: efficientdet-lite2 or ssd-mobilenet-v2 is not on this machine; "
+        "`editgauge models pull efficientdet-lite2` brings it.",
+        "joint_embedder: the profile 'lite' has no model for it; name one with --model joint_embedder=NAME.",
+    )
+
+
+def test_a_role_can_be_left_out() -> None:
+    chosen = choose_models("lite", {"segmenter": "none"}, ("detector", "segmenter"))
+    assert list(chosen.models) == ["detector"]
+    assert not any("segmenter" in remark for remark in chosen.remarks)
+
+
+def test_the_second_choice_is_taken_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles, "is_here", lambda model: model.card.id.startswith("SSD"))
+
+    choice = choose_models("lite", {}, ["detector"])
+    assert choice.models == {"detector": "ssd-mobilenet-v2"}
+    assert choice.remarks == (
+        "detector: ssd-mobilenet-v2 is taken, because efficientdet-lite2 is not on this machine.",
+    )
+
+
+@pytest.mark.usefixtures("nothing_pulled")
+def test_a_protocol_that_cannot_do_without_a_model_is_refused_at_once() -> None:
+    with pytest.raises(BadInput, match=r"editval needs a detector\.\n.*models pull efficientdet-lite2"):
+        choose_with_models(["editval"], None, {})
+
+
+@pytest.mark.usefixtures("nothing_pulled")
+def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> None:
+    from editgauge.models.service import Service
+
+    chosen, choice = choose_with_models(["editval"], None, {"detector": "ssd-mobilenet-v2"})
+    assert [protocol.name for protocol in chosen] == ["editval"]
+    with pytest.raises(MissingWeights, match="models pull ssd-mobilenet-v2"):
+        Service(choice.models)
+
+
+@pytest.mark.skipif(not available("lpips-alex"), reason="NOT TESTED: run `editgauge models pull lite`")
+def test_scores_that_models_add_come_only_with_a_profile() -> None:
+    without, _ = choose_with_models(["preservation"], None, {})
+    with_profile, choice = choose_with_models(["preservation"], "lite", {})
+    named, _ = choose_with_models(["preservation"], None, {"perceptual_distance": "lpips-alex"})
+
+    assert not any("lpips" in spec.name for spec in without[0].scores)
+    assert {"lpips-alex", "lpips-alex_outside"} <= {spec.name for spec in with_profile[0].scores}
+    assert choice.models["perceptual_distance"] == "lpips-alex"
+    assert "lpips-alex" in {spec.name for spec in named[0].scores}

@@ -1,0 +1,78 @@
+"""The table of weights is whole, and its reader is strict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from editgauge.core.errors import UnknownName
+from editgauge.core.fetch import faults
+from editgauge.models.weights import available, catalogue, entry_of
+from editgauge.models.weights.catalog import Entry
+
+PACKAGED = [name for name, entry in catalogue().items() if entry.package]
+CARRIED = {
+    *("efficientdet-lite2", "efficientdet-lite0", "ssd-mobilenet-v2", "efficientnet-lite3", "sam2-tiny", "mobile-sam"),
+    *("u2netp", "lpips-alex", "lpips-vgg", "augnet", "inception-fid", "migan", "minilm", "deeplab-v3", "yolo11n-seg"),
+    "wordnet",
+}
+RIGHT: dict[str, Any] = {
+    "name": "net", "about": "a net", "roles": ["detector"], "licence": "MIT", "licence_from": "package", "hub": "we/net"
+}  # fmt: skip
+
+
+def test_every_set_that_registries_carry_is_there() -> None:
+    assert set(PACKAGED) == CARRIED
+
+
+def test_only_strict_licences_must_be_accepted() -> None:
+    assert {name for name, entry in catalogue().items() if entry.accept} == {"yolo11n-seg"}
+    assert {entry.licence for entry in catalogue().values() if "GPL" in entry.licence and not entry.accept} == set()
+
+
+def test_what_is_named_instead_needs_only_pip() -> None:
+    for entry in catalogue().values():
+        if entry.instead:
+            other = catalogue()[entry.instead].package
+            assert other is not None
+            assert other.kind != "npm"
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_what_is_on_this_machine_has_the_recorded_hashes(name: str) -> None:
+    if not available(name):
+        pytest.skip(f"NOT TESTED, {name} is not on this machine")
+    if entry_of(name).carrier.folder.is_dir():
+        assert faults(entry_of(name).carrier) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"licence": None}, "licence"),
+        ({"colour": "red"}, "Extra inputs are not permitted"),
+        ({"roles": []}, "at least 1 item"),
+        ({"revision": "main"}, "should match pattern"),
+        ({"hub": None}, "needs either a package with files, or a repository"),
+        (
+            {"files": [{"path": "a", "bytes": 1, "sha256": "0" * 64}]},
+            "needs either a package with files, or a repository",
+        ),
+    ],
+)
+def test_a_wrong_row_is_refused(change: dict[str, Any], told: str) -> None:
+    Entry(**RIGHT)
+    with pytest.raises(ValidationError, match=told):
+        Entry(**{**RIGHT, **change})
+
+
+def test_an_unknown_name_is_guessed() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'lpips-alex'"):
+        entry_of("lpips-alexx")
+
+
+def test_any_repository_of_the_hub_can_be_named() -> None:
+    assert entry_of("openai/clip-vit-base-patch16") is catalogue()["clip-vit-base-patch16"]
+    assert entry_of("someone/something").licence == "see its card"

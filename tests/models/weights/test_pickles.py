@@ -1,0 +1,194 @@
+"""Pickled weights are read without running anything."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import pickle
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from editgauge.models.weights import available, weights_of
+from editgauge.models.weights.pickles import UnsafePickle, read_numpy_pickle, read_torch_checkpoint
+
+
+class Calls:
+    """Pickles to a call of a function."""
+
+    def __init__(self, function: Any, *given: Any) -> None:
+        self.call = (function, given)
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+def nested(mark: Path) -> bytes:
+    """A path of attributes, as protocol 4 may ask for: `os.path.os.system`."""
+    order = f"touch {mark}".encode()
+    return b"\x80\x04\x8c\x02os\x8c\x0epath.os.system\x93\x8c" + bytes([len(order)]) + order + b"\x85R."
+
+
+def attacks(mark: Path) -> dict[str, tuple[bytes, str]]:
+    return {
+        "os.system": (pickle.dumps({"w": Calls(os.system, f"touch {mark}")}), r"(posix|nt)\.system"),
+        "eval": (pickle.dumps([Calls(builtins.eval, f"open({str(mark)!r}, 'w')")]), r"builtins\.eval"),
+        "a path": (nested(mark), r"os\.path\.os\.system"),
+        "open": (pickle.dumps(Calls(open, str(mark), "w"), protocol=0), r"io\.open|_io\.open"),
+    }
+
+
+def torch_zip(path: Path, pickled: bytes) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("net/data.pkl", pickled)
+        archive.writestr("net/data/0", np.arange(6, dtype="<f4").tobytes())
+    return path
+
+
+@pytest.mark.parametrize("name", ["os.system", "eval", "a path", "open"])
+@pytest.mark.parametrize("form", ["torch", "numpy"])
+def test_an_attack_is_named_and_nothing_runs(tmp_path: Path, name: str, form: str) -> None:
+    mark = tmp_path / "was-run"
+    pickled, told = attacks(mark)[name]
+    path = tmp_path / "net.pt"
+    if form == "torch":
+        torch_zip(path, pickled)
+    else:
+        path.write_bytes(pickled)
+    with pytest.raises(UnsafePickle, match=rf"asks for '({told})', which weights have no need of. It was not run"):
+        (read_torch_checkpoint if form == "torch" else read_numpy_pickle)(path)
+    assert not mark.exists()
+
+
+def test_a_pickle_cannot_change_the_reader(tmp_path: Path) -> None:
+    """Setting attributes on what a name stands for would reach every later reading."""
+    for asked in (b"ctorch._utils\n_rebuild_tensor_v2\n", b"ctorch\nFloatStorage\n", b"ccollections\nOrderedDict\n"):
+        tampering = b"\x80\x02" + asked + b"N}X\x0c\x00\x00\x00__defaults__))s\x86b."
+        with pytest.raises(UnsafePickle, match="cannot be read as weights"):
+            read_torch_checkpoint(torch_zip(tmp_path / "net.pt", tampering))
+
+
+def test_a_tensor_may_not_reach_beyond_its_block(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    path = tmp_path / "net.pt"
+    torch.save({"w": torch.zeros(6)}, path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    inside = next(name for name in members if name.endswith("data.pkl"))
+    shape = b"K\x06\x85q"
+    assert shape in members[inside]
+    members[inside] = members[inside].replace(shape, b"K\x40\x85q")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(UnsafePickle, match="reaches beyond its block"):
+        read_torch_checkpoint(path)
+
+
+def test_torch_checkpoints_are_read_as_torch_reads_them(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    whole = torch.arange(24, dtype=torch.float32).reshape(4, 6)
+    state = OrderedDict(
+        {
+            "plain": whole,
+            "turned": whole.T,
+            "part": whole[1:3, ::2],
+            "scalar": torch.tensor(3, dtype=torch.int64),
+            "half": whole.half(),
+            "empty": torch.zeros(0, 3),
+            "flags": whole > 5,
+            "parameter": torch.nn.Parameter(whole + 1),
+            "nested": {"list": [whole[0], {"deep": whole[1]}]},
+            "note": "made for a test",
+        }
+    )
+    torch.save(state, tmp_path / "net.pt")
+    found = read_torch_checkpoint(tmp_path / "net.pt")
+    assert set(found) == {*state} - {"nested", "note"} | {"nested.list.0", "nested.list.1.deep"}
+    for name in ("plain", "turned", "part", "scalar", "half", "empty", "flags", "parameter"):
+        expected = state[name].detach().numpy()
+        assert found[name].dtype == expected.dtype
+        np.testing.assert_array_equal(found[name], expected)
+    np.testing.assert_array_equal(found["nested.list.1.deep"], whole[1])
+
+
+@pytest.mark.parametrize("name", ["lpips-alex", "augnet"])
+def test_real_checkpoints_are_read_as_torch_reads_them(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    if not available(name):
+        pytest.skip(f"NOT TESTED, {name} is not on this machine")
+    path = next(iter(weights_of(name).files.values()))
+    expected = flat(torch.load(path, weights_only=True, map_location="cpu"), torch.Tensor)
+    found = read_torch_checkpoint(path)
+    assert set(found) == set(expected)
+    assert all(np.array_equal(found[each], tensor.numpy()) for each, tensor in expected.items())
+
+
+def flat(thing: Any, tensor: type, prefix: str = "") -> dict[str, Any]:
+    if isinstance(thing, tensor):
+        return {prefix: thing}
+    pairs = thing.items() if isinstance(thing, dict) else enumerate(thing) if isinstance(thing, list) else ()
+    parts = [flat(each, tensor, f"{prefix}.{name}" if prefix else str(name)) for name, each in pairs]
+    return {name: each for part in parts for name, each in part.items()}
+
+
+def test_the_real_vgg_pickle() -> None:
+    if not available("lpips-vgg"):
+        pytest.skip("NOT TESTED, lpips-vgg is not on this machine")
+    found = read_numpy_pickle(weights_of("lpips-vgg").path("vgg16.ckpt"))
+    assert len(found) == 31
+    assert found["VGG16_0.Conv_0.kernel"].shape == (3, 3, 3, 64)
+    assert found["NetLinLayer_4.Conv_0.kernel"].shape == (1, 1, 512, 1)
+
+
+numbers = arrays.arrays(
+    dtype=st.sampled_from([np.float32, np.float64, np.int64, np.uint8, np.bool_]),
+    shape=arrays.array_shapes(min_dims=0, max_dims=3, max_side=4),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@given(saved=st.dictionaries(st.text("abc", min_size=1), numbers), protocol=st.sampled_from([3, 4, 5]))
+def test_numpy_pickles_come_back_as_they_were(tmp_path: Path, saved: dict[str, Any], protocol: int) -> None:
+    (tmp_path / "net.pkl").write_bytes(pickle.dumps(saved, protocol=protocol))
+    found = read_numpy_pickle(tmp_path / "net.pkl")
+    assert set(found) == set(saved)
+    for name, array in saved.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_objects_inside_an_array_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "net.pkl").write_bytes(pickle.dumps({"w": np.array([{}, None], dtype=object)}))
+    with pytest.raises(UnsafePickle, match="holds Python objects under 'w'"):
+        read_numpy_pickle(tmp_path / "net.pkl")
+
+
+@pytest.mark.parametrize("content", [b"", b"no pickle", pickle.dumps(np.zeros(50))[:60]])
+def test_damaged_files_are_one_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "net.bin"
+    path.write_bytes(content)
+    with pytest.raises(UnsafePickle, match=r"net\.bin"):
+        read_numpy_pickle(path)
+    with pytest.raises(UnsafePickle, match="no torch checkpoint"):
+        read_torch_checkpoint(path)
+
+
+def test_a_block_that_is_missing(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    saved = io.BytesIO()
+    torch.save({"w": torch.zeros(3)}, saved)
+    with zipfile.ZipFile(saved) as whole, zipfile.ZipFile(tmp_path / "net.pt", "w") as less:
+        for name in whole.namelist():
+            if "/data/" not in name:
+                less.writestr(name, whole.read(name))
+    with pytest.raises(UnsafePickle, match="cannot be read as weights: KeyError"):
+        read_torch_checkpoint(tmp_path / "net.pt")
