@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from editgauge.benchmarks._text.wording import guess_type, instruction, with_article
+from editgauge.benchmarks._text.wording import guess_type, instruction
 from editgauge.core.types import EditType, Position
 
 
@@ -35,13 +35,6 @@ from editgauge.core.types import EditType, Position
 )
 def test_instructions(kind: EditType, from_: str | None, to: str, position: Position | None, expected: str) -> None:
     assert instruction(kind, "bench", from_, to, position) == expected
-
-
-def test_articles() -> None:
-    assert with_article("glass") == "a glass"
-    assert with_article("bus") == "a bus"
-    assert with_article("European car") == "a European car"
-    assert with_article("sunglasses") == "sunglasses"
 
 
 @pytest.mark.parametrize(

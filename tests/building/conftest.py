@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks._text.wording import with_article
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import read_image
 from editgauge.core.masks import Polygons
+from editgauge.core.text import with_article
 from editgauge.models.vocabulary import resolve
 from tests.building.toys import NUMBER, CocoFiles, annotated, make_toys, write_coco
 

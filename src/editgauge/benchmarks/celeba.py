@@ -10,7 +10,8 @@ from pathlib import Path
 
 from editgauge.benchmarks.image_store import Shelf
 from editgauge.core.errors import BadInput
-from editgauge.core.reading.sources import Faults, Ids, counted, read_text, wanted
+from editgauge.core.reading.sources import Faults, Ids, read_text, wanted
+from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit, EditType
 
 NEEDED = "the folder of CelebA, with list_attr_celeba.txt and img_align_celeba/"

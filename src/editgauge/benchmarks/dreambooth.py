@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.benchmarks._text.wording import SPOKEN_COLOURS, with_article
+from editgauge.benchmarks._text.wording import SPOKEN_COLOURS
 from editgauge.core.errors import BadInput
 from editgauge.core.images import IMAGE_SUFFIXES, Picture
-from editgauge.core.reading.sources import Faults, Ids, counted, read_text, wanted
+from editgauge.core.reading.sources import Faults, Ids, read_text, wanted
+from editgauge.core.text import counted, with_article
 from editgauge.core.types import Benchmark, Edit, EditType
 
 NEEDED = "the folder `dataset` of DreamBooth, with one folder of pictures for each subject"

@@ -12,7 +12,8 @@ from editgauge.core.errors import CannotTell, UnknownName
 from editgauge.core.images import Picture
 from editgauge.core.phrases import read_placing
 from editgauge.core.reading.fields import shown, unknown
-from editgauge.core.reading.sources import Faults, Ids, counted, file_in, read_json, told_size
+from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
+from editgauge.core.text import counted
 from editgauge.core.types import EDIT_TYPES, Benchmark, Edit, EditType, Position, Relation, read_edit_type
 
 TYPES = tuple(kind for kind in EDIT_TYPES if not kind.endswith("removal") and kind != "unspecified")

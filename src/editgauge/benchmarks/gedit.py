@@ -9,8 +9,9 @@ from typing import Any
 from editgauge.benchmarks.image_store import Shelf, store_image
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown, unknown
-from editgauge.core.reading.sources import Faults, Ids, counted, wanted
+from editgauge.core.reading.sources import Faults, Ids, wanted
 from editgauge.core.reading.tables import Row, read_rows, table_files
+from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit, EditType
 
 NEEDED = "the snapshot of the hub dataset stepfun-ai/GEdit-Bench, or a folder with its records as JSON lines and images"

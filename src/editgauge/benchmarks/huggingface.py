@@ -15,7 +15,8 @@ from editgauge.benchmarks.image_store import store_image
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.fields import EditFields, Fields, Text, read_fields, shown, unknown
 from editgauge.core.reading.lines import Document, Lines, Spot, read_yaml
-from editgauge.core.reading.sources import counted, read_text, slug
+from editgauge.core.reading.sources import read_text, slug
+from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, id_problem
 
 FILE = "huggingface.yaml"

@@ -12,7 +12,8 @@ from editgauge.core.fetch import cache_root
 from editgauge.core.files import write_bytes
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, counted
+from editgauge.core.reading.sources import Faults
+from editgauge.core.text import counted
 from editgauge.core.types import Edit
 
 SIGNATURES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp", b"RIFF": ".webp"}

@@ -9,7 +9,8 @@ from typing import Any
 from editgauge.benchmarks.format.encoded_masks import RunLengths, paired, runs_problem
 from editgauge.benchmarks.image_store import Shelf
 from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, counted, file_in, read_json
+from editgauge.core.reading.sources import Faults, Ids, file_in, read_json
+from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit, EditType
 
 NEEDED = "the folder `data` of PIE-Bench, with mapping_file.json and annotation_images/"

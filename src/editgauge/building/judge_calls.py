@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from editgauge.engine.judges import Jury
 from editgauge.judges import ModelJudge, Parameters, open_judge
@@ -43,14 +42,3 @@ async def each_of(judge: ModelJudge, things: Sequence[T], one: Callable[[T], Awa
             await one(thing)
 
     await asyncio.gather(*(turn(thing) for thing in things))
-
-
-def run_here(work: Coroutine[Any, Any, None]) -> None:
-    """Runs it here, where a key press stops it; in a notebook, which has a running loop, in a thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-    else:
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, work).result()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from editgauge.core.text import counted
+
 if TYPE_CHECKING:
     from editgauge.models.cache import CacheInfo
 
@@ -46,7 +48,7 @@ def _by_model(found: CacheInfo) -> None:
 
 
 def _answers(count: int) -> str:
-    return f"{count:,} answer" + ("s" if count != 1 else "")
+    return counted(count, "answer")
 
 
 def _size(count: int) -> str:

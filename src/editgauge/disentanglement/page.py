@@ -11,6 +11,7 @@ import cv2
 from markupsafe import Markup
 
 from editgauge.core.images import read_image
+from editgauge.core.text import counted
 from editgauge.disentanglement.latents import Latents
 from editgauge.disentanglement.measures import linearity_error
 from editgauge.disentanglement.plot import beside_plot
@@ -135,7 +136,7 @@ def _picture(file: Path) -> str | None:
 
 
 def _caption(its: Beside) -> Markup:
-    many = words.counted(len(its.models), "model")
+    many = counted(len(its.models), "model")
     told = f"{its.score} beside the mean verdict of {its.protocol} on {its.benchmark}. {many}"
     told += "" if its.pearson is None else f", Pearson's r {_number(its.pearson)}"
     return Markup.escape(f"{told}.")

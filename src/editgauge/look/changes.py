@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from editgauge.core.concurrency import run_async
 from editgauge.core.drawing import draw
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Region, Side
@@ -98,8 +97,8 @@ def changes(
         raise BadInput("What changed cannot be named without a detector.", chosen.remarks)
     source, given = read_image(Path(before)), read_image(Path(after))
     edited = resized(given, source.shape[1], source.shape[0])
-    with Service(chosen.models) as service, ThreadPoolExecutor(1) as thread:  # a notebook has a running event loop
-        found = thread.submit(asyncio.run, differences(source, edited, service)).result()
+    with Service(chosen.models) as service:
+        found = run_async(differences(source, edited, service))
     if out is not None:
         write_png(_drawn(source, found), Path(out))
     return WhatChanged(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture, read_image
 from editgauge.core.masks import MaskFile
@@ -92,8 +91,7 @@ def score(
     outcome = Outcome(edit_id=edit.id, method="given", image=Path(after))
     item = prepare(edit, outcome, read_image(Path(before)), read_image(Path(after)))
     sight = Sight(choice.models, place(), jury)
-    with ThreadPoolExecutor(1) as thread:  # a notebook runs an event loop in this one
-        return thread.submit(asyncio.run, _verdicts(chosen, item, sight)).result()
+    return run_async(_verdicts(chosen, item, sight))
 
 
 async def _verdicts(chosen: Sequence[Protocol], item: Item, sight: Sight) -> list[Verdict]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from editgauge.core.concurrency import run_async
 from editgauge.core.drawing import draw
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Pixels, read_image, write_png
@@ -69,9 +69,9 @@ def see(
     if "detector" not in chosen.models:
         raise BadInput("Nothing can be seen without a detector.", chosen.remarks)
     picture = read_image(Path(image))
-    with Service(chosen.models) as service, ThreadPoolExecutor(1) as thread:  # a notebook has a running event loop
+    with Service(chosen.models) as service:
         looking = _look(service, picture, phrases, least, outlines="segmenter" in chosen.models)
-        answers = thread.submit(asyncio.run, looking).result()
+        answers = run_async(looking)
     found = [answer for answer in answers.values() if not isinstance(answer, CannotTell)]
     if out is not None:
         write_png(draw(picture, [piece for each in found for piece in each.evidence("source")]), Path(out))

@@ -73,15 +73,6 @@ def plain(value: float) -> str:
     return f"{value:g}".replace("inf", "∞").replace("-", "−")
 
 
-def counted(count: int, noun: str) -> str:
-    """The count with its noun.
-
-    >>> counted(1, "edit"), counted(1200, "source image")
-    ('1 edit', '1,200 source images')
-    """
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 def unscored(reasons: Mapping[str, int]) -> str:
     """What has no score and why, most frequent first; empty when everything has one.
 

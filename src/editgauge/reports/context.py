@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from editgauge.core.files import write_bytes
+from editgauge.core.text import counted
 from editgauge.findings.ranks import Rank, ranks
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
 from editgauge.render import words
@@ -153,7 +154,7 @@ def _templates() -> Environment:
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
     environment.filters |= {"without_folders": words.without_folders}
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "RESAMPLES": RESAMPLES}
-    environment.globals |= {"counted": words.counted}
+    environment.globals |= {"counted": counted}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from editgauge.core.text import counted, join_words
 from editgauge.findings.compare import SURE
 from editgauge.findings.summary import FEW_SOURCES
 from editgauge.render import words
@@ -86,8 +87,8 @@ def _data(run: Run) -> Paragraph:
     types = len({edit.get("type") for edit in edits})
     were = "method was" if len(manifest.methods) == 1 else "methods were"
     text = (
-        f"We evaluated on the benchmark {manifest.benchmark} ({words.counted(len(run.edits), 'edit')} of "
-        f"{words.counted(sources, 'source image')}, {words.counted(types, 'edit type')}; SHA-256 of the edits "
+        f"We evaluated on the benchmark {manifest.benchmark} ({counted(len(run.edits), 'edit')} of "
+        f"{counted(sources, 'source image')}, {counted(types, 'edit type')}; SHA-256 of the edits "
         f"{manifest.edits_sha256[:DIGITS]}). {len(manifest.methods)} {were} evaluated: "
         f"{_listed(list(manifest.methods))}."
     )
@@ -150,4 +151,4 @@ def _software(run: Run) -> Paragraph:
 
 
 def _listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else "none"
+    return join_words(parts) if parts else "none"

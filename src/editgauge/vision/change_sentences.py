@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from editgauge.core.text import is_plural, plural, with_article
 from editgauge.vision.object_changes import Change, Thing
 
 NOTHING = "Nothing changed."
-IRREGULAR = {"person": "people", "knife": "knives", "mouse": "mice", "sheep": "sheep", "skis": "skis"}
-MANY_OF_THEMSELVES = frozenset({"scissors", "skis"})
 
 
 def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:
@@ -35,28 +34,6 @@ def place(box: Sequence[float], width: int, height: int) -> str:
     if column:
         return f"at the {column}"
     return {"upper": "at the top", "lower": "at the bottom", "": "in the middle"}[row]
-
-
-def with_article(word: str) -> str:
-    """The word as one thing of its kind.
-
-    >>> with_article("airplane"), with_article("zebra"), with_article("scissors")
-    ('an airplane', 'a zebra', 'scissors')
-    """
-    if word in MANY_OF_THEMSELVES:
-        return word
-    return f"an {word}" if word[:1] in "aeiou" else f"a {word}"
-
-
-def plural(word: str) -> str:
-    """The word for many things of its kind.
-
-    >>> plural("person"), plural("couch"), plural("orange"), plural("teddy bear")
-    ('people', 'couches', 'oranges', 'teddy bears')
-    """
-    if word in IRREGULAR:
-        return IRREGULAR[word]
-    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
 
 
 def _sentence(group: list[Change], width: int, height: int) -> str:
@@ -95,7 +72,7 @@ def _about_known(change: Change, word: str, where: str) -> str:
         case "replaced" if change.after and change.after.word:
             return f"The {word} became {with_article(change.after.word)}."
         case _:
-            return f"{whose} {'look' if word in MANY_OF_THEMSELVES and not change.part else 'looks'} different."
+            return f"{whose} {'look' if is_plural(word) and not change.part else 'looks'} different."
 
 
 def _way(change: Change, width: int, height: int) -> str:

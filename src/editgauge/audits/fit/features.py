@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.audits.probes.probes import OUTCOMES, Probe, read_probes
 from editgauge.benchmarks import open_benchmark
+from editgauge.core.concurrency import run_async
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
 from editgauge.core.types import Outcome
@@ -41,7 +41,7 @@ class Measured:
 def measure(folder: str | Path, out: str | Path, probes: Sequence[Probe], quiet: bool = False) -> None:
     """Appends what is not yet in the file, so that a second call goes on where the first stopped."""
     known = {measured.probe.id for measured in read_measured(folder, out)} if Path(out).is_file() else set()
-    asyncio.run(_measure(Path(folder), Path(out), [probe for probe in probes if probe.id not in known], quiet))
+    run_async(_measure(Path(folder), Path(out), [probe for probe in probes if probe.id not in known], quiet))
 
 
 async def _measure(folder: Path, out: Path, probes: Sequence[Probe], quiet: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from editgauge.audits.judges.pairs import Pair, PairFindings, Said, draw_pairs, 
 from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.ask import Ask
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
@@ -49,9 +49,9 @@ def ask_about_pairs(
     found = {}
     for name, address in jury.addresses.items():
         alone = replace(jury, addresses={name: address})
-        with progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance, ThreadPoolExecutor(1) as thread:
+        with progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance:
             asking = _ask(alone, transcripts, pairs, lambda pair: _question(pair, folder, edits, words), advance)
-            found[name] = thread.submit(asyncio.run, asking).result()  # a notebook has a running loop
+            found[name] = run_async(asking)
     return found
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ import numpy as np
 from editgauge.audits.cards.measures import share
 from editgauge.audits.probes.probes import OUTCOMES, RIGHT, Probe
 from editgauge.benchmarks import open_benchmark
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels, read_image
 from editgauge.models.cache import place
@@ -88,8 +88,7 @@ def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dic
                 for role in roles
             }
 
-    with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
-        return thread.submit(asyncio.run, ask()).result()
+    return run_async(ask())
 
 
 async def _answer(role: str, shown: TwoObjects, see: Perception) -> str | None:

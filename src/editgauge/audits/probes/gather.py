@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +13,7 @@ from editgauge.audits.probes.probes import SPLITS, split_of
 from editgauge.audits.probes.scale_edit import smaller
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.benchmarks.proposals import Photograph, look_at, propose
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.images import IMAGE_SUFFIXES, Picture, Pixels, read_image, write_png
 from editgauge.core.progress import progress, say
@@ -155,8 +154,7 @@ def _seen(copies: dict[str, tuple[Picture, float]], quiet: bool) -> dict[str, Ph
                 advance()
             return found
 
-    with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
-        return thread.submit(asyncio.run, look()).result()
+    return run_async(look())
 
 
 def another_photograph(photo: str, names: Sequence[str]) -> str:

@@ -1,15 +1,13 @@
-"""Plain English for edits that come as parts: short instructions, articles, and the type an instruction names."""
+"""Plain English for edits that come as parts: short instructions and the type an instruction names."""
 
 from __future__ import annotations
 
 import re
 
 from editgauge.core.recipes import COLOURS
+from editgauge.core.text import article, is_plural, with_article
 from editgauge.core.types import EditType, Position
 
-SOUNDS_LIKE_A = ("uni", "use", "eu", "one", "ufo")
-"""Begin with a vowel that is not spoken as one."""
-SINGULAR_ENDINGS = ("ss", "us", "is")
 PLACES = {
     "left": "to the left of the {}",
     "right": "to the right of the {}",
@@ -22,23 +20,6 @@ ADJECTIVES_OF_SHAPE = ("square", "oval", "rectangular", "round", "triangular", "
 SPOKEN_COLOURS = frozenset(
     {*COLOURS, "grey", "gold", "silver", "beige", "turquoise", "violet", "blonde", "blond", "tan", "maroon", "navy"}
 )
-
-
-def with_article(thing: str) -> str:
-    """The thing with 'a' or 'an' where it is one, and without where it is several.
-
-    >>> [with_article(thing) for thing in ("wine glass", "orange", "books", "unicorn")]
-    ['a wine glass', 'an orange', 'books', 'a unicorn']
-    """
-    return thing if _is_plural(thing) else f"{_article(thing)} {thing}"
-
-
-def _is_plural(thing: str) -> bool:
-    return thing.endswith("s") and not thing.endswith(SINGULAR_ENDINGS)
-
-
-def _article(word: str) -> str:
-    return "an" if word.lower().startswith(tuple("aeiou")) and not word.lower().startswith(SOUNDS_LIKE_A) else "a"
 
 
 def instruction(kind: EditType, subject: str, from_: str | None, to: str, position: Position | None = None) -> str:
@@ -59,7 +40,7 @@ def instruction(kind: EditType, subject: str, from_: str | None, to: str, positi
         return f"Show the {subject} from the {to}{f' instead of the {from_}' if from_ else ''}."
     if kind == "shape" and " " in to:
         return f"Give the {subject} the shape of {with_article(to)}."
-    if kind == "texture" and _is_plural(to):
+    if kind == "texture" and is_plural(to):
         return f"Give the {subject} a texture of {to}."
     shape = to if to in ADJECTIVES_OF_SHAPE else f"{to.removesuffix('-shaped')}-shaped"
     sentences = {
@@ -69,7 +50,7 @@ def instruction(kind: EditType, subject: str, from_: str | None, to: str, positi
         "size": f"Make the {subject} {'smaller' if to == 'small' else 'larger'}.",
         "alter_parts": f"Add {with_article(to)} to the {subject}.",
         "color": f"Make the {subject} {to}.",
-        "texture": f"Give the {subject} {_article(to)} {to} texture.",
+        "texture": f"Give the {subject} {article(to)} {to} texture.",
         "shape": f"Make the {subject} {shape}.",
         "style": f"Change the style of the image to {to}.",
         "action": f"Make the {subject} {'lie down' if to == 'lay' else to}.",

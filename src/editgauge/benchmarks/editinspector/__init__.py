@@ -11,7 +11,7 @@ from editgauge.benchmarks._text.wording import guess_type
 from editgauge.benchmarks.editinspector.labels import FILE, QUESTIONS, Inspected, majority, read_inspected
 from editgauge.benchmarks.magicbrush import NEEDED, read_sessions
 from editgauge.core.errors import BadInput
-from editgauge.core.reading.sources import counted
+from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit, EditType
 
 PUBLISHED = 783, 398

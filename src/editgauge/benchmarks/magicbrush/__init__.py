@@ -12,7 +12,8 @@ from editgauge.benchmarks.format.encoded_masks import Erased
 from editgauge.benchmarks.image_store import Shelf
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, counted, file_in, read_json
+from editgauge.core.reading.sources import Faults, Ids, file_in, read_json
+from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit
 
 NEEDED = "the folder `dev` or `test` of MagicBrush, with edit_sessions.json and images/"

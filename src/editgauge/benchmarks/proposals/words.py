@@ -11,8 +11,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.benchmarks._text.wording import PLACES, instruction, with_article
+from editgauge.benchmarks._text.wording import PLACES, instruction
 from editgauge.core.recipes import COLOURS
+from editgauge.core.text import with_article
 from editgauge.vision.color_names import rgb_of
 
 if TYPE_CHECKING:

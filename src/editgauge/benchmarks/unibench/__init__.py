@@ -9,7 +9,8 @@ from editgauge.benchmarks.unibench.edits import as_edits
 from editgauge.benchmarks.unibench.files import read_annotations
 from editgauge.benchmarks.unibench.sampling import draw
 from editgauge.core.errors import BadInput
-from editgauge.core.reading.sources import Faults, counted, file_in
+from editgauge.core.reading.sources import Faults, file_in
+from editgauge.core.text import counted
 from editgauge.core.types import Benchmark
 
 NAME = "unibench"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from editgauge.benchmarks._text.wording import with_article
 from editgauge.benchmarks.unibench.annotations import ChangeClass, ChangeColor, Instance, TaskType
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.benchmarks.unibench.sampling import Drawn, places_of, targets_of
@@ -15,6 +14,7 @@ from editgauge.core.images import Picture
 from editgauge.core.masks import Grown, Mask
 from editgauge.core.reading.sources import Ids
 from editgauge.core.recipes import MARGIN, Recipe
+from editgauge.core.text import with_article
 from editgauge.core.types import Edit, EditType, Position
 
 EDIT_TYPE: dict[TaskType, EditType] = {

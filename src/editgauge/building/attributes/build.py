@@ -7,14 +7,12 @@ takes, so that a score per seed is a run per file. A judge's calls are kept besi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.building.attributes.files import Work, Written
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.images import read_image
 from editgauge.core.types import Edit
@@ -88,7 +86,7 @@ def attributes(
     by = told_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
     work = Work(file, edits, seeds, by, quiet)
     with work.saved():
-        _run(_asked(work, jury, warmth, wanted))
+        run_async(_asked(work, jury, warmth, wanted))
     return work.told()
 
 
@@ -115,17 +113,6 @@ def _check(judge: str | None, rules: bool, seeds: int, wanted: Wanted) -> None:
         raise BadInput("--seeds and --number are at least 1.")
     if rules and (seeds > 1 or wanted != Wanted()):
         raise BadInput("Rules always give the same attributes: --seeds, --length and --number are for a judge.")
-
-
-def _run(work: Coroutine[Any, Any, None]) -> None:
-    """Runs it here, where a key press stops it; in a notebook, which has a running loop, in a thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-    else:
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, work).result()
 
 
 async def _asked(work: Work, jury: Jury, warmth: float, wanted: Wanted) -> None:

@@ -21,14 +21,16 @@ from editgauge.building.editval.file import write_editval
 from editgauge.building.editval.judge_proposals import ask_classes, ask_operations, told_by
 from editgauge.building.editval.pictures import picture_of
 from editgauge.building.editval.proposals import Pair, Proposed
-from editgauge.building.judge_calls import each_of, run_here, the_judge
+from editgauge.building.judge_calls import each_of, the_judge
 from editgauge.building.left_out import report_beside, write_report
 from editgauge.building.review.file import Candidate, FieldName, Group, Review, read_review, review_beside, write_review
 from editgauge.building.unibench.build import RULES, Built
 from editgauge.building.unibench.selection import LeftOut
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput
 from editgauge.core.progress import say
-from editgauge.core.reading.sources import counted, slug
+from editgauge.core.reading.sources import slug
+from editgauge.core.text import counted
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.judges import NoAnswer, open_prompt
 
@@ -96,7 +98,7 @@ def editval(
         _by_rules(found, told, list(fitting), classes, operations)
     else:
         by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts))
-        run_here(_by_judge(found, list(fitting), classes, operations, jury, file))
+        run_async(_by_judge(found, list(fitting), classes, operations, jury, file))
     settings = {"classes": classes, "per_class": per_class, "per_type": per_type, "seed": seed}
     relative = os.path.relpath(folder.resolve(), file.parent.resolve())
     pictures = {name: fitting[name][:per_class] for name in _chosen(found.classes, list(fitting), classes)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from editgauge.building.training.judge_wording import Judged
 from editgauge.building.training.labels import ACCEPTED, REFERENCE, Labels, labels_of, rated
 from editgauge.building.training.lessons import ALL, LeftOut, Lesson, Subject, left_out, lessons_of
 from editgauge.building.training.sheet import write_sheet
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.images import read_image, resized
 from editgauge.core.progress import progress, say
@@ -100,9 +100,8 @@ def training(
     opened = open_benchmark(benchmark, data, images)
     jobs = _jobs(opened, outcomes, ratings, limit)
     prompt = partial(open_prompt, folder=jury.prompts)
-    with Service(chosen.models) as service, ThreadPoolExecutor(1) as thread:  # a notebook has a running event loop
-        work = _all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet)
-        results = thread.submit(asyncio.run, work).result()
+    with Service(chosen.models) as service:
+        results = run_async(_all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet))
     made = list(chain.from_iterable(lessons for lessons, _ in results))
     kept, dropped = balanced(made, seed)
     shots = export(kept, folder, prompt)

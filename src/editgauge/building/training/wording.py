@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from editgauge.benchmarks._text.wording import instruction, with_article
+from editgauge.benchmarks._text.wording import instruction
 from editgauge.building.training.change import WHOLE, Change
 from editgauge.building.training.likeness import kind_of
+from editgauge.core.text import plural, with_article
 from editgauge.core.types import EditType
 from editgauge.models.vocabulary.phrases import singulars
 
@@ -90,9 +91,7 @@ def as_many(name: str, like: str) -> str:
     """
     if not _is_plural(like) or _is_plural(name):
         return name
-    if re.search(r"[^aeiou]y$", name):
-        return f"{name[:-1]}ies"
-    return f"{name}es" if name.endswith(("s", "x", "z", "ch", "sh")) else f"{name}s"
+    return plural(name)
 
 
 def _was(name: str | None) -> str:

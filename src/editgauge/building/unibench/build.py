@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from editgauge.building.coco.annotations import Coco, read_coco
-from editgauge.building.judge_calls import each_of, run_here, the_judge
+from editgauge.building.judge_calls import each_of, the_judge
 from editgauge.building.review.file import review_beside
 from editgauge.building.unibench import rule_proposals as by_rules
 from editgauge.building.unibench.judge_proposals import Drafted, draft, told_by
@@ -22,10 +22,11 @@ from editgauge.building.unibench.proposals import candidates_of, sorted_out
 from editgauge.building.unibench.scenes import Scene, make_scene
 from editgauge.building.unibench.selection import Chosen, Criteria, LeftOut, choose
 from editgauge.building.unibench.work import Work
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.images import read_image, write_png
 from editgauge.core.progress import say
-from editgauge.core.reading.sources import counted
+from editgauge.core.text import counted
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.judges import NoAnswer, open_prompt
 
@@ -119,7 +120,7 @@ def unibench(
                 for each in wave:
                     _by_rules(each, work, folder, size, criteria, annotations, candidates, seed)
         else:
-            run_here(_by_judge(waves, work, folder, size, criteria, jury, candidates))
+            run_async(_by_judge(waves, work, folder, size, criteria, jury, candidates))
     built = Built(file, review_beside(file), work.report, work.images, work.candidates, work.kept, work.left_out)
     following = f" Next: editgauge build review {file}" if built.candidates else ""
     say(

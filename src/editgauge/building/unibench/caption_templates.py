@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from editgauge.benchmarks._text.wording import SPOKEN_COLOURS, with_article
+from editgauge.benchmarks._text.wording import SPOKEN_COLOURS
 from editgauge.building.unibench.mentions import Mention, mentions
+from editgauge.core.text import with_article
 
 _COLOUR_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(SPOKEN_COLOURS))})\s+$", re.IGNORECASE)
 _PREPOSITION = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge.cli.tables.common import new_table, show
+from editgauge.core.text import counted
 
 if TYPE_CHECKING:
     from editgauge.studies.analysis.status import Status
@@ -45,5 +46,4 @@ def _left(seconds: float | None) -> str:
         return "complete"
     units = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
     size, unit = next(((n, u) for n, u in units if seconds >= n), (1, "second"))
-    count = max(1, round(seconds / size))
-    return f"about {count} {unit}{'s' if count != 1 else ''} to go at the pace of the last day"
+    return f"about {counted(max(1, round(seconds / size)), unit)} to go at the pace of the last day"

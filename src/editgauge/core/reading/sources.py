@@ -12,6 +12,7 @@ from typing import Any
 
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.fields import shown
+from editgauge.core.text import counted
 from editgauge.core.types import Edit
 
 LONGEST_PART = 48
@@ -138,12 +139,3 @@ def told_size(edits: Sequence[Edit], published: tuple[int, int]) -> str:
     found = len(edits), len({edit.source.name for edit in edits})
     told = f"{counted(found[0], 'edit')} of {counted(found[1], 'image')}"
     return told if found == published else f"{told} (the paper says {published[0]} of {published[1]})"
-
-
-def counted(number: int, word: str) -> str:
-    """A number with its word.
-
-    >>> counted(1, "edit"), counted(646, "edit")
-    ('1 edit', '646 edits')
-    """
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
+from editgauge.core.concurrency import run_async
 from editgauge.engine.judges import FOLDER
 from editgauge.engine.plan.run_plan import Plan
 from editgauge.engine.plan.tasks import all_tasks
@@ -88,8 +88,7 @@ def asking_cost(plan: Plan, out: Path) -> dict[str, dict[str, Any]]:
     some = [task for place, task in enumerate(tasks) if place in evenly]
     transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
     see = Listening(plan.choice.models, place(), plan.jury, transcripts)
-    with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop
-        thread.submit(asyncio.run, _listen(plan, some, see)).result()
+    run_async(_listen(plan, some, see))
     return see.told(len(some), with_image / len(some))
 
 

@@ -6,11 +6,11 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge.core.ask import Ask
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.files import write_text
 from editgauge.core.progress import progress, say
@@ -74,12 +74,9 @@ def prefer(
     jury = read_jury([judge], price, budget, None, replay, prompts)
     (name,) = jury.addresses
     words = Wording.of(jury.prompts)
-    with (
-        progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance,
-        ThreadPoolExecutor(1) as thread,  # a notebook has a running event loop
-    ):
+    with progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance:
         asking = _ask_all(jury, opened, pairs, lambda pair: _question(pair, opened, pictures, words), advance)
-        lines = thread.submit(asyncio.run, asking).result()
+        lines = run_async(asking)
     write_text(Path(out), "".join(json.dumps({**line, "rater": name}, ensure_ascii=False) + "\n" for line in lines))
     unanswered = Counter(str(line["unanswered"]).partition(":")[0] for line in lines if line["unanswered"])
     told = "".join(f", {count} without an answer ({reason})" for reason, count in unanswered.items())

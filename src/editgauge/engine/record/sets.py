@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage
 from editgauge.core.evidence import Note
 from editgauge.core.images import read_image
@@ -47,12 +46,9 @@ def score_sets(plan: Plan, folder: Path, cache: Path | None, *, quiet: bool) -> 
     # Judges were asked while the outcomes were scored, and are not asked again.
     jury = plan.jury.replayed(plan.manifest.judges)
     transcripts = folder / FOLDER if (folder / FOLDER).is_dir() else None
-    with (
-        Sight(plan.choice.models, cache, jury, transcripts) as see,
-        ThreadPoolExecutor(1) as thread,  # a notebook has a running loop
-    ):
+    with Sight(plan.choice.models, cache, jury, transcripts) as see:
         for protocol in scoring:
-            parts = thread.submit(asyncio.run, _parts(protocol, plan, see, quiet)).result()
+            parts = run_async(_parts(protocol, plan, see, quiet))
             found += [each for cell, known in parts.items() for each in scored(protocol, cell, known)]
     write_sets(folder, found)
 

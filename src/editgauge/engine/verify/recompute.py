@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import EXTRA
+from editgauge.core.concurrency import run_async
 from editgauge.core.edits import edits_sha256
 from editgauge.core.errors import BadImage, EditGaugeError, UnknownName
 from editgauge.core.images import Picture, pixel_hash, read_image
@@ -94,8 +93,7 @@ def recompute(run: Run, count: int, place: Place, seed: int, quiet: bool) -> Rec
         found.pass_over(why, sum(len(s) for each in chosen for s in each.stored.values()))
         return found
     here = {name: _protocol(run, name) for name in run.manifest.protocols}
-    with ThreadPoolExecutor(1) as thread:  # a notebook runs an event loop in this one
-        thread.submit(asyncio.run, _score_all(run, chosen, edits, here, found, quiet)).result()
+    run_async(_score_all(run, chosen, edits, here, found, quiet))
     return found
 
 

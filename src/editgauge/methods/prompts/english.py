@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache
 from importlib import resources
 
 import yaml
+
+from editgauge.core.text import article
 
 
 @cache
@@ -75,19 +76,6 @@ def determined(phrase: str) -> bool:
     """
     first = phrase.partition(" ")[0]
     return first.lower() in _lists()["determiners"] or first.isdecimal()
-
-
-def article(phrase: str) -> str:
-    """Either "a" or "an", by how the phrase begins.
-
-    >>> [article(word) for word in ("umbrella", "uniform", "hourglass", "éclair", "<owl-toy>", "*")]
-    ['an', 'a', 'an', 'an', 'an', 'a']
-    """
-    start = re.sub(r"^[\W_]+", "", unicodedata.normalize("NFKD", phrase)).lower()
-    lists = _lists()
-    heads = {**dict.fromkeys(lists["a_before"], "a"), **dict.fromkeys(lists["an_before"], "an")}
-    longest = max((head for head in heads if start.startswith(head)), key=len, default="")
-    return heads.get(longest, "an" if start.startswith(tuple("aeiou")) else "a")
 
 
 def ing(phrase: str) -> str:

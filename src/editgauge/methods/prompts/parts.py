@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from typing import get_args
 
+from editgauge.core.text import article
 from editgauge.core.types import Edit, Position, Relation
-from editgauge.methods.prompts.english import article, determined, noun, spoken
+from editgauge.methods.prompts.english import determined, noun, spoken
 
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 Phrase = Callable[[Relation, str], str]

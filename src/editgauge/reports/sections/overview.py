@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
+from editgauge.core.text import counted
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
 from editgauge.render import words
 from editgauge.reports.outcomes import NOT_APPLICABLE
@@ -87,7 +88,7 @@ def _nothing_claimed(context: Context, few: dict[tuple[str, str], int]) -> Itera
     """All such scores in one sentence."""
     if few:
         least, most = min(few.values()), max(few.values())
-        number = words.counted(most, "source image") if least == most else f"{least} to {most} source images"
+        number = counted(most, "source image") if least == most else f"{least} to {most} source images"
         titles = [context.titles[key] for key in few]
         names = [_score_name(titles[0], context.run.spec(*next(iter(few))))] if len(few) == 1 else [*map(_code, titles)]
         yield Markup("On {} nothing is claimed: there {} only {}, and intervals need {} to be relied on.").format(
@@ -126,7 +127,7 @@ def _sample(context: Context, few: Container[tuple[str, str]]) -> Iterable[Marku
     }
     if counts:
         fewest, most = min(counts), max(counts)
-        number = words.counted(most, "source image") if fewest == most else f"{fewest:,} to {most:,} source images"
+        number = counted(most, "source image") if fewest == most else f"{fewest:,} to {most:,} source images"
         small = ", a small sample: expect them to move with other images" if fewest < SMALL_SAMPLE else ""
         yield Markup("These means rest on {}{}.").format(number, small)
 
@@ -167,7 +168,7 @@ def _by_edit_type(context: Context, few: Container[tuple[str, str]]) -> Iterable
         for method, kinds in won.items()
     ]
     if level:
-        parts.append(Markup("{} without a clear winner").format(words.counted(level, "edit type")))
+        parts.append(Markup("{} without a clear winner").format(counted(level, "edit type")))
     if too_few == len(context.edit_types) and context.headlines[0] in few:
         return  # said already
     if too_few:
@@ -210,7 +211,7 @@ def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
         ((method, lacking),) = by_method.items()
         verb = "lacks" if len(lacking) == 1 else "lack"
         return Markup("{:,} of {} {} an outcome by {} ({}).").format(
-            len(lacking), words.counted(edits[method], "edit"), verb, _bold(method), why
+            len(lacking), counted(edits[method], "edit"), verb, _bold(method), why
         )
     most_first = sorted(by_method.items(), key=lambda pair: -len(pair[1]))
     shares = [Markup("{:,} of {:,} by {}").format(len(n), edits[method], _bold(method)) for method, n in most_first]
@@ -222,7 +223,7 @@ def _unscored(context: Context, outcomes: Sequence[ScoredOutcome], what: str) ->
     of_methods = Counter(outcome.method for outcome in outcomes)
     return Markup("{:,} of {} {} ({}): {}.").format(
         len(outcomes),
-        words.counted(context.counts.outcomes, "outcome"),
+        counted(context.counts.outcomes, "outcome"),
         what,
         _shares([(Markup.escape(why), count) for why, count in reasons.most_common()], "{0}", "{1:,} {0}"),
         _shares(
@@ -236,7 +237,7 @@ def _unscored(context: Context, outcomes: Sequence[ScoredOutcome], what: str) ->
 def _partly(outcomes: Sequence[ScoredOutcome]) -> Markup:
     reasons = Counter(reason for outcome in outcomes for reason in dict.fromkeys(outcome.missing)).most_common()
     one = len(outcomes) == 1
-    who = f"{words.counted(len(outcomes), 'outcome')} {'lacks some of its' if one else 'lack some of their'} scores"
+    who = f"{counted(len(outcomes), 'outcome')} {'lacks some of its' if one else 'lack some of their'} scores"
     if one and len(reasons) > 1:
         return Markup("{}: {}.").format(who, _listed([words.spaced(reason) for reason, _ in reasons]))
     usual = reasons[0][0]

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from PIL import Image
 
 from editgauge import __version__
+from editgauge.core.text import counted
 
 
 class Renderer:
@@ -57,8 +58,7 @@ def duration(seconds: float) -> str:
     for unit, size in (("day", 86_400), ("hour", 3_600)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}s"
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} minute{'s' if minutes > 1 else ''}"
+    return counted(max(1, round(seconds / 60)), "minute")
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,77 @@
+"""The English a message or an instruction needs: articles, plurals, counts and lists of words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+A_BEFORE = ("uni", "use", "usu", "ute", "uti", "uto", "ura", "eu", "ewe", "one", "once", "ukulele", "ufo", "u-")
+AN_BEFORE = ("unin", "unim", "unid", "hour", "honest", "honor", "honour", "heir", "suv", "x-ray", "8")
+"""Beginnings whose sound differs from their first letter. The longest match counts."""
+_SOUNDS = {**dict.fromkeys(A_BEFORE, "a"), **dict.fromkeys(AN_BEFORE, "an")}
+
+IRREGULAR_PLURALS = {"person": "people", "knife": "knives", "mouse": "mice", "sheep": "sheep", "skis": "skis"}
+ALWAYS_PLURAL = frozenset({"scissors", "skis"})
+SINGULAR_ENDINGS = ("ss", "us", "is")
+
+
+def article(phrase: str) -> str:
+    """Either "a" or "an", by the sound of the phrase's beginning.
+
+    >>> [article(word) for word in ("umbrella", "uniform", "hourglass", "éclair", "<owl-toy>", "*")]
+    ['an', 'a', 'an', 'an', 'an', 'a']
+    """
+    start = re.sub(r"^[\W_]+", "", unicodedata.normalize("NFKD", phrase)).lower()
+    longest = max((head for head in _SOUNDS if start.startswith(head)), key=len, default="")
+    return _SOUNDS.get(longest, "an" if start.startswith(tuple("aeiou")) else "a")
+
+
+def is_plural(noun: str) -> bool:
+    """Whether the noun has the form of a plural.
+
+    >>> [is_plural(noun) for noun in ("books", "skis", "wine glass", "bus")]
+    [True, True, False, False]
+    """
+    return noun in ALWAYS_PLURAL or (noun.endswith("s") and not noun.endswith(SINGULAR_ENDINGS))
+
+
+def with_article(noun: str) -> str:
+    """The noun with "a" or "an"; a plural without.
+
+    >>> [with_article(noun) for noun in ("wine glass", "orange", "books", "unicorn", "scissors")]
+    ['a wine glass', 'an orange', 'books', 'a unicorn', 'scissors']
+    """
+    return noun if is_plural(noun) else f"{article(noun)} {noun}"
+
+
+def plural(noun: str) -> str:
+    """The plural of a singular noun.
+
+    >>> plural("person"), plural("couch"), plural("orange"), plural("teddy bear"), plural("story")
+    ('people', 'couches', 'oranges', 'teddy bears', 'stories')
+    """
+    if noun in IRREGULAR_PLURALS:
+        return IRREGULAR_PLURALS[noun]
+    if re.search(r"[^aeiou]y$", noun):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
+
+
+def counted(count: int, noun: str) -> str:
+    """The count with its noun, in the plural unless the count is 1.
+
+    >>> counted(1, "edit"), counted(1200, "source image")
+    ('1 edit', '1,200 source images')
+    """
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def join_words(words: Sequence[str], conjunction: str = "and") -> str:
+    """The words as one list in a sentence.
+
+    >>> join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"], "or")
+    ('a', 'a and b', 'a, b or c')
+    """
+    *first, last = words
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
