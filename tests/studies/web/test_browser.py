@@ -15,7 +15,7 @@ from editgauge.studies import Study
 from editgauge.studies.answers.records import AnswerRecord, records
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 Make = Callable[..., Study]
 Online = Callable[..., str]
@@ -161,16 +161,37 @@ def test_every_answer_is_saved_at_once_and_a_reload_shows_it(
     assert not page.locator("#question-precise_reason").is_visible()
     by_mouse(page, "precise", "no")
     page.locator("#question-precise_reason textarea").fill("A seam.")
+    by_mouse(page, "artifacts", "none")
     page.get_by_text("Saved", exact=True).wait_for()
-    with page.expect_response("**/save") as saved:
-        by_mouse(page, "artifacts", "none")
-    assert saved.value.status == 204
     page.reload()
     assert page.locator("#question-precise_reason textarea").input_value() == "A seam."
     assert page.locator("#question-artifacts input[value=none]").is_checked()
     by_mouse(page, "precise", "yes")
     assert not page.locator("#question-precise_reason").is_visible()
     assert study.status().done == 0
+
+
+def test_an_answer_given_while_another_is_being_saved_is_saved_next(
+    study_of: Callable[[str], Study], online: Online, see: See
+) -> None:
+    study = study_of("editval")
+    page = see(study.invite()[0].link(online(study)))
+    begin(page, study, "mouse")
+    page.wait_for_url("**/pages/*")
+    held: list[Route] = []
+    page.route("**/save", lambda route: held.append(route))
+    with page.expect_request("**/save"):
+        by_mouse(page, "applied", 2)
+    by_mouse(page, "object_kept", 1)
+    with page.expect_request("**/save"):
+        held[0].continue_()
+    assert page.locator("#saved").inner_text() == "", "the second answer is not saved yet"
+    held[1].continue_()
+    page.get_by_text("Saved", exact=True).wait_for()
+    page.unroute("**/save")
+    page.reload()
+    assert page.locator("#question-applied input[value='2']").is_checked()
+    assert page.locator("#question-object_kept input[value='1']").is_checked()
 
 
 def test_a_lost_connection_is_told_and_what_was_answered_is_saved_later(

@@ -47,8 +47,16 @@ export class Answers {
   #changed(pause) {
     this.showAsked();
     this.changes += 1;
+    this.#say(""); /* "Saved" would not be true of this change */
+    this.#saveIn(pause);
+  }
+
+  #saveIn(pause) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.#save(), pause);
+    this.timer = setTimeout(() => {
+      this.timer = 0; /* what comes while a save is running is saved after it */
+      this.#save();
+    }, pause);
   }
 
   #save() {
@@ -68,7 +76,7 @@ export class Answers {
       const answer = await this.#post({});
       if (answer.status === 204) {
         this.saved = upTo;
-        this.#say("Saved");
+        if (upTo === this.changes) this.#say("Saved");
       } else if (answer.status === 429 || answer.status >= 500) this.#later("Not saved yet; trying again…");
       else {
         this.saved = upTo; /* sending the same again would not help */
@@ -90,7 +98,7 @@ export class Answers {
 
   #later(words) {
     this.#say(words);
-    this.timer = setTimeout(() => this.#save(), RETRY);
+    this.#saveIn(RETRY);
   }
 
   #say(words) {
