@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -110,6 +111,14 @@ def test_plain_words_of_yaml_mean_what_they_say(folder: Make) -> None:
     assert (first.id, first.instruction, first.to, first.position) == ("2026-11-15", "12:30", "no", Position("on"))
     assert second.extras == {"a": 1, "b": 0.5, "c": None, "d": True, "e": 100.0}
     assert second.source.name == first.source.name
+
+
+@pytest.mark.parametrize("word", ["0e0", "-.5", "1.5e3", "08", "-09", "tRue", "nULL"])
+def test_a_text_that_yaml_1_1_writes_without_quotes_is_read_as_that_text(folder: Make, word: str) -> None:
+    """YAML 1.2 calls some of these numbers; PyYAML, which writes most files, takes them for text."""
+    text = yaml.safe_dump({"edits": [{**LINE, "instruction": word}]})
+    assert f"instruction: {word}\n" in text
+    assert load(folder(text)).edits[0].instruction == word
 
 
 @pytest.mark.parametrize(

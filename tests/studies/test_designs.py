@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.studies.design import built_in, checked, find_design, read_design
@@ -29,6 +30,26 @@ def test_editval_asks_what_the_paper_asks() -> None:
     assert design.gold.exclude_after == 3
     assert design.mturk
     assert (design.mturk.minutes, design.mturk.approval_above, design.mturk.hits_above) == (30, 90, 500)
+
+
+@pytest.mark.parametrize("word", ["0e0", "-.5", "08"])
+def test_a_text_that_looks_like_a_number_only_to_yaml_1_2_stays_a_text(word: str) -> None:
+    """PyYAML writes these texts without quotes."""
+    options = [{"value": word, "label": word}, {"value": "other", "label": "other"}]
+    question = {"id": "q", "kind": "choice", "label": word, "help": word, "options": options}
+    top = {"title": word, "about": word, "unit": "outcome", "instructions": word, "text": word, "fast_seconds": 0.5}
+    text = yaml.safe_dump(top | {"questions": [question]})
+    assert f"title: {word}\n" in text
+    design = read_design(text, "design.yaml")
+    assert (design.title, design.instructions, design.text) == (word, word, word)
+    (asked,) = design.questions
+    assert (asked.label, asked.help, asked.values) == (word, word, (word, "other"))
+
+
+@pytest.mark.parametrize("word", ["3", "3.0", "3e0", "+3."])
+def test_a_number_may_be_written_in_any_way(word: str) -> None:
+    text = "{title: a, about: a, unit: outcome, instructions: a, text: a, fast_seconds: %s, questions: [%s]}"
+    assert read_design(text % (word, "{id: q, kind: yes_no, label: a}"), "design.yaml").fast_seconds == 3
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from editgauge.benchmarks.format.reader import read_benchmark
 from editgauge.benchmarks.hub_records import Table, hub_table, local_table
 from editgauge.benchmarks.image_store import store_image
 from editgauge.core.errors import BadInput
-from editgauge.core.reading.fields import EditFields, Fields, Text, read_fields, shown, unknown
+from editgauge.core.reading.fields import EditFields, Fields, Text, Word, read_fields, shown, unknown
 from editgauge.core.reading.lines import Document, Lines, Spot, read_yaml
 from editgauge.core.reading.sources import read_text, slug
 from editgauge.core.text import counted
@@ -31,8 +31,8 @@ class MappingFields(Fields):
     """The top of a mapping file."""
 
     name: Text | None = None
-    about: str | None = None
-    licence: str | None = None
+    about: Word | None = None
+    licence: Word | None = None
     dataset: Text
     split: Text | None = None
     revision: Text | None = None

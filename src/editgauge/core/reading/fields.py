@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails
 
 from editgauge.core.errors import UnknownName
-from editgauge.core.reading.lines import Spot
+from editgauge.core.reading.lines import AmbiguousNumber, Spot
 from editgauge.core.types import EDIT_TYPES, EditType, Relation, id_problem, read_edit_type
 
 LONGEST_LIST_OF_NAMES = 15
@@ -84,7 +84,13 @@ def _writable(extras: dict[str, Any]) -> dict[str, Any]:
     return extras
 
 
-Text = Annotated[str, AfterValidator(_filled)]
+def _as_written(value: object) -> object:
+    return value.written if isinstance(value, AmbiguousNumber) else value
+
+
+Word = Annotated[str, BeforeValidator(_as_written)]
+"""Text, also where it looks like a number to some readers of YAML."""
+Text = Annotated[Word, AfterValidator(_filled)]
 
 
 class Fields(BaseModel):
@@ -96,9 +102,9 @@ class Fields(BaseModel):
 class BenchmarkFields(Fields):
     """The top of a benchmark file."""
 
-    name: Annotated[str, AfterValidator(_usable_name)] | None = None
-    about: str | None = None
-    licence: str | None = None
+    name: Annotated[Word, AfterValidator(_usable_name)] | None = None
+    about: Word | None = None
+    licence: Word | None = None
     sources: dict[str, Any] = {}
     edits: Annotated[list[Any], Field(min_length=1)]
 
@@ -121,7 +127,7 @@ class PositionFields(Fields):
 class EditFields(Fields):
     """One entry of `edits`."""
 
-    id: Annotated[str, AfterValidator(_usable_id)]
+    id: Annotated[Word, AfterValidator(_usable_id)]
     source: Text
     type: Annotated[EditType, BeforeValidator(_edit_type)]
     instruction: Text
@@ -134,7 +140,7 @@ class EditFields(Fields):
     mask: Any = None
     reference: Text | None = None
     turn: Annotated[int, Field(ge=1, le=1000)] = 1
-    follows: str | None = None
+    follows: Word | None = None
     recipe: Any = None
     extras: Annotated[dict[str, Any], AfterValidator(_writable)] = {}
 

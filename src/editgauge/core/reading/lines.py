@@ -19,8 +19,26 @@ Place = tuple[str | int, ...]
 
 DEEPEST = 30
 WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}")
+LEADING_ZERO = re.compile(r"[-+]?0[0-9]+")
 DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
-WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "true": True, "false": False}
+DECIMAL_OF_YAML_1_1 = re.compile(r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?")
+_NAMED = (("null", None), ("true", True), ("false", False))
+WORDS: dict[str, bool | None] = {
+    "": None,
+    "~": None,
+    **{spelled: value for word, value in _NAMED for spelled in (word, word.title(), word.upper())},
+}
+
+
+class AmbiguousNumber(float):
+    """A number to YAML 1.2 and to JSON that YAML 1.1 reads and writes as text, such as `1e2`.
+
+    A field of text takes it as it is written: `fields.Word`.
+    """
+
+    def __init__(self, written: str) -> None:
+        super().__init__()
+        self.written = written
 
 
 @dataclass(slots=True)
@@ -165,14 +183,18 @@ def _mapping(
 def _plain(word: str) -> Any:
     """The value of an unquoted word.
 
-    >>> [_plain(word) for word in ("12", "-.5", "on", "true", "~", "12:30")]
-    [12, -0.5, 'on', True, None, '12:30']
+    >>> [_plain(word) for word in ("12", "-0.5", "on", "true", "~", "12:30", "007", "1e2")]
+    [12, -0.5, 'on', True, None, '12:30', '007', 100.0]
     """
-    if word.lower() in WORDS:
-        return WORDS[word.lower()]
+    if word in WORDS:
+        return WORDS[word]
+    if LEADING_ZERO.fullmatch(word):
+        return word
     if WHOLE_NUMBER.fullmatch(word):
         return int(word)
-    return float(word) if DECIMAL.fullmatch(word) else word
+    if not DECIMAL.fullmatch(word):
+        return word
+    return float(word) if DECIMAL_OF_YAML_1_1.fullmatch(word) else AmbiguousNumber(word)
 
 
 def read_jsonl(text: str, file: str) -> Document:

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from editgauge.core.reading.fields import Fields, Text
+from editgauge.core.reading.fields import Fields, Text, Word
 
 Unit = Literal["outcome", "pair", "attributes"]
 """What one page asks about: one outcome, two outcomes of an edit, or two attributes of an edit."""
 Kind = Literal["choice", "multi_choice", "scale", "yes_no", "pick_side", "text"]
-Value = str | int
+Value = Word | int
 """What an option stands for in the answers: a word, or a level."""
 Id = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Key = Annotated[str, Field(min_length=1, max_length=1)]
@@ -24,7 +24,7 @@ class Option(Fields):
 
     value: Value
     label: Text
-    help: str = ""
+    help: Word = ""
     key: Key | None = None
     """The key that chooses it."""
     score: float | None = None
@@ -65,7 +65,7 @@ class Ask(Fields):
     id: Id
     kind: Kind
     label: Text
-    help: str = ""
+    help: Word = ""
     options: list[Option] = Field(default_factory=list)
 
     @property
@@ -87,9 +87,9 @@ class Question(Ask):
     """Whether neither side may be picked."""
     when: dict[str, list[Value]] = Field(default_factory=dict)
     """Asked only when each of these questions has one of these answers."""
-    needs: str | None = None
+    needs: Word | None = None
     """Asked only of edits that have this field, such as `extras.caption`."""
-    prefill: str | None = None
+    prefill: Word | None = None
     """Text to begin with, such as `{extras.caption}`."""
     tree: Node | None = None
     """Helps to decide; shown on request."""
@@ -111,13 +111,13 @@ class Eligibility(Fields):
 class QuizItem(Fields):
     """One item of the qualification test: perhaps pictures, a question, the right answers and why they are right."""
 
-    text: str = ""
-    source: str | None = None
+    text: Word = ""
+    source: Word | None = None
     """A picture, relative to the design file."""
-    edited: str | None = None
+    edited: Word | None = None
     question: Ask
     right: Annotated[list[Value], Field(min_length=1)]
-    why: str = ""
+    why: Word = ""
 
 
 class Qualification(Fields):
@@ -171,7 +171,7 @@ class Design(Fields):
 
     title: Text
     about: Text
-    paper: str = ""
+    paper: Word = ""
     unit: Unit
     instructions: Text
     text: Text
