@@ -18,7 +18,8 @@ import editgauge
 from editgauge.benchmarks import benchmarks
 from editgauge.benchmarks.unibench.annotations import json_schema
 from editgauge.cli import app
-from editgauge.core.types import EDIT_TYPES, REASONS
+from editgauge.core.edit_types import EDIT_TYPES
+from editgauge.core.types import REASONS
 from editgauge.methods import methods
 from editgauge.metrics import metrics
 from editgauge.protocols import protocols
@@ -123,7 +124,11 @@ def names_page() -> str:
     lines += ["", "## Methods\n", *(f"- `{name}`: {methods.get(name).about}" for name in methods.built_in)]
     loaders = {name: inspect.getdoc(benchmarks.get(name)) or "" for name in benchmarks.built_in}
     lines += ["", "## Benchmarks\n", *(f"- `{name}`: {told.partition(chr(10))[0]}" for name, told in loaders.items())]
-    lines += ["", "## Edit types\n", ", ".join(f"`{name}`" for name in EDIT_TYPES), ""]
+    lines += ["", "## Edit types\n", "| type | meaning | fields | example |", "|---|---|---|---|"]
+    lines += [
+        f"| `{each.name}` | {each.meaning} | {', '.join(each.needs)} | {each.example} |" for each in EDIT_TYPES.values()
+    ]
+    lines += [""]
     lines += ["## Reasons for unscored\n", ", ".join(f"`{name}`" for name in REASONS), ""]
     return "\n".join(lines)
 

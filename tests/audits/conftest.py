@@ -16,7 +16,7 @@ from editgauge.audits.probes.probes import Probe, split_of, write_probes
 from editgauge.core.images import Picture, Pixels, write_png
 from editgauge.core.masks import Polygons
 from editgauge.core.recipes import Move, Recolour, Remove, Resize, Restyle
-from editgauge.core.types import Edit, EditType, Position
+from editgauge.core.types import Edit, Position
 from editgauge.methods.reference.apply import followed
 
 LEFT = Polygons(((20.0, 40.0, 60.0, 40.0, 60.0, 90.0, 20.0, 90.0),))
@@ -113,7 +113,7 @@ def growing(moving: Edit) -> Edit:
     return _with(moving, "size", Resize(LEFT, 0.6))
 
 
-def _with(edit: Edit, kind: EditType, recipe: Recolour | Remove | Restyle | Move | Resize) -> Edit:
+def _with(edit: Edit, kind: str, recipe: Recolour | Remove | Restyle | Move | Resize) -> Edit:
     words = {"color": "Make the box red.", "object_removal": "Remove the box.", "style": "Make it a sepia photo."}
     return replace(
         edit,

@@ -153,7 +153,7 @@ def test_as_many_as_published(tmp_path: Path, draw: Callable[..., Path]) -> None
     draw(tmp_path / "a.png")
     lines = [
         {"key": f"{n}", "task_type": task, "instruction": "x", "instruction_language": language, "image": "a.png"}
-        for task, (_, count) in TASKS.items()
+        for task, count in TASKS.items()
         for language in ("en", "cn")
         for n in range(count)
     ]

@@ -67,7 +67,7 @@ def test_the_forms_a_mask_may_have(data: Callable[[Any], Path], mask: Any, pixel
 
 
 def test_each_type_of_the_set_has_one_of_ours(data: Callable[[Any], Path]) -> None:
-    mapping = {f"{key}{n:011}": {**RECORD, "editing_type_id": key} for key in TYPES for n in range(TYPES[key][2])}
+    mapping = {f"{key}{n:011}": {**RECORD, "editing_type_id": key} for key in TYPES for n in range(TYPES[key][1])}
     benchmark = load(data(mapping))
     assert len(benchmark.edits) == 700
     assert Counter(edit.type for edit in benchmark.edits) == {

@@ -13,7 +13,7 @@ import pytest
 from editgauge.benchmarks import open_benchmark, tedbench
 from editgauge.benchmarks.tedbench import fingerprint, load
 from editgauge.core.errors import BadInput
-from editgauge.core.types import EditType, id_problem
+from editgauge.core.types import id_problem
 
 ENTRIES = [
     {"img_name": "cat.jpeg", "target_text": "A photo of my cat."},
@@ -25,7 +25,7 @@ ENTRIES = [
 @pytest.fixture
 def data(tmp_path: Path, draw: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Path]:
     """A folder of the public shape with photographs of our own; a table of types that knows the captions above."""
-    known: dict[str, EditType] = {fingerprint(e["img_name"], e["target_text"]): "action" for e in ENTRIES[:2]}
+    known: dict[str, str] = {fingerprint(e["img_name"], e["target_text"]): "action" for e in ENTRIES[:2]}
     known[fingerprint("cat.png", "a red cat")] = "color"
     monkeypatch.setattr(tedbench, "_types", lambda: known)
 

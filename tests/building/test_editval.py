@@ -14,7 +14,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.editval import TYPES
 from editgauge.building.coco.annotations import read_coco
 from editgauge.building.editval.build import editval
-from editgauge.building.editval.judge_proposals import FIXED, FORMS, MEANINGS
+from editgauge.building.editval.judge_proposals import FIXED, FORMS
 from editgauge.building.editval.rule_proposals import operations_for, table
 from editgauge.building.review.desk import Desk, Unfit
 from editgauge.building.review.file import agreement, read_review
@@ -45,7 +45,8 @@ def test_what_rules_build_is_read_by_the_loader(coco: CocoFiles, tmp_path: Path)
 
 
 def test_all_tables_know_all_thirteen_types() -> None:
-    assert set(table()) == set(MEANINGS) == set(TYPES) == set(FORMS) | set(FIXED)
+    assert len(TYPES) == 13
+    assert set(table()) == set(TYPES) > set(FORMS) | set(FIXED)
 
 
 def test_classes_that_suit_most_types_are_chosen(coco: CocoFiles, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ FIELDS = {
     "models": {"name", "from", "about", "role"},
     "judges": {"name", "from", "about"},
     "datasets": {"name", "from", "about"},
-    "edit-types": {"name"},
+    "edit-types": {"name", "about", "fields", "example"},
 }
 
 

@@ -11,22 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from editgauge.core.edits import to_lines
-from editgauge.core.errors import BadInput, CannotTell, UnknownName
+from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Picture
 from editgauge.core.masks import Rectangle
-from editgauge.core.types import (
-    EDIT_TYPES,
-    LONGEST_ID,
-    REASONS,
-    Benchmark,
-    Edit,
-    Outcome,
-    Position,
-    Score,
-    Unscored,
-    id_problem,
-    read_edit_type,
-)
+from editgauge.core.types import LONGEST_ID, REASONS, Benchmark, Edit, Outcome, Position, Score, Unscored, id_problem
 
 SOURCE = Picture("cat.png", Path("/photos/cat.png"))
 
@@ -99,21 +87,6 @@ def test_what_is_said_about_an_id_can_be_printed(name: str) -> None:
 def test_an_edit_needs_a_usable_id() -> None:
     with pytest.raises(BadInput, match="path separator"):
         edit("../../etc/passwd")
-
-
-# --- edit types --------------------------------------------------------------------------------------------------
-
-
-@given(st.sampled_from(EDIT_TYPES), st.sampled_from(["_", "-", " "]), st.booleans())
-def test_an_edit_type_may_be_spelled_in_several_ways(known: str, joint: str, capitals: bool) -> None:
-    word = known.replace("_", joint)
-
-    assert read_edit_type(f" {word.upper() if capitals else word} ") == known
-
-
-def test_an_unknown_edit_type_gets_a_suggestion() -> None:
-    with pytest.raises(UnknownName, match=r"no edit type called 'colour'\. Did you mean 'color'\?"):
-        read_edit_type("colour")
 
 
 # --- scores ------------------------------------------------------------------------------------------------------

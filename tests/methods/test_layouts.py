@@ -19,7 +19,7 @@ from PIL import Image
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture, read_image
-from editgauge.core.types import Edit, EditType
+from editgauge.core.types import Edit
 from editgauge.methods.layouts import LAYOUTS, layouts
 from editgauge.methods.layouts.discover import discover, expand
 from editgauge.methods.outcomes import Found, find_outcomes
@@ -34,7 +34,7 @@ def _png() -> bytes:
 PNG = _png()
 
 
-def make_edit(name: str, kind: EditType = "color", follows: str | None = None, **extras: Any) -> Edit:
+def make_edit(name: str, kind: str = "color", follows: str | None = None, **extras: Any) -> Edit:
     source = Picture("source.png", Path("/nowhere/source.png"))
     return Edit(id=name, source=source, type=kind, instruction="Make it so.", follows=follows, extras=extras)
 

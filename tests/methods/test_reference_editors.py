@@ -35,7 +35,7 @@ from editgauge.core.recipes import (
     Restyle,
     Texture,
 )
-from editgauge.core.types import Edit, EditType, Position
+from editgauge.core.types import Edit, Position
 from editgauge.methods import Method, methods
 from editgauge.methods.reference.colors import lab_of, to_lab
 from editgauge.methods.reference.editors import careless, classical, identity, overdone
@@ -104,7 +104,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Picture]:
     return {name: Picture(name, folder / f"{name}.png") for name in PHOTOGRAPHS}
 
 
-def recipes(pictures: dict[str, Picture]) -> dict[str, tuple[str, EditType, Recipe]]:
+def recipes(pictures: dict[str, Picture]) -> dict[str, tuple[str, str, Recipe]]:
     """One of each kind and a few of their variants: photograph, type, recipe."""
     cup = Cutout(pictures["coffee"], CUP)
     return {

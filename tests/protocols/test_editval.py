@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Note
-from editgauge.core.types import EDIT_TYPES, Position, Score, Unscored
+from editgauge.core.types import Position, Score, Unscored
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editval import rules
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from editgauge.core.types import EDIT_TYPES
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.protocols.editgauge import editgauge
 from editgauge.protocols.editgauge.features import FEATURES, Question
 from editgauge.protocols.editgauge.model import FILE, Model, Node, fitted

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.evidence import Note, Region
-from editgauge.core.types import EDIT_TYPES, Position, Score, Scores, Unscored
+from editgauge.core.types import Position, Score, Scores, Unscored
 from editgauge.protocols import open_protocol
 from editgauge.protocols.pixlens import rules
 

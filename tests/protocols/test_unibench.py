@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import Rectangle
-from editgauge.core.types import Edit, EditType, Item, Outcome, Score, Scores, Unscored
+from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
 from editgauge.protocols import open_protocol
 from editgauge.protocols.unibench.pictures import alone, backgrounds, gray_pair
 from tests.protocols.conftest import Boxes, Staged
@@ -32,7 +32,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "move": {**COMMON, **PLACES},
     "generate": {"name": "dog", "target": "dog", "candidates": ["dog"], "classes": ["cat"], "others": [], **PLACES},
 }
-TYPES: dict[str, EditType] = {
+TYPES: dict[str, str] = {
     "change_class": "object_replacement",
     "change_color": "color",
     "move": "position_replacement",

@@ -12,7 +12,7 @@ from editgauge.benchmarks.image_store import Shelf
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.sources import Faults, Ids, read_text, wanted
 from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit, EditType
+from editgauge.core.types import Benchmark, Edit
 
 NEEDED = "the folder of CelebA, with list_attr_celeba.txt and img_align_celeba/"
 TABLES = ("list_attr_celeba.txt", "Anno/list_attr_celeba.txt", "list_attr_celeba.csv")
@@ -25,7 +25,7 @@ class Swap:
     """An attribute a face has (or lacks, where the name begins with `-`), and what it becomes."""
 
     attribute: str
-    type: EditType
+    type: str
     instruction: str
     before: str
     after: str

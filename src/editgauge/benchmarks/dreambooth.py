@@ -11,7 +11,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.images import IMAGE_SUFFIXES, Picture
 from editgauge.core.reading.sources import Faults, Ids, read_text, wanted
 from editgauge.core.text import counted, with_article
-from editgauge.core.types import Benchmark, Edit, EditType
+from editgauge.core.types import Benchmark, Edit
 
 NEEDED = "the folder `dataset` of DreamBooth, with one folder of pictures for each subject"
 LIVE = ("cat", "dog")
@@ -122,7 +122,7 @@ def _edits(name: str, pictures: list[Path], prompts: _Prompts, ids: Ids, faults:
     ]
 
 
-def _type(template: str) -> EditType:
+def _type(template: str) -> str:
     """What a prompt asks for beyond doubt: a colour, something worn, a shape, or other surroundings."""
     before, _, after = template.partition("{0} {1}")
     if SPOKEN_COLOURS & set(before.split()):

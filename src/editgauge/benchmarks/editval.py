@@ -8,15 +8,16 @@ from typing import Any
 
 from editgauge.benchmarks._text.wording import instruction
 from editgauge.benchmarks.image_store import told_missing
+from editgauge.core.edit_types import read_edit_type, vocabulary
 from editgauge.core.errors import CannotTell, UnknownName
 from editgauge.core.images import Picture
 from editgauge.core.phrases import read_placing
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
 from editgauge.core.text import counted
-from editgauge.core.types import EDIT_TYPES, Benchmark, Edit, EditType, Position, Relation, read_edit_type
+from editgauge.core.types import Benchmark, Edit, Position, Relation
 
-TYPES = tuple(kind for kind in EDIT_TYPES if not kind.endswith("removal") and kind != "unspecified")
+TYPES = tuple(vocabulary("editval").values())
 NEEDED = "EditVal's `object.json`, or the folder it lies in"
 PUBLISHED = 648, 92
 """Edits and images, by the paper."""
@@ -122,7 +123,7 @@ def _of_image(
             )
 
 
-def _type(word: str) -> EditType | None:
+def _type(word: str) -> str | None:
     try:
         known = read_edit_type(word)
     except UnknownName:
@@ -138,7 +139,7 @@ def _texts(value: Any, record: str, faults: Faults) -> list[str]:
     return []
 
 
-def _parts(kind: EditType, raw: str, subject: str, record: str, faults: Faults) -> tuple[str, Position | None] | None:
+def _parts(kind: str, raw: str, subject: str, record: str, faults: Faults) -> tuple[str, Position | None] | None:
     """What the object becomes, and where; None after noting why the text cannot be read."""
     words = " ".join(raw.split())
     if not words:

@@ -7,28 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.benchmarks.image_store import Shelf, store_image
+from editgauge.core.edit_types import UNSPECIFIED, vocabulary
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.core.reading.sources import Faults, Ids, wanted
 from editgauge.core.reading.tables import Row, read_rows, table_files
 from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit, EditType
+from editgauge.core.types import Benchmark, Edit
 
 NEEDED = "the snapshot of the hub dataset stepfun-ai/GEdit-Bench, or a folder with its records as JSON lines and images"
-TASKS: dict[str, tuple[EditType, int]] = {
-    "background_change": ("background", 40),
-    "color_alter": ("color", 40),
-    "material_alter": ("texture", 40),
-    "motion_change": ("action", 40),
-    "ps_human": ("unspecified", 70),  # retouching of faces and bodies
-    "style_change": ("style", 60),
-    "subject-add": ("object_addition", 60),
-    "subject-remove": ("object_removal", 57),
-    "subject-replace": ("object_replacement", 60),
-    "text_change": ("unspecified", 99),  # lettering in the picture
-    "tone_transfer": ("style", 40),  # season, light and mood of the whole picture
+TASKS: dict[str, int] = {
+    "background_change": 40,
+    "color_alter": 40,
+    "material_alter": 40,
+    "motion_change": 40,
+    "ps_human": 70,  # retouching of faces and bodies
+    "style_change": 60,
+    "subject-add": 60,
+    "subject-remove": 57,
+    "subject-replace": 60,
+    "text_change": 99,  # lettering in the picture
+    "tone_transfer": 40,
 }
-"""The set's tasks: our edit type, and how many there are in each language."""
+"""The set's tasks, and how many edits of each there are in either language."""
+TYPES = vocabulary("gedit")
 IMAGES = ("input_image_raw", "input_image", "image_path", "image")
 """Columns in which the source image is looked for, in this order."""
 COLUMNS = ("key", "task_type", "instruction", "instruction_language", "Intersection_exist", *IMAGES)
@@ -55,7 +57,7 @@ def _about(edits: tuple[Edit, ...]) -> str:
     other = [
         f"{counts[language, task]} {task} in '{language}' (published: {published})"
         for language in languages
-        for task, (_, published) in TASKS.items()
+        for task, published in TASKS.items()
         if counts[language, task] != published
     ]
     size = f"{counted(len(edits), 'edit')} ({told})"
@@ -92,7 +94,7 @@ class _Reader:
         return Edit(
             id=self.ids.give(task, language, key),
             source=source,
-            type=TASKS[task][0],
+            type=TYPES.get(task, UNSPECIFIED),
             instruction=told,
             extras=extras,
         )

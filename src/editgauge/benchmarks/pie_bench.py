@@ -8,27 +8,28 @@ from typing import Any
 
 from editgauge.benchmarks.format.encoded_masks import RunLengths, paired, runs_problem
 from editgauge.benchmarks.image_store import Shelf
+from editgauge.core.edit_types import UNSPECIFIED, vocabulary
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.sources import Faults, Ids, file_in, read_json
 from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit, EditType
+from editgauge.core.types import Benchmark, Edit
 
 NEEDED = "the folder `data` of PIE-Bench, with mapping_file.json and annotation_images/"
 SIDE = 512
 """Pixels of the square in which the masks were drawn."""
-TYPES: dict[str, tuple[str, EditType, int]] = {
-    "0": ("random", "unspecified", 140),
-    "1": ("change object", "object_replacement", 80),
-    "2": ("add object", "object_addition", 80),
-    "3": ("delete object", "object_removal", 80),
-    "4": ("change content", "unspecified", 40),  # such as a facial expression: none of our types
-    "5": ("change pose", "action", 40),
-    "6": ("change color", "color", 40),
-    "7": ("change material", "texture", 40),
-    "8": ("change background", "background", 80),
-    "9": ("change style", "style", 80),
+TYPES: dict[str, tuple[str, int]] = {
+    "0": ("random", 140),
+    "1": ("change object", 80),
+    "2": ("add object", 80),
+    "3": ("delete object", 80),
+    "4": ("change content", 40),  # such as a facial expression: none of our types
+    "5": ("change pose", 40),
+    "6": ("change color", 40),
+    "7": ("change material", 40),
+    "8": ("change background", 80),
+    "9": ("change style", 80),
 }
-"""The set's types by id: its name, ours, and how many the authors count."""
+"""The set's types by id: its name, and how many the authors count."""
 LICENCE = "none stated by the authors, who hand the set out through a form"
 
 
@@ -48,7 +49,7 @@ def _about(edits: tuple[Edit, ...]) -> str:
     counts = Counter(str(edit.extras["editing_type_id"]) for edit in edits)
     other = [
         f"{counts[key]} of type {key} '{name}' (the paper says {published})"
-        for key, (name, _, published) in TYPES.items()
+        for key, (name, published) in TYPES.items()
         if counts[key] != published
     ]
     without = sum(edit.instruction == edit.target_caption for edit in edits)
@@ -77,7 +78,7 @@ def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
     return Edit(
         id=ids.give(key),
         source=source,
-        type=TYPES[type_id][1],
+        type=vocabulary("pie_bench").get(TYPES[type_id][0], UNSPECIFIED),
         instruction=" ".join(str(told).split()) or _plain(after),
         source_caption=_plain(before),
         target_caption=_plain(after),

@@ -7,11 +7,12 @@ from importlib import resources
 from pathlib import Path, PurePosixPath
 
 from editgauge.benchmarks.image_store import told_missing
+from editgauge.core.edit_types import read_edit_type
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import read_yaml
 from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
-from editgauge.core.types import Benchmark, Edit, EditType, read_edit_type
+from editgauge.core.types import Benchmark, Edit
 
 NEEDED = "the folder `tedbench`, with input_list.json and originals/"
 PUBLISHED = 100, 40
@@ -67,6 +68,6 @@ def fingerprint(image: str, text: str) -> str:
     return hashlib.sha256(f"{image}\n{plain}".encode()).hexdigest()[:10]
 
 
-def _types() -> dict[str, EditType]:
+def _types() -> dict[str, str]:
     table = read_yaml((resources.files("editgauge.benchmarks") / "tedbench.yaml").read_text("utf-8"), "tedbench.yaml")
     return {key: read_edit_type(word) for word, keys in table.value.items() for key in keys.split()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.types import EDIT_TYPES
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.findings.columns import Columns, Rows
 from editgauge.stats.bounds import Bounds, Limits, bounds, extremes
 from editgauge.stats.intervals import Mean, clustered_mean

@@ -7,9 +7,9 @@ from typing import Any
 
 from editgauge.benchmarks import BY_PATH, benchmarks
 from editgauge.benchmarks.datasets import datasets
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.registry import Registry
-from editgauge.core.types import EDIT_TYPES
 from editgauge.judges import judges
 from editgauge.methods import methods
 from editgauge.methods.layouts import layouts
@@ -73,7 +73,10 @@ def list_names(kind: str, name: str | None = None) -> list[dict[str, Any]]:
     if name is not None:
         return _options(kind, name)
     if kind == "edit-types":
-        return [{"name": name} for name in EDIT_TYPES]
+        return [
+            {"name": each.name, "about": each.meaning, "fields": ", ".join(each.needs), "example": each.example}
+            for each in EDIT_TYPES.values()
+        ]
     if kind not in _KINDS:
         raise UnknownName("kind of thing", kind, KINDS, "editgauge list --help")
     registry, describe = _KINDS[kind]

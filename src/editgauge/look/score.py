@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from editgauge.core.concurrency import run_async
+from editgauge.core.edit_types import read_edit_type
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture, read_image
 from editgauge.core.masks import MaskFile
-from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec, read_edit_type
+from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
 from editgauge.engine.judges import read_jury
 from editgauge.engine.options import choose_with_models
 from editgauge.engine.worker.perception import Sight

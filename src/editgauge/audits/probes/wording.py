@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.types import Position
 
 if TYPE_CHECKING:
@@ -13,9 +14,7 @@ if TYPE_CHECKING:
 
 SIDES = re.compile(r"\b(left|right)(most)?\b", re.IGNORECASE)
 OTHER_SIDE: dict[Relation, Relation] = {"left": "right", "right": "left"}
-OF_THE_WHOLE = {"style", "background"}
 OF_THE_SURFACE = {"color", "texture", "style", "background"}
-ADDITIONS = {"object_addition", "positional_addition"}
 
 
 def in_a_mirror(text: str | None) -> str | None:
@@ -49,10 +48,10 @@ def may_coincide(done: Edit, asked: Edit) -> bool:
     if done.type == asked.type or (done.to is not None and done.to == asked.to):
         return True
     if done.type == "background":  # what was not kept is gone
-        return asked.type not in ADDITIONS
+        return EDIT_TYPES[asked.type].effect != "adds"
     if done.type in OF_THE_SURFACE:
         return asked.type in OF_THE_SURFACE
-    return asked.type not in OF_THE_WHOLE and done.subject == asked.subject
+    return EDIT_TYPES[asked.type].region == "object" and done.subject == asked.subject
 
 
 def _other(side: str) -> str:

@@ -14,7 +14,7 @@ from editgauge.benchmarks._text.things import COLOUR, colour, thing, without_col
 from editgauge.benchmarks._text.wording import VERBS
 from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import SIZES, read_position, read_size
-from editgauge.core.types import EditType, Position, Relation
+from editgauge.core.types import Position, Relation
 
 POLITE = re.compile(
     r"^(?:please|kindly|now|maybe|let's|let us|lets|we should|you should|could we|could you|can we|can you|would you|"
@@ -74,7 +74,7 @@ WORN = {
 class Parts:
     """What PixLens's rules need to know of an edit."""
 
-    type: EditType
+    type: str
     subject: str | None = None
     from_: str | None = None
     to: str | None = None

@@ -6,7 +6,7 @@ import re
 
 from editgauge.core.recipes import COLOURS
 from editgauge.core.text import article, is_plural, with_article
-from editgauge.core.types import EditType, Position
+from editgauge.core.types import Position
 
 PLACES = {
     "left": "to the left of the {}",
@@ -22,7 +22,7 @@ SPOKEN_COLOURS = frozenset(
 )
 
 
-def instruction(kind: EditType, subject: str, from_: str | None, to: str, position: Position | None = None) -> str:
+def instruction(kind: str, subject: str, from_: str | None, to: str, position: Position | None = None) -> str:
     """What to tell a method, from the parts of an edit.
 
     >>> instruction("positional_addition", "pizza", None, "wine glass", Position("left", "pizza"))
@@ -72,7 +72,7 @@ NO_THINGS = {"it", "image", "photo", "picture", "scene", "day", "night", "summer
 MADE = re.compile(r"(?:make|turn|paint|dye|colou?r|let|have) (?:the |her |his |its |their )?.+ ([a-z]+)")
 
 
-def guess_type(told: str) -> EditType:
+def guess_type(told: str) -> str:
     """The edit type an instruction names beyond doubt; `unspecified` for everything else.
 
     Meant for sets that have instructions and no types. One verb, at the beginning, decides; an instruction with two
@@ -100,7 +100,7 @@ def guess_type(told: str) -> EditType:
     return _becomes(words)
 
 
-def _becomes(words: str) -> EditType:
+def _becomes(words: str) -> str:
     """Something becomes a colour or another thing; the same thing of another kind is neither."""
     if re.match(r"(?:change|make) the colou?r of\b", words):
         return "color"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,13 @@ from typing import Any
 from editgauge.benchmarks._text.wording import guess_type
 from editgauge.benchmarks.editinspector.labels import FILE, QUESTIONS, Inspected, majority, read_inspected
 from editgauge.benchmarks.magicbrush import NEEDED, read_sessions
+from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, vocabulary
 from editgauge.core.errors import BadInput
 from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit, EditType
+from editgauge.core.types import Benchmark, Edit
 
 PUBLISHED = 783, 398
 """Edits and photographs of the whole set; a photograph is edited in up to three turns."""
-TYPES: Mapping[str, EditType] = {
-    "Add": "object_addition",
-    "Remove": "object_removal",
-    "Replace": "object_replacement",
-}
-ATTRIBUTES: tuple[EditType, ...] = ("color", "texture", "shape", "style", "size", "background", "action")
-"""What a change of attributes can be; the set does not say which."""
 LICENCE = "labels CC-BY-4.0, as the paper says; pictures as MagicBrush (CC-BY-4.0, not to be redistributed unpacked)"
 
 
@@ -72,11 +66,18 @@ def _edit(row: Inspected, turn: Edit) -> Edit:
     return replace(turn, id=row.id, instruction=row.instruction, type=_type(row), extras=there)
 
 
-def _type(row: Inspected) -> EditType:
+def _type(row: Inspected) -> str:
     named = guess_type(row.instruction)
     if row.action is None:
         return named
-    return TYPES.get(row.action, named if named in ATTRIBUTES else "unspecified")
+    actions = vocabulary("editinspector")
+    return actions.get(row.action) or (named if _changes_an_attribute(named) else UNSPECIFIED)
+
+
+def _changes_an_attribute(edit_type: str) -> bool:
+    """The set does not say which attribute changed; the instruction may."""
+    kind = EDIT_TYPES[edit_type]
+    return kind.value == "attribute" or kind.region == "background"
 
 
 def _about(pairs: Sequence[tuple[Inspected, Edit]]) -> str:

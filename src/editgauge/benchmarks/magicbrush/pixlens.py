@@ -10,16 +10,17 @@ from typing import Any
 
 from editgauge.benchmarks._text.instructions import SIDES, Parts, read_instruction
 from editgauge.benchmarks.magicbrush import LICENCE, read_sessions, told_sessions
+from editgauge.core.edit_types import read_edit_type
 from editgauge.core.errors import BadInput, CannotTell, UnknownName
 from editgauge.core.phrases import read_placing, read_size
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.core.reading.sources import Faults, read_json, wanted
-from editgauge.core.types import Benchmark, Edit, EditType, Position, read_edit_type
+from editgauge.core.types import Benchmark, Edit, Position
 
 NAME = "magicbrush-pixlens"
 NEEDED = "the folder `dev` of MagicBrush; PixLens's own attributes, if you have them, lie there as a *pixlens*.json"
 ATTRIBUTES = ("category", "from_attribute", "to_attribute")
-PUBLISHED: Mapping[EditType, int] = {
+PUBLISHED: Mapping[str, int] = {
     "object_replacement": 84,
     "alter_parts": 84,
     "object_addition": 41,
@@ -65,7 +66,7 @@ def _by_rules(edit: Edit) -> Edit:
     try:
         return _with(edit, read_instruction(edit.instruction))
     except CannotTell as unable:
-        kind: EditType = edit.type if edit.type in {"background", "style"} else "unspecified"
+        kind: str = edit.type if edit.type in {"background", "style"} else "unspecified"
         return replace(edit, type=kind, extras={**edit.extras, "unparsed": unable.detail})
 
 
@@ -127,7 +128,7 @@ def _text(key: str, values: Mapping[str, Any], name: str, faults: Faults) -> str
     return faults.text(key, values, name)
 
 
-def _of_type(kind: EditType, category: str | None, before: str | None, after: str | None) -> Parts:
+def _of_type(kind: str, category: str | None, before: str | None, after: str | None) -> Parts:
     if kind == "positional_addition":
         to, position = read_placing(after or "")
         anchored = Position(position.relation, position.anchor or category)

@@ -26,7 +26,7 @@ from editgauge.core.recipes import (
     Restyle,
     Texture,
 )
-from editgauge.core.types import EditType, Position
+from editgauge.core.types import Position
 
 T = TypeVar("T")
 UNPAINTED = {"person"}
@@ -60,7 +60,7 @@ class Draft:
 class Drawing:
     """Chance for one type of edit on one photograph, and the things of other photographs."""
 
-    def __init__(self, photo: Photograph, others: Sequence[Photograph], seed: int, kind: EditType) -> None:
+    def __init__(self, photo: Photograph, others: Sequence[Photograph], seed: int, kind: str) -> None:
         self.photo = photo
         self.chance = np.random.default_rng([seed, zlib.crc32(f"{photo.picture.name} {kind}".encode())])
         self._others = [other for other in others if other.picture.name != photo.picture.name]
@@ -80,11 +80,28 @@ class Drawing:
         return self.shuffled([(thing, Cutout(picture, thing.outline)) for thing, picture in fit])
 
 
+Proposal = Callable[[Drawing], Draft | None]
+PROPOSALS: dict[str, Proposal] = {}
+"""By edit type."""
+
+
+def proposes(edit_type: str) -> Callable[[Proposal], Proposal]:
+    """Decorator for the function that drafts an edit of a type."""
+
+    def register(function: Proposal) -> Proposal:
+        PROPOSALS[edit_type] = function
+        return function
+
+    return register
+
+
+@proposes("object_removal")
 def _removal(drawing: Drawing) -> Draft | None:
     thing = drawing.one([thing for thing in drawing.photo.unique() if _can_go(thing)])
     return Draft(Remove(thing.outline), thing.name) if thing else None
 
 
+@proposes("single_instance_removal")
 def _single_removal(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
     several = [thing for thing in photo.things if _can_go(thing) and photo.names[thing.name] > 1]
@@ -93,6 +110,7 @@ def _single_removal(drawing: Drawing) -> Draft | None:
     return Draft(Remove(chosen[0].outline), chosen[0].name, which=chosen[1]) if chosen else None
 
 
+@proposes("position_replacement")
 def _move(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
     targets = [(thing, to, centre) for thing in _free_standing(photo) for to, centre in places.elsewhere(thing, photo)]
@@ -103,6 +121,7 @@ def _move(drawing: Drawing) -> Draft | None:
     return Draft(Move(thing.outline, centre), thing.name, places.third(thing, photo), to)
 
 
+@proposes("size")
 def _resize(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
     variants = [(thing, to, Resize(thing.outline, by)) for thing in _free_standing(photo) for to, by in SIZES.items()]
@@ -111,6 +130,7 @@ def _resize(drawing: Drawing) -> Draft | None:
     return Draft(chosen[2], chosen[0].name, to=chosen[1]) if chosen else None
 
 
+@proposes("color")
 def _recolour(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
     thing = drawing.one(_paintable(photo))
@@ -121,6 +141,7 @@ def _recolour(drawing: Drawing) -> Draft | None:
     return Draft(Recolour(thing.outline, colour), thing.name, own, colour)
 
 
+@proposes("texture")
 def _texture(drawing: Drawing) -> Draft | None:
     thing = drawing.one(_paintable(drawing.photo))
     if thing is None:
@@ -129,6 +150,7 @@ def _texture(drawing: Drawing) -> Draft | None:
     return Draft(Texture(thing.outline, material), thing.name, to=material)
 
 
+@proposes("object_replacement")
 def _replacement(drawing: Drawing) -> Draft | None:
     for thing in drawing.shuffled(_free_standing(drawing.photo)):
         width, height = thing.size
@@ -142,6 +164,7 @@ def _replacement(drawing: Drawing) -> Draft | None:
     return None
 
 
+@proposes("object_addition")
 def _addition(drawing: Drawing) -> Draft | None:
     for new, cutout in drawing.cutouts():
         paste = places.anywhere(new, cutout, drawing.photo, drawing.chance)
@@ -151,6 +174,7 @@ def _addition(drawing: Drawing) -> Draft | None:
     return None
 
 
+@proposes("positional_addition")
 def _positional_addition(drawing: Drawing) -> Draft | None:
     for anchor in drawing.shuffled(drawing.photo.unique()):
         for new, cutout in drawing.cutouts():
@@ -161,12 +185,14 @@ def _positional_addition(drawing: Drawing) -> Draft | None:
     return None
 
 
+@proposes("style")
 def _restyle(drawing: Drawing) -> Draft | None:
     style = str(drawing.chance.choice(STYLES))
     things = drawing.photo.things
     return Draft(Restyle(style), things[0].name if things else None, to=words.STYLES[style])
 
 
+@proposes("background")
 def _background(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
     kept = tuple(thing.outline for thing in photo.things)
@@ -175,23 +201,6 @@ def _background(drawing: Drawing) -> Draft | None:
         return None
     scene = str(drawing.chance.choice(SCENES))
     return Draft(Background(kept, scene), photo.things[0].name, to=words.SCENES[scene])
-
-
-KINDS: MappingProxyType[EditType, Callable[[Drawing], Draft | None]] = MappingProxyType(
-    {
-        "object_removal": _removal,
-        "single_instance_removal": _single_removal,
-        "position_replacement": _move,
-        "size": _resize,
-        "color": _recolour,
-        "texture": _texture,
-        "object_replacement": _replacement,
-        "object_addition": _addition,
-        "positional_addition": _positional_addition,
-        "style": _restyle,
-        "background": _background,
-    }
-)
 
 
 def _free_standing(photo: Photograph) -> list[Thing]:

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from editgauge.benchmarks.proposals import words
-from editgauge.benchmarks.proposals.edits import KINDS, Draft, Drawing
+from editgauge.benchmarks.proposals.edits import PROPOSALS, Draft, Drawing
 from editgauge.benchmarks.proposals.scene import Photograph
-from editgauge.core.types import Edit, EditType
+from editgauge.core.types import Edit
 
 
 def propose(photo: Photograph, others: Sequence[Photograph] = (), seed: int = 0) -> list[Edit]:
     """One edit of every type that the photograph allows; things to add are taken from the others."""
     edits = []
-    for kind, draw in KINDS.items():
+    for kind, draw in PROPOSALS.items():
         draft = draw(Drawing(photo, others, seed, kind))
         if draft is not None:
             edits.append(_edit(photo, kind, draft))
     return edits
 
 
-def _edit(photo: Photograph, kind: EditType, draft: Draft) -> Edit:
+def _edit(photo: Photograph, kind: str, draft: Draft) -> Edit:
     before, after = words.captions(kind, draft.subject, draft.from_, draft.to, draft.position)
     stem = re.sub(r"[^\w-]", "-", PurePosixPath(photo.picture.name).stem)
     return Edit(

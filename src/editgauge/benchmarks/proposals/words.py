@@ -19,7 +19,7 @@ from editgauge.vision.color_names import rgb_of
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.masks import BoolMask, Polygons
-    from editgauge.core.types import EditType, Position
+    from editgauge.core.types import Position
 
 STYLES = MappingProxyType(
     {
@@ -41,7 +41,7 @@ FAR_APART = 45.0
 
 
 def told(
-    kind: EditType, subject: str | None, from_: str | None, to: str | None, position: Position | None, which: str | None
+    kind: str, subject: str | None, from_: str | None, to: str | None, position: Position | None, which: str | None
 ) -> str:
     """What to tell a method."""
     if which:
@@ -50,7 +50,7 @@ def told(
 
 
 def captions(
-    kind: EditType, subject: str | None, from_: str | None, to: str | None, position: Position | None
+    kind: str, subject: str | None, from_: str | None, to: str | None, position: Position | None
 ) -> tuple[str, str]:
     """The picture in a few words, before and after.
 

@@ -6,23 +6,18 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from editgauge.benchmarks.unibench.annotations import ChangeClass, ChangeColor, Instance, TaskType
+from editgauge.benchmarks.unibench.annotations import ChangeClass, ChangeColor, Instance
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.benchmarks.unibench.sampling import Drawn, places_of, targets_of
 from editgauge.benchmarks.unibench.templates import filled
+from editgauge.core.edit_types import vocabulary
 from editgauge.core.images import Picture
 from editgauge.core.masks import Grown, Mask
 from editgauge.core.reading.sources import Ids
 from editgauge.core.recipes import MARGIN, Recipe
 from editgauge.core.text import with_article
-from editgauge.core.types import Edit, EditType, Position
+from editgauge.core.types import Edit, Position
 
-EDIT_TYPE: dict[TaskType, EditType] = {
-    "change_class": "object_replacement",
-    "change_color": "color",
-    "move": "position_replacement",
-    "generate": "positional_addition",
-}
 EXTRA = "unibench"
 """Under this key of an edit's extras lies what was drawn, from what, and which objects it is about."""
 TRIAL = "trial"
@@ -45,13 +40,12 @@ def _id_parts(task: Drawn, several: bool) -> list[str]:
 
 
 def _edit(task: Drawn, name: str, source: Picture, recipe: Recipe | None) -> Edit:
-    kind = task.task.type
     relation = task.place.relation if task.place else None
     captions = task.image.captions
     return Edit(
         id=name,
         source=source,
-        type=EDIT_TYPE[kind],
+        type=vocabulary("unibench")[task.task.type],
         instruction=_instruction(task),
         subject=task.instance.class_ if task.instance else task.name,
         from_=_before(task),

@@ -10,14 +10,13 @@ from typing import Any
 
 from editgauge.benchmarks.editval import SIDES, SIZES, TYPES
 from editgauge.building.review.file import LONGEST_VALUE, Candidate, Review, ReviewPicture
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
 from editgauge.core.files import write_json
 from editgauge.core.phrases import read_placing
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.vision.positions import middle, third
 
-OTHER_VERBS = ("object_addition", "positional_addition", "object_replacement")
-"""Types whose operations name things: to add a dog is one thing, to replace something by a dog another."""
 Edits = dict[str, dict[str, dict[str, dict[str, list[str]]]]]
 
 
@@ -42,10 +41,15 @@ def overlap_fault(edit_type: str, value: str, others: Iterable[tuple[str, str]])
     True
     """
     for kind, known in others:
-        is_apart = kind != edit_type and (kind in OTHER_VERBS or edit_type in OTHER_VERBS)
+        is_apart = kind != edit_type and (_names_new_object(kind) or _names_new_object(edit_type))
         if _plain(known) == _plain(value) and not is_apart:
             return f"'{value}' is an operation of {kind} already"
     return None
+
+
+def _names_new_object(edit_type: str) -> bool:
+    """Adding a dog and replacing something by a dog are different operations with the same word."""
+    return EDIT_TYPES[edit_type].effect in {"adds", "replaces"}
 
 
 def form_fault(edit_type: str, value: str) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from editgauge.benchmarks._text.instructions import Parts, read_instruction
 from editgauge.benchmarks._text.wording import PLACES
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import without_article
 from editgauge.core.types import Edit
@@ -59,7 +60,7 @@ def towards(change: Change, goal: str) -> Change:
 def change_of(edit: Edit) -> Change:
     """The change that an edit asks for, from its parts or by reading its instruction; raises `CannotTell`."""
     parts = _parts(edit)
-    read = _READ.get(parts.type)
+    read = _BY_EFFECT.get(EDIT_TYPES[parts.type].effect) or _BY_TYPE.get(parts.type)
     if read is None:
         raise CannotTell("no_rule", f"a change of {parts.type.replace('_', ' ')} has no negative that rules could tell")
     change = read(parts)
@@ -110,13 +111,9 @@ def _sized(parts: Parts) -> Change:
     return Change("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
 
 
-_READ: Mapping[str, Callable[[Parts], Change]] = {
-    "object_addition": _added,
-    "positional_addition": _added,
+_BY_EFFECT: Mapping[str, Callable[[Parts], Change]] = {"adds": _added, "removes": _removed, "replaces": _replaced}
+_BY_TYPE: Mapping[str, Callable[[Parts], Change]] = {
     "alter_parts": _attached,
-    "object_removal": _removed,
-    "single_instance_removal": _removed,
-    "object_replacement": _replaced,
     "color": _altered,
     "texture": _altered,
     "shape": _altered,

@@ -9,11 +9,10 @@ from editgauge.benchmarks._text.wording import instruction
 from editgauge.building.training.change import WHOLE, Change
 from editgauge.building.training.likeness import kind_of
 from editgauge.core.text import plural, with_article
-from editgauge.core.types import EditType
 from editgauge.models.vocabulary.phrases import singulars
 
 COMPARED = {"large": "larger", "small": "smaller"}
-TYPES: Mapping[str | None, EditType] = {"colour": "color", "shape": "shape", "size": "size", "style": "style"}
+TYPES: Mapping[str | None, str] = {"colour": "color", "shape": "shape", "size": "size", "style": "style"}
 LOOK = "appearance"
 """What changed when the attribute is in no table."""
 _ARTICLE = r"(?:\b(?P<article>an?) )?"

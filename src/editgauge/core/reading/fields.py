@@ -10,9 +10,10 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from editgauge.core.edit_types import EDIT_TYPES, read_edit_type
 from editgauge.core.errors import UnknownName
 from editgauge.core.reading.lines import AmbiguousNumber, Spot
-from editgauge.core.types import EDIT_TYPES, EditType, Relation, id_problem, read_edit_type
+from editgauge.core.types import Relation, id_problem
 
 LONGEST_LIST_OF_NAMES = 15
 
@@ -129,7 +130,7 @@ class EditFields(Fields):
 
     id: Annotated[Word, AfterValidator(_usable_id)]
     source: Text
-    type: Annotated[EditType, BeforeValidator(_edit_type)]
+    type: Annotated[str, BeforeValidator(_edit_type)]
     instruction: Text
     subject: Text | None = None
     from_: Annotated[Text | None, Field(alias="from")] = None

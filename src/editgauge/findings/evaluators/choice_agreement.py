@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.types import EDIT_TYPES, ScoreSpec
+from editgauge.core.edit_types import EDIT_TYPES
+from editgauge.core.types import ScoreSpec
 from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, label, margins
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.ratings import Choice

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.types import EDIT_TYPES, ScoreSpec
+from editgauge.core.types import ScoreSpec
 from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, label, margins
 from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean

@@ -6,7 +6,7 @@ A published file is never changed, for prompts of old runs were made with it: a 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -14,12 +14,13 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import get_args
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.types import EDIT_TYPES, Relation
+from editgauge.core.types import Relation
 from editgauge.methods.prompts.language import find_problems
 
 VERSIONED = re.compile(r"(\w+)\.v([0-9]{1,6})\.txt", re.ASCII)
-NAMES: Mapping[str, Sequence[str]] = {
+NAMES: Mapping[str, Collection[str]] = {
     "instruction": EDIT_TYPES,
     "caption": EDIT_TYPES,
     "source": EDIT_TYPES,

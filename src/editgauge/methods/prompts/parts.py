@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import get_args
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.text import article
 from editgauge.core.types import Edit, Position, Relation
 from editgauge.methods.prompts.english import determined, noun, spoken
@@ -23,7 +24,7 @@ def parts_of(edit: Edit, phrase: Phrase, token: str | None = None) -> dict[str, 
         place = place or _place(to)
         was = _place(before)
         before = phrase(was.relation, "") if was else ""
-    anchor = spoken((place and place.anchor) or (subject if edit.type.endswith("_addition") else ""))
+    anchor = spoken((place and place.anchor) or (subject if EDIT_TYPES[edit.type].effect == "adds" else ""))
     if token:
         anchor = _tokened(token, anchor) if noun(anchor).lower() == noun(subject).lower() else anchor
         if _lives_on(edit):
@@ -50,7 +51,7 @@ def caption_with(token: str, edit: Edit) -> str | None:
 
 def _lives_on(edit: Edit) -> bool:
     """Whether the new object takes over what was learned from the old one."""
-    return edit.type == "object_replacement"
+    return EDIT_TYPES[edit.type].effect == "replaces"
 
 
 def _tokened(token: str, phrase: str) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.evidence import Side
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit
 from editgauge.protocols.artifacts.rules import Found, Options
 from editgauge.protocols.artifacts.suffering import Suspect, meets, reaches
-from editgauge.protocols.artifacts.words import ADDITIONS, is_meant
+from editgauge.protocols.artifacts.words import is_meant
 from editgauge.vision.object_changes import Thing
 
-REMOVALS = ("object_removal", "single_instance_removal")
 LARGEST = 0.4
 """Of the mask: a thing that covers so much of it is what was edited."""
 SMALL = 0.024
@@ -41,9 +41,10 @@ def as_released(
     asked = [pair for pair in pairs if not _hardly_met(pair, mask) and not _inside(pair, mask)]
     faded = [pair for pair in asked if abs(pair.drop) >= options.drop]
     gone: list[tuple[Thing, Side]] = []
-    if edit.type in ADDITIONS:
+    effect = EDIT_TYPES[edit.type].effect
+    if effect == "adds":
         gone = [(thing, "source") for thing in _alone(seen, seen_after, mask, edited)]
-    elif edit.type in REMOVALS:
+    elif effect == "removes":
         gone = [(thing, "edited") for thing in _alone(seen_after, seen, mask, edited)]
     losses = [*(abs(pair.drop) for pair in asked), *(thing.confidence for thing, _ in gone)]
     return Found(tuple(faded), tuple(gone), max(0.0, *losses, 0.0))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.phrases import without_article
 from editgauge.core.types import Edit
 from editgauge.protocols.difference.naming import things
-
-ADDITIONS = ("object_addition", "positional_addition")
-NAMES_NO_OBJECT = ("color", "texture", "shape", "style", "size", "position_replacement", "action", "viewpoint")
-"""Edit types whose `from` and `to` say what an object is like, or where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +21,9 @@ class Words:
 
 def words_of(edit: Edit) -> Words:
     """The words of the edit; an addition changes the new object, any other edit its subject and what that becomes."""
-    objects = () if edit.type in NAMES_NO_OBJECT else (edit.from_, edit.to)
-    changed = (edit.to,) if edit.type in ADDITIONS else (edit.subject, *objects)
+    kind = EDIT_TYPES[edit.type]
+    objects = () if kind.value in {"attribute", "place"} else (edit.from_, edit.to)
+    changed = (edit.to,) if kind.effect == "adds" else (edit.subject, *objects)
     edited = _plain(changed)
     told = [name for caption in (edit.source_caption, edit.target_caption) if caption for name in things(caption)]
     further = _plain((edit.subject, *edit.objects, *told))

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from editgauge.benchmarks._text.instructions import read_instruction
 from editgauge.benchmarks.attributes import Attributes
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.phrases import without_article
 from editgauge.core.types import Edit
@@ -74,13 +75,12 @@ def _target_caption(edit: Edit) -> str | None:
 
 
 def _named_before(edit: Edit) -> str | None:
-    return edit.from_ if edit.type == "object_replacement" else None
+    return edit.from_ if EDIT_TYPES[edit.type].effect == "replaces" else None
 
 
 def _named_after(edit: Edit) -> str | None:
     """The thing itself; a colour, a place or a size alone says nothing of a picture."""
-    things = {"object_addition", "positional_addition", "object_replacement", "alter_parts", "background"}
-    return edit.to if edit.type in things else None
+    return edit.to if EDIT_TYPES[edit.type].value == "thing" else None
 
 
 def _phrases(caption: str | None) -> Iterator[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from editgauge.core.masks import grown
 from editgauge.protocols.editgauge.appearance import detail, residue, sharpness, to_lab, uneven
 from editgauge.protocols.editgauge.outlines import bump, seen_again, signed_distance, step
-from editgauge.protocols.editgauge.roles import REMOVALS
+from editgauge.protocols.editgauge.roles import removes
 
 if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
@@ -48,7 +48,7 @@ def flaws(view: View) -> Values:
         **_of_the_edge(view, part, before, after),
         **_of_the_inside(view, part, before, after),
         **_of_the_place(view, part, region, after - before),
-        "again": None if view.edit.type in REMOVALS else seen_again(view.source, view.edited, _outline(view, part)),
+        "again": None if removes(view.edit) else seen_again(view.source, view.edited, _outline(view, part)),
     }
 
 
@@ -64,7 +64,7 @@ def _of_the_edge(view: View, part: BoolMask, before: Lab, after: Lab) -> Values:
         "rim_change": bump(change, away, view.margin),
         "rim_even": abs(float(shift.mean())) / (float(shift.std()) + UNTOUCHED),
         "edge": _steep_beside(after, away, view.margin),
-        "step": step(after, away, view.margin) if view.edit.type in REMOVALS else None,
+        "step": step(after, away, view.margin) if removes(view.edit) else None,
     }
 
 

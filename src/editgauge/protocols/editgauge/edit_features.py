@@ -11,7 +11,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import read_size
 from editgauge.protocols._shared.looking import asked_place
 from editgauge.protocols.editgauge.appearance import colour_distance, colour_in, colour_rank, style_fit, to_lab
-from editgauge.protocols.editgauge.roles import NEW_CONTENT, SAME_CONTENT
+from editgauge.protocols.editgauge.roles import SAME_CONTENT, has_new_content
 from editgauge.vision.object_changes import Thing, likeness_of_shapes
 from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, third, way
 from editgauge.vision.regions import box_overlap
@@ -109,7 +109,7 @@ def _of_looks(view: View, region: BoolMask | None) -> Values:
         values["style_gain"] = fit - reverse if fit is not None and reverse is not None else None
     alike = likeness_of_shapes(view.source, view.edited, where)
     values["same_content"] = alike if view.edit.type in SAME_CONTENT else None
-    values["new_content"] = 1 - alike if view.edit.type in NEW_CONTENT else None
+    values["new_content"] = 1 - alike if has_new_content(view.edit) else None
     return values
 
 

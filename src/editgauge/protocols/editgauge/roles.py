@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.phrases import without_article
 
 if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
     from editgauge.core.types import Edit
 
-ADDITIONS = ("object_addition", "positional_addition")
-REMOVALS = ("object_removal", "single_instance_removal")
-EVERYWHERE = ("style", "viewpoint", "unspecified")
-NEW_CONTENT = (*ADDITIONS, *REMOVALS, "object_replacement", "texture", "shape", "alter_parts")
-"""After them, what is seen in the region has another structure."""
+RESTRUCTURED = ("texture", "shape", "alter_parts")
+"""Changes of an object after which the region has another structure."""
 SAME_CONTENT = ("color",)
 """After them, the region has the structure it had."""
 
@@ -49,16 +47,27 @@ class Region:
 def roles_of(edit: Edit) -> Roles:
     """What should come, go and stay."""
     subject, old, new = (_plain(word) for word in (edit.subject, edit.from_, edit.to))
-    if edit.type in ADDITIONS:
+    kind = EDIT_TYPES[edit.type]
+    if kind.effect == "adds":
         beside = _plain(edit.position.anchor) if edit.position else None
         return Roles(comes=new, stays=subject, anchor=beside or subject, adds=True)
-    if edit.type == "object_replacement":
+    if kind.effect == "replaces":
         return Roles(comes=new, goes=old or subject)
-    if edit.type in REMOVALS:
+    if kind.effect == "removes":
         return Roles(goes=subject)
     if edit.type == "alter_parts":
         return Roles(comes=new, stays=subject)
-    return Roles(stays=subject, everywhere=edit.type in EVERYWHERE, behind=edit.type == "background")
+    return Roles(stays=subject, everywhere=kind.region == "everywhere", behind=kind.region == "background")
+
+
+def has_new_content(edit: Edit) -> bool:
+    """True when the edited region should have another structure afterwards."""
+    return EDIT_TYPES[edit.type].effect != "changes" or edit.type in RESTRUCTURED
+
+
+def removes(edit: Edit) -> bool:
+    """True when something should be gone and nothing should take its place."""
+    return EDIT_TYPES[edit.type].effect == "removes"
 
 
 def _plain(word: str | None) -> str | None:

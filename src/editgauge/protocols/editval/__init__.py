@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -15,16 +15,14 @@ from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared import set_distances as sets
 from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._shared.rule_set import NO_RULE
 from editgauge.protocols.editval import released, rules
-from editgauge.protocols.editval.rules import Options
+from editgauge.protocols.editval.rules import EditValOptions, Rule
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
 
-Rule = Callable[[Item, "Perception", Options], Awaitable[Score]]
-
 PAPER = "Basu et al. 2023, EditVal: Benchmarking Diffusion Based Text-Guided Image Editing Methods, arXiv 2310.02426"
-NO_RULE = Unscored("no_rule", "no automatic rule; see studies or judges")
 COMMON = (
     "The edited image is resized to the source's size before anything is seen in it.",
     "A detector with a closed vocabulary is asked the plain word, not 'a photo of …'; a word it does not know is "
@@ -62,7 +60,7 @@ class EditVal(Protocol):
         name: str,
         rule_set: Mapping[str, Rule],
         deviations: tuple[str, ...],
-        options: Options = Options(),  # noqa: B008 - frozen
+        options: EditValOptions = EditValOptions(),  # noqa: B008 - frozen
         models: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = name

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from editgauge.core.evidence import Evidence, Note
 from editgauge.core.types import Item, Score
 from editgauge.protocols._shared.looking import Sighting, look_for, needed
+from editgauge.protocols._shared.rule_set import RuleSet
 
 if TYPE_CHECKING:
     from editgauge.core.evidence import Side
     from editgauge.models.interfaces import Perception
-    from editgauge.protocols.editval.rules import Options
+    from editgauge.protocols.editval.rules import EditValOptions, Rule
 
 QUERY = "a photo of a {}"
 DELTA = 200
@@ -27,19 +28,26 @@ PATCHES = 24
 Corners = tuple[float, float, float, float]
 
 
-async def object_addition(item: Item, see: Perception, options: Options) -> Score:
+RULES: RuleSet[Rule] = RuleSet()
+rule = RULES.rule
+
+
+@rule("object_addition")
+async def object_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
     """Object and class are found in the edited image."""
     added, kept = await _in_edited(item, see, needed(item.edit.to, "what to add"), _class(item))
     return _verdict(added.found and kept.found, added, kept)
 
 
-async def object_replacement(item: Item, see: Perception, options: Options) -> Score:
+@rule("object_replacement")
+async def object_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The object is found in the edited image, the class is not."""
     added, kept = await _in_edited(item, see, needed(item.edit.to, "what to put in its place"), _class(item))
     return _verdict(added.found and not kept.found, added, kept)
 
 
-async def positional_addition(item: Item, see: Perception, options: Options) -> Score:
+@rule("positional_addition")
+async def positional_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
     """Both are looked for in the edited image; above and below are swapped."""
     words = _raw(item).split(" ")
     added, anchor = await _in_edited(item, see, words[0], _class(item))
@@ -50,7 +58,8 @@ async def positional_addition(item: Item, see: Perception, options: Options) -> 
     return _verdict(done.get(words[-1], False), added, anchor)
 
 
-async def position_replacement(item: Item, see: Perception, options: Options) -> Score:
+@rule("position_replacement")
+async def position_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The left edge moved by more than 200 pixels, each image in its own; to the center always fails."""
     before, after = await _in_both(item, see)
     if not (before.found and after.found):
@@ -60,7 +69,8 @@ async def position_replacement(item: Item, see: Perception, options: Options) ->
     return _verdict(done.get(_raw(item), False), before, after)
 
 
-async def size(item: Item, see: Perception, options: Options) -> Score:
+@rule("size")
+async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The product of the lower right corner's coordinates grew or shrank."""
     before, after = await _in_both(item, see)
     if not (before.found and after.found):
@@ -69,23 +79,14 @@ async def size(item: Item, see: Perception, options: Options) -> Score:
     return _verdict({"large": now > was, "small": now < was}.get(_raw(item), False), before, after)
 
 
-async def alter_parts(item: Item, see: Perception, options: Options) -> Score:
+@rule("alter_parts")
+async def alter_parts(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The part's corner lies within a box that is centred at the class's corner and as large as its far corner says."""
     part, whole = await _in_edited(item, see, _raw(item), _class(item))
     if not (part.found and whole.found):
         return _verdict(False, part, whole)
     (x, y, *_), (left, top, right, bottom) = last_box(part, item), last_box(whole, item)
     return _verdict(abs(x - left) < right / 2 and abs(y - top) < bottom / 2, part, whole)
-
-
-RULES = {
-    "object_addition": object_addition,
-    "object_replacement": object_replacement,
-    "positional_addition": positional_addition,
-    "position_replacement": position_replacement,
-    "size": size,
-    "alter_parts": alter_parts,
-}
 
 
 def last_box(sighting: Sighting, item: Item) -> Corners:

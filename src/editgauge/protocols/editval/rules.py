@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import gather
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from editgauge.core.evidence import Arrow, Evidence, Note
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Item, Score
 from editgauge.protocols._shared.looking import Sighting, asked_place, look_for, needed
+from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.vision.positions import Third, middle, third, way
 from editgauge.vision.regions import box_area
 
@@ -24,7 +26,7 @@ QUERY = "a photo of {}"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EditValOptions:
     """What a variant may change."""
 
     delta: float = 250
@@ -33,7 +35,13 @@ class Options:
     """Whether an added object counts only while the image's class is still seen (section 3.2.2)."""
 
 
-async def object_addition(item: Item, see: Perception, options: Options) -> Score:
+Rule = Callable[[Item, "Perception", EditValOptions], Awaitable[Score]]
+RULES: RuleSet[Rule] = RuleSet()
+rule = RULES.rule
+
+
+@rule("object_addition")
+async def object_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The new object is seen in the edited image, and the old one still is."""
     wanted, subject = needed(item.edit.to, "what to add"), item.edit.subject
     if not (options.needs_class and subject):
@@ -43,7 +51,8 @@ async def object_addition(item: Item, see: Perception, options: Options) -> Scor
     return _verdict(added.found and kept.found, added, kept, said=f"{added.words}, {kept.words}")
 
 
-async def object_replacement(item: Item, see: Perception, options: Options) -> Score:
+@rule("object_replacement")
+async def object_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The new object is seen in the edited image, and the old one is not."""
     old = item.edit.from_ or _class(item)
     new, gone = await gather(
@@ -54,7 +63,8 @@ async def object_replacement(item: Item, see: Perception, options: Options) -> S
     return _verdict(done, new, gone, said=f"{new.words}, {fate}: {'replaced' if done else 'not replaced'}")
 
 
-async def positional_addition(item: Item, see: Perception, options: Options) -> Score:
+@rule("positional_addition")
+async def positional_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The new object's centre lies on the asked side of where the class was in the source image."""
     asked = item.edit.position
     if asked is None:
@@ -69,7 +79,8 @@ async def positional_addition(item: Item, see: Perception, options: Options) -> 
     return _verdict(right, anchor, added, said=f"{added.words}, {place}", more=_way(anchor, added))
 
 
-async def position_replacement(item: Item, see: Perception, options: Options) -> Score:
+@rule("position_replacement")
+async def position_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The object moved sideways, by more than delta, to where it should be."""
     asked = asked_place(item.edit)
     if asked.relation not in {"left", "right", "center"}:
@@ -88,7 +99,8 @@ async def position_replacement(item: Item, see: Perception, options: Options) ->
     return _verdict(moved > delta, before, after, said=said, more=_way(before, after))
 
 
-async def size(item: Item, see: Perception, options: Options) -> Score:
+@rule("size")
+async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The object's box is larger than it was, or smaller, as asked."""
     wish = read_size(needed(item.edit.to, "small or large"))
     before, after = await _both(see, item)
@@ -99,7 +111,8 @@ async def size(item: Item, see: Perception, options: Options) -> Score:
     return _verdict(done, before, after, said=f"the {before.thing}'s box has {ratio:.0%} of its former area")
 
 
-async def alter_parts(item: Item, see: Perception, options: Options) -> Score:
+@rule("alter_parts")
+async def alter_parts(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The part is seen, and its centre lies in the box of the class."""
     wanted, subject = needed(item.edit.to, "which part"), _class(item)
     part, whole = await gather(
@@ -110,16 +123,6 @@ async def alter_parts(item: Item, see: Perception, options: Options) -> Score:
     (x, y), (left, top, right, bottom) = middle(part.box), whole.box
     inside = left <= x <= right and top <= y <= bottom
     return _verdict(inside, part, whole, said=f"{part.words}, {'on' if inside else 'not on'} the {whole.thing}")
-
-
-RULES = {
-    "object_addition": object_addition,
-    "object_replacement": object_replacement,
-    "positional_addition": positional_addition,
-    "position_replacement": position_replacement,
-    "size": size,
-    "alter_parts": alter_parts,
-}
 
 
 def on_side(point: tuple[float, float], anchor: tuple[float, float], relation: Relation) -> bool:

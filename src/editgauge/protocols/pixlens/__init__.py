@@ -11,6 +11,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._shared.rule_set import NO_RULE
 from editgauge.protocols.pixlens import released, rules
 from editgauge.protocols.pixlens.preservation import SUBJECT, as_released, background, in_both_pictures, subject_scores
 from editgauge.protocols.pixlens.scene import Scene
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 PAPER = (
     "Stefanache et al. 2024, PixLens: A Novel Framework for Disentangled Evaluation in Diffusion-Based Image Editing"
 )
-NO_RULE = "no automatic rule; see studies or judges"
 COMMON = (
     "The edited image is resized by Lanczos to the source's size before anything is seen in it.",
     "What counts as seen is the detector's own operating point; 0.1 belongs to GroundingDINO and OWL-ViT.",
@@ -81,7 +81,7 @@ class PixLens(Protocol):
         scene = Scene(item, see)
         rule = self._rules.get(item.edit.type)
         if rule is None:
-            return {spec.name: Unscored("no_rule", NO_RULE) for spec in self.scores}
+            return {spec.name: NO_RULE for spec in self.scores}
         edit, subject, rest = await gather(
             attempt(rule(scene)), _subject(scene), attempt(background(scene, self._masks))
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Evidence, Note, Region
 from editgauge.core.images import as_unit
@@ -31,17 +32,15 @@ if TYPE_CHECKING:
 SUBJECT = ("subject_sift", "subject_iou", "subject_ssim", "subject_color", "subject_position")
 MEANT_TO_CHANGE = {"color": "subject_color", "size": "subject_iou", "position_replacement": "subject_position"}
 """Shown, but left out of the averages: the edit asks for that very change (table 5 averages so)."""
-GONE = ("object_removal", "object_replacement")
-"""Edits after which the subject should not be there."""
+ONE_OF_SEVERAL = "single_instance_removal"
+"""The removal after which the subject is still seen."""
 MOST_ARROWS = 20
-ADDITIONS = ("object_addition", "positional_addition")
-OF_THE_SUBJECT = ("color", "size", "position_replacement", "object_removal", "single_instance_removal")
 
 
 async def subject_scores(scene: Scene) -> dict[str, Score | Unscored]:
     """Five ways to ask whether the subject is still the same thing."""
     edit = scene.item.edit
-    if edit.type in GONE:
+    if EDIT_TYPES[edit.type].effect in {"removes", "replaces"} and edit.type != ONE_OF_SEVERAL:
         why = "the edit asks for the subject to be gone"
         return dict.fromkeys(SUBJECT, Unscored("not_applicable", why))
     before, after = await scene.both(needed(edit.subject, "which object it is about"))
@@ -95,9 +94,10 @@ async def background(scene: Scene, masks: Masks) -> Score:
 async def in_both_pictures(scene: Scene) -> BoolMask:
     """Everything that may change, wherever it is seen: what is added, what the edit is about, or both."""
     edit = scene.item.edit
-    if edit.type in ADDITIONS:
+    kind = EDIT_TYPES[edit.type]
+    if kind.effect == "adds":
         names = [needed(edit.to, "what to add")]
-    elif edit.type in OF_THE_SUBJECT:
+    elif kind.value != "thing":
         names = [needed(edit.subject, "which object it is about")]
     else:
         names = [name for name in (edit.subject, edit.from_, edit.to) if name]
@@ -108,9 +108,10 @@ async def in_both_pictures(scene: Scene) -> BoolMask:
 async def as_released(scene: Scene) -> BoolMask:
     """The released code's choice: a moved object's new place counts as background."""
     edit = scene.item.edit
-    if edit.type in ADDITIONS:
+    kind = EDIT_TYPES[edit.type]
+    if kind.effect == "adds":
         return _together(scene, [await scene.things("edited", needed(edit.to, "what to add"))])
-    if edit.type in OF_THE_SUBJECT and edit.type != "single_instance_removal":
+    if kind.value != "thing" and edit.type != ONE_OF_SEVERAL:
         return _together(scene, [await scene.things("source", needed(edit.subject, "which object it is about"))])
     return await in_both_pictures(scene)
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from editgauge.core.types import Score
 from editgauge.protocols._shared.looking import needed
+from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens import rules
 from editgauge.protocols.pixlens.rules import Rule, verdict
 from editgauge.protocols.pixlens.scene import Scene
 
+RULES: RuleSet[Rule] = RuleSet(rules.RULES)
+rule = RULES.rule
 
+
+@rule("size")
 async def size(scene: Scene) -> Score:
     """A change of size as asked is worth a half where the object did not stay in its place."""
     change, before, after = await rules.resized(scene)
@@ -22,12 +27,10 @@ async def size(scene: Scene) -> Score:
     return verdict(value, before, after, said=said)
 
 
+@rule("positional_addition")
 async def positional_addition(scene: Scene) -> Score:
     """Half of the score is whether the category is still there."""
     value, anchor, added = await rules.placed(scene)
     kept = await scene.things("edited", needed(scene.item.edit.subject, "which object it is about"))
     final = (value + (len(kept) > 0)) / 2 if value > 0 else 0
     return verdict(final, anchor, added, said=f"{added.words}, direction {value:.2f}, {kept.words}")
-
-
-RULES: dict[str, Rule] = {**rules.RULES, "size": size, "positional_addition": positional_addition}

@@ -11,6 +11,7 @@ from editgauge.core.evidence import Arrow, Curves, Evidence, Note
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Score
 from editgauge.protocols._shared.looking import asked_place, needed
+from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
 from editgauge.vision.color_names import colour_curves, colour_score, rgb_of
 from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
@@ -25,6 +26,11 @@ LEAST_CHANGE = 0.1
 STAYED = 0.9
 
 
+RULES: RuleSet[Rule] = RuleSet()
+rule = RULES.rule
+
+
+@rule("object_addition")
 async def object_addition(scene: Scene) -> Score:
     """Algorithm 1: the new object is seen; nothing else is asked here."""
     before, added = await scene.both(_to(scene.item.edit))
@@ -32,6 +38,7 @@ async def object_addition(scene: Scene) -> Score:
     return verdict(len(added) > 0, added, said=f"{added.words}{already}")
 
 
+@rule("size")
 async def size(scene: Scene) -> Score:
     """Algorithm 2: the outline grew or shrank by a tenth at least, and the smaller one lies in the larger."""
     change, before, after = await resized(scene)
@@ -44,12 +51,14 @@ async def size(scene: Scene) -> Score:
     return verdict(is_as_asked(ratio, scene.item.edit) and inside > STAYED, before, after, said=said)
 
 
+@rule("positional_addition")
 async def positional_addition(scene: Scene) -> Score:
     """Algorithm 3: the way from the category to the new object goes in the asked direction."""
     value, anchor, added = await placed(scene)
     return verdict(value, anchor, added, said=_told_place(scene, value, anchor, added), more=way_between(anchor, added))
 
 
+@rule("position_replacement")
 async def position_replacement(scene: Scene) -> Score:
     """Algorithm 4, its inverted test mended: moved in the asked direction, and into the asked third of the width."""
     before, after = await scene.both(_category(scene.item.edit))
@@ -67,6 +76,7 @@ async def position_replacement(scene: Scene) -> Score:
     return verdict(value, before, after, said=said, more=way_between(before, after))
 
 
+@rule("object_replacement")
 async def object_replacement(scene: Scene) -> Score:
     """Algorithm 5: the new object lies where the old one was. Whether the old one is gone is told, not scored."""
     edit = scene.item.edit
@@ -83,6 +93,7 @@ async def object_replacement(scene: Scene) -> Score:
     return verdict(meets, old, new, said=f"{new.words}{' in its place' if meets else ' elsewhere'}, {fate}")
 
 
+@rule("object_removal")
 async def object_removal(scene: Scene) -> Score:
     """Algorithm 6: the share of objects that are gone."""
     before, after = await scene.both(_category(scene.item.edit))
@@ -91,6 +102,7 @@ async def object_removal(scene: Scene) -> Score:
     return verdict(max(0.0, 1 - len(after) / len(before)), before, after, said=said)
 
 
+@rule("single_instance_removal")
 async def single_instance_removal(scene: Scene) -> Score:
     """Exactly one is gone: 1; more went: a half; else 0."""
     before, after = await scene.both(_category(scene.item.edit))
@@ -100,6 +112,7 @@ async def single_instance_removal(scene: Scene) -> Score:
     return verdict(0 if gone <= 0 else 1 if gone == 1 else 0.5, before, after, said=said)
 
 
+@rule("alter_parts")
 async def alter_parts(scene: Scene) -> Score:
     """Algorithm 7: the share of objects that meet their closest part."""
     subject, wanted = _category(scene.item.edit), _to(scene.item.edit)
@@ -112,6 +125,7 @@ async def alter_parts(scene: Scene) -> Score:
     return verdict(sum(met) / len(met), wholes, parts, said=said)
 
 
+@rule("color")
 async def color(scene: Scene) -> Score:
     """Algorithm 8: how well the object's histograms fit those of the colour."""
     edit = scene.item.edit
@@ -128,19 +142,6 @@ async def color(scene: Scene) -> Score:
     )
     said = f"the {after.name}'s colours fit {name} by {value:.2f}"
     return verdict(value, before, after, said=said, more=(histograms,))
-
-
-RULES: dict[str, Rule] = {
-    "object_addition": object_addition,
-    "size": size,
-    "positional_addition": positional_addition,
-    "position_replacement": position_replacement,
-    "object_replacement": object_replacement,
-    "object_removal": object_removal,
-    "single_instance_removal": single_instance_removal,
-    "alter_parts": alter_parts,
-    "color": color,
-}
 
 
 async def resized(scene: Scene) -> tuple[tuple[float, float] | None, Things, Things]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from editgauge.core.edit_types import vocabulary
 from editgauge.findings.aggregations import aggregations
 from editgauge.findings.trials import TOTAL, TrialCell, count_trials, trial_cells
 from editgauge.render import words
@@ -22,12 +23,7 @@ if TYPE_CHECKING:
     from editgauge.stats.resampling import Estimate
 
 PROTOCOLS = ("unibench", "unibench-detect")
-SPOKEN = {
-    "object_replacement": "change class",
-    "color": "change color",
-    "positional_addition": "generate",
-    "position_replacement": "move",
-}
+SPOKEN = {edit_type: word.replace("_", " ") for word, edit_type in sorted(vocabulary("unibench").items())}
 """UniBench's words for the edit types, in the order of its table."""
 
 

@@ -1,0 +1,26 @@
+"""Rules by edit type. A rule registers itself where it is defined, with `@rule("object_addition")`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from editgauge.core.edit_types import read_edit_type
+from editgauge.core.types import Unscored
+
+AnyRule = TypeVar("AnyRule", bound=Callable[..., object])
+NO_RULE = Unscored("no_rule", "no automatic rule; see studies or judges")
+
+
+class RuleSet(dict[str, AnyRule]):
+    """The rules of a protocol by edit type; a type without a rule is unscored."""
+
+    def rule(self, edit_type: str) -> Callable[[AnyRule], AnyRule]:
+        """Decorator that makes a function the rule of an edit type."""
+        name = read_edit_type(edit_type)
+
+        def register(function: AnyRule) -> AnyRule:
+            self[name] = function
+            return function
+
+        return register
