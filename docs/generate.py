@@ -126,7 +126,8 @@ def names_page() -> str:
     lines += ["", "## Benchmarks\n", *(f"- `{name}`: {told.partition(chr(10))[0]}" for name, told in loaders.items())]
     lines += ["", "## Edit types\n", "| type | meaning | fields | example |", "|---|---|---|---|"]
     lines += [
-        f"| `{each.name}` | {each.meaning} | {', '.join(each.needs)} | {each.example} |" for each in EDIT_TYPES.values()
+        f"| `{each.name}` | {each.meaning} | {', '.join(each.needs) or 'none'} | {each.example} |"
+        for each in EDIT_TYPES.values()
     ]
     lines += [""]
     lines += ["## Reasons for unscored\n", ", ".join(f"`{name}`" for name in REASONS), ""]

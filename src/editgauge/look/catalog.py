@@ -74,7 +74,12 @@ def list_names(kind: str, name: str | None = None) -> list[dict[str, Any]]:
         return _options(kind, name)
     if kind == "edit-types":
         return [
-            {"name": each.name, "about": each.meaning, "fields": ", ".join(each.needs), "example": each.example}
+            {
+                "name": each.name,
+                "about": each.meaning,
+                "fields": ", ".join(each.needs) or "none",
+                "example": each.example,
+            }
             for each in EDIT_TYPES.values()
         ]
     if kind not in _KINDS:
