@@ -24,6 +24,7 @@ Reason = Literal[
     "unreadable_image",  # the source or the edited image cannot be decoded
     "not_applicable",  # the score needs a part this edit does not have, such as a mask
     "no_rule",  # the protocol has no automatic rule for this edit type
+    "not_understood",  # the instruction could not be read, so nobody knows what to look for
     "unknown_word",  # a closed-vocabulary model does not know the word
     "not_detected",  # an object the rule starts from was not seen
     "no_model",  # no model plays a role the protocol needs
@@ -71,6 +72,33 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One change that an instruction asks for; its fields are those of an edit."""
+
+    type: str
+    subject: str | None = None
+    from_: str | None = None
+    to: str | None = None
+    position: Position | None = None
+    count: int | None = None
+    """How many of `to`, or of `subject` where nothing comes, are asked for; None when the text gives no number."""
+    attributes: tuple[str, ...] = ()
+    """What else the text says of the thing that comes or changes: `("red", "wooden")`."""
+    sure: bool = False
+    """True when the words leave no doubt about the type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an instruction asks for, step by step."""
+
+    steps: tuple[Step, ...]
+    how: Literal["rules", "captions", "judge", "given"]
+    left: str = ""
+    """The part of the text that was not understood."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
     """A request: this source image, changed like so."""
 
@@ -83,6 +111,10 @@ class Edit:
     from_: str | None = None
     to: str | None = None
     position: Position | None = None
+    count: int | None = None
+    attributes: tuple[str, ...] = ()
+    reading: Reading | None = None
+    """How the instruction was read; the fields above are those of its first step. None when it was not read."""
     source_caption: str | None = None
     target_caption: str | None = None
     mask: Mask | None = None

@@ -16,6 +16,7 @@ MEANINGS: dict[Reason, str] = {
     "unreadable_image": "The source or the edited image cannot be decoded.",
     "not_applicable": "The score needs a part this edit does not have, such as a mask.",
     "no_rule": "The protocol has no automatic rule for this edit type.",
+    "not_understood": "The instruction could not be read, so nobody knows what to look for.",
     "unknown_word": "A model with a closed vocabulary does not know the word.",
     "not_detected": "An object the rule starts from was not seen.",
     "no_model": "No model plays a role the protocol needs.",
