@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs weights demo test test-all check format bench docs clean
+.PHONY: help setup programs weights demo test test-slow test-all test-explore check format bench docs clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"editgauge needs Python 3.11 or newer, found {v[0]}.{v[1]}: make PYTHON=python3.12 …")'
@@ -44,11 +44,19 @@ weights: setup
 	$(BIN)/editgauge data pull photos
 	$(BIN)/editgauge models pull lite lpips-vgg sam2-tiny efficientdet-lite0 ssd-mobilenet-v2 migan
 
-test: weights programs ## run the tests (some minutes)
+# One thread per worker: two workers of two threads each would only wait for each other on two cores.
+test test-slow test-explore: export OMP_NUM_THREADS = 1
+
+test: weights programs ## run the tests (some minutes; every time the same)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
-test-all: weights programs ## run every test, the slow ones too
-	$(BIN)/pytest -n 2 --dist loadfile
+test-slow: weights programs ## run the slow tests only
+	$(BIN)/pytest -n 2 --dist loadfile -m slow
+
+test-all: test test-slow ## run every test
+
+test-explore: setup ## let the property tests try new, random examples
+	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not slow" $$(grep -rl 'import.* given' tests)
 
 check: setup ## lint, format and types
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@
 - `make_outcomes(benchmark, folder, number)`: the outcomes of a method for it; another number, another method.
 - `editgauge(*words, code=0, ...)`: the installed command, as users type it.
 - `small_disk(size)`: a disk of its own that is soon full; skips loudly where mounting is not allowed.
+- `shared`: the folder named by EDITGAUGE_SHARED_DATA; skips loudly without it, and fails where `CI` is true.
 - `plugin`: a folder in which the package of `plugin_package/` is installed; `plugged_in`: also for this very process.
 """
 
@@ -22,12 +23,13 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import cv2
+import hypothesis
 import numpy as np
 import pytest
 import skimage.data
@@ -42,9 +44,13 @@ from editgauge.methods import methods
 from editgauge.metrics import metrics
 from editgauge.models import models
 from editgauge.protocols import protocols
+from tests.shared_data import MISSING, shared_data
 
 pytest_plugins = ["tests.endpoint"]
 os.environ["EDITGAUGE_CACHE_BYTES"] = "0"  # a model must be asked: no test is to be answered by an earlier one
+hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=500, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
 collect_ignore = ["plugin_package"]  # a package of its own, with modules that are broken on purpose
 
 TOY = ProtocolEntry(
@@ -226,6 +232,20 @@ def small_disk() -> Iterator[Callable[[str], Path]]:
     for place in mounted:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
         place.rmdir()
+
+
+@pytest.fixture
+def shared() -> Path:
+    return shared_data()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test of public files that is skipped checks nothing: in CI, where they always are, that is a failure."""
+    report = yield
+    if report.skipped and os.environ.get("CI") == "true" and MISSING in str(report.longrepr):
+        report.outcome = "failed"
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,10 @@
 
 - `draw(path, ...)`: writes a small picture there, with its folders.
 - `told(call, ...)`: the problems of the `BadInput` that the call raises.
-- `shared`: the folder of public files given by EDITGAUGE_SHARED_DATA; the test is skipped without it.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,11 +37,3 @@ def _told(call: Callable[..., Any], *arguments: Any) -> tuple[str, ...]:
 @pytest.fixture
 def told() -> Callable[..., tuple[str, ...]]:
     return _told
-
-
-@pytest.fixture
-def shared() -> Path:
-    folder = os.environ.get("EDITGAUGE_SHARED_DATA", "")
-    if not folder:
-        pytest.skip("EDITGAUGE_SHARED_DATA is not set: the real public files are NOT tested")
-    return Path(folder)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.shared_data import shared_data
 
 ROOT = Path(__file__).parents[2]
 LEDGER = ROOT / "docs" / "coverage.md"
@@ -275,10 +276,7 @@ def mentioned(text: str, kind: str) -> set[str]:
 @pytest.fixture
 def papers() -> Path:
     """The folder with the papers as text, beside the shared data."""
-    shared = os.environ.get("EDITGAUGE_SHARED_DATA")
-    if not shared:
-        pytest.skip("EDITGAUGE_SHARED_DATA is not set: the ledger was NOT compared with the texts of the papers")
-    folder = Path(shared).parent / "papers"
+    folder = shared_data().parent / "papers"
     if not folder.is_dir():
         pytest.skip(f"{folder} does not exist: the ledger was NOT compared with the texts of the papers")
     return folder

@@ -1,49 +1,33 @@
-"""The averages that papers print, by the aggregation that `compare` marks as theirs.
-
-The data is not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with `editval` and `pixlens`.
-"""
+"""The averages that papers print, by the aggregation that `compare` marks as theirs."""
 
 from __future__ import annotations
-
-import csv
-import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from editgauge.findings.aggregations import aggregate_method, chosen_by_paper
-
-PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
-pytestmark = pytest.mark.skipif(
-    PLACE is None, reason="NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data"
-)
+from tests.golden.published import PIXLENS_AVERAGES, PIXLENS_EDITS, PIXLENS_TABLE_1, editval_leaderboard
 
 
-@pytest.mark.parametrize("board", ["aut_eval_table.csv", "human_study_table.csv"])
+@pytest.mark.parametrize("board", ["automatic", "people"])
 def test_editval_counts_every_edit_type_once(board: str) -> None:
     """The last column of both leaderboards."""
-    chosen = chosen_by_paper("editval")
-    assert chosen == "by_type"
-    with Path(PLACE or "", "editval", board).open(encoding="utf-8", newline="") as file:
-        table = [[float(cell) for cell in row[1:]] for row in csv.reader(file)]
+    aggregation = chosen_by_paper("editval")
+    assert aggregation == "by_type"
+    table = editval_leaderboard(board)
     assert len(table) == 8
-    for *types, printed in table:
-        found = aggregate_method(np.array(types), np.arange(6), np.arange(6))
-        assert found[chosen].value == pytest.approx(printed, abs=1e-6)
+    for *types, printed in table.values():
+        averages = aggregate_method(np.array(types), np.arange(6), np.arange(6))
+        assert averages[aggregation].value == pytest.approx(printed, abs=1e-6)
 
 
-@pytest.mark.parametrize("place", range(5))
-def test_pixlens_counts_every_edit_once(place: int) -> None:
+@pytest.mark.parametrize("model", range(5))
+def test_pixlens_counts_every_edit_once(model: int) -> None:
     """Row AVG of table 1, from its eight edit types and their counts; the mean over types is another number."""
-    chosen = chosen_by_paper("pixlens")
-    assert chosen == "count_weighted"
-    told = json.loads(Path(PLACE or "", "pixlens", "published_tables.json").read_text("utf-8"))
-    rows, counts = told["table1_edit_specific"]["rows"], told["edit_counts_for_weighting"]
-    printed = rows["AVG"][place]
-    sizes = [counts[name] for name in counts]
-    edits = np.repeat([rows[name][place] for name in counts], sizes)
-    found = aggregate_method(edits, np.repeat(list(counts), sizes), np.arange(edits.size))
-    assert found[chosen].value == pytest.approx(printed, abs=0.0003)
-    assert found["by_type"].value != pytest.approx(printed, abs=0.0003)
+    aggregation = chosen_by_paper("pixlens")
+    assert aggregation == "count_weighted"
+    printed, sizes = PIXLENS_AVERAGES[model], list(PIXLENS_EDITS.values())
+    edits = np.repeat([PIXLENS_TABLE_1[edit_type][model] for edit_type in PIXLENS_EDITS], sizes)
+    averages = aggregate_method(edits, np.repeat(list(PIXLENS_EDITS), sizes), np.arange(edits.size))
+    assert averages[aggregation].value == pytest.approx(printed, abs=0.0003)
+    assert averages["by_type"].value != pytest.approx(printed, abs=0.0003)

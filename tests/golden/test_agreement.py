@@ -1,19 +1,12 @@
-"""Published agreement with people, recomputed from the published ratings and scores.
-
-The data is not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with `imagenhub_viescore`, `editval`, `pixlens`.
-"""
+"""Published agreement with people, recomputed from the published ratings and scores."""
 
 from __future__ import annotations
 
-import csv
-import json
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,64 +19,35 @@ from editgauge.stats.agreement import SPEARMAN, pearson, spearman
 from editgauge.stats.intervals import Labels, Numbers
 from editgauge.stats.levels import Parts, between, within
 from editgauge.stats.resampling import Estimate
-
-PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
-pytestmark = pytest.mark.skipif(
-    PLACE is None, reason="NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data"
+from tests.golden.published import (
+    JUDGES,
+    PIXLENS_TABLE_4,
+    editval_leaderboard,
+    imagenhub_ratings,
+    viescore_answers,
+    viescore_correlations,
 )
-JUDGES = ("gemini_0shot", "gpt4o_0shot")
+
 ASPECTS = ("SC", "PQ", "O")
 """Semantic consistency, perceptual quality, and overall: sqrt(SC * PQ) of each item (VIEScore, arXiv 2312.14867)."""
 CUT_OFF = ("gpt4o_0shot", "Pix2PixZero", "PQ")
 """The one correlation that the expected file has from other numbers than the raw ones; it has a test of its own."""
 
 
-def folder(name: str) -> Path:
-    return Path(PLACE or "") / name
-
-
-def rows(*parts: str, **options: Any) -> Iterator[dict[str, str]]:
-    with folder(parts[0]).joinpath(*parts[1:]).open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file, **options)
-
-
 def aspect(name: str, consistency: float, quality: float) -> float:
     return {"SC": consistency, "PQ": quality, "O": sqrt(consistency * quality)}[name]
 
 
-@cache
-def human() -> dict[tuple[str, str], list[tuple[float, float]]]:
-    """Method and edit to (SC, PQ) by each of three raters (ImagenHub, arXiv 2310.01596)."""
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for rater in (1, 2, 3):
-        place = ("human_ratings", "Text-Guided_IE", f"Text-Guided_IE_rater{rater}.tsv")
-        for row in rows("imagenhub_viescore", *place, delimiter="\t"):
-            edit = row.pop("uid")
-            for method, told in row.items():
-                found.setdefault((method, edit), []).append(tuple(json.loads(told)))
-    return found
-
-
-@cache
 def judged(judge: str) -> dict[tuple[str, str], tuple[float, float]]:
-    table = rows("imagenhub_viescore", "vie_scores", f"text_guided_ie_{judge}.tsv", delimiter="\t")
-    return {
-        (row["method"], row["uid"]): (min(json.loads(row["SC_scores"])) / 10, min(json.loads(row["PQ_scores"])) / 10)
-        for row in table
-    }
+    return {key: (answers[0] / 10, answers[1] / 10) for key, answers in viescore_answers(judge).items()}
 
 
 def pairs(judge: str, name: str) -> tuple[Numbers, Numbers, Labels, Labels]:
     """The judge's scores, the ratings with a column per rater, the methods and the source images."""
     keys = list(judged(judge))
     scores = np.array([aspect(name, *judged(judge)[key]) for key in keys])
-    ratings = np.array([[aspect(name, *one) for one in human()[key]] for key in keys])
+    ratings = np.array([[aspect(name, *one) for one in imagenhub_ratings()[key]] for key in keys])
     return scores, ratings, np.array([key[0] for key in keys]), np.array([key[1].rsplit("_", 1)[0] for key in keys])
-
-
-def expected() -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(folder("imagenhub_viescore").joinpath("expected_correlations.json").read_text())
-    return told
 
 
 @cache
@@ -95,7 +59,7 @@ def per_method(judge: str, name: str, *, fisher_z: bool = False) -> Parts:
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("name", ASPECTS)
 def test_viescore_judges_agree_with_raters_as_expected_within_each_method(judge: str, name: str) -> None:
-    table = expected()[judge]
+    table = viescore_correlations()[judge]
     found = per_method(judge, name)
     assert set(found.parts) == set(table["per_method_spearman"])
     for method, told in table["per_method_spearman"].items():
@@ -112,7 +76,7 @@ def test_half_a_point_was_cut_off_in_the_expected_file() -> None:
     judge, method, name = CUT_OFF
     scores, ratings, methods, _ = pairs(judge, name)
     raw, people = scores[methods == method] * 10, ratings[methods == method].mean(axis=1)
-    told = expected()[judge]["per_method_spearman"][method][name]
+    told = viescore_correlations()[judge]["per_method_spearman"][method][name]
     assert np.flatnonzero(raw % 1).size == 1
     assert spearman(raw, people).value == pytest.approx(0.4153, abs=0.00005)
     assert spearman(np.floor(raw), people).value == pytest.approx(told, abs=0.00005)
@@ -181,7 +145,7 @@ def test_the_verb_agree_says_the_same_of_a_run_with_the_judge_s_scores(
     run = make_run(*records, protocols={f"viescore[{judge}]": entry})
     rows = [
         f"{edit},{method},rater{number},{aspect('O', *one)}"
-        for (method, edit), told in human().items()
+        for (method, edit), told in imagenhub_ratings().items()
         for number, one in enumerate(told, start=1)
     ]
     (tmp_path / "ratings.csv").write_text("\n".join(["edit,method,rater,value", *rows]) + "\n")
@@ -195,7 +159,7 @@ def test_the_verb_agree_says_the_same_of_a_run_with_the_judge_s_scores(
             (theirs.value, theirs.low, theirs.high), abs=0.0005
         )  # `agree` takes means exactly: ties stay ties
         assert (ours.value, ours.low, ours.high) == near
-    table = expected()[judge]
+    table = viescore_correlations()[judge]
     assert score.levels["per_method"].spearman.value == pytest.approx(table["plain_mean"]["O"], abs=0.0005)
     scores, ratings, methods, _ = pairs(judge, "O")
     for method, told in table["per_method_spearman"].items():
@@ -211,15 +175,8 @@ def test_the_verb_agree_says_the_same_of_a_run_with_the_judge_s_scores(
     assert (best, placed.ranks[best].value) == ("MagicBrush", 1)
 
 
-@cache
-def leaderboard(name: str) -> dict[str, Numbers]:
-    """EditVal, repository deep-ml-research/editval, commit 60e035a6: method to six edit types, then their mean."""
-    with folder("editval").joinpath(name).open(encoding="utf-8", newline="") as file:
-        return {row[0]: np.array(row[1:], dtype=np.float64) for row in csv.reader(file)}
-
-
 def both_boards() -> tuple[Numbers, Numbers]:
-    automatic, people = leaderboard("aut_eval_table.csv"), leaderboard("human_study_table.csv")
+    automatic, people = editval_leaderboard("automatic"), editval_leaderboard("people")
     assert set(automatic) == set(people)
     return np.stack([automatic[method] for method in automatic]), np.stack([people[method] for method in automatic])
 
@@ -232,33 +189,22 @@ def test_editval_over_methods() -> None:
 
 def test_editval_over_all_cells_and_over_those_of_one_method() -> None:
     automatic, people = (board[:, :-1] for board in both_boards())
-    pix2pix = list(leaderboard("aut_eval_table.csv")).index("Pix2Pix")
+    pix2pix = list(editval_leaderboard("automatic")).index("Pix2Pix")
     assert automatic.size == 48
     assert pearson(automatic.ravel(), people.ravel()).value == pytest.approx(0.59, abs=0.005)
     assert pearson(automatic[pix2pix], people[pix2pix]).value == pytest.approx(0.146, abs=0.0005)
 
 
-# PixLens (arXiv 2410.05710), table 4: InstructPix2Pix at six edit types, and the correlations printed with it.
-PIXLENS = [0.94, 0.96, 0.09, 0.28, 0.26, 0.71]
-EDITVAL = [0.38, 0.39, 0.07, 0.25, 0.51, 0.25]
-PEOPLE = [0.80, 0.80, 0.06, 0.27, 0.06, 1.00]
-
-
-def test_pixlens_table_4_is_what_was_published() -> None:
-    table = json.loads(folder("pixlens").joinpath("published_tables.json").read_text("utf-8"))["table4"]
-    assert [table[name] for name in ("pixlens", "editval_auto", "editval_human")] == [PIXLENS, EDITVAL, PEOPLE]
-
-
 @pytest.mark.parametrize(
     ("scores", "published", "low", "high"),
-    [(PIXLENS, 0.903, 0.55, 1.0), (EDITVAL, 0.146, -1.0, 1.0)],
+    [(PIXLENS_TABLE_4["pixlens"], 0.903, 0.55, 1.0), (PIXLENS_TABLE_4["editval_auto"], 0.146, -1.0, 1.0)],
     ids=["PixLens", "EditVal"],
 )
 def test_six_edit_types_say_little(
     scores: list[float], published: float, low: float, high: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The correlation is right to the printed digit; its interval, which was not printed, is wide."""
-    found = pearson(scores, PEOPLE)
+    found = pearson(scores, PIXLENS_TABLE_4["editval_human"])
     with capsys.disabled():
         sys.stdout.write(f"\n  Pearson {found.value:.3f}, {found.low:.2f} to {found.high:.2f}, n = {found.n} ")
     assert found.value == pytest.approx(published, abs=0.0005)

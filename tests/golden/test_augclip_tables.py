@@ -8,8 +8,6 @@ Tables 2 to 5, 9 and 11 are held against the copy in `EDITGAUGE_SHARED_DATA` whe
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -19,6 +17,7 @@ import pytest
 from editgauge.findings.ranks import rank_methods
 from editgauge.stats.agreement import KENDALL, SPEARMAN
 from editgauge.stats.levels import between
+from tests.shared_data import shared_data
 
 SETS = ("CelebA", "EditVal", "DreamBooth", "TEdBench", "MagicBrush")
 QUESTIONS = {"CelebA": 39, "EditVal": 35, "DreamBooth": 37}
@@ -156,10 +155,7 @@ def test_the_shares_of_table_3_are_not_of_the_questions_of_table_2() -> None:
 
 
 def test_the_copy_holds_the_same_numbers() -> None:
-    place = os.environ.get("EDITGAUGE_SHARED_DATA")
-    if place is None:
-        pytest.skip("NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data")
-    copy: dict[str, Any] = json.loads(Path(place, "augclip", "published_tables.json").read_text("utf-8"))
+    copy: dict[str, Any] = json.loads(shared_data("augclip", "published_tables.json").read_text("utf-8"))
     assert {name: tuple(row) for name, row in copy["table3_s2AFC"].items() if name != "columns"} == S_2AFC
     assert {name: tuple(row) for name, row in copy["table5_acc_both"].items() if name != "columns"} == ACC_BOTH
     assert {name: tuple(row) for name, row in copy["table9_weighting"].items() if name != "columns"} == WEIGHTING

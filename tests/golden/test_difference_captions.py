@@ -6,21 +6,15 @@ The captions are not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with
 from __future__ import annotations
 
 import csv
-import os
 from ast import literal_eval
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from editgauge.protocols.difference.objects import same_words
 from editgauge.protocols.difference.parsing import read_triplets
 from editgauge.protocols.difference.triplets import Triplet, agreement
-
-PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
-with_data = pytest.mark.skipif(
-    PLACE is None, reason="NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data"
-)
+from tests.shared_data import needs_shared_data, shared_data
 
 FLOOR = Triplet("carpet floor", "wooden floor", "Replace")
 APPENDIX = [
@@ -57,14 +51,14 @@ def test_the_three_pairs_of_table_2(human: list[Triplet], model: list[Triplet], 
 
 def captions(column: str) -> Iterator[tuple[str, str]]:
     """The annotated action with each caption of a column."""
-    place = Path(PLACE or "") / "editinspector" / "editinspector_benchmark.csv"
+    place = shared_data("editinspector", "editinspector_benchmark.csv")
     with place.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             told = literal_eval(row[column]) if row[column].startswith("[") else [row[column]]
             yield from ((row["action"], each) for each in told if row["action"] and each.strip())
 
 
-@with_data
+@needs_shared_data
 @pytest.mark.parametrize(
     ("column", "captioned", "at_least"),
     [
@@ -84,7 +78,7 @@ def test_the_first_change_that_the_rules_read_has_the_annotated_action(
     assert right / len(told) >= at_least
 
 
-@with_data
+@needs_shared_data
 def test_people_tell_more_than_one_difference() -> None:
     """The paper counts six per edit, by GPT-4o; the rules read 4.6 per caption."""
     told = [read_triplets(text) for _, text in captions("metadata_annotated_difference_caption_explanation")]

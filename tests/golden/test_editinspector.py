@@ -6,7 +6,6 @@ The data is not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with `edi
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -22,16 +21,14 @@ from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.evaluators.binary import Confusion, binary_agreement
 from editgauge.findings.people.feedback import feedback
+from tests.shared_data import needs_shared_data, shared_data
 
-PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
-pytestmark = pytest.mark.skipif(
-    PLACE is None, reason="NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data"
-)
+pytestmark = needs_shared_data
 EDITS = 783
 
 
 def folder() -> Path:
-    return Path(PLACE or "") / "editinspector"
+    return shared_data("editinspector")
 
 
 @cache

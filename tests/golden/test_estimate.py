@@ -1,22 +1,15 @@
-"""Sixty ratings of ImagenHub and a judge's 1,432 scores (VIEScore): the interval holds, and is shorter.
-
-The files are public (`imagenhub_viescore` in the folder named by EDITGAUGE_SHARED_DATA, with its SOURCE.md).
-"""
+"""Sixty ratings of ImagenHub and a judge's 1,432 scores (VIEScore): the interval holds, and is shorter."""
 
 from __future__ import annotations
 
-import csv
-import json
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from editgauge.stats.intervals import Labels, Numbers
 from editgauge.stats.prediction_powered import PoweredMean, in_units_of, prediction_powered_mean
+from tests.golden.published import JUDGES, imagenhub_ratings, viescore_answers
 
 RATED, DRAWS = 60, 200
 
@@ -29,32 +22,12 @@ class Judged:
     source: Labels
 
 
-def rows(file: Path) -> Iterator[dict[str, str]]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        yield from csv.DictReader(lines, delimiter="\t")
-
-
-@pytest.fixture(scope="module")
-def folder() -> Path:
-    shared = os.environ.get("EDITGAUGE_SHARED_DATA", "")
-    if not shared:
-        pytest.skip("EDITGAUGE_SHARED_DATA is not set: estimates were NOT tested on real ratings")
-    return Path(shared) / "imagenhub_viescore"
-
-
-@pytest.fixture(scope="module", params=["gemini_0shot", "gpt4o_0shot"])
-def judged(folder: Path, request: pytest.FixtureRequest) -> Judged:
-    ratings: dict[tuple[str, str], list[float]] = {}
-    for file in sorted((folder / "human_ratings" / "Text-Guided_IE").glob("*.tsv")):
-        for row in rows(file):
-            name = row.pop("uid")
-            for method, cell in row.items():
-                ratings.setdefault((method, name), []).append(float(np.sqrt(np.prod(json.loads(cell)))))
-    human, judge, source = [], [], []
-    for row in rows(folder / "vie_scores" / f"text_guided_ie_{request.param}.tsv"):
-        human.append(np.mean(ratings[row["method"], row["uid"]]))
-        judge.append(np.sqrt(min(json.loads(row["SC_scores"])) * min(json.loads(row["PQ_scores"]))) / 10)
-        source.append(row["uid"].split("_")[1])  # sample_100081_3.jpg is the third edit of image 100081
+@pytest.fixture(scope="module", params=JUDGES)
+def judged(request: pytest.FixtureRequest) -> Judged:
+    ratings, answers = imagenhub_ratings(), viescore_answers(request.param)
+    human = [np.mean([np.sqrt(consistency * quality) for consistency, quality in ratings[key]]) for key in answers]
+    judge = [np.sqrt(consistency * quality) / 10 for consistency, quality in answers.values()]
+    source = [edit.split("_")[1] for _, edit in answers]  # sample_100081_3.jpg is the third edit of image 100081
     return Judged(np.array(human), np.array(judge), np.array(source))
 
 

@@ -1,46 +1,28 @@
 """How far people agreed with each other in published studies, recomputed from their single answers.
 
-The data is not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with `imagenhub_viescore` and `editinspector`.
+The data of EditInspector is not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with `editinspector`.
 """
 
 from __future__ import annotations
 
 import csv
-import json
-import os
 from ast import literal_eval
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from editgauge.stats.intervals import Labels, Numbers
 from editgauge.stats.raters import Panel, human_ceiling, krippendorff, panel
-
-PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
-pytestmark = pytest.mark.skipif(
-    PLACE is None, reason="NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data"
-)
-
-
-def rows(*parts: str, delimiter: str = ",") -> Iterator[dict[str, str]]:
-    with Path(PLACE or "").joinpath(*parts).open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file, delimiter=delimiter)
+from tests.golden.published import imagenhub_ratings
+from tests.shared_data import needs_shared_data, shared_data
 
 
 @cache
 def imagenhub() -> tuple[Numbers, Labels]:
     """Outcome by rater by (SC, PQ), and the source images (ImagenHub, arXiv 2310.01596)."""
-    found: dict[tuple[str, str], list[list[float]]] = {}
-    for rater in (1, 2, 3):
-        place = ("human_ratings", "Text-Guided_IE", f"Text-Guided_IE_rater{rater}.tsv")
-        for row in rows("imagenhub_viescore", *place, delimiter="\t"):
-            edit = row.pop("uid")
-            for method, told in row.items():
-                found.setdefault((method, edit), []).append(json.loads(told))
-    return np.array(list(found.values())), np.array([edit.rsplit("_", 1)[0] for _, edit in found])
+    ratings = imagenhub_ratings()
+    return np.array(list(ratings.values())), np.array([edit.rsplit("_", 1)[0] for _, edit in ratings])
 
 
 @pytest.mark.parametrize(("place", "alike"), [(0, 0.807), (1, 0.533)], ids=["SC", "PQ"])
@@ -71,19 +53,22 @@ YES_OR_NO = ("is_visualy_consistence", "is_good_quality", "is_extensive_differen
 
 @cache
 def editinspector(question: str) -> Panel:
-    table = list(rows("editinspector", "editinspector_benchmark.csv"))
+    with shared_data("editinspector", "editinspector_benchmark.csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
     answers = [[float(one) for one in literal_eval(row[f"metadata_annotated_{question}"])] for row in table]
     found = panel(answers, np.array([row["id"].split("_")[0] for row in table]))
     assert found is not None
     return found
 
 
+@needs_shared_data
 @pytest.mark.parametrize(("question", "without"), WITHOUT_MAJORITY.items())
 def test_editinspector_has_as_many_rows_without_a_majority_as_its_table_leaves_out(question: str, without: int) -> None:
     found = editinspector(question)
     assert (found.majority.n, found.majority.clusters, found.without_majority) == (783, 398, without)
 
 
+@needs_shared_data
 def test_editinspector_s_annotators_agree_as_printed() -> None:
     """A majority on 96 and 97 % (levels), 80 to 86 % on the commonest answer, all three alike on 42 to 57 %."""
     found = [editinspector(question) for question in (*WITHOUT_MAJORITY, *YES_OR_NO)]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 import editgauge
 from editgauge.models.weights import available
+from tests.shared_data import needs_shared_data, shared_data
 
-SHARED = os.environ.get("EDITGAUGE_SHARED_DATA", "")
 WEIGHTS = ("efficientdet-lite2", "u2netp")
 HORSE, ZEBRA = "originals/white_horse2.png", "imagic/white_horse2.png-A_photo_of_a_zebra.png"
 
 pytestmark = [
-    pytest.mark.skipif(not SHARED, reason="NOT TESTED: EDITGAUGE_SHARED_DATA is not set"),
+    needs_shared_data,
     pytest.mark.skipif(not all(map(available, WEIGHTS)), reason="NOT TESTED: run `editgauge models pull lite`"),
 ]
 
 
 def verdict(protocol: str, before: str, after: str) -> tuple[float | None, str]:
-    folder = Path(SHARED) / "tedbench"
+    folder = shared_data("tedbench")
     told = editgauge.score(
         folder / before,
         folder / after,

@@ -1,15 +1,9 @@
-"""UniBench's table 1 from its own cells, and what its tasks on the sample show with `lite` models.
-
-The table is not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder with `unibench`.
-"""
+"""UniBench's table 1 from its own cells, and what its tasks on the sample show with `lite` models."""
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +15,8 @@ from editgauge.protocols import Part
 from editgauge.protocols.unibench import unibench
 from editgauge.protocols.unibench.averages import CONSISTENCY, FIDELITY, average, total
 from editgauge.protocols.unibench.tasks import KINDS
+from tests.golden.published import unibench_table_1
 
-PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
 WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet", "lpips-alex")
 WITHIN = 0.001
 METHODS = ("identity", "classical", "overdone", "careless")
@@ -35,13 +29,6 @@ EDIT = {
 """Of docs/protocols/unibench.md: mean of `edit` of `unibench-detect` by edit type, for each of the methods."""
 
 
-def _published() -> dict[str, Any]:
-    if PLACE is None:
-        pytest.skip("NOT TESTED: EDITGAUGE_SHARED_DATA does not name the folder with the published data")
-    told: dict[str, Any] = json.loads(Path(PLACE, "unibench", "published_table1.json").read_text("utf-8"))
-    return told
-
-
 def _cells(row: list[float | None], columns: list[str]) -> dict[str, float]:
     return {
         name: value for name, value in zip(columns, row, strict=True) if value is not None and "average" not in name
@@ -49,12 +36,12 @@ def _cells(row: list[float | None], columns: list[str]) -> dict[str, float]:
 
 
 def test_every_row_and_both_totals_of_every_model_come_out_of_the_cells() -> None:
-    told = _published()
-    assert len(told["models"]) == 5
-    for rows in told["models"].values():
-        means: dict[str, dict[str, float]] = {task: _cells(rows[task], told["columns"]) for task in KINDS}
+    table = unibench_table_1()
+    assert len(table["models"]) == 5
+    for rows in table["models"].values():
+        means: dict[str, dict[str, float]] = {task: _cells(rows[task], table["columns"]) for task in KINDS}
         for task in KINDS:
-            printed = dict(zip(told["columns"], rows[task], strict=True))
+            printed = dict(zip(table["columns"], rows[task], strict=True))
             assert average(means[task], FIDELITY[task]) == pytest.approx(printed["fidelity_average"], abs=WITHIN)
             assert average(means[task], CONSISTENCY[task]) == pytest.approx(printed["consistency_average"], abs=WITHIN)
         assert total(means, FIDELITY) == pytest.approx(rows["total"][0], abs=WITHIN)
@@ -63,11 +50,11 @@ def test_every_row_and_both_totals_of_every_model_come_out_of_the_cells() -> Non
 
 def test_the_protocol_itself_totals_a_set_like_the_table() -> None:
     """Outcomes whose scores spread around the cells of the table have its totals."""
-    told = _published()
-    rows = told["models"]["P2P_null_text"]
+    table = unibench_table_1()
+    rows = table["models"]["P2P_null_text"]
     parts: list[Part] = []
     for task in KINDS:
-        cells = _cells(rows[task], told["columns"])
+        cells = _cells(rows[task], table["columns"])
         for aside in (-0.02, 0.0, 0.02):
             values = np.array([value + aside for value in cells.values()])
             parts.append((np.array([KINDS.index(task)]), np.array(list(cells), np.str_), values))
