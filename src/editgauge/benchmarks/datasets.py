@@ -18,8 +18,13 @@ DATASETS = {
 }
 RATED = {
     "editinspector": "editgauge.benchmarks.editinspector.labels:ratings_of",
+    "imagenhub": "editgauge.benchmarks.rating_tables:imagenhub_ratings",
+    "magicbrush": "editgauge.benchmarks.rating_tables:magicbrush_ratings",
+    "viescore": "editgauge.benchmarks.rating_tables:viescore_answers",
 }
-"""Benchmarks that come with ratings by people."""
+"""Benchmarks that come with ratings by people, or by a judge."""
+NEEDS_METHOD = frozenset({"editinspector", "magicbrush"})
+"""Benchmarks whose files do not name the method that made the rated outcomes."""
 REMARKED = {
     "editinspector": "editgauge.benchmarks.editinspector.labels:remarks_of",
 }
@@ -112,20 +117,30 @@ def info(name: str) -> DatasetInfo:
     return datasets.get(name).info()
 
 
-def ratings(name: str, data: str | Path, method: str, out: str | Path = "ratings.csv") -> int:
+def published_ratings(name: str, data: Path, method: str = "") -> list[dict[str, object]]:
+    """Every rating in the files of a benchmark: edit, method ("" where the files name none), rater, question, value."""
+    if name not in rated:
+        raise UnknownName("benchmark with ratings", name, rated)
+    rows = list(rated.get(name)(data, method))
+    if not rows:
+        raise BadInput(f"'{data}' holds no ratings of the benchmark '{name}'.")
+    return rows
+
+
+def ratings(name: str, data: str | Path, method: str = "", out: str | Path = "ratings.csv") -> int:
     """Writes what people said of the outcomes of a benchmark as ratings that `agree` reads; says how many.
 
     Args:
         name: the benchmark, such as `editinspector`.
         data: its file, or the folder it lies in.
-        method: what the method whose outcomes people judged is called in your run.
+        method: what the method whose outcomes people judged is called in your run; not needed where the files name it.
         out: the CSV file to write.
     """
+    if name in NEEDS_METHOD and not method:
+        raise BadInput(f"The files of '{name}' do not name the method that people judged: give --method NAME.")
     if Path(out).suffix != ".csv":
         raise BadInput(f"Ratings are written as CSV: --out must end with .csv, got '{out}'.")
-    if name not in rated:
-        raise UnknownName("benchmark with ratings", name, rated)
-    rows = list(rated.get(name)(Path(data), method))
+    rows = published_ratings(name, Path(data), method)
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, rows[0], lineterminator="\n")
     writer.writeheader()

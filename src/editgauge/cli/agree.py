@@ -11,7 +11,10 @@ import typer
 def agree(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
     ratings: Annotated[
-        Path | None, typer.Option(help="CSV or JSONL: edit, method, value, and perhaps rater, question, seed.")
+        Path | None,
+        typer.Option(
+            help="CSV or JSONL: edit, method, value, rater, question, seed; or imagenhub=FOLDER, magicbrush=FILE."
+        ),
     ] = None,
     choices: Annotated[
         Path | None, typer.Option(help="JSONL or CSV: edit, first, second, chosen (first, second, tie), perhaps rater.")
@@ -37,11 +40,19 @@ def agree(
         list[Path],
         typer.Option("--rerun", help="A run of the same outcomes with other attributes or another seed; one or more."),
     ] = [],  # noqa: B006
+    external: Annotated[
+        list[Path],
+        typer.Option(
+            help="Scores from outside the run: viescore=FILE, or a ratings file (rater, question = its name)."
+        ),
+    ] = [],  # noqa: B006
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Say how far the scores of a run agree with people: with ratings, with choices between two, with known truth.
 
     `editgauge agree run --ratings ratings.csv`
+
+    `editgauge agree run --ratings imagenhub=human_ratings --external viescore=gpt4o.tsv`
 
     `editgauge agree run --choices choices.jsonl --metrics 'augclip*/*' --blend clip_i,clip_t --plot blend.svg`
 
@@ -51,7 +62,7 @@ def agree(
     from editgauge.cli.tables.agreement import show_agreement
     from editgauge.findings.agree import agree as agree_with_people
 
-    found = agree_with_people(run, ratings, choices, scores, triplets, judge_choices, blend, plot, reruns)
+    found = agree_with_people(run, ratings, choices, scores, triplets, judge_choices, blend, plot, reruns, external)
     if json:
         typer.echo(as_json(found))
     else:

@@ -43,13 +43,17 @@ def info(name: Name) -> None:
 @app.command()
 def ratings(
     name: Annotated[
-        str, typer.Argument(help="A benchmark that comes with ratings by people, such as `editinspector`.")
+        str, typer.Argument(help="A benchmark with ratings by people: editinspector, imagenhub, magicbrush, viescore.")
     ],
     data: Annotated[Path, typer.Option(help="Its file, or the folder it lies in.")],
-    method: Annotated[str, typer.Option(help="What the method whose outcomes people judged is called in your run.")],
+    method: Annotated[
+        str, typer.Option(help="Name in your run of the method that people judged, where the files do not name it.")
+    ] = "",
     out: Annotated[Path, typer.Option(help="The CSV file to write.")] = Path("ratings.csv"),
 ) -> None:
     """Write what people said of a benchmark's outcomes, in the form that `editgauge agree` reads.
+
+    `editgauge data ratings imagenhub --data human_ratings`
 
     `editgauge data ratings editinspector --data editinspector_benchmark.csv --method magicbrush`
     """

@@ -13,6 +13,7 @@ from editgauge.findings.evaluators.attribute_lists import Alike, attributes_of, 
 from editgauge.findings.evaluators.binary import BinaryAgreement, binary_scores
 from editgauge.findings.evaluators.choice_agreement import ChosenScores, asked_by_choices, chosen_scores
 from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, scored
+from editgauge.findings.evaluators.external_scores import external_scores
 from editgauge.findings.evaluators.interpolation import Interpolation, interpolate
 from editgauge.findings.evaluators.judge_choices import JudgeFindings, read_judges
 from editgauge.findings.evaluators.ranking import Ranking, ranking_by_choices, rankings_by_ratings
@@ -79,12 +80,14 @@ def agree(
     blend: str | None = None,
     plot: str | Path | None = None,
     reruns: Sequence[str | Path] = (),
+    external: Sequence[str | Path] = (),
 ) -> Agreement:
     """Says how far the scores of a run agree with people.
 
     Args:
         run: the run folder.
-        ratings: a CSV or JSON lines file with edit, method, value and, where there are any, rater, question, seed.
+        ratings: a CSV or JSON lines file with edit, method, value and, where there are any, rater, question, seed; or
+            published ratings in their own files: `imagenhub=FOLDER`, `magicbrush=FILE`.
         choices: a JSON lines or CSV file with edit, first, second, chosen (first, second or tie) and perhaps rater.
         scores: names such as `edit`, `pixlens/edit` or `augclip*/*`; without any, all scores of the run. Judges stand
             among them in any case; `judge*/prefers` names nothing else.
@@ -95,6 +98,8 @@ def agree(
         plot: an SVG file for the agreement along the blend.
         reruns: runs of the same outcomes with other attributes or another seed: how far do scores and agreement move,
             and how alike are the attributes?
+        external: scores from outside the run, in the form of ratings where `rater` names the evaluator and `question`
+            the score, or `viescore=FILE`; they stand among the scores as `external[NAME]/SCORE`.
     """
     if ratings is None and choices is None and triplets is None:
         raise BadInput(
@@ -110,8 +115,11 @@ def agree(
     chosen = match(read_choices(Path(choices)), known.seeds) if choices is not None else None
     told = find_triplets(read_roles(triplets), known) if triplets is not None else None
     judges, findings = read_judges([Path(file) for file in judge_choices], known)
-    named = wanted_scores(opened, scores, [(each.protocol, each.spec) for each in judges])
-    wanted = scored([each for each in named if each[0] in opened.manifest.protocols], known)
+    others = external_scores([Path(file) for file in external], known)
+    known.values |= {(each.protocol, each.spec.name): dict(each.values) for each in others}
+    named = wanted_scores(opened, scores, [(each.protocol, each.spec) for each in (*judges, *others)])
+    in_numbers = {*opened.manifest.protocols, *(each.protocol for each in others)}
+    wanted = scored([each for each in named if each[0] in in_numbers], known)
     judges = [each for each in judges if (each.protocol, each.spec) in named] or judges
     evaluators: list[Evaluator] = [*wanted, *judges]
     asked = list(_asked(rated, chosen, told, known))

@@ -44,8 +44,9 @@ def match(told: Sequence[Told], seeds: Seeds) -> Matched[Told]:
     found: list[tuple[tuple[OutcomeKey, ...], Told]] = []
     strangers: list[str] = []
     undecided = 0
+    only_method = _only_method(seeds) if any(not method for one in told for _, method, _ in one.about) else ""
     for each in told:
-        there = [_candidates(*about, seeds) for about in each.about]
+        there = [_candidates(edit, method or only_method, seed, seeds) for edit, method, seed in each.about]
         if not all(there):
             strangers.append(_spoken_of(*each.about[there.index([])]))
         elif any(len(keys) > 1 for keys in there):
@@ -56,6 +57,18 @@ def match(told: Sequence[Told], seeds: Seeds) -> Matched[Told]:
         why = f"the first is of {strangers[0]}" if strangers else "the run has several seeds: say which was shown"
         raise BadInput(f"None of the {len(told)} answers is of an outcome of this run; {why}.")
     return Matched(tuple(found), len(strangers), strangers[0] if strangers else "", undecided)
+
+
+def _only_method(seeds: Seeds) -> str:
+    """The method of a run with a single one; raises `BadInput` where answers that name no method could be of any."""
+    methods = sorted({method for _, method in seeds})
+    if len(methods) != 1:
+        raise BadInput(
+            "The answers do not name the method they are about, and the run has several: write them to a CSV with "
+            "`editgauge data ratings NAME --data PATH --method METHOD`, and give that file. Methods of the run:",
+            methods,
+        )
+    return methods[0]
 
 
 def _candidates(edit: str, method: str, seed: int | None, seeds: Seeds) -> list[OutcomeKey]:

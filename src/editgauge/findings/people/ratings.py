@@ -1,6 +1,7 @@
 """What people said: ratings and choices, read from files with every problem told at once.
 
 Ratings (CSV or JSON lines): edit, method, value; and where there are any, rater, question, seed.
+Published ratings in their own files: NAME=PATH, such as `imagenhub=FOLDER`.
 Choices (JSON lines, or CSV): edit, first, second, chosen (first, second or tie); and where there is one, rater.
 Verdicts of a judge (JSON lines, or CSV): the same, with swapped, seed and unanswered; see `judged`.
 """
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from editgauge.core.errors import BadInput
+from editgauge.benchmarks.datasets import published_ratings, rated
+from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.reading.fields import shown
 from editgauge.findings.people.answer_lines import Problems, number, records, seed_of, word
 
@@ -29,6 +31,7 @@ class Rating:
 
     edit: str
     method: str
+    """Empty where the file names none: the run's only method is meant."""
     value: float
     rater: str | None = None
     question: str = ""
@@ -86,8 +89,31 @@ Told = TypeVar("Told", Rating, Choice, Verdict)
 
 
 def read_ratings(file: Path) -> list[Rating]:
-    """The ratings of a file; raises `BadInput` that lists everything wrong with it, line by line."""
+    """The ratings of a file, or of `NAME=PATH`; raises `BadInput` that lists everything wrong, line by line."""
+    if published := _published(file):
+        return published
     return _read(file, "ratings", RATING_FIELDS, _rating, lambda r: (r.edit, r.method, r.seed, r.question, r.rater))
+
+
+def published_answers(file: Path) -> list[dict[str, object]] | None:
+    """The answers in a benchmark's own files, given as `NAME=PATH`; None for a plain path."""
+    name, equals, place = str(file).partition("=")
+    if not equals or file.exists():
+        return None
+    if name not in rated:
+        raise UnknownName("benchmark with ratings", name, rated)
+    return published_ratings(name, Path(place))
+
+
+def _published(file: Path) -> list[Rating] | None:
+    answers = published_answers(file)
+    if answers is None:
+        return None
+    return [
+        Rating(str(each["edit"]), str(each["method"]), float(str(each["value"])), str(each["rater"]), question)
+        for each in answers
+        for question in [str(each["question"])]
+    ]
 
 
 def read_choices(file: Path) -> list[Choice]:
