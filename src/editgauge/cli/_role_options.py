@@ -20,6 +20,7 @@ ROLES = (
     "joint_embedder",
     "image_embedder",
     "fid_features",
+    "classifier",
     "perceptual_distance",
     "captioner",
     "text_similarity",

@@ -15,9 +15,12 @@ _NAMED = "editgauge.models.hub.catalog"
 
 BUILT_IN: dict[str, str] = {
     "augnet": f"{_LITE}.augnet:AugNet",
+    "dinov2-s14": f"{_LITE}.dinov2:DinoV2Small",
     "deeplab-v3": f"{_LITE}.deeplab:DeepLabV3",
     "efficientdet-lite0": f"{_LITE}.efficientdet:EfficientDetLite0",
     "efficientdet-lite2": f"{_LITE}.efficientdet:EfficientDetLite2",
+    "efficientnet-lite2": f"{_LITE}.efficientnet:EfficientNetLite2",
+    "efficientnet-lite3": f"{_LITE}.efficientnet:EfficientNetLite3",
     "inception-fid": f"{_LITE}.inception:InceptionFid",
     "lpips-alex": f"{_LITE}.lpips:LpipsAlex",
     "lpips-vgg": f"{_LITE}.lpips:LpipsVgg",

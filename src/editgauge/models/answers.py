@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.evidence import Box, Evidence, Region, Side
 from editgauge.core.masks import BoolMask
+from editgauge.models.vocabulary.imagenet import class_names, classes_of
 
 Vector = NDArray[np.float32]
 Features = Mapping[str, NDArray[Any]]
@@ -138,3 +139,42 @@ class ClassMap:
     def mask(self, name: str) -> BoolMask:
         """The pixels of one class."""
         return np.asarray(self.places == self.classes.index(name))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patches:
+    """A picture as the tokens of a vision transformer: one per patch of a grid over it, and one for the whole."""
+
+    tokens: NDArray[np.float16]
+    """rows x columns x length; the grid covers the whole picture, whatever its shape."""
+    whole: NDArray[np.float16]
+    """The class token."""
+
+    def similarity(self, other: Patches) -> NDArray[np.float32]:
+        """The cosine of each patch with the patch at the same place of another picture, rows x columns."""
+        return np.asarray((self.unit_tokens * other.unit_tokens).sum(axis=2), np.float32)
+
+    @property
+    def unit_tokens(self) -> NDArray[np.float32]:
+        """The tokens of the patches at length 1."""
+        tokens = self.tokens.astype(np.float32)
+        return tokens / np.maximum(np.linalg.norm(tokens, axis=2, keepdims=True), 1e-6)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassScores:
+    """How likely each class of a closed list is to be what a picture shows."""
+
+    probabilities: NDArray[np.float32]
+    """One per class, in the order of the list; they add up to 1."""
+    vocabulary: str
+    """Which list; today `imagenet`, the 1,000 classes of ImageNet-1k."""
+
+    def share(self, phrase: str) -> float:
+        """The probability of all classes that a phrase covers; raises `CannotTell("unknown_word", …)` for none."""
+        return float(self.probabilities[sorted(classes_of(phrase))].sum())
+
+    def top(self, count: int = 5) -> list[tuple[str, float]]:
+        """The most likely classes with their probabilities."""
+        order = np.argsort(-self.probabilities, kind="stable")[:count].tolist()
+        return [(class_names()[place], float(self.probabilities[place])) for place in order]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
-from editgauge.models.answers import ClassMap, Detections, Features, Instances, Prompt, Vector
+from editgauge.models.answers import ClassMap, ClassScores, Detections, Features, Instances, Patches, Prompt, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +137,34 @@ class ImageEmbedder(Model, Protocol):
 
 
 @runtime_checkable
+class PatchEmbedder(ImageEmbedder, Protocol):
+    """An `image_embedder` that also tells what is where: one vector per patch of a picture."""
+
+    def patches(self, images: Sequence[Pixels]) -> list[Patches]:
+        """The tokens of each picture."""
+        ...
+
+
+@runtime_checkable
+class Classifier(Model, Protocol):
+    """Role `classifier`: which class of a closed list does a picture show?"""
+
+    @property
+    def vocabulary(self) -> str:
+        """Which list of classes it knows, such as `imagenet`."""
+        ...
+
+    @property
+    def operating_point(self) -> float:
+        """The probability from which on a phrase counts as shown, calibrated on pictures."""
+        ...
+
+    def classify(self, images: Sequence[Pixels]) -> list[ClassScores]:
+        """The probability of every class for each picture."""
+        ...
+
+
+@runtime_checkable
 class PerceptualDistance(Model, Protocol):
     """Role `perceptual_distance`: how different two pictures look, as LPIPS does."""
 
@@ -179,6 +207,7 @@ ROLES: dict[str, type] = {
     "joint_embedder": JointEmbedder,
     "image_embedder": ImageEmbedder,
     "fid_features": ImageEmbedder,
+    "classifier": Classifier,
     "perceptual_distance": PerceptualDistance,
     "captioner": Captioner,
     "text_similarity": TextEmbedder,
@@ -219,6 +248,21 @@ class Perception(Protocol):
 
     async def embed_image(self, image: Pixels) -> Vector:
         """The picture as a unit vector of the image embedder."""
+        ...
+
+    async def patches(self, image: Pixels) -> Patches:
+        """The picture as the tokens of the image embedder, one per patch of a grid; not every embedder has them."""
+        ...
+
+    def knows(self, phrase: str) -> bool:
+        """Does the classifier have classes for what a phrase names? False too when there is no classifier."""
+        ...
+
+    async def classify(self, image: Pixels, box: Sequence[float] | None = None) -> ClassScores:
+        """How likely each class of the classifier is for the whole picture, or for what is in a box of it.
+
+        `ClassScores.share(phrase)` is the probability of a phrase.
+        """
         ...
 
     async def fid_features(self, image: Pixels) -> Vector:

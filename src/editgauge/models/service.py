@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 from editgauge.core.ask import Ask
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
-from editgauge.models.answers import ClassMap, Detections, Features, Instances, Prompt, Vector
+from editgauge.models.answers import ClassMap, ClassScores, Detections, Features, Instances, Patches, Prompt, Vector
 from editgauge.models.cache import open_store
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cached_model import Seat
 from editgauge.models.choice import describe, make_models
+from editgauge.models.crops import crop
 from editgauge.models.identity import identity
-from editgauge.models.interfaces import Card, Detector
+from editgauge.models.interfaces import Card, Detector, PatchEmbedder
 from editgauge.models.phrases import answered, together
+from editgauge.models.vocabulary.imagenet import classes_of
 
 __all__ = ["Service", "describe"]
 
@@ -107,7 +109,29 @@ class Service:
 
     async def embed_image(self, image: Pixels) -> Vector:
         """The picture as a unit vector of the image embedder."""
-        return _unit(await self._about(self._seat("image_embedder"), "embed", image))
+        seat = self._seat("image_embedder")
+        if isinstance(seat.model, PatchEmbedder):  # one pass through the network gives both
+            return _unit((await self.patches(image)).whole.astype(np.float32))
+        return _unit(await self._about(seat, "embed", image))
+
+    async def patches(self, image: Pixels) -> Patches:
+        """The picture as the tokens of the image embedder, one per patch of a grid."""
+        seat = self._seat("image_embedder")
+        if not isinstance(seat.model, PatchEmbedder):
+            raise CannotTell("no_model", f"{seat.card.id} has no patches; choose --model image_embedder=dinov2-s14")
+        return cast(Patches, await self._about(seat, "patches", image))
+
+    def knows(self, phrase: str) -> bool:
+        """Does the classifier have classes for what a phrase names? False too when there is no classifier."""
+        try:
+            return "classifier" in self._seats and bool(classes_of(phrase))
+        except CannotTell:
+            return False
+
+    async def classify(self, image: Pixels, box: Sequence[float] | None = None) -> ClassScores:
+        """How likely each class of the classifier is for the whole picture, or for what is in a box of it."""
+        part = image if box is None else crop(image, box)
+        return cast(ClassScores, await self._about(self._seat("classifier"), "classify", part))
 
     async def fid_features(self, image: Pixels) -> Vector:
         """The picture as the features from which FID and KID are computed."""

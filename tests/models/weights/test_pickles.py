@@ -192,3 +192,21 @@ def test_a_block_that_is_missing(tmp_path: Path) -> None:
                 less.writestr(name, whole.read(name))
     with pytest.raises(UnsafePickle, match="cannot be read as weights: KeyError"):
         read_torch_checkpoint(tmp_path / "net.pt")
+
+
+def test_the_older_form_of_torch_checkpoints_is_read_and_held_to_its_size(tmp_path: Path) -> None:
+    torch: Any = pytest.importorskip("torch")
+    path = tmp_path / "old.pth"
+    state = {"a.weight": torch.arange(12.0).reshape(3, 4).T, "a.count": torch.tensor(3), "b": torch.ones(2, 2).half()}
+    torch.save(state, path, _use_new_zipfile_serialization=False)
+
+    arrays = read_torch_checkpoint(path)
+    assert set(arrays) == set(state)
+    for name, tensor in state.items():
+        np.testing.assert_array_equal(arrays[name], tensor.numpy())
+
+    content = path.read_bytes()
+    for end in (len(content) - 1, len(content) // 2, 20):
+        path.write_bytes(content[:end])
+        with pytest.raises(UnsafePickle, match=r"old\.pth"):
+            read_torch_checkpoint(path)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.models.answers import ClassMap, Detections
+from editgauge.models.answers import ClassMap, ClassScores, Detections, Patches
 
-Answer = NDArray[Any] | Mapping[str, NDArray[Any]] | Detections | ClassMap | float | str
+Answer = NDArray[Any] | Mapping[str, NDArray[Any]] | Detections | ClassMap | Patches | ClassScores | float | str
 MAGIC = b"EditGauge answer 1\n"
 CHECKSUM = 16
 FASTEST = 1
@@ -96,6 +96,10 @@ def _apart(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
             return "detections", names, arrays
         case ClassMap():
             return "classes", list(answer.classes), {"places": answer.places}
+        case Patches():
+            return "patches", None, {"tokens": answer.tokens, "whole": answer.whole}
+        case ClassScores():
+            return "class scores", answer.vocabulary, {"probabilities": answer.probabilities}
         case float() | str():
             return "plain", answer, {}
         case Mapping():
@@ -112,6 +116,10 @@ def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
             return Detections(arrays["boxes"], arrays["confidences"], phrases, words)
         case "classes":
             return ClassMap(arrays["places"], tuple(plain))
+        case "patches":
+            return Patches(arrays["tokens"], arrays["whole"])
+        case "class scores":
+            return ClassScores(arrays["probabilities"], str(plain))
         case "plain":
             return float(plain) if isinstance(plain, int | float) else str(plain)
         case _:

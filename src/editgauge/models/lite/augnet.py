@@ -27,7 +27,7 @@ SHORTER_SIDE = 350
 LENGTH = 768
 BLOCKS = (3, 4, 6, 3)
 NEVER_ZERO = 1e-5
-"""Added to the variances of batch normalisation."""
+"""Added to the variances of batch normalization."""
 
 Weights = Mapping[str, Floats]
 
@@ -66,7 +66,7 @@ def _small(image: Pixels) -> Pixels:
 def _graph(weights: Weights) -> bytes:
     graph = Graph(ID)
     planes = graph.scaled(graph.pictures("pictures"), 1 / (255 * IMAGENET_SPREAD), -IMAGENET_MEAN / IMAGENET_SPREAD)
-    planes = graph.add("Relu", _normalised_conv(graph, weights, planes, "conv1", "bn1", 2, 3))
+    planes = graph.add("Relu", _normalized_conv(graph, weights, planes, "conv1", "bn1", 2, 3))
     planes = graph.max_pool(planes, 3, 2, 1)
     for layer, blocks in enumerate(BLOCKS, start=1):
         for block in range(blocks):
@@ -81,18 +81,14 @@ def _bottleneck(graph: Graph, weights: Weights, planes: str, name: str, stride: 
     """Three layers with a way around them."""
     around = planes
     if f"{name}.downsample.0.weight" in weights:
-        around = _normalised_conv(graph, weights, planes, f"{name}.downsample.0", f"{name}.downsample.1", stride)
-    narrow = graph.add("Relu", _normalised_conv(graph, weights, planes, f"{name}.conv1", f"{name}.bn1"))
-    middle = graph.add("Relu", _normalised_conv(graph, weights, narrow, f"{name}.conv2", f"{name}.bn2", stride, 1))
-    wide = _normalised_conv(graph, weights, middle, f"{name}.conv3", f"{name}.bn3")
+        around = _normalized_conv(graph, weights, planes, f"{name}.downsample.0", f"{name}.downsample.1", stride)
+    narrow = graph.add("Relu", _normalized_conv(graph, weights, planes, f"{name}.conv1", f"{name}.bn1"))
+    middle = graph.add("Relu", _normalized_conv(graph, weights, narrow, f"{name}.conv2", f"{name}.bn2", stride, 1))
+    wide = _normalized_conv(graph, weights, middle, f"{name}.conv3", f"{name}.bn3")
     return graph.add("Relu", graph.add("Add", wide, around))
 
 
-def _normalised_conv(
+def _normalized_conv(
     graph: Graph, weights: Weights, planes: str, conv: str, norm: str, stride: int = 1, padding: int = 0
 ) -> str:
-    """A convolution with its batch normalisation, which at rest is a factor and an offset, worked into it."""
-    factor = weights[f"{norm}.weight"] / np.sqrt(weights[f"{norm}.running_var"] + NEVER_ZERO)
-    kernel = weights[f"{conv}.weight"] * factor[:, np.newaxis, np.newaxis, np.newaxis]
-    bias = weights[f"{norm}.bias"] - weights[f"{norm}.running_mean"] * factor
-    return graph.conv(planes, kernel.astype(np.float32), bias.astype(np.float32), stride, padding)
+    return graph.normalized_conv(planes, weights, conv, norm, epsilon=NEVER_ZERO, stride=stride, padding=padding)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,37 @@ class Graph:
         """A convolution."""
         sides = {"strides": [stride] * 2, "pads": [padding] * 4, "kernel_shape": list(weight.shape[2:])}
         return self.add("Conv", planes, self.constant(weight), self.constant(bias), **sides)
+
+    def normalized_conv(
+        self,
+        planes: str,
+        weights: Mapping[str, Floats],
+        conv: str,
+        norm: str,
+        *,
+        epsilon: float,
+        stride: int = 1,
+        padding: int | None = 0,
+    ) -> str:
+        """A convolution with its batch normalization, which at rest is a factor and an offset, worked into it.
+
+        Args:
+            planes: what goes in
+            weights: all weights of the network by torch's names
+            conv: the name of the convolution
+            norm: the name of the normalization
+            epsilon: added to the variances
+            stride: in both directions
+            padding: on all sides; None for TensorFlow's "same", which may pad more below and on the right
+        """
+        factor = weights[f"{norm}.weight"] / np.sqrt(weights[f"{norm}.running_var"] + epsilon)
+        kernel = (weights[f"{conv}.weight"] * factor[:, np.newaxis, np.newaxis, np.newaxis]).astype(np.float32)
+        bias = (weights[f"{norm}.bias"] - weights[f"{norm}.running_mean"] * factor).astype(np.float32)
+        if padding is not None:
+            return self.conv(planes, kernel, bias, stride, padding)
+        settings = {"strides": [stride] * 2, "auto_pad": "SAME_UPPER", "kernel_shape": list(kernel.shape[2:])}
+        groups = len(kernel) if kernel.shape[1] == 1 else 1
+        return self.add("Conv", planes, self.constant(kernel), self.constant(bias), group=groups, **settings)
 
     def max_pool(self, planes: str, side: int, stride: int, padding: int = 0) -> str:
         """The greatest value around each place."""

@@ -12,6 +12,8 @@ from editgauge.models.vocabulary.wordnet import Sense, WordNet
 
 __all__ = ["Resolution", "WordNet", "resolve", "siblings", "synonyms", "wordnet_here"]
 
+_found: dict[object, WordNet] = {}
+
 
 def resolve(phrase: str, vocabulary: Sequence[str]) -> Resolution:
     """The word of the vocabulary that a phrase stands for; raises `CannotTell("unknown_word", …)` when there is none.
@@ -36,14 +38,19 @@ def siblings(word: str) -> tuple[str, ...]:
 
 
 def wordnet_here() -> WordNet | None:
-    """WordNet, when it is on this machine."""
+    """WordNet, when it is on this machine; found once per place where it may lie, because every phrase asks for it."""
+    from editgauge.core.fetch import cache_root
     from editgauge.models.weights import MissingWeights, weights_of
+    from editgauge.models.weights.local import folder_given
 
-    try:
-        files = weights_of("wordnet")
-    except MissingWeights:
-        return None
-    return _opened(*(str(files.path(name)) for name in ("index.noun", "data.noun", "index.adj")))
+    places = (cache_root(), folder_given())
+    if places not in _found:
+        try:
+            files = weights_of("wordnet")
+        except MissingWeights:
+            return None
+        _found[places] = _opened(*(str(files.path(name)) for name in ("index.noun", "data.noun", "index.adj")))
+    return _found[places]
 
 
 @cache

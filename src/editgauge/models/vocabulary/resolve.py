@@ -117,20 +117,31 @@ class Resolver:
 
     def _check_description(self, describing: list[str], word: str, phrase: str) -> None:
         """Does it stay the same thing with these words before it?"""
-        lists = english()
-        for each in describing:
-            if each in lists.not_the_thing or (each in lists.materials and word in lists.grown):
-                raise self._unknown(phrase, f"with '{each}' before it, it may be no {word}")
-            known = each in lists.looks | lists.uses | lists.materials | lists.determiners
-            adjective = self._wordnet is not None and self._wordnet.is_adjective(each)
-            if not (known or adjective or is_possessive(each)):
-                raise self._unknown(phrase, f"'{each}' may make something else of a {word}")
+        if fault := why_not_the_same_thing(describing, word, word in english().grown, self._wordnet):
+            raise self._unknown(phrase, fault)
 
     def _unknown(self, phrase: str, why: str) -> CannotTell:
         told = f": {why}" if why else ""
         return CannotTell(
             "unknown_word", f"none of the {len(self._words)} words of the model stands for '{phrase}'{told}"
         )
+
+
+def why_not_the_same_thing(describing: list[str], noun: str, is_grown: bool, wordnet: WordNet | None) -> str:
+    """Why words before a noun may make something else of it; empty when they only describe it.
+
+    >>> why_not_the_same_thing(["toy"], "car", False, None)
+    "with 'toy' before it, it may be no car"
+    """
+    lists = english()
+    for word in describing:
+        if word in lists.not_the_thing or (word in lists.materials and is_grown):
+            return f"with '{word}' before it, it may be no {noun}"
+        known = word in lists.looks | lists.uses | lists.materials | lists.determiners
+        adjective = wordnet is not None and wordnet.is_adjective(word)
+        if not (known or adjective or is_possessive(word)):
+            return f"'{word}' may make something else of a {noun}"
+    return ""
 
 
 def sense_of(word: str, wordnet: WordNet) -> Sense | None:

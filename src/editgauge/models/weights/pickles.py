@@ -24,6 +24,10 @@ Array = NDArray[Any]
 Sides = tuple[int, ...]
 
 
+OLDER_START = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")
+"""What torch checkpoints began with before 1.6: a number, pickled."""
+
+
 class UnsafePickle(EditGaugeError):
     """A weight file that asks for more than arrays, or is none."""
 
@@ -46,9 +50,12 @@ def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
     """The tensors of a torch checkpoint by name, as arrays that cannot be written to.
 
     Nested containers are joined with dots, as in a state dict; notes beside the tensors (words, numbers) are left out.
-    Takes the zip form that torch writes since 1.6; raises `UnsafePickle` for anything that would need code to run.
+    Takes the zip form that torch writes since 1.6 and the older one of pickles in a row; raises `UnsafePickle` for
+    anything that would need code to run.
     """
     path = Path(path)
+    if not zipfile.is_zipfile(path):
+        return _read_older_form(path)
     try:
         with zipfile.ZipFile(path) as archive:
             root = next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
@@ -61,6 +68,28 @@ def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
             return _flat(_load(reader, path), path)
     except (zipfile.BadZipFile, KeyError) as error:
         raise UnsafePickle(f"'{path}' is no torch checkpoint in zip form, or is damaged: {error}.") from error
+
+
+def _read_older_form(path: Path) -> dict[str, Array]:
+    """Pickles in a row (a magic number, a version, notes, the tensors, the keys of blocks), then the blocks themselves.
+
+    A tensor is a view of its block, so the blocks are made when the tensors are read, and filled afterwards.
+    """
+    with path.open("rb") as file:
+        if file.read(len(OLDER_START)) != OLDER_START:
+            raise UnsafePickle(f"'{path}' is no torch checkpoint, or is damaged.")
+        for _ in ("version", "notes"):
+            _load(_Reader(file, {}, path), path)
+        reader = _OlderReader(file, path)
+        tensors = _flat(_load(reader, path), path)
+        keys = _load(_Reader(file, {}, path), path)
+        if not isinstance(keys, list) or {str(key) for key in keys} != set(reader.blocks):
+            raise UnsafePickle(f"'{path}' does not hold the blocks of numbers that its tensors need.")
+        for key in keys:
+            block = reader.blocks[str(key)]
+            if int.from_bytes(file.read(8), "little") != block.size or file.readinto(block.data) != block.nbytes:
+                raise UnsafePickle(f"'{path}' ends in the middle of a block of numbers.")
+    return tensors
 
 
 def read_numpy_pickle(path: Path | str) -> dict[str, Array]:
@@ -102,24 +131,26 @@ class _Reader(pickle.Unpickler):
         return self._known[asked]
 
 
-class _TorchReader(_Reader):
-    def __init__(self, archive: zipfile.ZipFile, folder: str, path: Path) -> None:
+class _TensorReader(_Reader):
+    """Knows how torch writes tensors down; where their numbers are is up to the form of the file."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
         known = {f"torch.{name}": name for name in STORAGES}
         rebuild = {"torch._utils._rebuild_tensor_v2": self._tensor, "torch._utils._rebuild_parameter": self._parameter}
-        super().__init__(io.BytesIO(archive.read(f"{folder}data.pkl")), {**known, **rebuild}, path)
-        self._archive = archive
-        self._folder = folder
-        self._blocks: dict[str, Array] = {}
+        super().__init__(file, {**known, **rebuild}, path)
+        self.blocks: dict[str, Array] = {}
 
     def persistent_load(self, pid: Any) -> Array:
-        """The numbers of a block that lies beside the pickle: ("storage", type, key, device, count)."""
-        kind, storage, key, _, count = pid
+        """The numbers of a block that lies beside the pickle: ("storage", type, key, device, count, …)."""
+        kind, storage, key, _, count = pid[:5]
         if kind != "storage" or storage not in STORAGES or not str(key).isalnum():
             raise UnsafePickle(f"'{self._path}' names a block of numbers in an unknown way: {pid!r}.")
-        if key not in self._blocks:
-            content = self._archive.read(f"{self._folder}data/{key}")
-            self._blocks[key] = np.frombuffer(content, dtype=STORAGES[storage], count=count)
-        return self._blocks[key]
+        if key not in self.blocks:
+            self.blocks[key] = self._block(str(key), np.dtype(STORAGES[storage]), int(count))
+        return self.blocks[key]
+
+    def _block(self, key: str, dtype: np.dtype[Any], count: int) -> Array:
+        raise NotImplementedError
 
     def _tensor(self, block: Array, offset: int, shape: Sides, stride: Sides, *_: object) -> Array:
         """The tensor that a stretch of a block stands for; refuses one that would reach beyond it."""
@@ -131,6 +162,29 @@ class _TorchReader(_Reader):
 
     def _parameter(self, tensor: Array, *_: object) -> Array:
         return tensor
+
+
+class _TorchReader(_TensorReader):
+    def __init__(self, archive: zipfile.ZipFile, folder: str, path: Path) -> None:
+        super().__init__(io.BytesIO(archive.read(f"{folder}data.pkl")), path)
+        self._archive = archive
+        self._folder = folder
+
+    def _block(self, key: str, dtype: np.dtype[Any], count: int) -> Array:
+        return np.frombuffer(self._archive.read(f"{self._folder}data/{key}"), dtype=dtype, count=count)
+
+
+class _OlderReader(_TensorReader):
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        super().__init__(file, path)
+        self._bytes_left = path.stat().st_size
+
+    def _block(self, key: str, dtype: np.dtype[Any], count: int) -> Array:
+        """Room for the numbers, which follow later; never more than the file can hold."""
+        self._bytes_left -= count * dtype.itemsize
+        if count < 0 or self._bytes_left < 0:
+            raise ValueError(f"the block '{key}' of {count} numbers is larger than the file")
+        return np.empty(count, dtype)
 
 
 class _NumpyReader(_Reader):

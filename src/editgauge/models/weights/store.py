@@ -181,7 +181,8 @@ def _cached_files(entry: Entry) -> WeightFiles | None:
     if entry.package is None:
         return None
     carrier = entry.carrier
-    paths = {file.name: carrier.folder / file.path for file in entry.files}
+    folder = carrier.folder
+    paths = {file.name: folder / file.path for file in entry.files}
     if not all(paths[file.name].is_file() and paths[file.name].stat().st_size == file.bytes for file in entry.files):
         return None
     hashes = {file.name: file.sha256 for file in entry.files}

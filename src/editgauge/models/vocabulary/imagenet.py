@@ -1,0 +1,193 @@
+"""The 1,000 classes of ImageNet and the phrases that cover some of them.
+
+A phrase covers the classes at or below what it means in WordNet: "dog" covers all breeds of dogs. A phrase that is
+narrower than a class stands for that class, as with COCO's words. Two kinds of words are not used: those that cover so
+many classes that they say little ("animal"), and those of which ImageNet has few kinds ("person", "flower").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from editgauge.core.errors import CannotTell
+from editgauge.models.vocabulary.phrases import english, plain_words, singulars, without_what_follows
+from editgauge.models.vocabulary.resolve import PULL, why_not_the_same_thing
+from editgauge.models.vocabulary.wordnet import Sense, WordNet
+
+MOST_CLASSES = 150
+"""A phrase that covers more says too little: all breeds of dogs are 118 classes, all mammals 218."""
+LEAST_COMPLETENESS = 0.01
+"""Of 5,430 kinds of persons the classes cover 25, of 396 flowers 2: such words would be missed almost always."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a phrase covers of ImageNet."""
+
+    classes: frozenset[int]
+    how: str
+    """`the class …`, `n classes`, or `a kind of …` where the phrase is narrower than a class."""
+    completeness: float
+    """The share of the kinds that WordNet knows of the phrase which these classes cover: 0.8 of dogs, 0.15 of hats.
+    Where it is small, a high probability speaks for the thing, but a low one hardly against it."""
+
+
+@cache
+def _table() -> dict[str, Any]:
+    content = (resources.files(__package__) / "imagenet.yaml").read_text(encoding="utf-8")
+    table: dict[str, Any] = yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both safe
+    return table
+
+
+@cache
+def class_words() -> tuple[tuple[str, ...], ...]:
+    """The words of each class, the usual one first."""
+    return tuple(tuple(words.split(", ")) for words in _table()["classes"].values())
+
+
+@cache
+def class_names() -> tuple[str, ...]:
+    """The usual word of each class."""
+    return tuple(words[0] for words in class_words())
+
+
+def classes_of(phrase: str) -> frozenset[int]:
+    """The classes that a phrase covers; raises `CannotTell("unknown_word", …)` when there are none, or too many."""
+    return coverage_of(phrase).classes
+
+
+def coverage_of(phrase: str) -> Coverage:
+    """The classes that a phrase covers and why; raises `CannotTell` as `classes_of` does."""
+    from editgauge.models.vocabulary import wordnet_here
+
+    wordnet = wordnet_here()
+    if wordnet is None:
+        raise CannotTell("no_model", f"the classes of '{phrase}' come from WordNet, which is not available; {PULL}")
+    return _vocabulary(wordnet).coverage(phrase)
+
+
+@cache
+def _vocabulary(wordnet: WordNet) -> ImageNetVocabulary:
+    return ImageNetVocabulary(wordnet)
+
+
+class ImageNetVocabulary:
+    """Finds the classes of phrases."""
+
+    def __init__(self, wordnet: WordNet) -> None:
+        self._wordnet = wordnet
+        self._class_of: dict[Sense, int] = {}
+        self._below: dict[Sense, set[int]] = {}
+        for number in range(len(class_words())):
+            sense = self.sense_of_class(number)
+            self._class_of[sense] = number
+            for above in wordnet.ancestors(sense):
+                self._below.setdefault(above, set()).add(number)
+        self._cached = cache(self._coverage)
+
+    def sense_of_class(self, number: int) -> Sense:
+        """What a class means: the sense that has all its words and, where there are several, is of the right kind."""
+        words = {word.casefold() for word in class_words()[number]}
+        senses = dict.fromkeys(sense for word in class_words()[number] for sense in self._wordnet.senses(word))
+        kind = _table()["kind_of"].get(number)
+        if kind:
+            senses = dict.fromkeys(sense for sense in senses if kind in self._above(sense))
+        shared = {sense: self._match(sense, words) for sense in senses}
+        return max(shared, key=lambda sense: shared[sense])
+
+    def coverage(self, phrase: str) -> Coverage:
+        """The classes of a phrase; raises `CannotTell("unknown_word", …)` when there are none, or too many."""
+        answer = self._cached(phrase)
+        if isinstance(answer, str):
+            why = f": {answer}" if answer else ""
+            raise CannotTell("unknown_word", f"ImageNet has no classes for '{phrase}'{why}")
+        return answer
+
+    def _coverage(self, phrase: str) -> Coverage | str:
+        words = plain_words(phrase)
+        if not words:
+            return "it holds no word"
+        if "and" in words or "or" in words:
+            return "it names more than one thing"
+        head = without_what_follows(words)
+        if len(head) > 1 and head[0] in english().not_the_thing:
+            return f"with '{head[0]}' before it, it may be something else"
+        for start in range(len(head)):
+            for form in _forms(head[start:]):
+                senses = self._wordnet.senses(form)
+                if not senses:
+                    continue
+                answer = self._of_noun(form, senses)
+                if isinstance(answer, str) and len(head[start:]) > 1 and head[start] in english().looks:
+                    continue  # WordNet's "black cat" is a marten, but people mean a cat
+                if isinstance(answer, str):
+                    return answer
+                fault = why_not_the_same_thing(head[:start], form, self._is_grown(senses[0]), self._wordnet)
+                return fault or answer
+        return "WordNet has no such noun"
+
+    def _of_noun(self, noun: str, senses: tuple[Sense, ...]) -> Coverage | str:
+        """By the sense that is meant in a picture: the pinned one, or the first that is a physical thing."""
+        pinned: str | int | None = _table()["meant"].get(noun)
+        if isinstance(pinned, int):
+            return Coverage(frozenset({pinned}), f"the class '{class_names()[pinned]}'", 1.0)
+        if pinned:
+            senses = tuple(sense for sense in senses if pinned in self._above(sense))
+        sense = next((each for each in senses if each in self._below or "physical entity" in self._above(each)), None)
+        if sense is None:
+            return f"'{noun}' is nothing that can be seen"
+        below = self._below.get(sense, set())
+        if len(below) > MOST_CLASSES:
+            return f"'{noun}' is too general, it covers {len(below)} of 1,000 classes"
+        if not below:
+            return self._wider(sense)
+        completeness = 1.0 if sense in self._class_of else self._completeness(sense)
+        if completeness < LEAST_COMPLETENESS:
+            return f"{len(below)} classes are too few of all the kinds of '{noun}'"
+        how = f"{len(below)} classes" if len(below) > 1 else f"the class '{class_names()[min(below)]}'"
+        return Coverage(frozenset(below), how, completeness)
+
+    def _wider(self, sense: Sense) -> Coverage | str:
+        """The nearest class of which a sense is a kind."""
+        wider = next((self._class_of[each] for each in self._wordnet.ancestors(sense) if each in self._class_of), None)
+        return "" if wider is None else Coverage(frozenset({wider}), f"a kind of {class_names()[wider]}", 1.0)
+
+    def _completeness(self, sense: Sense) -> float:
+        """The share of the most special kinds of a sense that are at or below a class."""
+        kinds = {each for each in self._kinds(sense) if not self._wordnet.kinds(each)}
+        covered = [each for each in kinds if any(above in self._class_of for above in self._wordnet.ancestors(each))]
+        return len(covered) / len(kinds)
+
+    def _kinds(self, sense: Sense) -> set[Sense]:
+        """A sense and all its kinds, down to the most special ones."""
+        seen: set[Sense] = set()
+        rest = [sense]
+        while rest:
+            each = rest.pop()
+            if each not in seen:
+                seen.add(each)
+                rest.extend(self._wordnet.kinds(each))
+        return seen
+
+    def _match(self, sense: Sense, words: set[str]) -> tuple[int, int]:
+        names = {name.casefold() for name in self._wordnet.names(sense)}
+        return len(names & words), -len(names)
+
+    def _above(self, sense: Sense) -> set[str]:
+        return {name for each in self._wordnet.ancestors(sense) for name in self._wordnet.names(each)}
+
+    def _is_grown(self, sense: Sense) -> bool:
+        return bool({"living thing", "food"} & self._above(sense))
+
+
+def _forms(words: list[str]) -> Iterator[str]:
+    """A noun as it may stand in WordNet: as it is, with hyphens ("t-shirt"), in the singular."""
+    same = _table()["same_as"]
+    name = " ".join(words)
+    yield from dict.fromkeys(same.get(form, form) for form in (name, "-".join(words), *singulars(name)))
