@@ -99,3 +99,14 @@ def test_all_faults_are_told_with_their_line(data: Callable[..., Path], told: Ca
 def test_a_folder_without_subjects_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="has no folder with pictures"):
         load(tmp_path)
+
+
+def test_some_edits_are_drawn_with_a_seed_from_all_subjects(data: Callable[..., Path]) -> None:
+    place = data()
+    drawn = open_benchmark("dreambooth[edits=2]", data=place)
+
+    assert {edit.extras["subject"] for edit in drawn.edits} == {"cat2", "red_toy"}
+    assert drawn.edits == open_benchmark("dreambooth[edits=2]", data=place).edits
+    assert "drawn from 5 with the seed 0" in drawn.about
+    with pytest.raises(BadInput, match="more than the 5 edits"):
+        open_benchmark("dreambooth[edits=6]", data=place)

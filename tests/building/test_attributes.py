@@ -160,3 +160,24 @@ def test_options_that_make_no_sense_are_refused(
     with pytest.raises(BadInput, match=told):
         attributes(bench, tmp_path / "a.jsonl", quiet=True, **options)  # type: ignore[arg-type]
     assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_prompts_of_ones_own_may_leave_out_length_and_amount_and_be_answered_by_a_bare_list(
+    served: Served, bench: Path, tmp_path: Path
+) -> None:
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    (prompts / "augclip_source.v1.txt").write_text("List what you see. Description: {caption}")
+    (prompts / "augclip_target.v1.txt").write_text("List what should be. Description: {caption} Request: {request}")
+
+    def answer(text: str, seen: object) -> str:
+        if "Description:" not in text:
+            return "A red cat on grass."
+        return "['blue cat']" if "Request:" in text else '["red cat", "cat on grass"]'
+
+    served.plan = answer
+    file = tmp_path / "attributes.jsonl"
+    made = attributes(bench, file, judge=f"openai:{MODEL}@{served.url}", prompts=prompts, quiet=True)
+
+    assert (made.made, made.lacking) == (4, ())
+    assert {each.target for each in read_attributes(file).values()} == {("blue cat",)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,9 +18,12 @@ from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture
 from editgauge.core.types import Edit, Position, Relation
+from editgauge.methods.prompt_choice import read_wording
 from editgauge.methods.prompts import FORMS, families, family, render, render_for
 from editgauge.methods.prompts.english import ing, with_a
 from editgauge.methods.prompts.files import NAMES, find
+from editgauge.methods.prompts.language import find_problems
+from editgauge.methods.reference.editors import Identity
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "prompts.md"
 PICTURE = Picture("cat.png", Path("cat.png"))
@@ -397,3 +401,67 @@ def test_prompts_are_tidy_whatever_the_parts(
         assert text
         assert text == " ".join(text.split())
         assert not set("{}[]|") & set(text)
+
+
+def told_in(prompts: str | Path, edit: Edit) -> str:
+    return read_wording(None, None, prompts).tell(Identity(), edit).edit.instruction
+
+
+@pytest.mark.parametrize(
+    ("prompts", "told"),
+    [
+        ("editval", "Change the color of the bench to brown"),
+        ("pixlens", "Change the color of the bench to brown"),
+        ("unibench", "Change the color of the bench to brown"),
+        ("plain", "make the bench brown"),
+    ],
+)
+def test_a_set_by_name_comes_before_the_words_of_the_benchmark(prompts: str, told: str) -> None:
+    edit = replace(an_edit("color", "bench", to="brown"), instruction="paint it brown")
+
+    assert render(edit, "instruction", "plain").text == "paint it brown"
+    assert told_in(prompts, edit) == told
+
+
+def test_a_type_that_a_set_lacks_keeps_the_words_of_the_benchmark() -> None:
+    edit = replace(an_edit("style", "bench", to="cubism"), instruction="as Braque would")
+
+    assert told_in("unibench", edit) == "as Braque would"
+
+
+def test_a_folder_overrides_only_the_types_that_it_has(tmp_path: Path) -> None:
+    (tmp_path / "instruction").mkdir()
+    (tmp_path / "instruction" / "color.v1.txt").write_text("{to} for {the subject}!")
+    color = replace(an_edit("color", "bench", to="brown"), instruction="paint it brown")
+    size = replace(an_edit("size", "bench", to="small"), instruction="shrink it")
+
+    assert told_in(tmp_path, color) == "brown for the bench!"
+    assert told_in(tmp_path, size) == "shrink it"
+
+
+def test_a_csv_gives_the_prompts_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "edits.csv"
+    file.write_text(
+        "edit_id,edit_type,category,image_id,from_attribute,to_attribute,instruction_prompt\n"
+        "0,color,stop_sign,000123,,brown,Change  it to brown\n"
+    )
+    extras = {"class": "stop_sign", "image_id": "123", "to": "brown"}
+    edit = replace(an_edit("color", "stop sign", to="brown"), instruction="x", extras=extras)
+
+    assert told_in(file, edit) == "Change  it to brown"
+    with pytest.raises(BadInput, match="has no prompt for the edit"):
+        told_in(file, replace(edit, type="size"))
+
+
+def test_prompts_that_are_nowhere_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="takes editval, pixlens, plain, unibench, a folder of templates or a CSV"):
+        read_wording(None, None, tmp_path / "nowhere")
+    with pytest.raises(BadInput, match="both choose a set"):
+        read_wording(None, "plain", "pixlens")
+
+
+@pytest.mark.parametrize("name", ["editval", "pixlens", "unibench"])
+def test_every_template_of_every_set_can_be_read(name: str) -> None:
+    folder = Path(str(resources.files("editgauge.methods.prompts"))) / "templates" / name
+
+    assert all(not find_problems(file.read_text("utf-8")) for file in folder.glob("*/*.txt"))

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from editgauge.disentanglement.measures import confusion_scores, direction_agreement, direction_cosines, linearity_error
+from editgauge.disentanglement.measures import (
+    confusion_scores,
+    direction_agreement,
+    direction_cosines,
+    linearity_error,
+    linearity_error_as_released,
+)
 
 numbers = st.floats(-10, 10).map(lambda value: round(value, 3))
 matrices = arrays(np.float64, (4, 5), elements=numbers)
@@ -18,12 +24,6 @@ def test_the_error_is_a_share_of_the_end_s_length() -> None:
     """(3, 4) is missed by (0, 1) - (0, 0) = 1 of 5 in length."""
     start, first, second = np.array([[3.0, 3.0]]), np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]])
     assert linearity_error(start, first, second, np.array([[3.0, 4.0]])) == pytest.approx([0.2])
-
-
-def test_the_released_signs_are_another_number() -> None:
-    start, first, second, end = (np.array([[x, 1.0]]) for x in (3.0, 1.0, 2.0, 4.0))
-    assert linearity_error(start, first, second, end) == pytest.approx([0.0])
-    assert linearity_error(start, second, first, end) == pytest.approx([2 / np.hypot(4, 1)])
 
 
 def test_unrelated_latents_miss_by_twice_their_length() -> None:
@@ -59,3 +59,14 @@ def test_a_kind_that_was_not_tested_has_no_say() -> None:
     assert confusion_scores(np.array([[3, 1], [0, 0]])) == (0.75, 0.75)
     with pytest.raises(ValueError, match="of nothing"):
         confusion_scores(np.zeros((2, 2), dtype=int))
+
+
+def test_the_released_error_adds_both_attributes_and_takes_the_start_away() -> None:
+    draw = np.random.default_rng(0)
+    start, first, second, end = draw.normal(size=(4, 3, 7))
+    expected = [
+        np.linalg.norm(end[row] - (second[row] + first[row] - start[row])) / np.linalg.norm(end[row])
+        for row in range(3)
+    ]
+
+    assert linearity_error_as_released(start, first, second, end) == pytest.approx(expected)

@@ -12,7 +12,8 @@ from editgauge.engine.options import choose_with_models
 from editgauge.models import models, profiles
 from editgauge.models.choice import make_model
 from editgauge.models.interfaces import ROLES
-from editgauge.models.profiles import PROFILES, choose_models, weights_of_profile
+from editgauge.models.paper_profiles import PAPERS
+from editgauge.models.profiles import PROFILES, choose_for_protocols, choose_models, models_for, weights_of_profile
 from editgauge.models.weights import MissingWeights, available, wanted
 
 
@@ -31,7 +32,7 @@ def test_every_model_of_a_profile_can_play_its_role(profile: str) -> None:
     for role, names in PROFILES[profile].items():
         for name in names:
             model = make_model(name)
-            assert name in models
+            assert name.partition("[")[0] in models
             assert isinstance(model, ROLES[role])
             assert model.card.role == role
             assert model.card.licence
@@ -99,3 +100,65 @@ def test_scores_that_models_add_come_only_with_a_profile() -> None:
     assert {"lpips-alex", "lpips-alex_outside"} <= {spec.name for spec in with_profile[0].scores}
     assert choice.models["perceptual_distance"] == "lpips-alex"
     assert "lpips-alex" in {spec.name for spec in named[0].scores}
+
+
+@pytest.fixture
+def all_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles, "is_here", lambda model: True)
+
+
+@pytest.mark.usefixtures("all_here")
+def test_the_profile_paper_means_each_protocols_own_paper() -> None:
+    roles = {"editval": ["detector"], "pixlens@released": ["detector", "segmenter"], "augclip": ["joint_embedder"]}
+
+    choice = choose_for_protocols("paper", {}, roles)
+
+    assert choice.models == {
+        "editval.detector": "owlvit-base[threshold=0.1]",
+        "pixlens.detector": "grounding-dino-tiny[text_threshold=0.3,threshold=0.3]",
+        "segmenter": "sam-huge",
+        "joint_embedder": "clip-b16",
+    }
+    assert models_for("editval[delta=200]", choice.models)["detector"] == "owlvit-base[threshold=0.1]"
+    assert any("PixLens, section 4" in source for source in choice.sources)
+
+
+@pytest.mark.usefixtures("all_here")
+def test_a_model_that_is_named_takes_the_place_of_every_papers() -> None:
+    roles = {"editval": ["detector"], "pixlens": ["detector"]}
+
+    assert choose_for_protocols("paper", {"detector": "owlv2-base"}, roles).models == {"detector": "owlv2-base"}
+
+
+@pytest.mark.usefixtures("all_here")
+def test_segmentation_consistency_has_a_segmenter_in_the_profile_paper() -> None:
+    chosen, choice = choose_with_models(["baselines"], "paper", {})
+
+    assert choice.models["semantic_segmenter"] == "segformer-b5"
+    assert "sc[segformer-b5]" in {spec.name for spec in chosen[0].scores}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_says_where_its_network_comes_from(paper: str) -> None:
+    assert all(model.source and len(model.source) < 200 for model in PAPERS[paper].values())
+
+
+def test_thresholds_stand_in_brackets() -> None:
+    detector = make_model("grounding-dino-tiny[threshold=0.25,text_threshold=0.2]")
+
+    assert (detector.card.settings["operating_point"], detector.card.settings["text_threshold"]) == (0.25, 0.2)
+    assert make_model("grounding-dino-tiny").card.settings["operating_point"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("owlvit-base[threshold=high]", "a number from 0 to 1, got 'high'"),
+        ("owlvit-base[text_threshold=0.3]", "has no text threshold"),
+        ("clip-b16[threshold=0.3]", "has no threshold"),
+        ("owlvit-base[delta=0.3]", "takes threshold=NUMBER"),
+    ],
+)
+def test_a_threshold_that_cannot_be_set_is_refused(name: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        make_model(name)

@@ -35,7 +35,9 @@ class Staged:
     def vocabulary(self) -> tuple[str, ...] | None:
         return self._words
 
-    async def detect(self, image: Pixels, *phrases: str, least: float | None = None) -> Detections:
+    async def detect(
+        self, image: Pixels, *phrases: str, least: float | None = None, compete: bool = False
+    ) -> Detections:
         told = self._told["source" if image is self._item.source else "edited"]
         unknown = [phrase for phrase in phrases if self._words is not None and phrase not in self._words]
         if unknown:
@@ -52,7 +54,8 @@ class Staged:
             tuple(phrase for _, _, phrase in rows),
             tuple(phrase for _, _, phrase in rows),
         )
-        return found.over(self.OPERATING_POINT if least is None else least)
+        seen = found.over(self.OPERATING_POINT if least is None else least)
+        return seen.best_phrase_of_each_box() if compete else seen
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
         found = await self.detect(image, *phrases, least=least)

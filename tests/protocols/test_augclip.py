@@ -219,7 +219,7 @@ def test_variants_differ_where_they_should(clip: str) -> None:
 
 def test_evidence_survives_storing(clip: str) -> None:
     found = scored(augclip, item(), clip)
-    (scatter,) = [piece for piece in found.evidence if isinstance(piece, Scatter)]
+    scatter, _ = [piece for piece in found.evidence if isinstance(piece, Scatter)]
     assert [point.group for point in scatter.points].count("source attributes") == 5
     assert [point.name for point in scatter.points[-3:]] == ["source image", "edited image", "ideal edit"]
     again = from_json(json.loads(json.dumps(to_json(scatter))))
@@ -233,7 +233,7 @@ def test_evidence_survives_storing(clip: str) -> None:
 
 def test_a_single_attribute_on_either_side_is_scored_and_drawn_on_a_level_line() -> None:
     found, _ = told(augclip, Told((1, 0, 1), (0.5, 0.5, 1), TEXTS), {"source": ["s1"], "target": ["t1"]})
-    (scatter,) = [piece for piece in found.evidence if isinstance(piece, Scatter)]
+    scatter, _ = [piece for piece in found.evidence if isinstance(piece, Scatter)]
     assert {point.y for point in scatter.points} == {0.0}
     assert "a whole set: all weigh the same" in notes(found)
 

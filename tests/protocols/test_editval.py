@@ -287,3 +287,14 @@ def test_an_edit_that_lacks_its_parts_is_unscored_and_leaves_no_question_unasked
 ) -> None:  # fmt: skip
     """A question that is made and never awaited is a warning, and warnings are errors here."""
     assert value(protocol, staged({"type": kind, "subject": "dog"})) in {"not_applicable", "not_detected", "no_rule"}
+
+
+def test_in_the_released_reading_object_and_class_compete_for_a_box(staged: Make) -> None:
+    one_box = (100, 100, 200, 200)
+    edited = {"cup": [(*one_box, 0.6)], "dog": [(*one_box, 0.4)]}
+    add = {"type": "object_addition", "subject": "dog", "to": "cup"}
+    replace = {"type": "object_replacement", "subject": "dog", "to": "cup"}
+
+    assert value(PAPER, staged(add, {}, edited)) == 1
+    assert value(RELEASED, staged(add, {}, edited)) == 0
+    assert value(RELEASED, staged(replace, {}, edited)) == 1

@@ -253,6 +253,26 @@ def test_types_without_a_rule_are_unscored_and_say_so(stage: Make, kind: str) ->
     assert set(scores.values()) == {Unscored("no_rule", "no automatic rule; see studies or judges")}
 
 
+@pytest.mark.parametrize("kind", ["positional_addition", "alter_parts", "single_instance_removal", "object_removal"])
+def test_the_subject_is_compared_only_for_the_types_of_table_5(stage: Make, kind: str) -> None:
+    edit = {**placing("left"), "type": kind}
+    seen = {"bench": [WHOLE], "cup": [(5, 25, 15, 35)]}
+    scores = all_scores(PAPER, stage(edit, seen, seen))
+
+    assert {
+        given.reason for name, given in scores.items() if name.startswith("subject") and isinstance(given, Unscored)
+    } == {"not_applicable"}
+
+
+def test_the_released_code_finds_a_name_within_another(stage: Make) -> None:
+    edit = {"type": "object_removal", "subject": "apple"}
+    addition = {"type": "object_addition", "subject": "pineapple", "to": "apple"}
+
+    assert value(RELEASED, stage(addition, {}, {"pineapple": [WHOLE]})) == 1
+    assert value(PAPER, stage(addition, {}, {"pineapple": [WHOLE]})) == 0
+    assert value(RELEASED, stage(edit, {"apple": [WHOLE]}, {})) == 1
+
+
 boxes = st.tuples(st.integers(0, 60), st.integers(0, 40), st.integers(3, 29), st.integers(3, 19)).map(
     lambda sides: (sides[0], sides[1], sides[0] + sides[2], sides[1] + sides[3])
 )

@@ -12,6 +12,9 @@ from typer.testing import CliRunner
 
 from editgauge.cli import study as cli
 from editgauge.core.errors import BadInput
+from editgauge.core.evidence import WEIGHTS_OF_ATTRIBUTES, Scatter, ScatterPoint, to_json
+from editgauge.core.run import Record, Run
+from editgauge.findings.people.attribute_weights import ComparedAttributes, weight_agreement
 from editgauge.findings.summary import ALL
 from editgauge.studies import RaterInfo, Study, analyse
 from editgauge.studies.store import Assignment, Item
@@ -121,5 +124,35 @@ def test_a_study_that_says_nothing_yet_says_so(make_study: Make, tmp_path: Path)
         analyse(make_study().folder)
     (tmp_path / "attributes.jsonl").write_text('{"edit_id": "edit-0", "source": ["red", "round"], "target": []}\n')
     study = make_study(design="attribute-importance", attributes=tmp_path / "attributes.jsonl")
-    with pytest.raises(BadInput, match="rate no outcome"):
+    with pytest.raises(BadInput, match="no answers yet"):
         analyse(study.folder)
+
+
+def test_weights_of_attributes_are_compared_with_peoples_choices(make_run: Any, make_record: Any) -> None:
+    """Table 7 of AugCLIP: `augclip` weighs as people do, `augclip[naive]` the other way round."""
+
+    def weighed(edit: str, protocol: str, weights: dict[str, float]) -> Record:
+        points = tuple(ScatterPoint(name, "source attributes", weight, 0.0) for name, weight in weights.items())
+        piece = to_json(Scatter(f"{protocol}: {WEIGHTS_OF_ATTRIBUTES}", points))
+        record: Record = make_record(edit, {"augclip": 0.5}, protocol=protocol, evidence=(piece,))
+        return record
+
+    edits = [f"edit-{number}" for number in range(6)]
+    weights = {edit: {"a": 1.0 + number, "b": 0.5, "c": 0.1} for number, edit in enumerate(edits)}
+    records = [weighed(edit, "augclip", weights[edit]) for edit in edits]
+    records += [weighed(edit, "augclip[naive]", {name: -its for name, its in weights[edit].items()}) for edit in edits]
+    run = Run.open(make_run(*records, name="weighed"))
+    answers = [
+        ComparedAttributes(edit, first, second, "first")
+        for edit in edits
+        for first, second in (("a", "b"), ("a", "c"), ("b", "c"))
+    ]
+    answers += [ComparedAttributes(edit, "b", "c", "second") for edit in edits]  # one of two raters is of another mind
+
+    found = {each.protocol: each for each in weight_agreement(run, answers)}
+
+    assert found["augclip"].side == "source"
+    assert found["augclip"].choices.value == 1
+    assert found["augclip[naive]"].choices.value == 0
+    assert found["augclip"].correlation.value == pytest.approx(-(found["augclip[naive]"].correlation.value or 0))
+    assert (found["augclip"].correlation.value or 0) > 0.3

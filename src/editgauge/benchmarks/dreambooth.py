@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from editgauge.benchmarks._text.wording import SPOKEN_COLOURS
@@ -34,11 +36,12 @@ class _Prompts:
     live: tuple[str, ...]
 
 
-def load(data: Path | None = None) -> Benchmark:
+def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
     """DreamBooth: subjects in new surroundings; --data the folder with a folder for each subject.
 
     The first picture of a subject is the source, the others are named in `extras`. The set gives no edit types; those
-    that a prompt shows beyond doubt are given.
+    that a prompt shows beyond doubt are given. AugCLIP has 50 of the edits and does not say which:
+    `dreambooth[edits=50]` draws as many with a seed, from all subjects in turn; 0 means all.
     """
     folder = wanted("dreambooth", data, NEEDED)
     inside = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -49,19 +52,33 @@ def load(data: Path | None = None) -> Benchmark:
     faults = Faults("dreambooth", file)
     prompts = _read_prompts(file, faults) if file.is_file() else _Prompts({}, OWN_PROMPTS, OWN_LIVE_PROMPTS)
     ids = Ids()
-    edits = faults.done(
+    made = faults.done(
         edit for name, pictures in subjects.items() for edit in _edits(name, pictures, prompts, ids, faults)
     )
+    drawn = _drawn(made, edits, seed) if edits else made
     count = sum(len(pictures) for pictures in subjects.values())
-    about = f"{counted(len(edits), 'edit')} of {counted(len(subjects), 'subject')} in {counted(count, 'picture')}"
+    about = f"{counted(len(drawn), 'edit')} of {counted(len(subjects), 'subject')} in {counted(count, 'picture')}"
     about += "" if len(subjects) == 30 else " (the paper says 30 subjects)"
     about += "" if file.is_file() else "; prompts by EditGauge, for there is no prompts_and_classes.txt"
+    about += f"; drawn from {len(made)} with the seed {seed}, AugCLIP's own 50 are not public" if edits else ""
     return Benchmark(
         "dreambooth",
-        edits,
+        drawn,
         about,
         "CC-BY-4.0; pictures from Unsplash under its licence (references_and_licenses.txt of the set)",
     )
+
+
+def _drawn(edits: tuple[Edit, ...], count: int, seed: int) -> tuple[Edit, ...]:
+    """So many of the edits, from all subjects in turn; within a subject by a hash of seed and id."""
+    if count > len(edits):
+        raise BadInput(f"dreambooth[edits={count}] asks for more than the {len(edits)} edits that there are.")
+    by_subject: dict[str, list[Edit]] = {}
+    for edit in sorted(edits, key=lambda edit: hashlib.sha256(f"{seed} {edit.id}".encode()).digest()):
+        by_subject.setdefault(str(edit.extras["subject"]), []).append(edit)
+    turns = (edit for turn in zip_longest(*by_subject.values()) for edit in turn if edit)
+    chosen = {edit.id for edit in islice(turns, count)}
+    return tuple(edit for edit in edits if edit.id in chosen)
 
 
 def _pictures(path: Path) -> list[Path]:

@@ -32,7 +32,10 @@ def edit(
     template: Annotated[
         str | None, typer.Option(help="The set of templates for edits without words of their own.")
     ] = None,
-    prompts: Annotated[Path | None, typer.Option(help="A folder with templates of your own.")] = None,
+    prompts: Annotated[
+        str | None,
+        typer.Option(help="Other words than the benchmark's: editval, pixlens, unibench, plain, a folder or a CSV."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
 ) -> None:
     """Make the outcomes of a method for a benchmark.

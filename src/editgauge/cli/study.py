@@ -163,12 +163,16 @@ def analyse(
     from editgauge import studies
     from editgauge.cli.tables.agreement import show_agreement
     from editgauge.cli.tables.study import show_status
-    from editgauge.cli.tables.study_findings import show_findings
+    from editgauge.cli.tables.study_findings import show_findings, show_weights
 
     found = studies.analyse(study, run, out)
     show_status(found.status)
-    show_findings(found.findings)
-    show_agreement(found.agreement)
+    if found.findings:
+        show_findings(found.findings)
+    if found.agreement:
+        show_agreement(found.agreement)
+    if found.weights:
+        show_weights(found.weights)
     if found.page:
         typer.echo(f"{found.page}")
 

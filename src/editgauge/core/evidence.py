@@ -97,6 +97,9 @@ class Note:
     text: str
 
 
+WEIGHTS_OF_ATTRIBUTES = "weights of attributes"
+"""How the label of a scatter ends whose x is what each attribute weighs."""
+
 Evidence = Box | Region | Heat | Arrow | Curves | Scatter | Note
 
 _ONE_BIT = (cv2.IMWRITE_PNG_BILEVEL, 1, cv2.IMWRITE_PNG_COMPRESSION, 3)

@@ -12,17 +12,30 @@ Latents = NDArray[np.floating]
 def linearity_error(start: Latents, first: Latents, second: Latents, end: Latents) -> NDArray[np.float64]:
     """Intra-sample: how far z_start - z_a1 + z_a2 misses z_end, as a share of z_end's length; one number per sample.
 
-    0 means that changing the attribute is a plain addition in the latent space. The released code has the attributes'
-    signs the other way round: give `first` and `second` in the other order for its answer.
+    0 means that changing the attribute is a plain addition in the latent space.
 
     >>> linearity_error(*(np.array([[x]]) for x in (3.0, 1.0, 2.0, 4.0)))
     array([0.])
     """
+    return _relative_error(start + second - first, end)
+
+
+def linearity_error_as_released(start: Latents, first: Latents, second: Latents, end: Latents) -> NDArray[np.float64]:
+    """PixLens's released intra-sample error: how far z_a2 + z_a1 - z_start misses z_end, as a share of z_end's length.
+
+    The signs of z_start and z_a1 are the other way round than in the paper (`compute_norms` of the released code).
+
+    >>> linearity_error_as_released(*(np.array([[x]]) for x in (3.0, 1.0, 2.0, 4.0)))
+    array([1.])
+    """
+    return _relative_error(second + first - start, end)
+
+
+def _relative_error(expected: Latents, end: Latents) -> NDArray[np.float64]:
     lengths = np.linalg.norm(end, axis=1)
     if not lengths.all():
         raise ValueError("a latent of length 0 leaves no share to be measured")
-    missed = np.linalg.norm(end - (start + second - first), axis=1)
-    return np.asarray(missed / lengths, dtype=np.float64)
+    return np.asarray(np.linalg.norm(end - expected, axis=1) / lengths, dtype=np.float64)
 
 
 def direction_cosines(changes: Latents) -> NDArray[np.float64]:

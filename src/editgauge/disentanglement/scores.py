@@ -19,7 +19,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.run import Run
 from editgauge.disentanglement.inter_attribute import Classified, inter_attribute
 from editgauge.disentanglement.latents import Latents, Vector
-from editgauge.disentanglement.measures import direction_cosines, linearity_error
+from editgauge.disentanglement.measures import direction_cosines, linearity_error, linearity_error_as_released
 from editgauge.disentanglement.words import Vocabulary
 from editgauge.findings.summary import ALL, summarise
 from editgauge.stats.intervals import RESAMPLES, Numbers, cluster_draws
@@ -119,7 +119,9 @@ def _of_kind(vectors: Mapping[str, Vector], words: Sequence[str], objects: Seque
     with_objects = [np.stack([vectors[f"{word} {thing}"] for thing in objects]).astype(np.float64) for word in words]
     ways = list(permutations(range(len(words)), 2))
     errors = {(a, b): linearity_error(with_objects[a], alone[a], alone[b], with_objects[b]) for a, b in ways}
-    released = {(a, b): linearity_error(with_objects[a], alone[b], alone[a], with_objects[b]) for a, b in ways}
+    released = {
+        (a, b): linearity_error_as_released(with_objects[a], alone[a], alone[b], with_objects[b]) for a, b in ways
+    }
     cosines = {
         (a, b): direction_cosines(with_objects[b] - with_objects[a]) for a, b in combinations(range(len(words)), 2)
     }

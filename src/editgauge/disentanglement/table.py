@@ -40,7 +40,7 @@ def table_rows(models: Sequence[Disentanglement]) -> tuple[Group, ...]:
             False,
             (
                 *_by_kind(models, lambda its: its.error),
-                _all(models, "signs as released", lambda its: its.error_released),
+                _all(models, "signs as released (z_a2 + z_a1 - z_start)", lambda its: its.error_released),
             ),
         ),
         Group(

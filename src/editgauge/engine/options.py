@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
-from editgauge.models.profiles import Choice, choose_models
+from editgauge.models.choice import plain_role
+from editgauge.models.profiles import Choice, choose_for_protocols, models_for
 from editgauge.protocols import Protocol, open_protocol
 
 USUAL = "lite"
@@ -53,17 +54,24 @@ def choose_with_models(
     A protocol that asks a judge comes once for each of the judges.
     """
     opened = choose(names, {})
-    asked = [role for each in opened for role in (*each.needs, *(each.uses if profile else ()))]
-    roles = [role for role in asked if role != JUDGE]
-    choice = _without_idle(choose_models(profile or USUAL, pairs(overrides, "model", "ROLE=NAME"), roles), opened)
-    at_hand = {*choice.models, *([JUDGE] if judges else [])}
-    lacking = {role: each.name for each in opened for role in each.needs if role not in at_hand}
+    roles = {
+        each.name: [role for role in (*each.needs, *(each.uses if profile else ())) if role != JUDGE] for each in opened
+    }
+    named = pairs(overrides, "model", "ROLE=NAME")
+    choice = _without_idle(choose_for_protocols(profile or USUAL, named, roles), opened)
+    judging = {JUDGE} if judges else set()
+    lacking = {
+        role: each.name
+        for each in opened
+        for role in each.needs
+        if role not in {*models_for(each.name, choice.models), *judging}
+    }
     if lacking:
         needs = (f"{name} needs a {role.replace('_', ' ')}" for role, name in lacking.items())
         how = ("name one with --judge, such as openai:MODEL@URL or transformers:FOLDER",) if JUDGE in lacking else ()
-        raise BadInput(f"{'; '.join(needs)}.", (*choice.remarks, *how))
+        raise BadInput(f"{'; '.join(needs)}.", (*choice.remarks, *choice.sources, *how))
     given = [
-        each.given({**choice.models, **judge})
+        each.given({**models_for(each.name, choice.models), **judge})
         for each in opened
         for judge in ([{JUDGE: name} for name in judges] if judges and JUDGE in (*each.needs, *each.uses) else [{}])
     ]
@@ -84,10 +92,10 @@ def _without_idle(choice: Choice, protocols: Sequence[Protocol]) -> Choice:
     remarks = (
         f"{role}: {name} is of no use here: no protocol asks a {role.replace('_', ' ')}."
         for role, name in choice.models.items()
-        if role not in asked
+        if plain_role(role) not in asked
     )
-    kept = {role: name for role, name in choice.models.items() if role in asked}
-    return Choice(kept, (*choice.remarks, *remarks))
+    kept = {role: name for role, name in choice.models.items() if plain_role(role) in asked}
+    return replace(choice, models=kept, remarks=(*choice.remarks, *remarks))
 
 
 def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:
@@ -95,4 +103,5 @@ def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:
     if not names:
         raise BadInput("--protocol is needed at least once; `editgauge list protocols` shows what there is.")
     given = [names] if isinstance(names, str) else names
-    return [open_protocol(name).given(models) for name in dict.fromkeys(given)]
+    opened = [open_protocol(name) for name in dict.fromkeys(given)]
+    return [each.given(models_for(each.name, models)) for each in opened]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import UnknownName
+from editgauge.core.errors import BadInput, UnknownName
 from editgauge.methods.prompts import FORMS, Prompt, render
 from editgauge.methods.prompts.families import USUAL_TOKEN
-from editgauge.methods.prompts.files import check_choice
+from editgauge.methods.prompts.files import USUAL_SET, check_choice, set_names
 
 if TYPE_CHECKING:
     from editgauge.core.types import Edit
     from editgauge.methods import Method
 
 USUAL_FORM = "instruction"
-USUAL_TEMPLATE = "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,35 +37,106 @@ class Wording:
     form: str | None = None
     template: str | None = None
     folder: Path | None = None
+    overrides: bool = False
+    """Whether the templates come before the words that a benchmark has for an edit."""
+    written: Mapping[str, str] = field(default_factory=dict)
+    """Prompts written out, by the key of `edit_key`; they come before all templates."""
+    file: Path | None = None
+    """Where they were read."""
 
     def __post_init__(self) -> None:
         if self.form is not None and self.form not in FORMS:
             raise UnknownName("form of prompt", self.form, FORMS)
-        check_choice(self.template or USUAL_TEMPLATE, self.folder)
+        check_choice(self.template or USUAL_SET, self.folder)
 
     def tell(self, method: Method, edit: Edit) -> Told:
         """The edit in these words: whatever form the method reads it in, they are its own words from now on."""
-        if not (self.form or self.template or self.folder):
+        if not (self.form or self.template or self.folder or self.file):
             prompt = method.prompt(edit)
             return Told(edit, prompt, prompt.templates)
-        wanted = render(
+        wanted = self._written_out(edit) or render(
             edit,
             self.form or method.form or USUAL_FORM,
-            self.template or USUAL_TEMPLATE,
+            self.template or USUAL_SET,
             token=method.token or USUAL_TOKEN,
             folder=self.folder,
+            overrides=self.overrides,
         )
         source = wanted.source or edit.source_caption
         reworded = replace(edit, instruction=wanted.text, target_caption=wanted.text, source_caption=source)
         return Told(reworded, method.prompt(reworded), wanted.templates)
+
+    def _written_out(self, edit: Edit) -> Prompt | None:
+        if self.file is None:
+            return None
+        text = self.written.get(edit_key(edit))
+        if text is None:
+            raise BadInput(f"'{self.file}' has no prompt for the edit '{edit.id}'.")
+        return Prompt(text, templates=(self.file.name,))
 
     def describe(self) -> dict[str, Any]:
         """What the words were made with; templates of one's own by their content."""
         return {
             "form": self.form,
             "template": self.template,
-            "prompts_sha256": _digest(self.folder) if self.folder else None,
+            "prompts_sha256": _digest(self.folder) if self.folder else _digest_of(self.file),
         }
+
+
+def read_wording(form: str | None, template: str | None, prompts: str | Path | None) -> Wording:
+    """How a method is told: `prompts` is a set of templates by name, a folder of templates, or a CSV of prompts.
+
+    What is chosen by `prompts` comes before a benchmark's own words.
+    """
+    if prompts is None:
+        return Wording(form, template)
+    place = Path(prompts)
+    if str(prompts) in set_names() and not place.is_dir():
+        if template is not None:
+            raise BadInput(f"--prompts {prompts} and --template {template} both choose a set of templates; give one.")
+        return Wording(form, str(prompts), overrides=True)
+    if place.suffix.lower() == ".csv":
+        return Wording(form, template, written=read_written(place), file=place)
+    if not place.is_dir():
+        raise BadInput(
+            f"--prompts takes {', '.join(sorted(set_names()))}, a folder of templates or a CSV of prompts; "
+            f"there is nothing at '{prompts}'."
+        )
+    return Wording(form, template, place, overrides=True)
+
+
+WRITTEN_COLUMNS = ("edit_type", "category", "image_id", "to_attribute", "instruction_prompt")
+"""As PixLens writes its edits."""
+
+
+def read_written(file: Path) -> dict[str, str]:
+    """The prompts of a CSV in the form that PixLens writes, one row per edit, by type, class, image and wish."""
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as opened:
+            rows = csv.DictReader(opened)
+            missing = [column for column in WRITTEN_COLUMNS if column not in (rows.fieldnames or ())]
+            if missing:
+                raise BadInput(f"'{file}' lacks the columns {', '.join(missing)} of a CSV of prompts.")
+            return {
+                _key(*(row[column] or "" for column in WRITTEN_COLUMNS[:4])): row["instruction_prompt"] for row in rows
+            }
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"'{file}' cannot be read as a CSV of prompts: {error}.") from error
+
+
+def edit_key(edit: Edit) -> str:
+    """By what an edit is known in a CSV of prompts."""
+    extras = edit.extras
+    subject = str(extras.get("class") or edit.subject or "")
+    return _key(edit.type, subject, str(extras.get("image_id", edit.source.name)), str(extras.get("to", edit.to or "")))
+
+
+def _key(kind: str, subject: str, image: str, to: str) -> str:
+    return "/".join((kind.replace("-", "_"), subject.replace("_", " "), image.lstrip("0"), to))
+
+
+def _digest_of(file: Path | None) -> str | None:
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
 
 
 def _digest(folder: Path) -> str:

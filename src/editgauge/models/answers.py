@@ -29,6 +29,8 @@ class Detections:
     """The phrase each object answers, as it was asked."""
     words: tuple[str, ...]
     """The model's own word for it, which differs from the phrase where a synonym was used."""
+    places: NDArray[np.int32] | None = None
+    """Where each box stands in the network's own output, for detectors that say so."""
 
     def __post_init__(self) -> None:
         counts = {len(self.boxes), len(self.confidences), len(self.phrases), len(self.words)}
@@ -77,7 +79,15 @@ class Detections:
             self.confidences[places],
             tuple(self.phrases[place] for place in places),
             tuple(self.words[place] for place in places),
+            None if self.places is None else self.places[places],
         )
+
+    def best_phrase_of_each_box(self) -> Detections:
+        """Each box once, with the phrase that it fits best: the phrases of the question compete for it."""
+        surest: dict[tuple[float, ...], int] = {}
+        for place, box in enumerate(map(tuple, self.boxes.tolist())):
+            surest.setdefault(box, place)  # rows come surest first
+        return self.only(list(surest.values()))
 
     @classmethod
     def none(cls) -> Detections:

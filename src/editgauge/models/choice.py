@@ -16,12 +16,12 @@ def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
 
     Raises `MissingWeights` for one whose weights are not on this machine: better now than at every single question.
     """
-    for role in chosen:
+    for role in map(plain_role, chosen):
         if role not in ROLES:
             raise UnknownName("role", role, ROLES, "editgauge list models")
     made = {name: make_model(name) for name in dict.fromkeys(chosen.values())}
     for role, name in chosen.items():
-        if not isinstance(made[name], ROLES[role]):
+        if not isinstance(made[name], ROLES[plain_role(role)]):
             meant = made[name].card.role
             raise BadInput(f"The model '{name}' cannot play the role '{role}'; it is made for '{meant}'.")
     for name, model in made.items():
@@ -53,8 +53,28 @@ def is_here(model: Model) -> bool:
     return bool(getattr(model, "available", True)) and all(available(name) for name in model.weights)
 
 
+def plain_role(role: str) -> str:
+    """The role of a model that is asked by the protocols of one paper only.
+
+    >>> plain_role("pixlens.detector"), plain_role("detector")
+    ('detector', 'detector')
+    """
+    return role.rpartition(".")[2]
+
+
 def make_model(name: str) -> Model:
-    """The model of a name, or at an address such as `owl:google/owlv2-base-patch16`; loads nothing yet."""
+    """The model of a name, or at an address such as `owl:google/owlv2-base-patch16`; loads nothing yet.
+
+    Thresholds come behind it in brackets: `owlvit-base[threshold=0.2]`.
+    """
+    base, options = _without_options(name)
+    model = _made(base)
+    for option, value in options.items():
+        _set_threshold(model, name, option, value)
+    return model
+
+
+def _made(name: str) -> Model:
     if is_address(name):
         return by_address(name)
     make = models.get(name)
@@ -64,3 +84,32 @@ def make_model(name: str) -> Model:
         raise
     except Exception as error:
         raise BadInput(f"The model '{name}' from {models.origin(name)} cannot be used: {error}") from error
+
+
+THRESHOLDS = {"threshold": "operating_point", "text_threshold": "text_threshold"}
+"""What may stand in the brackets, and the attribute of the model that it sets."""
+
+
+def _without_options(name: str) -> tuple[str, dict[str, str]]:
+    base, bracket, rest = name.rpartition("[")
+    if not bracket or not rest.endswith("]"):
+        return name, {}
+    options = dict(part.strip().partition("=")[::2] for part in rest.removesuffix("]").split(","))
+    if not options.keys() <= THRESHOLDS.keys():
+        raise BadInput(
+            f"A model takes {' and '.join(f'{option}=NUMBER' for option in THRESHOLDS)} in brackets, got '{name}'."
+        )
+    return base, options
+
+
+def _set_threshold(model: Model, name: str, option: str, value: str) -> None:
+    attribute = THRESHOLDS[option]
+    if not hasattr(model, attribute):
+        raise BadInput(f"The model '{name}' has no {option.replace('_', ' ')}.")
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise BadInput(f"The {option.replace('_', ' ')} of a model is a number from 0 to 1, got '{value}' in '{name}'.")
+    setattr(model, attribute, number)

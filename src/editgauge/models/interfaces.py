@@ -226,8 +226,17 @@ class Perception(Protocol):
         """All the words that the detector knows; None when any phrase may be asked."""
         ...
 
-    async def detect(self, image: Pixels, *phrases: str, least: float | None = None) -> Detections:
-        """What is seen of the phrases, at the detector's operating point or from another confidence on."""
+    async def detect(
+        self, image: Pixels, *phrases: str, least: float | None = None, compete: bool = False
+    ) -> Detections:
+        """What is seen of the phrases, at the detector's operating point or from another confidence on.
+
+        Args:
+            image: the picture that is asked about
+            phrases: what to look for
+            least: the confidence that counts as seen, instead of the operating point
+            compete: whether each box answers only the phrase that it fits best
+        """
         ...
 
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:

@@ -16,11 +16,14 @@ def together(found: Iterable[Detections]) -> Detections:
     order = np.argsort(-confidences, kind="stable").tolist()
     phrases = [phrase for part in parts for phrase in part.phrases]
     words = [word for part in parts for word in part.words]
+    places = [part.places for part in parts if len(part)]
+    known = [each for each in places if each is not None]
     return Detections(
         np.concatenate([part.boxes for part in parts])[order],
         confidences[order],
         tuple(phrases[place] for place in order),
         tuple(words[place] for place in order),
+        np.concatenate(known)[order] if known and len(known) == len(places) else None,
     )
 
 
@@ -35,4 +38,4 @@ def answered(found: Detections, words: Mapping[str, str]) -> Detections:
 
 
 def _called(found: Detections, phrase: str) -> Detections:
-    return Detections(found.boxes, found.confidences, (phrase,) * len(found), found.words)
+    return Detections(found.boxes, found.confidences, (phrase,) * len(found), found.words, found.places)

@@ -6,12 +6,13 @@ said when that is not the first of the list. A score is named after what was rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from editgauge.core.errors import UnknownName
 from editgauge.models.choice import is_here, make_model
 from editgauge.models.interfaces import ROLES
+from editgauge.models.paper_profiles import PAPERS, paper_of
 from editgauge.models.weights import available
 
 PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -28,6 +29,7 @@ PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
     "paper": {
         "detector": ("owlvit-base",),
         "segmenter": ("sam-huge",),
+        "semantic_segmenter": ("segformer-b5",),
         "joint_embedder": ("clip-b16",),
         "image_embedder": ("dino-b16",),
         "fid_features": ("inception-fid",),
@@ -47,6 +49,9 @@ PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
         "text_similarity": ("minilm",),
     },
 }
+PROFILES |= {paper: {role: (model.name,) for role, model in its.items()} for paper, its in PAPERS.items()}
+PAPER = "paper"
+"""The profile that means each protocol's own paper."""
 LEFT_OUT = "none"
 """Named for a role, it has no model, whatever the profile says."""
 ALONGSIDE = ("wordnet",)
@@ -59,6 +64,8 @@ class Choice:
 
     models: dict[str, str]
     remarks: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    """For the networks of a paper: what the paper says about each, and where."""
 
 
 def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[str]) -> Choice:
@@ -69,6 +76,7 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
     listed = models_of(profile)
     models: dict[str, str] = {}
     remarks: list[str] = []
+    sources: list[str] = []
     for role in overrides:
         if role not in ROLES:
             raise UnknownName("role", role, ROLES, "editgauge list models")
@@ -78,19 +86,65 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
         here = overrides.get(role) or next((name for name in wanted if is_here(make_model(name))), None)
         if here:
             models[role] = here
+        if role not in overrides and role in PAPERS.get(profile, {}):
+            sources.append(f"{profile}, {role}: {wanted[0]}. {PAPERS[profile][role].source}.")
         if here and role not in overrides and here != wanted[0]:
             remarks.append(f"{role}: {here} is taken, because {wanted[0]} is not on this machine.")
         elif wanted and not here:
             remarks.append(f"{role}: {' or '.join(wanted)} is not on this machine; {_how_to_get(wanted[0])}.")
         elif not here:
             remarks.append(f"{role}: the profile '{profile}' has no model for it; name one with --model {role}=NAME.")
-    return Choice(models, tuple(remarks))
+    return Choice(models, tuple(remarks), tuple(sources))
+
+
+def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapping[str, Sequence[str]]) -> Choice:
+    """A model for each role that the protocols ask for; in the profile `paper`, those of each protocol's own paper.
+
+    A role that two papers fill differently is there once for each, as `pixlens.detector`.
+
+    Args:
+        profile: a name of a profile
+        overrides: models named by role
+        roles: the roles that each protocol asks for
+    """
+    if profile != PAPER:
+        return choose_models(profile, overrides, [role for its in roles.values() for role in its])
+    asked: dict[str, list[str]] = {}
+    for protocol, its in roles.items():
+        asked.setdefault(paper_of(protocol) or PAPER, []).extend(its)
+    choices = {
+        paper: choose_models(paper, overrides, [role for role in its if role in {*models_of(paper), *overrides}])
+        for paper, its in asked.items()
+    }
+    names: dict[str, dict[str, str]] = {}
+    for paper, choice in choices.items():
+        for role, name in choice.models.items():
+            names.setdefault(role, {})[paper] = name
+    models = {
+        (role if len(set(by_paper.values())) == 1 else f"{paper}.{role}"): name
+        for role, by_paper in names.items()
+        for paper, name in by_paper.items()
+    }
+    remarks = dict.fromkeys(remark for choice in choices.values() for remark in choice.remarks)
+    sources = dict.fromkeys(source for choice in choices.values() for source in choice.sources)
+    return Choice(models, tuple(remarks), tuple(sources))
+
+
+def models_for(protocol: str, models: Mapping[str, str]) -> dict[str, str]:
+    """The models that one protocol asks, by plain role.
+
+    >>> models_for("pixlens@released", {"pixlens.detector": "dino", "editval.detector": "owl", "segmenter": "sam"})
+    {'segmenter': 'sam', 'detector': 'dino'}
+    """
+    start = f"{paper_of(protocol) or PAPER}."
+    plain = {role: name for role, name in models.items() if "." not in role}
+    return plain | {role.removeprefix(start): name for role, name in models.items() if role.startswith(start)}
 
 
 def _how_to_get(name: str) -> str:
     if all(available(weights) for weights in make_model(name).weights):
         return "its weights are, but what runs them is not: pip install 'editgauge[torch]'"
-    return f"`editgauge models pull {name}` brings it"
+    return f"`editgauge models pull {name.partition('[')[0]}` brings it"
 
 
 def models_of(profile: str) -> dict[str, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -29,6 +30,7 @@ from editgauge.models.crops import crop
 from editgauge.models.identity import identity
 from editgauge.models.interfaces import Card, Detector, PatchEmbedder
 from editgauge.models.phrases import answered, together
+from editgauge.models.profiles import models_for
 from editgauge.models.vocabulary.imagenet import classes_of
 
 __all__ = ["Service", "describe"]
@@ -61,6 +63,16 @@ class Service:
         if self._ask_is_mine:
             self._ask.close()
 
+    def for_protocol(self, name: str) -> Self:
+        """The same models as one protocol sees them: where papers differ, those of its own paper."""
+        if not any("." in role for role in self._seats):
+            return self
+        view = copy(self)
+        view._seats = {
+            role: self._seats[key] for role, key in models_for(name, {key: key for key in self._seats}).items()
+        }
+        return view
+
     def card(self, role: str) -> Card:
         """The model that plays a role."""
         return self._seat(role).card
@@ -69,8 +81,13 @@ class Service:
         """All the words that the detector knows; None when any phrase may be asked."""
         return self._detector()[1].vocabulary
 
-    async def detect(self, image: Pixels, *phrases: str, least: float | None = None) -> Detections:
-        """What is seen of the phrases, at the detector's operating point or from another confidence on."""
+    async def detect(
+        self, image: Pixels, *phrases: str, least: float | None = None, compete: bool = False
+    ) -> Detections:
+        """What is seen of the phrases, at the detector's operating point or from another confidence on.
+
+        With `compete`, each box answers only the phrase that it fits best.
+        """
         seat, detector = self._detector()
         words = {phrase: detector.word_for(phrase) for phrase in phrases}
         if not words:
@@ -80,7 +97,8 @@ class Service:
             found = together(await asyncio.gather(*(self._find(seat, image, (word,)) for word in asked)))
         else:
             found = await self._find(seat, image, tuple(asked))
-        return answered(found, words).over(detector.operating_point if least is None else least)
+        seen = answered(found, words).over(detector.operating_point if least is None else least)
+        return seen.best_phrase_of_each_box() if compete else seen
 
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
         """What is seen of everything in a closed vocabulary."""

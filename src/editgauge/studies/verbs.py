@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
+from editgauge.core.run import Run
 from editgauge.studies.analysis.status import Status
 from editgauge.studies.answers.exporting import write_export
 from editgauge.studies.answers.files import read_answers
@@ -19,6 +20,7 @@ from editgauge.studies.study import Study
 
 if TYPE_CHECKING:
     from editgauge.findings.agree import Agreement
+    from editgauge.findings.people.attribute_weights import WeightAgreement
     from editgauge.findings.people.study import StudyFindings
 
 LOCAL = "http://127.0.0.1:8000"
@@ -152,16 +154,20 @@ class Analysis:
     """What a study says."""
 
     status: Status
-    findings: StudyFindings
-    """Levels per method and edit type or strengths of methods, and how far raters agree with each other."""
-    agreement: Agreement
-    """How far the run's automatic scores agree with the raters."""
+    findings: StudyFindings | None
+    """Levels per method and edit type or strengths of methods, and how far raters agree; None for attributes."""
+    agreement: Agreement | None
+    """How far the run's automatic scores agree with the raters; None for attributes, which rate no outcome."""
     page: Path | None
     """The page that was written, if one was asked for."""
+    weights: tuple[WeightAgreement, ...] = ()
+    """For a study about attributes: how far the run's weights of attributes agree with the raters."""
 
 
 def analyse(study: str | Path, run: str | Path | None = None, out: str | Path | None = None) -> Analysis:
     """Says what the raters of a study said, how far they agree, and how far the scores of the run agree with them.
+
+    A study about attributes rates no outcome: there the weights that AugCLIP gives them are compared with the answers.
 
     Args:
         study: the study folder.
@@ -170,9 +176,16 @@ def analyse(study: str | Path, run: str | Path | None = None, out: str | Path | 
     """
     # with all their statistics, which no other verb needs
     from editgauge.findings.agree import agree
-    from editgauge.studies.analysis.findings import findings
+    from editgauge.findings.people.attribute_weights import weight_agreement
+    from editgauge.studies.analysis.findings import compared_attributes, findings
     from editgauge.studies.analysis.page import write_page
 
+    with Study.open(study) as opened:
+        if opened.design.unit == "attributes":
+            if out is not None:
+                raise BadInput("A study about attributes has no page; leave out --out.")
+            answers, its_run = compared_attributes(opened), Run.open(Path(run or opened.manifest.run))
+            return Analysis(opened.status(), None, None, None, weight_agreement(its_run, answers))
     with Study.open(study) as opened, tempfile.TemporaryDirectory() as place:
         found, status = findings(opened), opened.status()
         file = Path(place) / "told.jsonl"

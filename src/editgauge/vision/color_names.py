@@ -106,7 +106,8 @@ def _shares(picture: Pixels, where: BoolMask) -> Histograms:
 
 
 def _smooth(histograms: Histograms) -> Histograms:
-    return np.asarray(gaussian_filter1d(histograms, SMOOTHING, axis=1))
+    """Beyond the darkest and the brightest bin the histogram continues with that bin (PixLens, released code)."""
+    return np.asarray(gaussian_filter1d(histograms, SMOOTHING, axis=1, mode="nearest"))
 
 
 def _mean_correlation(one: Histograms, other: Histograms) -> float:

@@ -118,3 +118,15 @@ def test_apple_is_not_found_in_pineapple() -> None:
     places = [(0, 0), (0, 9), (9, 10), (11, 16), (16, 17), (0, 0)]
     assert text == "pineapple. apple."
     assert [tokens_within(places, span) for span in spans] == [[1], [3]]
+
+
+def test_a_text_threshold_asks_every_token_of_a_phrase(folder: Path, picture: Callable[..., Pixels]) -> None:
+    plain, strict = GroundingDetector(folder, device="cpu"), GroundingDetector(folder, device="cpu")
+    (seen,) = plain.find([({"pixels": picture(3)}, ("a cat",))])
+    strict.text_threshold = float(seen.confidences[0]) + 0.01
+    (none,) = strict.find([({"pixels": picture(3)}, ("a cat",))])
+
+    assert len(seen) > 0
+    assert len(none) == 0
+    assert "text_threshold" in strict.card.settings
+    assert "text_threshold" not in plain.card.settings

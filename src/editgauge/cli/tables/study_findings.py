@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -11,6 +12,7 @@ from editgauge.cli.tables.feedback import show_feedback
 from editgauge.findings.summary import ALL
 
 if TYPE_CHECKING:
+    from editgauge.findings.people.attribute_weights import WeightAgreement
     from editgauge.findings.people.study import SideFindings, StudyFindings
     from editgauge.findings.people.study_levels import QuestionFindings
     from editgauge.stats.intervals import Mean
@@ -25,6 +27,24 @@ def show_findings(found: StudyFindings) -> None:
     for side in found.sides:
         _show_side(side)
     show_feedback(found.reasons)
+
+
+def show_weights(found: Sequence[WeightAgreement]) -> None:
+    """How far weights of attributes agree with people, as in AugCLIP's table 7."""
+    table = new_table("Weights of attributes beside people's answers: Pearson's r and share of choices, 95 % intervals")
+    for column in ("protocol", "attributes", "Pearson's r", "choices", "pairs", "edits"):
+        table.add_column(column, overflow="fold", justify="left" if column in {"protocol", "attributes"} else "right")
+    for row in found:
+        r, choices = row.correlation, row.choices
+        table.add_row(row.protocol, row.side, _estimated(r), _estimated(choices), str(r.n), str(r.clusters))
+    show(table)
+
+
+def _estimated(its: Estimate) -> str:
+    if its.value is None:
+        return its.reason or "-"
+    interval = "" if its.low is None or its.high is None else f" ({its.low:.2f} to {its.high:.2f})"
+    return f"{its.value:.3f}{interval}"
 
 
 def _show_question(question: QuestionFindings) -> None:

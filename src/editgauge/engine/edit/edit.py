@@ -27,7 +27,7 @@ from editgauge.engine.edit.sweeps import Swept, read_sweep, variants_of
 from editgauge.engine.folder_claim import claim
 from editgauge.engine.options import pairs
 from editgauge.methods.card import SETTINGS, Card
-from editgauge.methods.prompt_choice import Wording
+from editgauge.methods.prompt_choice import Wording, read_wording
 from editgauge.methods.resolve import open_method
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def edit(
         seed: the first seed; the same seed gives the same pixels.
         form: tell the method by an `instruction`, a `caption`, `captions` or a `token`, whatever it is used to.
         template: the set of templates for edits without words of their own.
-        prompts: a folder with templates of your own.
+        prompts: other words than the benchmark's own: a set of templates (`editval`, `pixlens`, `unibench`, `plain`), a
+            folder with templates of your own, or a CSV of prompts as PixLens writes it.
         quiet: no progress, no remarks.
     """
     if seeds < 1 or seed < 0 or seed + seeds > MOST_SEED:
@@ -113,7 +114,7 @@ def edit(
     combinations = read_sweep(sweep, fixed)
     opened = open_method(method, command)
     chosen = opened.variant(fixed) if fixed else opened
-    wording = Wording(form, template, Path(prompts) if prompts is not None else None)
+    wording = read_wording(form, template, prompts)
     source = open_benchmark(benchmark, data, images)
     order = _Order(source, limit, range(seed, seed + seeds), wording, quiet)
     if combinations:

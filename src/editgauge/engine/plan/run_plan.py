@@ -22,7 +22,7 @@ from editgauge.engine.plan.shards import WHOLE, Shard
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import Found, find_outcomes
 from editgauge.models import service
-from editgauge.models.profiles import Choice
+from editgauge.models.profiles import Choice, models_for
 from editgauge.protocols import Protocol
 
 
@@ -60,6 +60,7 @@ class Plan:
             ],
             "protocols": {each.name: [spec.name for spec in each.scores] for each in self.protocols},
             "models": self.manifest.models,
+            **({"models_by_paper": list(self.choice.sources)} if self.choice.sources else {}),
             **({"judges": self.manifest.judges} if self.manifest.judges else {}),
             "remarks": list(self.choice.remarks),
             "seed": self.manifest.seed,
@@ -139,7 +140,8 @@ def prepare(
 def _roles(protocol: Protocol, models: Collection[str]) -> list[str]:
     """The roles that the protocol may ask; one that declares none may ask any."""
     declared = {*protocol.needs, *protocol.uses}
-    return sorted(declared.intersection(models) if declared else models)
+    its = models_for(protocol.name, {role: role for role in models})
+    return sorted(key for role, key in its.items() if not declared or role in declared)
 
 
 def _of_these(found: Found, edits: Collection[str]) -> Found:

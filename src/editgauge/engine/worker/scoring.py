@@ -17,6 +17,7 @@ from editgauge.core.run import ImageStamp, Record, Row
 from editgauge.core.trace import timeline
 from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 from editgauge.models.identity import identity
+from editgauge.models.service import Service
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ async def _get_ready_for_sets(item: Item, protocols: Sequence[Protocol], see: Si
 async def part_of(protocol: Protocol, item: Item, see: Sight) -> Part | Unscored:
     """What the protocol keeps of one outcome for its sets, or why it keeps nothing; only `Hopeless` is raised."""
     try:
-        return await protocol.part(item, see)
+        return await protocol.part(item, _seen_by(protocol, see))
     except Hopeless:
         raise
     except CannotTell as unable:
@@ -88,7 +89,7 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
     Only `Hopeless` is raised: every further item would meet the same, and the user can mend it.
     """
     try:
-        scores = await timeline.stepped(protocol.name, protocol.score(item, see))
+        scores = await timeline.stepped(protocol.name, protocol.score(item, _seen_by(protocol, see)))
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
         return tuple(_row(spec, scores.get(spec.name)) for spec in protocol.scores)
@@ -98,6 +99,11 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
         return _nothing(protocol, Unscored(unable.reason, unable.detail))
     except Exception as error:
         return _nothing(protocol, crash(error))
+
+
+def _seen_by(protocol: Protocol, see: Sight) -> Sight:
+    """With the models of the protocol's own paper, where a run has several for one role."""
+    return see.for_protocol(protocol.name) if isinstance(see, Service) else see
 
 
 def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Item:

@@ -1,7 +1,8 @@
 """What a method is told: one edit as an instruction, a caption, two captions, or a caption with a learned token.
 
 An edit's own words are used as they are; where it has none, they are made from its parts by text templates, one per
-edit type (EditVal, table 3 and appendix I: one operation, worded for each family of methods).
+edit type (EditVal, table 3 and appendix I: one operation, worded for each family of methods). A set of templates chosen
+by name, and a folder of one's own, come before an edit's own words where `overrides` says so.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import get_args
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.types import Edit, Relation
 from editgauge.methods.prompts.families import USUAL_TOKEN, Family, Form, families, family
-from editgauge.methods.prompts.files import check_choice, find
+from editgauge.methods.prompts.files import USUAL_SET, check_choice, find, has_own
 from editgauge.methods.prompts.language import expand, lacking
 from editgauge.methods.prompts.parts import caption_with, parts_of
 
@@ -36,7 +37,13 @@ class Prompt:
 
 
 def render(
-    edit: Edit, form: str, template: str = "plain", *, token: str = USUAL_TOKEN, folder: Path | str | None = None
+    edit: Edit,
+    form: str,
+    template: str = USUAL_SET,
+    *,
+    token: str = USUAL_TOKEN,
+    folder: Path | str | None = None,
+    overrides: bool = False,
 ) -> Prompt:
     """The prompt for an edit.
 
@@ -46,22 +53,23 @@ def render(
         template: The built-in set of templates.
         token: The learned token, for the form `token`.
         folder: Templates of your own; those it lacks come from the built-in set.
+        overrides: Whether the templates of the folder, or without one of the set, come before the edit's own words.
     """
     if form not in FORMS:
         raise UnknownName("form of prompt", form, FORMS)
     folder = Path(folder) if folder else None
     check_choice(template, folder)
-    writer = _Writer(edit, template, folder)
+    writer = _Writer(edit, template, folder, overrides)
     if form == "instruction":
-        return _prompt(_given(edit.instruction) or writer.write("instruction"))
+        return _prompt(writer.words("instruction", edit.instruction))
     if form == "token":
         if not token.strip():
             raise BadInput("The learned token is empty; give one, such as 'sks'.")
-        return _prompt(_given(caption_with(token.strip(), edit)) or writer.write("caption", token.strip()))
-    target = _given(edit.target_caption) or writer.write("caption")
+        return _prompt(writer.words("caption", caption_with(token.strip(), edit), token.strip()))
+    target = writer.words("caption", edit.target_caption)
     if form == "caption":
         return _prompt(target)
-    return _prompt(target, _given(edit.source_caption) or writer.write("source"))
+    return _prompt(target, writer.words("source", edit.source_caption))
 
 
 def render_for(
@@ -88,6 +96,12 @@ class _Writer:
     edit: Edit
     template: str
     folder: Path | None
+    overrides: bool
+
+    def words(self, kind: str, own: str | None, token: str | None = None) -> Made:
+        """The edit's own words, unless it has none or chosen templates come before them."""
+        chosen = self.overrides and has_own(self.template, kind, self.edit.type, self.folder)
+        return (_given(own) if not chosen else None) or self.write(kind, token)
 
     def write(self, kind: str, token: str | None = None) -> Made:
         edit, own = self.edit, OWN_WORDS[kind] + (" that names its class" if token else "")

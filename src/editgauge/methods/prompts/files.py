@@ -37,17 +37,27 @@ class Template:
     text: str
 
 
+USUAL_SET = "plain"
+"""What another set lacks comes from this one."""
+
+
+def has_own(template: str, kind: str, name: str, folder: Path | None = None) -> bool:
+    """Does the user's folder have that template; without a folder, does the set itself?"""
+    place: Traversable = folder / kind if folder else _sets() / template / kind
+    return _newest(place, name) is not None
+
+
 def find(template: str, kind: str, name: str, folder: Path | None = None) -> Template | None:
-    """The template `<kind>/<name>.v<number>.txt` of the user's folder, else of the built-in set called `template`."""
+    """The template `<kind>/<name>.v<number>.txt` of the user's folder, else of the set, else of the usual set."""
     own = _newest(folder / kind, name) if folder else None
     if folder and own:
         return _read(own, f"{folder.name}/{kind}/{own.name}")
-    return _built_in(template, kind, name)
+    return _built_in(template, kind, name) or _built_in(USUAL_SET, kind, name)
 
 
 def check_choice(template: str, folder: Path | None) -> None:
     """Refuses a set that does not exist, and a folder with templates that would never be found."""
-    known = _set_names()
+    known = set_names()
     if template not in known:
         raise UnknownName("set of prompt templates", template, known)
     if folder is None:
@@ -69,7 +79,8 @@ def _fits(file: Path, folder: Path) -> bool:
 
 
 @cache
-def _set_names() -> frozenset[str]:
+def set_names() -> frozenset[str]:
+    """The built-in sets of templates."""
     return frozenset(entry.name for entry in _sets().iterdir() if entry.is_dir())
 
 

@@ -93,6 +93,8 @@ def _apart(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
             place = {name: number for number, name in enumerate(names)}
             called = [[place[name] for name in side] for side in (answer.phrases, answer.words)]
             arrays = {"boxes": answer.boxes, "confidences": answer.confidences, "called": np.array(called, np.int32)}
+            if answer.places is not None:
+                arrays["places"] = answer.places
             return "detections", names, arrays
         case ClassMap():
             return "classes", list(answer.classes), {"places": answer.places}
@@ -113,7 +115,7 @@ def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
             return arrays[""]
         case "detections":
             phrases, words = (tuple(plain[place] for place in side) for side in arrays["called"].tolist())
-            return Detections(arrays["boxes"], arrays["confidences"], phrases, words)
+            return Detections(arrays["boxes"], arrays["confidences"], phrases, words, arrays.get("places"))
         case "classes":
             return ClassMap(arrays["places"], tuple(plain))
         case "patches":

@@ -2,7 +2,8 @@
 
 Picture and text are mixed from the first layers on, so nothing can be computed ahead: `look` keeps the pixels. The
 phrases are joined to one text, `a cat. a cup.`; the network says for every box how well it fits each token, and a
-phrase is as sure as its surest token. Box threshold and text threshold of the original are then one number.
+phrase is as sure as its surest token. Box threshold and text threshold of the original are then one number, unless a
+text threshold is set.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class GroundingDetector(Network):
     vocabulary = None
     operating_point = 0.1
     """As in the PixLens paper; its released code uses 0.3."""
+    text_threshold: float = 0.0
+    """How well every token of a phrase must fit a box; the original package names a box by the tokens over it."""
 
     def word_for(self, phrase: str) -> str:
         """The phrase itself, unless it holds what would end it for the network."""
@@ -78,9 +81,14 @@ class GroundingDetector(Network):
         with self.thinking():
             told = self.network(**tokens.to(self.device), **seen.to(self.device))
         fits = numbers(told.logits[0].float().sigmoid())
-        sure = np.stack([fits[:, tokens_within(places, span)].max(axis=1, initial=0) for span in spans], axis=1)
+        sure = np.stack([self._sure(fits[:, tokens_within(places, span)]) for span in spans], axis=1)
         height, width = image.shape[:2]
         return sure, corners(numbers(told.pred_boxes[0]), (width, height))
+
+    def _sure(self, fits: NDArray[np.float32]) -> NDArray[np.float32]:
+        """How sure each box is of a phrase: as of its surest token, if every token is over the text threshold."""
+        surest = fits.max(axis=1, initial=0)
+        return np.where(fits.min(axis=1, initial=1) >= self.text_threshold, surest, np.float32(0))
 
     def _groups(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         """The words in as few texts as the network can read."""
@@ -95,7 +103,8 @@ class GroundingDetector(Network):
             yield group
 
     def _settings(self) -> dict[str, str | int | float]:
-        return {"operating_point": self.operating_point, "faintest": FAINTEST}
+        settings: dict[str, str | int | float] = {"operating_point": self.operating_point, "faintest": FAINTEST}
+        return settings | ({"text_threshold": self.text_threshold} if self.text_threshold else {})
 
 
 def joined(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:

@@ -76,7 +76,7 @@ class OwlDetector(Network):
         order = np.argsort(-sure[places, which], kind="stable")
         places, which = places[order], which[order]
         answered = tuple(words[each] for each in which.tolist())
-        return Detections(features["boxes"][places], sure[places, which], answered, answered)
+        return Detections(features["boxes"][places], sure[places, which], answered, answered, places.astype(np.int32))
 
     def _remember(self, words: set[str]) -> None:
         """Embeds the words that were never asked before. Each costs a pass of the text tower; a run asks few."""
@@ -103,4 +103,4 @@ class OwlDetector(Network):
         return width, height
 
     def _settings(self) -> dict[str, str | int | float]:
-        return {"operating_point": self.operating_point, "faintest": FAINTEST}
+        return {"operating_point": self.operating_point, "faintest": FAINTEST, "places": "patches"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,21 @@ async def look_for(
     """Where the thing is in one of the pictures. A detector for any phrase is asked by the template."""
     asked = thing if see.vocabulary() is not None else template.format(thing)
     return Sighting(thing, on, await see.detect(picture(item, on), asked, least=least))
+
+
+async def look_for_rivals(
+    see: Perception, item: Item, on: Side, things: Sequence[str], template: str = "{}"
+) -> tuple[Sighting, ...]:
+    """Where several things are in one of the pictures, when each box counts only for the thing that it fits best.
+
+    Of two things of one name the first has all boxes, as with a network's own label of a box.
+    """
+    queries = [thing if see.vocabulary() is not None else template.format(thing) for thing in things]
+    seen = await see.detect(picture(item, on), *queries, compete=True)
+    return tuple(
+        Sighting(thing, on, seen.of(query) if query not in queries[:place] else seen.only([]))
+        for place, (thing, query) in enumerate(zip(things, queries, strict=True))
+    )
 
 
 def picture(item: Item, on: Side) -> Pixels:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.core.evidence import Evidence, Note, Scatter, ScatterPoint
+from editgauge.core.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
 from editgauge.protocols._shared.directions import DUST, Floats, effects
 from editgauge.protocols.augclip.ideal import Fitted, Reading, Seen
 
@@ -26,7 +26,22 @@ def shown(name: str, attributes: Attributes, seen: Seen, found: Fitted, reading:
         *_weights(attributes, found, reading),
         *_sides(attributes, found, reading),
     ]
-    return (*(Note(f"{name}: {text}") for text in notes), picture(name, attributes, seen, found))
+    return (
+        *(Note(f"{name}: {text}") for text in notes),
+        picture(name, attributes, seen, found),
+        _what_each_weighs(name, attributes, found, reading),
+    )
+
+
+def _what_each_weighs(name: str, attributes: Attributes, found: Fitted, reading: Reading) -> Scatter:
+    """Across: the weight of each attribute (eq. 6). Source attributes below, target attributes above."""
+    weights = found.weights.source[int(reading.pictures) :], found.weights.target[int(reading.pictures) :]
+    points = [
+        ScatterPoint(attribute, f"{side} attributes", weight, float(side == "target"))
+        for side, named, its in zip(("source", "target"), (attributes.source, attributes.target), weights, strict=True)
+        for attribute, weight in zip(named, its.tolist(), strict=True)
+    ]
+    return Scatter(f"{name}: {WEIGHTS_OF_ATTRIBUTES}", tuple(points))
 
 
 def picture(name: str, attributes: Attributes, seen: Seen, found: Fitted) -> Scatter:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 from asyncio import gather
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -15,12 +18,14 @@ from editgauge.core.images import Pixels
 from editgauge.core.types import Edit
 from editgauge.judges import Answer, Question, Shown
 from editgauge.judges.forms import FreeText, Structured
-from editgauge.judges.prompts import Prompt
+from editgauge.judges.parsing import spoken
+from editgauge.judges.prompts import Prompt, Words
 
 Length = Literal["short", "long"]
 Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
 OpenPrompt = Callable[[str], Prompt]
 PROMPTS = ("augclip_caption", "augclip_source", "augclip_target")
+_FENCE = re.compile(r"^```\w*\s*\n|\n\s*```$")
 MIDDLE = 5
 """Short attributes have fewer words, long ones more (table 10)."""
 LENGTHS: dict[Length | None, str] = {
@@ -34,6 +39,31 @@ class Listed(BaseModel, extra="forbid"):
     """What a judge is to answer."""
 
     attributes: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]]
+
+
+class ListedAttributes(Structured[Listed]):
+    """The attributes as an object, or as a bare list of texts, which is how the paper's own prompts are answered."""
+
+    def read(self, text: str) -> Listed:
+        """The attributes of the object or of the list."""
+        found = _read_list(text)
+        return super().read(text) if found is None else super().read(json.dumps({"attributes": found}))
+
+
+def _read_list(text: str) -> list[Any] | None:
+    """The list that the answer is, written as JSON or Python, bare or fenced; None when it is something else.
+
+    >>> _read_list("['black cat', 'grass']"), _read_list('```json\\n["red"]\\n```'), _read_list("red, green")
+    (['black cat', 'grass'], ['red'], None)
+    """
+    bare = _FENCE.sub("", spoken(text)).strip()
+    if not (bare.startswith("[") and bare.endswith("]")):
+        return None
+    try:
+        found = ast.literal_eval(bare)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +113,20 @@ async def ask_attributes(
     shown = Question(words=of_caption.render(), form=FreeText(), images=(Shown("The picture:", source),))
     caption = " ".join(str((await ask(shown.again(repetition))).value).split())
     rules = (wanted or Wanted()).said
-    words = of_source.render(caption=caption, **rules), of_target.render(caption=caption, request=request, **rules)
-    questions = [Question(words=each, form=Structured(Listed)).again(repetition) for each in words]
+    words = (
+        _filled(of_source, rules, caption=caption),
+        _filled(of_target, rules, caption=caption, request=request),
+    )
+    questions = [Question(words=each, form=ListedAttributes(Listed)).again(repetition) for each in words]
     before, after = [tuple(answer.value.attributes) for answer in await gather(*map(ask, questions))]
     if not before or not after:
         raise CannotTell("unparsable", f"{by} named no {'target' if before else 'source'} attribute")
     return Attributes(before, after, by, caption)
+
+
+def _filled(prompt: Prompt, rules: Mapping[str, str], **slots: str) -> Words:
+    """The prompt with its slots filled; one of your own may leave out how long and how many attributes should be."""
+    return prompt.render(**slots, **{name: rule for name, rule in rules.items() if name in prompt.slots})
 
 
 def told_by(judge: str, prompt: OpenPrompt, wanted: Wanted | None = None) -> str:

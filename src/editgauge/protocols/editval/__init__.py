@@ -40,9 +40,10 @@ AS_IN_THE_PAPER = (
 )
 AS_RELEASED = (
     *COMMON,
-    "Follows the authors' script: corners read as centre and size, the last box instead of the best, above and below "
-    "swapped, only the first word of an object to be placed, 0 for whatever is not found.",
-    "The last box is told by its centre on a grid of 24 x 24, because patches are not kept.",
+    "Follows the authors' script: object and class compete for each box, corners are read as center and size, the last "
+    "box counts instead of the best, above and below are swapped, only the first word of an object to be placed is "
+    "asked, 0 for whatever is not found.",
+    "For a detector without an order of boxes of its own, the last one is told by its center on a grid of 24 x 24.",
 )
 
 
@@ -51,7 +52,7 @@ class EditVal(Protocol):
 
     about = "Did the edit happen? One rule per edit type on what a detector sees; is the context the same picture?"
     paper = PAPER
-    version = "1"
+    version = "2"
     needs = ("detector",)
     uses = ("image_embedder", "fid_features")
 

@@ -1,8 +1,9 @@
 """EditVal as its authors' script computes it, faults included, so that published numbers compare like with like.
 
-The script keeps the last box over the threshold, in the order of the network's patches, and reads a box's corners as if
-they were centre and size: its "centre" is the top left corner, its "area" the product of the lower right one's
-coordinates. Whatever is not found gives 0.
+The script asks for object and class in one question and gives each of the network's patches to the phrase that it fits
+best. It keeps the last box over the threshold, in the order of the patches, and reads a box's corners as if they were
+center and size: its "center" is the top left corner, its "area" the product of the lower right one's coordinates.
+Whatever is not found gives 0.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.evidence import Evidence, Note
 from editgauge.core.types import Item, Score
-from editgauge.protocols._shared.looking import Sighting, look_for, needed
+from editgauge.protocols._shared.looking import Sighting, look_for, look_for_rivals, needed
 from editgauge.protocols._shared.rule_set import RuleSet
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 QUERY = "a photo of a {}"
 DELTA = 200
 PATCHES = 24
-"""A side of OWL-ViT base-patch32's grid, by which the last box is told."""
+"""A side of OWL-ViT base-patch32's grid, by which the last box is told where a detector does not keep its order."""
+DECIMALS = 2
+"""The script rounds boxes, in pixels."""
 
 Corners = tuple[float, float, float, float]
 
@@ -90,16 +93,21 @@ async def alter_parts(item: Item, see: Perception, options: EditValOptions) -> S
 
 
 def last_box(sighting: Sighting, item: Item) -> Corners:
-    """The box whose centre comes last in the reading order of the patches, in pixels of its own file."""
-    height, width = item.source.shape[:2]
-
-    def place(box: list[float]) -> tuple[int, int]:
-        left, top, right, bottom = box
-        return int((top + bottom) / 2 / height * PATCHES), int((left + right) / 2 / width * PATCHES)
-
-    left, top, right, bottom = max(sighting.seen.boxes.tolist(), key=place)
+    """The box that comes last in the network's own order, in pixels of its own file."""
+    left, top, right, bottom = sighting.seen.boxes[_last(sighting, item)].tolist()
     across, down = _scale(item, sighting.on)
-    return left * across, top * down, right * across, bottom * down
+    rounded = (round(side, DECIMALS) for side in (left * across, top * down, right * across, bottom * down))
+    return next(rounded), next(rounded), next(rounded), next(rounded)
+
+
+def _last(sighting: Sighting, item: Item) -> int:
+    seen = sighting.seen
+    if seen.places is not None:
+        return int(seen.places.argmax())
+    height, width = item.source.shape[:2]
+    centers = (seen.boxes[:, :2] + seen.boxes[:, 2:]) / 2 / (width, height) * PATCHES
+    rows = [(int(y), int(x)) for x, y in centers.tolist()]
+    return max(range(len(rows)), key=rows.__getitem__)
 
 
 def _scale(item: Item, on: Side) -> tuple[float, float]:
@@ -111,7 +119,7 @@ def _scale(item: Item, on: Side) -> tuple[float, float]:
 
 
 async def _in_edited(item: Item, see: Perception, *things: str) -> tuple[Sighting, Sighting]:
-    first, second = await gather(*(look_for(see, item, "edited", thing, QUERY) for thing in things))
+    first, second = await look_for_rivals(see, item, "edited", things, QUERY)
     return first, second
 
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.metrics.pixels import ssim
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols._shared.rule_set import NO_RULE
 from editgauge.protocols.pixlens import released, rules
-from editgauge.protocols.pixlens.preservation import SUBJECT, as_released, background, in_both_pictures, subject_scores
+from editgauge.protocols.pixlens.preservation import SUBJECT, background, in_both_pictures, subject_scores
 from editgauge.protocols.pixlens.scene import Scene
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
-    from editgauge.protocols.pixlens.preservation import Masks
+    from editgauge.protocols.pixlens.preservation import Masks, Similarity
     from editgauge.protocols.pixlens.rules import Rule
 
 PAPER = (
@@ -26,22 +28,30 @@ PAPER = (
 )
 COMMON = (
     "The edited image is resized by Lanczos to the source's size before anything is seen in it.",
-    "What counts as seen is the detector's own operating point; 0.1 belongs to GroundingDINO and OWL-ViT.",
-    "Boxes of one name that overlap by more than a half are one object, the surest.",
-    "Names match as whole phrases: the released code finds 'apple' in 'pineapple'.",
-    "The target colour's histogram is computed exactly; the released code draws it at random from a generator that "
+    "What counts as seen is the detector's own operating point, unless a threshold is set.",
+    "The target color's histogram is computed exactly; the released code draws it at random from a generator that "
     "remembers earlier draws.",
-    "SSIM has the Gaussian window of its own paper.",
+    "Key points are matched exhaustively; the released code searches an approximate index.",
+    "More names of colors are known than in the released code; a name that is none leaves the edit unscored.",
+    "The subject is compared for the four types of table 5: color, size, position replacement, object addition.",
 )
 AS_IN_THE_PAPER = (
     *COMMON,
+    "Boxes of one name that overlap by more than a half are one object, the surest.",
+    "Names match as whole phrases: the released code finds 'apple' in 'pineapple'.",
+    "SSIM has the Gaussian window of its own paper.",
     "Algorithm 3's absolute value and algorithm 4's inverted test are mended, as their text wants it.",
     "Background: outside the objects of both images; a moved object's new place is no background.",
 )
 AS_RELEASED = (
     *COMMON,
+    "All names of a picture are asked in one question; boxes that overlap by more than a half are one object, whatever "
+    "their names, and a name matches every phrase that contains it.",
+    "SSIM has scikit-image's plain window of 7 x 7 pixels.",
     "A resized object that moved gets a half, and half of a positional addition's score is that the category is still "
     "there.",
+    "Where a moved object was is what the edit says; a move to the center from neither side is unscored, because the "
+    "released code fails there.",
     "Background: outside the added object in the edited image, or outside the category in the source image alone.",
 )
 ABOUT_SUBJECT = {
@@ -54,12 +64,22 @@ ABOUT_SUBJECT = {
 RANGES = {"subject_ssim": (-1.0, 1.0), "subject_color": (-1.0, 1.0), "subject_position": (0.0, sqrt(2))}
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a rule set decides: how objects are found, the rules, what is no background, and which SSIM."""
+
+    scene: type[Scene]
+    rules: Mapping[str, Rule]
+    masks: Masks
+    similarity: Similarity
+
+
 class PixLens(Protocol):
     """One rule per edit type, nine types; five scores of the subject; one of the background."""
 
     about = "Did the edit happen, is the subject the same, did the background stay? By outlines of objects."
     paper = f"{PAPER}, arXiv 2410.05710"
-    version = "1"
+    version = "2"
     needs = ("detector", "segmenter")
     scores = (
         ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked?"),
@@ -70,30 +90,33 @@ class PixLens(Protocol):
         ScoreSpec("background", True, (0.0, 1.0), "Did everything but the objects of the edit stay?"),
     )
 
-    def __init__(self, name: str, rule_set: Mapping[str, Rule], masks: Masks, deviations: tuple[str, ...]) -> None:
+    def __init__(self, name: str, reading: Reading, deviations: tuple[str, ...]) -> None:
         self.name = name
         self.deviations = deviations
-        self._rules = rule_set
-        self._masks = masks
+        self._reading = reading
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """The verdict on the edit, then what stayed."""
-        scene = Scene(item, see)
-        rule = self._rules.get(item.edit.type)
+        scene = self._reading.scene(item, see)
+        rule = self._reading.rules.get(item.edit.type)
         if rule is None:
             return {spec.name: NO_RULE for spec in self.scores}
         edit, subject, rest = await gather(
-            attempt(rule(scene)), _subject(scene), attempt(background(scene, self._masks))
+            attempt(rule(scene)),
+            _subject(scene, self._reading.similarity),
+            attempt(background(scene, self._reading.masks)),
         )
         return {"edit": edit, **subject, "background": rest}
 
 
-async def _subject(scene: Scene) -> dict[str, Score | Unscored]:
+async def _subject(scene: Scene, similarity: Similarity) -> dict[str, Score | Unscored]:
     try:
-        return await subject_scores(scene)
+        return await subject_scores(scene, similarity)
     except CannotTell as unable:
         return dict.fromkeys(SUBJECT, Unscored(unable.reason, unable.detail))
 
 
-pixlens = PixLens("pixlens", rules.RULES, in_both_pictures, AS_IN_THE_PAPER)
-pixlens_as_released = PixLens("pixlens@released", released.RULES, as_released, AS_RELEASED)
+PAPER_READING = Reading(Scene, rules.RULES, in_both_pictures, ssim)
+RELEASED_READING = Reading(released.ReleasedScene, released.RULES, released.background_masks, released.similarity)
+pixlens = PixLens("pixlens", PAPER_READING, AS_IN_THE_PAPER)
+pixlens_as_released = PixLens("pixlens@released", RELEASED_READING, AS_RELEASED)

@@ -23,32 +23,34 @@ from editgauge.vision.positions import centroid
 from editgauge.vision.regions import aligned_overlap
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from editgauge.core.images import Unit
     from editgauge.core.masks import BoolMask
 
     Masks = Callable[[Scene], Awaitable[BoolMask]]
+    Similarity = Callable[[Unit, Unit], float]
 
 SUBJECT = ("subject_sift", "subject_iou", "subject_ssim", "subject_color", "subject_position")
+SUBJECT_TYPES = ("color", "size", "position_replacement", "object_addition")
+"""The types whose subject is compared (tables 2 and 5 have no others, nor has the released code)."""
 MEANT_TO_CHANGE = {"color": "subject_color", "size": "subject_iou", "position_replacement": "subject_position"}
 """Shown, but left out of the averages: the edit asks for that very change (table 5 averages so)."""
-ONE_OF_SEVERAL = "single_instance_removal"
-"""The removal after which the subject is still seen."""
 MOST_ARROWS = 20
 
 
-async def subject_scores(scene: Scene) -> dict[str, Score | Unscored]:
+async def subject_scores(scene: Scene, similarity: Similarity = ssim) -> dict[str, Score | Unscored]:
     """Five ways to ask whether the subject is still the same thing."""
     edit = scene.item.edit
-    if EDIT_TYPES[edit.type].effect in {"removes", "replaces"} and edit.type != ONE_OF_SEVERAL:
-        why = "the edit asks for the subject to be gone"
+    if edit.type not in SUBJECT_TYPES:
+        why = f"PixLens compares the subject only for {', '.join(SUBJECT_TYPES)}"
         return dict.fromkeys(SUBJECT, Unscored("not_applicable", why))
     before, after = await scene.both(needed(edit.subject, "which object it is about"))
     must_be_seen(before)
     must_be_seen(after)
     was = before.largest
     now = after.closest(centroid(was))
-    scores = _compared(scene, was, now)
+    scores = _compared(scene, was, now, similarity)
     meant = MEANT_TO_CHANGE.get(edit.type)
     if meant:
         value = scores[meant]
@@ -57,7 +59,7 @@ async def subject_scores(scene: Scene) -> dict[str, Score | Unscored]:
     return scores
 
 
-def _compared(scene: Scene, was: BoolMask, now: BoolMask) -> dict[str, Score | Unscored]:
+def _compared(scene: Scene, was: BoolMask, now: BoolMask, similarity: Similarity) -> dict[str, Score | Unscored]:
     source, edited = scene.item.source, scene.item.edited
     height, width = was.shape
     (x, y), (new_x, new_y) = centroid(was), centroid(now)
@@ -67,7 +69,7 @@ def _compared(scene: Scene, was: BoolMask, now: BoolMask) -> dict[str, Score | U
     return {
         "subject_sift": Score(found.score, _arrows(found)),
         "subject_iou": Score(aligned_overlap(was, now), outlines),
-        "subject_ssim": Score(ssim(as_unit(alone[0].astype(np.uint8)), as_unit(alone[1].astype(np.uint8)))),
+        "subject_ssim": Score(similarity(as_unit(alone[0].astype(np.uint8)), as_unit(alone[1].astype(np.uint8)))),
         "subject_color": Score(colour_likeness(source, was, edited, now)),
         "subject_position": Score(math.hypot((new_x - x) / width, (new_y - y) / height)),
     }
@@ -102,21 +104,11 @@ async def in_both_pictures(scene: Scene) -> BoolMask:
     else:
         names = [name for name in (edit.subject, edit.from_, edit.to) if name]
     seen = await gather(*(scene.both(name) for name in dict.fromkeys(names)))
-    return _together(scene, [things for pair in seen for things in pair])
+    return covered(scene, [things for pair in seen for things in pair])
 
 
-async def as_released(scene: Scene) -> BoolMask:
-    """The released code's choice: a moved object's new place counts as background."""
-    edit = scene.item.edit
-    kind = EDIT_TYPES[edit.type]
-    if kind.effect == "adds":
-        return _together(scene, [await scene.things("edited", needed(edit.to, "what to add"))])
-    if kind.value != "thing" and edit.type != ONE_OF_SEVERAL:
-        return _together(scene, [await scene.things("source", needed(edit.subject, "which object it is about"))])
-    return await in_both_pictures(scene)
-
-
-def _together(scene: Scene, seen: list[Things]) -> BoolMask:
+def covered(scene: Scene, seen: Sequence[Things]) -> BoolMask:
+    """Every pixel that belongs to one of the objects."""
     mask = np.zeros(scene.item.source.shape[:2], np.bool_)
     for things in seen:
         mask |= things.seen.together

@@ -1,16 +1,86 @@
-"""Where PixLens's released code scores otherwise than its paper."""
+"""PixLens as its released code computes it, where that differs from the paper."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from skimage.metrics import structural_similarity
+
+from editgauge.core.edit_types import EDIT_TYPES
+from editgauge.core.errors import CannotTell
 from editgauge.core.types import Score
-from editgauge.protocols._shared.looking import needed
+from editgauge.protocols._shared.looking import needed, picture
 from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens import rules
+from editgauge.protocols.pixlens.preservation import covered
 from editgauge.protocols.pixlens.rules import Rule, verdict
-from editgauge.protocols.pixlens.scene import Scene
+from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen, separate, with_outline
+from editgauge.vision.positions import THIRDS, Third, centroid, direction_score, third, third_score
+
+if TYPE_CHECKING:
+    from editgauge.core.evidence import Side
+    from editgauge.core.images import Unit
+    from editgauge.core.masks import BoolMask
+    from editgauge.core.types import Edit, Relation
+    from editgauge.models.answers import Instances
 
 RULES: RuleSet[Rule] = RuleSet(rules.RULES)
 rule = RULES.rule
+TOWARDS: dict[Third, Relation] = {"left": "left", "right": "right"}
+FROM_THE_SIDE: dict[str, Relation] = {"left": "right", "right": "left"}
+"""The way to the center."""
+
+
+class ReleasedScene(Scene):
+    """What the released code sees: all names of a picture in one question, whose boxes suppress each other.
+
+    A name matches every phrase that contains it, so 'apple' is found where 'pineapple' was asked for.
+    """
+
+    async def things(self, on: Side, name: str) -> Things:
+        """The objects whose phrase contains the name."""
+        seen, phrases = await self._all(on)
+        return Things(
+            name, on, with_outline(seen.only(_places(phrases, lambda its: any(name in each for each in its))))
+        )
+
+    async def named_exactly(self, on: Side, name: str) -> Things:
+        """The objects that answer this name and no other, which the background score asks for."""
+        seen, phrases = await self._all(on)
+        return Things(name, on, with_outline(seen.only(_places(phrases, lambda its: its == {name}))))
+
+    async def everything(self, on: Side) -> Things:
+        """All objects of the question about one picture."""
+        seen, _ = await self._all(on)
+        return Things("any object of the edit", on, with_outline(seen))
+
+    async def _all(self, on: Side) -> tuple[Instances, list[set[str]]]:
+        """The objects of one picture, and the phrases that each of them answers."""
+        found = await self._see.instances(picture(self.item, on), *phrases_asked(self.item.edit, on))
+        answers: dict[tuple[float, ...], set[str]] = {}
+        first: dict[tuple[float, ...], int] = {}
+        for place, box in enumerate(map(tuple, found.detections.boxes.tolist())):
+            answers.setdefault(box, set()).add(found.detections.phrases[place])
+            first.setdefault(box, place)
+        boxes = found.only(list(first.values()))
+        kept = separate(boxes.detections.boxes)
+        phrases = list(answers.values())
+        return boxes.only(kept), [phrases[place] for place in kept]
+
+
+def phrases_asked(edit: Edit, on: Side) -> tuple[str, ...]:
+    """What the released code asks its detector about one of the pictures."""
+    kind = EDIT_TYPES[edit.type]
+    if edit.type == "object_replacement":
+        names = [edit.from_ if on == "source" else edit.to]
+    elif on == "edited" and edit.type == "alter_parts":
+        names = [edit.to]
+    elif on == "edited" and kind.effect == "adds":
+        names = [edit.subject, edit.to]
+    else:
+        names = [edit.subject]
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 @rule("size")
@@ -31,6 +101,65 @@ async def size(scene: Scene) -> Score:
 async def positional_addition(scene: Scene) -> Score:
     """Half of the score is whether the category is still there."""
     value, anchor, added = await rules.placed(scene)
-    kept = await scene.things("edited", needed(scene.item.edit.subject, "which object it is about"))
+    kept = await scene.things("edited", _category(scene))
     final = (value + (len(kept) > 0)) / 2 if value > 0 else 0
     return verdict(final, anchor, added, said=f"{added.words}, direction {value:.2f}, {kept.words}")
+
+
+@rule("position_replacement")
+async def position_replacement(scene: Scene) -> Score:
+    """Where the object was is what the edit says, not what is seen; a move to the center fails without it."""
+    edit = scene.item.edit
+    before, after = await scene.both(_category(scene))
+    must_be_seen(before)
+    if not len(after):
+        return verdict(0, before, after, said=f"{after.words} in the edited image")
+    asked = rules.asked_third(edit)
+    towards = TOWARDS.get(asked) or FROM_THE_SIDE.get(edit.from_ or "")
+    if towards is None:
+        raise CannotTell("no_rule", "the released code fails for a move to the center from neither left nor right")
+    start, end = centroid(before.largest), centroid(after.largest)
+    now = third(end[0] - 0.5, scene.width)  # it counts pixels from 0, not from their centers
+    relative = direction_score(start, end, towards, scene.diagonal)
+    absolute = _absolute(edit.from_, now, asked)
+    value = (relative + absolute) / 2 if relative > 0 else 0
+    said = f"the {before.name} is now in the {now}, asked was the {asked}"
+    return verdict(value, before, after, said=said, more=rules.way_between(before, after))
+
+
+@rule("object_replacement")
+async def object_replacement(scene: Scene) -> Score:
+    """The old object is not looked for in the edited image."""
+    value, old, new = await rules.replaced(scene)
+    where = "" if not len(new) else " in its place" if value else " elsewhere"
+    return verdict(value, old, new, said=f"{new.words}{where}")
+
+
+async def background_masks(scene: Scene) -> BoolMask:
+    """What is no background: a moved object's new place is background, and only exact names count."""
+    if not isinstance(scene, ReleasedScene):
+        raise TypeError("the released background score needs what the released code sees")
+    edit = scene.item.edit
+    if edit.type in {"object_addition", "positional_addition"}:
+        return covered(scene, [await scene.named_exactly("edited", needed(edit.to, "what to add"))])
+    if edit.type in {"object_replacement", "alter_parts", "single_instance_removal"}:
+        return covered(scene, [await scene.everything("source"), await scene.everything("edited")])
+    return covered(scene, [await scene.named_exactly("source", _category(scene))])
+
+
+def similarity(before: Unit, after: Unit) -> float:
+    """SSIM with scikit-image's defaults: a plain window of 7 x 7 pixels."""
+    return float(structural_similarity(before, after, channel_axis=2, data_range=1.0))
+
+
+def _absolute(was: str | None, now: Third, asked: Third) -> float:
+    start = next((name for name in THIRDS if name == was), None)
+    return third_score(start, now, asked) if start else float(now == asked)
+
+
+def _places(phrases: list[set[str]], matches: Callable[[set[str]], bool]) -> list[int]:
+    return [place for place, its in enumerate(phrases) if matches(its)]
+
+
+def _category(scene: Scene) -> str:
+    return needed(scene.item.edit.subject, "which object it is about")

@@ -66,7 +66,7 @@ async def position_replacement(scene: Scene) -> Score:
     if not len(after):
         return verdict(0, before, after, said=f"{after.words} in the edited image")
     start, end = centroid(before.largest), centroid(after.largest)
-    asked = _asked_third(scene.item.edit)
+    asked = asked_third(scene.item.edit)
     was, now = _named_third(scene.item.edit) or third(start[0], scene.width), third(end[0], scene.width)
     towards = way(was, asked)
     relative = direction_score(start, end, towards, scene.diagonal) if towards else 0.0
@@ -79,18 +79,10 @@ async def position_replacement(scene: Scene) -> Score:
 @rule("object_replacement")
 async def object_replacement(scene: Scene) -> Score:
     """Algorithm 5: the new object lies where the old one was. Whether the old one is gone is told, not scored."""
-    edit = scene.item.edit
-    gone, wanted = edit.from_ or _category(edit), _to(edit)
-    old, new, still = await gather(
-        scene.things("source", gone), scene.things("edited", wanted), scene.things("edited", gone)
-    )
-    must_be_seen(old)
+    (value, old, new), still = await gather(replaced(scene), scene.things("edited", _replaced_name(scene.item.edit)))
+    where = "" if not len(new) else " in its place" if value else " elsewhere"
     fate = f"{old.name} {'still seen' if len(still) else 'gone'}"
-    if not len(new):
-        return verdict(0, old, new, said=f"{new.words}, {fate}")
-    was = old.largest
-    meets = bool((was & new.closest(centroid(was))).any())
-    return verdict(meets, old, new, said=f"{new.words}{' in its place' if meets else ' elsewhere'}, {fate}")
+    return verdict(value, old, new, said=f"{new.words}{where}, {fate}")
 
 
 @rule("object_removal")
@@ -155,6 +147,17 @@ async def resized(scene: Scene) -> tuple[tuple[float, float] | None, Things, Thi
     return (float(now.sum() / was.sum()), containment(was, now)), before, after
 
 
+async def replaced(scene: Scene) -> tuple[float, Things, Things]:
+    """Does the new object meet the old one's outline? With the old object as it was, and the new one as it is."""
+    gone, wanted = _replaced_name(scene.item.edit), _to(scene.item.edit)
+    old, new = await gather(scene.things("source", gone), scene.things("edited", wanted))
+    must_be_seen(old)
+    if not len(new):
+        return 0.0, old, new
+    was = old.largest
+    return float((was & new.closest(centroid(was))).any()), old, new
+
+
 def is_as_asked(ratio: float, edit: Edit) -> bool:
     """Did the area change by a tenth at least, in the asked direction?"""
     wish = read_size(needed(edit.to, "small or large"))
@@ -201,7 +204,8 @@ def _told_place(scene: Scene, value: float, anchor: Things, added: Things) -> st
     return f"{added.words}, {fit} {spoken} the {anchor.name}"
 
 
-def _asked_third(edit: Edit) -> Third:
+def asked_third(edit: Edit) -> Third:
+    """Left, center or right, as the edit asks."""
     relation = asked_place(edit).relation
     found = next((name for name in THIRDS if name == relation), None)
     if found is None:
@@ -211,6 +215,10 @@ def _asked_third(edit: Edit) -> Third:
 
 def _named_third(edit: Edit) -> Third | None:
     return next((name for name in THIRDS if name == edit.from_), None)
+
+
+def _replaced_name(edit: Edit) -> str:
+    return edit.from_ or _category(edit)
 
 
 def _to(edit: Edit) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Evidence
@@ -101,9 +102,20 @@ def must_be_seen(things: Things) -> Things:
 
 def _one_each(seen: Instances) -> Instances:
     """Without boxes that show the same object again, and without empty outlines."""
+    outlined = with_outline(seen)
+    return outlined.only(separate(outlined.detections.boxes))
+
+
+def with_outline(seen: Instances) -> Instances:
+    """Those of which the segmenter found any pixel."""
+    return seen.only([place for place, mask in enumerate(seen.masks) if mask.any()])
+
+
+def separate(boxes: NDArray[np.float32]) -> list[int]:
+    """The places of boxes that overlap no surer box by more than `SAME`; the boxes come surest first."""
     kept: list[int] = []
-    boxes = seen.detections.boxes.tolist()
-    for place, box in enumerate(boxes):  # surest first
-        if seen.masks[place].any() and all(box_overlap(box, boxes[other]) <= SAME for other in kept):
+    corners = boxes.tolist()
+    for place, box in enumerate(corners):
+        if all(box_overlap(box, corners[other]) <= SAME for other in kept):
             kept.append(place)
-    return seen.only(kept)
+    return kept

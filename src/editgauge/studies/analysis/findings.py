@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from editgauge.benchmarks.datasets import Remark
 from editgauge.core.errors import BadInput
+from editgauge.findings.people.attribute_weights import ComparedAttributes
 from editgauge.findings.people.feedback import Feedback, sort_remarks
 from editgauge.findings.people.preferences import pairwise
 from editgauge.findings.people.ratings import Choice
@@ -30,8 +31,6 @@ PLACE = {"first": 0, "tie": 1, "second": 2}
 def findings(study: Study) -> StudyFindings:
     """What the people of a study said; raises `BadInput` when nothing can be said of methods."""
     design = study.design
-    if design.unit == "attributes":
-        raise BadInput("Answers about attributes rate no outcome; export them with `editgauge study export`.")
     with study.database.read() as session:
         pages = [page for page in records(session) if page.state == "done" and page.kind == "rated"]
         sources = {row[0]: row[1]["source"] for row in session.execute(select(Item.key, Item.content))}
@@ -50,6 +49,22 @@ def findings(study: Study) -> StudyFindings:
         not_counted=tuple(each.id for each in design.questions if each not in (*counted, *sided)),
         labels=labels,
     )
+
+
+def compared_attributes(study: Study) -> list[ComparedAttributes]:
+    """The answers of a study about attributes; raises `BadInput` when there are none."""
+    asked = [each.id for each in study.design.questions if each.kind == "pick_side"]
+    with study.database.read() as session:
+        pages = [page for page in records(session) if page.state == "done" and page.kind == "rated"]
+    found = [
+        ComparedAttributes(page.edit, *(each["attribute"] for each in page.compared), str(page.answers[name]))
+        for page in pages
+        for name in asked
+        if name in page.answers
+    ]
+    if not found:
+        raise BadInput(f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is.")
+    return found
 
 
 def _question(
