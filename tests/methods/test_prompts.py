@@ -112,6 +112,12 @@ background:
   caption:     a potted plant with green grass in the background
   source:      a potted plant with a house in the background
   token:       a sks potted plant with green grass in the background
+text:
+  edit:        {subject: sign, from: CLOSED, to: OPEN}
+  instruction: change the text on the sign from "CLOSED" to "OPEN"
+  caption:     a sign with the text "OPEN"
+  source:      a sign with the text "CLOSED"
+  token:       a sks sign with the text "OPEN"
 action:
   edit:        {subject: person, from: stand, to: ride a bike}
   instruction: show the person riding a bike
@@ -162,6 +168,10 @@ def test_every_form_of_every_edit_type(kind: str) -> None:
         (Position("below", "her chair"), "below her chair"),
         (Position("on", "table"), "on top of the table"),
         (Position("center", "table"), "in the middle of the table"),
+        (Position("next to", "table"), "next to the table"),
+        (Position("in", "box"), "inside the box"),
+        (Position("behind", "table"), "behind the table"),
+        (Position("in front of", "table"), "in front of the table"),
         (Position("left"), "on the left side of the picture"),
         (Position("right"), "on the right side of the picture"),
         (Position("above"), "at the top of the picture"),

@@ -181,6 +181,15 @@ _ENTRIES = (
         names={"editval": ("background",), "pie_bench": ("change background",), "gedit": ("background_change",)},
     ),
     EditType(
+        name="text",
+        meaning="the words that can be read on the object become others",
+        example='Make the sign say "OPEN".',
+        needs=("to",),
+        value="attribute",
+        values=("OPEN",),
+        names={"gedit": ("text_change",)},
+    ),
+    EditType(
         name="action",
         meaning="the object does something else",
         example="Make the dog sleep.",

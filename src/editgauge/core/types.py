@@ -36,7 +36,7 @@ Reason = Literal[
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
-Relation = Literal["left", "right", "above", "below", "on", "center"]
+Relation = Literal["left", "right", "above", "below", "on", "center", "next to", "in", "behind", "in front of"]
 
 LONGEST_ID = 200  # bytes; with a suffix it still fits every common file system
 

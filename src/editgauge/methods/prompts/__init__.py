@@ -116,7 +116,7 @@ class _Writer:
         return expand(found.text, parts), found.name
 
     def _phrase(self, relation: Relation, anchor: str) -> str:
-        found = find(self.template, "position", relation, self.folder)
+        found = find(self.template, "position", relation.replace(" ", "_"), self.folder)
         parts = {"anchor": anchor} if anchor else {}
         return expand(found.text, parts) if found and not lacking(found.text, parts) else ""
 

@@ -24,7 +24,7 @@ NAMES: Mapping[str, Collection[str]] = {
     "instruction": EDIT_TYPES,
     "caption": EDIT_TYPES,
     "source": EDIT_TYPES,
-    "position": get_args(Relation),
+    "position": tuple(relation.replace(" ", "_") for relation in get_args(Relation)),
 }
 """The folders of a set, and what the files in each are called after."""
 

@@ -151,7 +151,9 @@ def _satisfies(box: Box, relation: Relation, anchor: Box) -> bool:
             return y <= anchor_y
         case "below":
             return y >= anchor_y
-        case "on" | "center":
+        case "next to":
+            return True
+        case "on" | "center" | "in" | "behind" | "in front of":
             return left < anchor[2] and right > anchor[0] and top < anchor[3] and bottom > anchor[1]
 
 

@@ -1,0 +1,94 @@
+"""Where something should be: prepositions, and what follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from editgauge.core.types import Position, Relation
+from editgauge.instructions.lexicon import match, match_any, relations, table, words
+from editgauge.instructions.things import Thing, read_thing
+from editgauge.instructions.tokens import MARKS, Token
+
+SIDED: frozenset[Relation] = frozenset({"left", "right", "above", "below"})
+"""Relations that name a side of the anchor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A relation with its anchor, and how many tokens say so."""
+
+    relation: Relation
+    anchor: Thing | None
+    start: int
+    end: int
+    preposition: str = ""
+
+    @property
+    def position(self) -> Position:
+        """The place as a field of an edit; the picture as a whole is no anchor."""
+        is_thing = self.anchor is not None and not self.anchor.pronoun and self.anchor.head not in words("whole")
+        return Position(self.relation, self.anchor.name if self.anchor and is_thing else None)
+
+
+def find_place(tokens: Sequence[Token], start: int = 0) -> Place | None:
+    """The first place that is told from `start` on, at any distance."""
+    for at in range(start, len(tokens)):
+        place = read_place(tokens, at)
+        if place and not (place.relation == "in" and place.anchor and place.anchor.is_worn):
+            return place
+    return None
+
+
+def read_place(tokens: Sequence[Token], at: int) -> Place | None:
+    """The place that is told exactly here, or None."""
+    side = _side(tokens, at)
+    if side:
+        return side
+    name, length = match_any(relations(), tokens, at)
+    if not length or match("nearby", tokens, at) > length:
+        return None
+    relation = cast("Relation", name.removeprefix("relations."))
+    preposition = " ".join(tokens[at : at + length])
+    anchor, end = read_thing(tokens, at + length, predicate=True)
+    if not anchor:
+        return None
+    return Place(relation, anchor, at, end, preposition)
+
+
+def _side(tokens: Sequence[Token], at: int) -> Place | None:
+    """A side of the whole picture: "on the left", "to the right side of the image"; or of a thing that is named."""
+    here = at
+    if here < len(tokens) and tokens[here] in {"to", "on", "at", "in", "towards", "toward", "into"}:
+        here += 1
+    elif here < len(tokens) and tokens[here] not in {"left", "right"}:
+        return None
+    while here < len(tokens) and tokens[here] in {"the", "far", "very", "lower", "upper", "its", "his", "her"}:
+        here += 1
+    if here >= len(tokens):
+        return None
+    side = table("sides").get(str(tokens[here]))
+    if side is None:
+        return None
+    here += 1
+    while here < len(tokens) and tokens[here] in {
+        "side",
+        "hand",
+        "hand-side",
+        "corner",
+        "part",
+        "edge",
+        "left",
+        "right",
+    }:
+        here += 1
+    relation = cast("Relation", side)
+    if here < len(tokens) and tokens[here] == "of":
+        anchor, end = read_thing(tokens, here + 1)
+        if side == "above":
+            relation = "on"
+        return Place(relation, anchor if anchor else None, at, end)
+    if here < len(tokens) and tokens[here] not in MARKS and tokens[here] not in {"and", "instead", "please", "next"}:
+        return None
+    return Place(relation, None, at, here)

@@ -1,0 +1,131 @@
+"""The verb `understand`: an instruction or a target caption, read into steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from editgauge.core.errors import BadInput
+from editgauge.core.types import Reading, Step
+from editgauge.instructions.captions import caption_things, is_caption, read_caption
+from editgauge.instructions.clauses import split_clauses
+from editgauge.instructions.differences import compare_captions
+from editgauge.instructions.grammar import read_clause
+from editgauge.instructions.lexicon import match
+from editgauge.instructions.steps import UNREAD, Context
+from editgauge.instructions.tokens import LONGEST, Token, tokenize
+
+LATIN = range(0x250)
+
+
+def understand(
+    text: str, source_caption: str | None = None, target_caption: str | None = None, form: str | None = None
+) -> Reading:
+    """What an instruction, or a target caption, asks for.
+
+    Args:
+        text: the instruction, or a caption of the picture after the edit.
+        source_caption: what the source image shows; pronouns are resolved from it.
+        target_caption: what the edited image should show.
+        form: `caption` when the text is a target caption; told from the text itself when not given.
+
+    >>> understand("Could you replace the sofa with a red chair?").steps[0].to
+    'red chair'
+    """
+    if not text or not text.strip():
+        raise BadInput("The instruction is empty. Say in words what should change, such as 'add a hat to the dog'.")
+    problem = _unreadable(text)
+    if problem:
+        return Reading((Step(type=UNREAD),), "rules", problem)
+    tokens = tokenize(text)
+    things = caption_things(source_caption)
+    context = Context(caption=things)
+    steps: list[Step] = []
+    left: list[str] = []
+    as_caption = form is not None and "caption" in form
+    if not as_caption:
+        clauses = split_clauses(tokens)
+        if not clauses:
+            return Reading((Step(type=UNREAD),), "rules", f"{text.strip()} (asks for no change)")
+        if not is_caption(clauses[0]):
+            for clause in clauses:
+                found = _merged(steps, read_clause(clause, context), clause)
+                if not found:
+                    left.append(" ".join(token.raw for token in clause))
+                    continue
+                steps = found
+            return _finished(steps, left, source_caption, target_caption)
+    if source_caption:
+        compared = compare_captions(source_caption, text)
+        if compared:
+            return Reading(tuple(compared), "captions")
+    read = read_caption(tokens)
+    return Reading(tuple(read), "rules", "" if read[0].type != UNREAD else text.strip())
+
+
+def _merged(steps: list[Step], new: list[Step], clause: Sequence[Token]) -> list[Step]:
+    """The steps so far with those of one more clause; empty when the clause was not read.
+
+    "remove the cup and put a plate in its place" is one replacement.
+    """
+    if not new:
+        return []
+    takes_place = any(match("in_its_place", clause, at) for at in range(len(clause)))
+    if steps and takes_place and "removal" in steps[-1].type and len(new) == 1 and new[0].to:
+        old = steps[-1].subject
+        return [
+            *steps[:-1],
+            replace(new[0], type="object_replacement", subject=old, from_=old, position=None, sure=True),
+        ]
+    return [*steps, *new]
+
+
+def _finished(steps: list[Step], left: list[str], source: str | None, target: str | None) -> Reading:
+    """The reading, completed by the captions where the instruction leaves something open."""
+    if not steps and source and target:
+        compared = compare_captions(source, target)
+        if compared:
+            return Reading(tuple(compared), "captions", "; ".join(left))
+    if not steps:
+        return Reading((Step(type=UNREAD),), "rules", "; ".join(left))
+    if source and target and any(_is_open(step) for step in steps):
+        steps = _completed(steps, compare_captions(source, target))
+    if left:
+        steps = [replace(step, sure=False) for step in steps]
+    unread = [step.to or step.subject or "" for step in steps if step.type == UNREAD]
+    return Reading(tuple(steps), "rules", "; ".join(filter(None, [*left, *unread])))
+
+
+def _is_open(step: Step) -> bool:
+    needs_to = step.type not in {"object_removal", "single_instance_removal", UNREAD}
+    return (needs_to and not step.to) or (step.type == "object_replacement" and not step.from_)
+
+
+def _completed(steps: list[Step], compared: Sequence[Step]) -> list[Step]:
+    done = []
+    for step in steps:
+        other = next((each for each in compared if each.type == step.type), None)
+        if other is not None and _is_open(step):
+            step = replace(
+                step, subject=step.subject or other.subject, from_=step.from_ or other.from_, to=step.to or other.to
+            )
+        done.append(step)
+    return done
+
+
+def _unreadable(text: str) -> str:
+    """Why the rules cannot read a text at all; empty when they can."""
+    letters = [sign for sign in text if sign.isalpha()]
+    if not letters:
+        return f"'{_short(text)}' holds no words"
+    foreign = sum(ord(sign) not in LATIN for sign in letters)
+    if foreign > len(letters) / 2:
+        return f"'{_short(text)}' is not in the Latin alphabet; the rules read English, a judge reads other languages"
+    count = len(text.split())
+    if count > LONGEST:
+        return f"the text has {count:,} words; an instruction of at most {LONGEST} is read"
+    return ""
+
+
+def _short(text: str) -> str:
+    return text.strip() if len(text.strip()) <= 60 else f"{text.strip()[:57]}..."

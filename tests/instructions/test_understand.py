@@ -1,0 +1,110 @@
+"""Instructions as people write them, and texts that are none."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from editgauge.core.edit_types import EDIT_TYPES
+from editgauge.core.errors import BadInput
+from editgauge.core.types import Position
+from editgauge.instructions import understand
+from tests.instructions.accuracy import SETS, counts
+
+
+@pytest.mark.parametrize(("name", "types", "all_fields"), [("blind.tsv", 0.95, 0.9), ("magicbrush.tsv", 0.97, 0.95)])
+def test_labelled_instructions_are_read_as_people_read_them(name: str, types: float, all_fields: float) -> None:
+    row = counts(name)["all"]
+    assert row["types"] / row["all"] >= types
+    assert row["fields"] / row["all"] >= all_fields
+    assert row["sure_types"] / row["sure"] >= 0.97
+
+
+def test_the_labels_name_edit_types() -> None:
+    for name in SETS:
+        from tests.instructions.accuracy import labelled
+
+        for each in labelled(name):
+            assert {step[0] for step in each.steps} <= set(EDIT_TYPES), each.text
+
+
+def test_two_requests_are_two_steps_in_their_order() -> None:
+    first, second = understand("remove the tent and add a bonfire").steps
+    assert (first.type, first.subject) == ("object_removal", "tent")
+    assert (second.type, second.to) == ("object_addition", "bonfire")
+
+
+def test_a_pronoun_is_resolved_from_the_source_caption_only() -> None:
+    assert understand("could he be in the forest?", "A man walks down a street.").steps[0].subject == "man"
+    assert understand("could he be in the forest?").steps[0].subject is None
+
+
+def test_what_must_stay_is_no_step() -> None:
+    steps = understand("Make the car red, but don't touch the background.").steps
+    assert [(step.type, step.to) for step in steps] == [("color", "red")]
+
+
+def test_a_place_is_a_relation_with_its_anchor() -> None:
+    left, beside = (understand(f"add a ball {place} the dog").steps[0] for place in ("to the left of", "next to"))
+    assert (left.type, left.position) == ("positional_addition", Position("left", "dog"))
+    assert (beside.type, beside.position) == ("object_addition", Position("next to", "dog"))
+
+
+def test_the_captions_say_what_the_instruction_leaves_open() -> None:
+    step = understand("change the color of the ball", "a boy with a blue ball", "a boy with a red ball").steps[0]
+    assert (step.type, step.subject, step.from_, step.to) == ("color", "ball", "blue", "red")
+
+
+def test_the_instruction_wins_over_the_captions() -> None:
+    step = understand("make the ball green", "a boy with a blue ball", "a boy with a red ball").steps[0]
+    assert step.to == "green"
+
+
+def test_what_is_not_understood_is_said() -> None:
+    reading = understand("blorp the frindle")
+    assert [step.type for step in reading.steps] == ["unspecified"]
+    assert "frindle" in reading.left
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_empty_instruction_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="empty"):
+        understand(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("把天空变成红色", "not in the Latin alphabet"),
+        ("🐶➡️🐱", "holds no words"),
+        ("make it red " * 4000, "12,000 words"),
+        ("!!! ???", "holds no words"),
+    ],
+)
+def test_a_text_that_cannot_be_read_says_why(text: str, left: str) -> None:
+    reading = understand(text)
+    assert reading.steps[0].type == "unspecified"
+    assert not reading.steps[0].sure
+    assert left in reading.left
+
+
+@given(st.text(alphabet=string.ascii_letters + " ,.'\"-?!0123456789", min_size=1, max_size=120).filter(str.strip))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    reading = understand(text)
+    assert reading.steps
+    assert all(step.type in EDIT_TYPES for step in reading.steps)
+
+
+def test_no_order_of_known_words_breaks_the_reader() -> None:
+    known = "let have make the a it her turn into to of and one two red dog 's on left is be there with not but from "
+    more = 'instead wearing say "OPEN" photo background color style , . add remove replace put give change in next by'
+    vocabulary = f"{known}{more}".split()
+    chance = random.Random(7)
+    for _ in range(600):
+        text = " ".join(chance.choices(vocabulary, k=chance.randint(1, 9)))
+        for caption in (None, "a red dog on a sofa"):
+            assert all(step.type in EDIT_TYPES for step in understand(text, source_caption=caption).steps), text
