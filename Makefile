@@ -42,7 +42,7 @@ programs:
 
 weights: setup
 	$(BIN)/editgauge data pull photos
-	$(BIN)/editgauge models pull lite augnet inception-fid efficientnet-lite3 lpips-vgg sam2-tiny efficientdet-lite0 ssd-mobilenet-v2 migan
+	$(BIN)/editgauge models pull lite-plus augnet efficientnet-lite3 lpips-vgg sam2-tiny efficientdet-lite0 ssd-mobilenet-v2 migan
 
 # One thread per worker: two workers of two threads each would only wait for each other on two cores.
 test test-slow test-explore: export OMP_NUM_THREADS = 1

@@ -14,7 +14,7 @@ from editgauge.models.choice import make_model
 from editgauge.models.interfaces import ROLES
 from editgauge.models.paper_profiles import PAPERS
 from editgauge.models.profiles import PROFILES, choose_for_protocols, choose_models, models_for, weights_of_profile
-from editgauge.models.weights import MissingWeights, available, wanted
+from editgauge.models.weights import MissingWeights, available, entry_of, wanted
 
 
 @pytest.fixture
@@ -162,3 +162,18 @@ def test_thresholds_stand_in_brackets() -> None:
 def test_a_threshold_that_cannot_be_set_is_refused(name: str, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         make_model(name)
+
+
+def test_lite_stays_small_to_fetch() -> None:
+    def archives(profile: str) -> dict[str, int]:
+        packages = [entry_of(names[0]).package for names in weights_of_profile(profile)]
+        return {package.sha256: package.bytes for package in packages if package}
+
+    assert sum(archives("lite").values()) < 250e6
+    assert archives("lite").items() < archives("lite-plus").items()
+
+
+def test_what_only_the_larger_profile_has_is_said() -> None:
+    (remark,) = choose_models("lite", {}, ["face_reader"]).remarks
+    assert remark.startswith("face_reader: the profile 'lite' has no model for it; 'lite-plus' has faces")
+    assert "`editgauge models pull lite-plus`" in remark

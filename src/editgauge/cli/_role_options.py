@@ -21,6 +21,8 @@ ROLES = (
     "image_embedder",
     "fid_features",
     "classifier",
+    "text_reader",
+    "face_reader",
     "perceptual_distance",
     "captioner",
     "text_similarity",

@@ -188,3 +188,97 @@ class ClassScores:
         """The most likely classes with their probabilities."""
         order = np.argsort(-self.probabilities, kind="stable")[:count].tolist()
         return [(class_names()[place], float(self.probabilities[place])) for place in order]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextLines:
+    """The lines of text in a picture, from top to bottom."""
+
+    texts: tuple[str, ...]
+    polygons: NDArray[np.float32]
+    """n x 4 x 2: x and y of the corners of each line, from its top left one in the direction of a clock."""
+    confidences: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        if not len(self.texts) == len(self.polygons) == len(self.confidences):
+            raise ValueError("every line needs a text, four corners and a confidence")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def text(self) -> str:
+        """All lines, one below the other."""
+        return "\n".join(self.texts)
+
+    @property
+    def boxes(self) -> NDArray[np.float32]:
+        """The upright box around each line: left, top, right, bottom."""
+        return np.concatenate([self.polygons.min(axis=1), self.polygons.max(axis=1)], axis=1).reshape(-1, 4)
+
+    def evidence(self, on: Side) -> tuple[Evidence, ...]:
+        """The boxes, each labelled by what stands there."""
+        rows = zip(self.boxes.tolist(), self.texts, self.confidences.tolist(), strict=True)
+        return tuple(Box(on, *corners, f"“{text}”", confidence) for corners, text, confidence in rows)
+
+
+EXPRESSIONS = (
+    *("neutral", "browDownLeft", "browDownRight", "browInnerUp", "browOuterUpLeft", "browOuterUpRight", "cheekPuff"),
+    *("cheekSquintLeft", "cheekSquintRight", "eyeBlinkLeft", "eyeBlinkRight", "eyeLookDownLeft", "eyeLookDownRight"),
+    *("eyeLookInLeft", "eyeLookInRight", "eyeLookOutLeft", "eyeLookOutRight", "eyeLookUpLeft", "eyeLookUpRight"),
+    *("eyeSquintLeft", "eyeSquintRight", "eyeWideLeft", "eyeWideRight", "jawForward", "jawLeft", "jawOpen", "jawRight"),
+    *("mouthClose", "mouthDimpleLeft", "mouthDimpleRight", "mouthFrownLeft", "mouthFrownRight", "mouthFunnel"),
+    *("mouthLeft", "mouthLowerDownLeft", "mouthLowerDownRight", "mouthPressLeft", "mouthPressRight", "mouthPucker"),
+    *("mouthRight", "mouthRollLower", "mouthRollUpper", "mouthShrugLower", "mouthShrugUpper", "mouthSmileLeft"),
+    *("mouthSmileRight", "mouthStretchLeft", "mouthStretchRight", "mouthUpperUpLeft", "mouthUpperUpRight"),
+    *("noseSneerLeft", "noseSneerRight"),
+)
+"""The movements of a face that are measured, each from 0 to 1, by the names that ARKit and MediaPipe give them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Faces:
+    """The faces in a picture, surest first. Vectors are for comparing the faces of two given pictures, no more."""
+
+    boxes: NDArray[np.float32]
+    """n x 4: left, top, right, bottom."""
+    confidences: NDArray[np.float32]
+    points: NDArray[np.float32]
+    """n x 5 x 2: right eye, left eye, tip of the nose, right and left corner of the mouth; right is the person's."""
+    vectors: NDArray[np.float32]
+    """n x 128, of length 1: the cosine of two is high for the same person."""
+    expressions: NDArray[np.float32]
+    """n x 52, in the order of `EXPRESSIONS`; NaN where a face is too small or hidden."""
+    angles: NDArray[np.float32]
+    """n x 3, in degrees: turned to the person's left, raised, tilted to the person's left; NaN likewise."""
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def similarity(self, other: Faces) -> NDArray[np.float32]:
+        """The cosine of every face with every face of another picture, n x m."""
+        return np.asarray(self.vectors @ other.vectors.T, np.float32)
+
+    def expression(self, *names: str) -> NDArray[np.float32]:
+        """How much each face shows some movements, on average: `expression("mouthSmileLeft", "mouthSmileRight")`."""
+        return np.asarray(self.expressions[:, [EXPRESSIONS.index(name) for name in names]].mean(axis=1), np.float32)
+
+    @property
+    def smile(self) -> NDArray[np.float32]:
+        """How much each face smiles, from 0 to 1."""
+        return self.expression("mouthSmileLeft", "mouthSmileRight")
+
+    @property
+    def open_mouth(self) -> NDArray[np.float32]:
+        """How far each mouth is open, from 0 to 1."""
+        return self.expression("jawOpen")
+
+    @property
+    def closed_eyes(self) -> NDArray[np.float32]:
+        """How far the eyes of each face are closed, from 0 to 1."""
+        return self.expression("eyeBlinkLeft", "eyeBlinkRight")
+
+    def evidence(self, on: Side) -> tuple[Evidence, ...]:
+        """The boxes."""
+        rows = zip(self.boxes.tolist(), self.confidences.tolist(), strict=True)
+        return tuple(Box(on, *corners, "face", confidence) for corners, confidence in rows)

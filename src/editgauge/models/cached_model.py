@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Sequence
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from editgauge import __version__
 from editgauge.core.ask import Request
 from editgauge.core.trace import timeline
-from editgauge.models.answers import ClassMap, ClassScores, Detections, Patches
+from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, TextLines
 from editgauge.models.cache.levels import Answers
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cache.packing import Answer, size_of
@@ -115,11 +116,10 @@ def _frozen(answer: Any) -> Answer:
                 array.setflags(write=False)
         case ClassMap():
             answer.places.setflags(write=False)
-        case Patches():
-            for array in (answer.tokens, answer.whole):
-                array.setflags(write=False)
-        case ClassScores():
-            answer.probabilities.setflags(write=False)
+        case Patches() | ClassScores() | TextLines() | Faces():
+            for each in fields(answer):
+                if isinstance(value := getattr(answer, each.name), np.ndarray):
+                    value.setflags(write=False)
         case np.floating():
             return float(answer)
     kept: Answer = answer

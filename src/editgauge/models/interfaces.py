@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
-from editgauge.models.answers import ClassMap, ClassScores, Detections, Features, Instances, Patches, Prompt, Vector
+from editgauge.models.answers import (
+    ClassMap,
+    ClassScores,
+    Detections,
+    Faces,
+    Features,
+    Instances,
+    Patches,
+    Prompt,
+    TextLines,
+    Vector,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +176,24 @@ class Classifier(Model, Protocol):
 
 
 @runtime_checkable
+class TextReader(Model, Protocol):
+    """Role `text_reader`: which words stand in a picture, and where?"""
+
+    def read(self, images: Sequence[Pixels]) -> list[TextLines]:
+        """The lines of text of each picture, in its pixels."""
+        ...
+
+
+@runtime_checkable
+class FaceReader(Model, Protocol):
+    """Role `face_reader`: where are faces, which of two pictures are alike, and what do they express?"""
+
+    def find_faces(self, images: Sequence[Pixels]) -> list[Faces]:
+        """The faces of each picture, in its pixels."""
+        ...
+
+
+@runtime_checkable
 class PerceptualDistance(Model, Protocol):
     """Role `perceptual_distance`: how different two pictures look, as LPIPS does."""
 
@@ -208,6 +237,8 @@ ROLES: dict[str, type] = {
     "image_embedder": ImageEmbedder,
     "fid_features": ImageEmbedder,
     "classifier": Classifier,
+    "text_reader": TextReader,
+    "face_reader": FaceReader,
     "perceptual_distance": PerceptualDistance,
     "captioner": Captioner,
     "text_similarity": TextEmbedder,
@@ -272,6 +303,14 @@ class Perception(Protocol):
 
         `ClassScores.share(phrase)` is the probability of a phrase.
         """
+        ...
+
+    async def read_text(self, image: Pixels) -> TextLines:
+        """The lines of text that stand in a picture; none is an answer, too."""
+        ...
+
+    async def faces(self, image: Pixels) -> Faces:
+        """The faces in a picture; none is an answer, too."""
         ...
 
     async def fid_features(self, image: Pixels) -> Vector:

@@ -15,17 +15,20 @@ from editgauge.models.interfaces import ROLES
 from editgauge.models.paper_profiles import PAPERS, paper_of
 from editgauge.models.weights import available
 
+_LITE: dict[str, tuple[str, ...]] = {
+    "detector": ("efficientdet-lite2", "ssd-mobilenet-v2"),
+    "segmenter": ("u2netp",),
+    "semantic_segmenter": ("deeplab-v3",),
+    "image_embedder": ("dinov2-s14", "augnet"),
+    "classifier": ("efficientnet-lite2", "efficientnet-lite3"),
+    "text_reader": ("pp-ocr",),
+    "perceptual_distance": ("lpips-alex",),
+    "text_similarity": ("minilm",),
+}
+"""Under 250 MB to fetch, without torch; a test holds it to that."""
 PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
-    "lite": {
-        "detector": ("efficientdet-lite2", "ssd-mobilenet-v2"),
-        "segmenter": ("u2netp",),
-        "semantic_segmenter": ("deeplab-v3",),
-        "image_embedder": ("dinov2-s14", "augnet"),
-        "classifier": ("efficientnet-lite2", "efficientnet-lite3"),
-        "fid_features": ("inception-fid",),
-        "perceptual_distance": ("lpips-alex",),
-        "text_similarity": ("minilm",),
-    },
+    "lite": _LITE,
+    "lite-plus": {**_LITE, "face_reader": ("faces",), "fid_features": ("inception-fid",)},
     "paper": {
         "detector": ("owlvit-base",),
         "segmenter": ("sam-huge",),
@@ -93,7 +96,7 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
         elif wanted and not here:
             remarks.append(f"{role}: {' or '.join(wanted)} is not on this machine; {_how_to_get(wanted[0])}.")
         elif not here:
-            remarks.append(f"{role}: the profile '{profile}' has no model for it; name one with --model {role}=NAME.")
+            remarks.append(f"{role}: the profile '{profile}' has no model for it; {_who_has(role, profile)}.")
     return Choice(models, tuple(remarks), tuple(sources))
 
 
@@ -147,6 +150,13 @@ def _how_to_get(name: str) -> str:
     return f"`editgauge models pull {name.partition('[')[0]}` brings it"
 
 
+def _who_has(role: str, profile: str) -> str:
+    larger = f"{profile}-plus"
+    if role in PROFILES.get(larger, {}):
+        return f"'{larger}' has {PROFILES[larger][role][0]} (`editgauge models pull {larger}`)"
+    return f"name one with --model {role}=NAME"
+
+
 def models_of(profile: str) -> dict[str, tuple[str, ...]]:
     """The profile's models by role, in order of preference."""
     if profile not in PROFILES:
@@ -156,15 +166,18 @@ def models_of(profile: str) -> dict[str, tuple[str, ...]]:
 
 def weights_of_profile(profile: str) -> list[tuple[str, ...]]:
     """The sets of weights a profile wants, each with those that serve in its place."""
-    wanted = [tuple(_only(name) for name in names) for names in models_of(profile).values()]
+    wanted = [each for names in models_of(profile).values() for each in _with_alternatives(names)]
     return list(dict.fromkeys([*wanted, ALONGSIDE]))
 
 
-def weights_of_model(name: str) -> str:
-    """The set of weights that a model needs."""
-    return _only(name)
+def weights_of_model(name: str) -> list[tuple[str, ...]]:
+    """The sets of weights that a model needs."""
+    return [(weights,) for weights in make_model(name).weights]
 
 
-def _only(name: str) -> str:
-    (weights,) = make_model(name).weights
-    return weights
+def _with_alternatives(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The sets of the first model; where it is one set, those of the other models serve in its place."""
+    first, *others = (make_model(name).weights for name in names)
+    if len(first) != 1:
+        return [(weights,) for weights in first]
+    return [(*first, *(weights for other in others if len(other) == 1 for weights in other))]

@@ -21,7 +21,18 @@ from numpy.typing import NDArray
 from editgauge.core.ask import Ask
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
-from editgauge.models.answers import ClassMap, ClassScores, Detections, Features, Instances, Patches, Prompt, Vector
+from editgauge.models.answers import (
+    ClassMap,
+    ClassScores,
+    Detections,
+    Faces,
+    Features,
+    Instances,
+    Patches,
+    Prompt,
+    TextLines,
+    Vector,
+)
 from editgauge.models.cache import open_store
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cached_model import Seat
@@ -150,6 +161,14 @@ class Service:
         """How likely each class of the classifier is for the whole picture, or for what is in a box of it."""
         part = image if box is None else crop(image, box)
         return cast(ClassScores, await self._about(self._seat("classifier"), "classify", part))
+
+    async def read_text(self, image: Pixels) -> TextLines:
+        """The lines of text that stand in a picture; none is an answer, too."""
+        return cast(TextLines, await self._about(self._seat("text_reader"), "read", image))
+
+    async def faces(self, image: Pixels) -> Faces:
+        """The faces in a picture; none is an answer, too."""
+        return cast(Faces, await self._about(self._seat("face_reader"), "find_faces", image))
 
     async def fid_features(self, image: Pixels) -> Vector:
         """The picture as the features from which FID and KID are computed."""

@@ -11,14 +11,23 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.models.answers import ClassMap, ClassScores, Detections, Patches
+from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, TextLines
 
-Answer = NDArray[Any] | Mapping[str, NDArray[Any]] | Detections | ClassMap | Patches | ClassScores | float | str
+Bundle = Patches | ClassScores | TextLines | Faces
+"""Answers whose fields are arrays, words and tuples of words."""
+BUNDLES: dict[str, type[Bundle]] = {
+    "patches": Patches,
+    "class scores": ClassScores,
+    "text lines": TextLines,
+    "faces": Faces,
+}
+Answer = NDArray[Any] | Mapping[str, NDArray[Any]] | Detections | ClassMap | Bundle | float | str
 MAGIC = b"EditGauge answer 1\n"
 CHECKSUM = 16
 FASTEST = 1
@@ -98,10 +107,11 @@ def _apart(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
             return "detections", names, arrays
         case ClassMap():
             return "classes", list(answer.classes), {"places": answer.places}
-        case Patches():
-            return "patches", None, {"tokens": answer.tokens, "whole": answer.whole}
-        case ClassScores():
-            return "class scores", answer.vocabulary, {"probabilities": answer.probabilities}
+        case Patches() | ClassScores() | TextLines() | Faces():
+            kind = next(kind for kind, bundle in BUNDLES.items() if isinstance(answer, bundle))
+            values = {each.name: getattr(answer, each.name) for each in fields(answer)}
+            arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+            return kind, {name: value for name, value in values.items() if name not in arrays}, arrays
         case float() | str():
             return "plain", answer, {}
         case Mapping():
@@ -118,10 +128,9 @@ def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
             return Detections(arrays["boxes"], arrays["confidences"], phrases, words, arrays.get("places"))
         case "classes":
             return ClassMap(arrays["places"], tuple(plain))
-        case "patches":
-            return Patches(arrays["tokens"], arrays["whole"])
-        case "class scores":
-            return ClassScores(arrays["probabilities"], str(plain))
+        case _ if kind in BUNDLES:
+            words = {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
+            return BUNDLES[kind](**arrays, **words)
         case "plain":
             return float(plain) if isinstance(plain, int | float) else str(plain)
         case _:

@@ -58,20 +58,20 @@ def library(name: str, wanted: str, extra: str = "lite") -> ModuleType:
 
 
 def card_of(
-    weights: str,
+    weights: str | tuple[str, ...],
     role: str,
     id: str,  # noqa: A002 - the word of the card
     input_size: tuple[int, int] | None = None,
     **settings: str | int | float,
 ) -> Card:
-    """The card of a model whose weights the catalogue knows."""
-    entry = entry_of(weights)
+    """The card of a model whose weights, one set or several, the catalogue knows."""
+    entries = [entry_of(name) for name in ((weights,) if isinstance(weights, str) else weights)]
     return Card(
         role=role,
         id=id,
-        revision=str(entry.carrier),
-        sha256=sha256_of_set(file.sha256 for file in entry.files),
-        licence=entry.licence,
+        revision=", ".join(str(entry.carrier) for entry in entries),
+        sha256=sha256_of_set(file.sha256 for entry in entries for file in entry.files),
+        licence=", ".join(dict.fromkeys(entry.licence for entry in entries)),
         input_size=input_size,
         settings=settings,
     )
@@ -88,11 +88,12 @@ def onnx_session(model: Path | bytes, wanted: str, threads: int) -> Any:
     return _watched(runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"]), "run")
 
 
-def litert(path: Path, wanted: str, threads: int) -> Any:
-    """A TensorFlow Lite file, ready to run."""
+def litert(model: Path | bytes, wanted: str, threads: int) -> Any:
+    """A TensorFlow Lite model, from its file or its bytes, ready to run."""
     make = library("ai_edge_litert.interpreter", wanted).Interpreter
-    with _native_words_unheard():
-        interpreter = make(str(path), num_threads=threads)
+    given = {"model_content": model} if isinstance(model, bytes) else {"model_path": str(model)}
+    with native_output_silenced():
+        interpreter = make(**given, num_threads=threads)
         interpreter.allocate_tensors()
     return _watched(interpreter, "invoke")
 
@@ -122,8 +123,8 @@ def _watched(runs: Any, how: str) -> Any:
 
 
 @contextmanager
-def _native_words_unheard() -> Iterator[None]:
-    """Without the line that the library writes past Python at every start, and that no setting turns off."""
+def native_output_silenced() -> Iterator[None]:
+    """Without the lines that libraries write past Python when they start, and that no setting turns off."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:

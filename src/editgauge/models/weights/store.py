@@ -163,7 +163,7 @@ def _wanted(name: str) -> list[tuple[str, ...]]:
     if name in profiles.PROFILES:
         return profiles.weights_of_profile(name)
     if name in models:
-        return [(profiles.weights_of_model(name),)]
+        return profiles.weights_of_model(name)
     raise UnknownName("set of weights, model or profile", name, {*catalogue(), *models, *profiles.PROFILES}, SHOWN_BY)
 
 
