@@ -46,11 +46,12 @@ VERBS = (
     "run",
     "score",
     "see",
+    "understand",
     "verify",
 )
 GROUPS = ("build", "cache", "data", "models", "study")
 """Verbs that have verbs of their own; in Python they are modules."""
-ONLY_ON_THE_COMMAND_LINE = {"json", "dry_run"}
+ONLY_ON_THE_COMMAND_LINE = {"json", "dry_run", "file"}
 
 
 def cli_function(verb: str) -> Callable[..., Any]:

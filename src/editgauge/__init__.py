@@ -46,6 +46,7 @@ _FACE = {
     "score": "editgauge.look.score:score",
     "see": "editgauge.look.see:see",
     "study": "editgauge.studies",
+    "understand": "editgauge.look.understand:understand",
     "verify": "editgauge.engine.verify.verify:verify",
     # words
     "Benchmark": "editgauge.core.types:Benchmark",
@@ -113,6 +114,7 @@ __all__ = [
     "score",
     "see",
     "study",
+    "understand",
     "verify",
 ]
 
@@ -153,6 +155,7 @@ if TYPE_CHECKING:
     from editgauge.look.changes import changes
     from editgauge.look.score import score
     from editgauge.look.see import see
+    from editgauge.look.understand import understand
     from editgauge.models import cache
     from editgauge.reports.export.export import export
     from editgauge.reports.leaderboard.page import leaderboard

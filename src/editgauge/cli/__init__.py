@@ -36,6 +36,7 @@ from editgauge.cli import (
     score,
     see,
     study,
+    understand,
     verify,
 )
 from editgauge.cli._options_file import FLAG, defaults, take_file
@@ -60,6 +61,7 @@ WAY = (
     list,
     see,
     changes,
+    understand,
     score,
     edit,
     plan,

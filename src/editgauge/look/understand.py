@@ -1,0 +1,160 @@
+"""The verb `understand`: what an instruction asks for, by rules or by a judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from editgauge.core.ask import Ask
+from editgauge.core.concurrency import run_async
+from editgauge.core.edit_types import EDIT_TYPES
+from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.images import read_image
+from editgauge.core.types import Reading
+from editgauge.engine.judges import Jury, read_jury
+from editgauge.instructions import understand as by_rules
+from editgauge.instructions.readings import from_json, to_json
+from editgauge.judges import NoAnswer, Question, Shown, open_prompt
+from editgauge.judges.forms import Structured
+
+KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")
+"""What a line of a file may say."""
+
+
+class JudgedPlace(BaseModel):
+    """Where something should be, as a judge says it."""
+
+    model_config = ConfigDict(extra="forbid")
+    relation: str
+    anchor: str | None = None
+
+
+class JudgedStep(BaseModel):
+    """One step, as a judge says it."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    edit_type: str
+    subject: str | None = None
+    from_: str | None = Field(default=None, alias="from")
+    to: str | None = None
+    position: JudgedPlace | None = None
+    count: int | None = None
+    attributes: list[str] = Field(default_factory=list)
+    sure: bool = True
+
+
+class JudgedReading(BaseModel):
+    """A judge's whole answer."""
+
+    model_config = ConfigDict(extra="forbid")
+    steps: list[JudgedStep] = Field(min_length=1)
+
+
+def understand(
+    text: str = "",
+    source_caption: str | None = None,
+    target_caption: str | None = None,
+    form: str | None = None,
+    source: str | Path | None = None,
+    judge: Mapping[str, str] | Sequence[str] = (),
+    prompts: str | Path | None = None,
+) -> Reading:
+    """What an instruction, or a target caption, asks for: steps with their edit type and fields.
+
+    Args:
+        text: the instruction, or a caption of the picture after the edit.
+        source_caption: what the source image shows; pronouns are resolved from it.
+        target_caption: what the edited image should show.
+        form: `caption` when the text is a target caption; told from the text itself when not given.
+        source: the source image, which a judge is shown.
+        judge: a language or vision-language model that reads in place of the rules: `openai:MODEL@URL`,
+            `transformers:FOLDER`, or `NAME=ADDRESS`. Without its answer the rules' reading stays, and `left` says why.
+        prompts: a folder of prompts in place of the built-in ones.
+    """
+    jury = read_jury(judge, prompts=prompts)
+    return _read(text, source_caption, target_caption, form, source, jury)
+
+
+def understand_lines(
+    file: str | Path, judge: Mapping[str, str] | Sequence[str] = (), prompts: str | Path | None = None
+) -> Iterator[dict[str, Any]]:
+    """One object for each line of a file of JSON lines: the reading, or the error of that line."""
+    jury = read_jury(judge, prompts=prompts)
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"The file '{file}' cannot be read as UTF-8 text: {error}.") from error
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield _line(number, line, jury)
+
+
+def _line(number: int, line: str, jury: Jury) -> dict[str, Any]:
+    try:
+        told = json.loads(line)
+    except ValueError as error:
+        return {"line": number, "error": f"is not JSON: {error}"}
+    if isinstance(told, str):
+        told = {"text": told}
+    if not isinstance(told, dict) or not isinstance(told.get("text"), str):
+        return {"line": number, "error": "must be an object with 'text'"}
+    shown = {key: told[key] for key in ("id", "text", "source_caption", "target_caption") if told.get(key)}
+    texts = {key: told.get(key) if isinstance(told.get(key), str) else None for key in KEYS}
+    try:
+        reading = _read(
+            told["text"], texts["source_caption"], texts["target_caption"], texts["form"], texts["source"], jury
+        )
+    except EditGaugeError as error:
+        return {**shown, "line": number, "error": str(error)}
+    return {**shown, **to_json(reading)}
+
+
+def _read(
+    text: str,
+    source_caption: str | None,
+    target_caption: str | None,
+    form: str | None,
+    source: str | Path | None,
+    jury: Jury,
+) -> Reading:
+    rules = by_rules(text, source_caption, target_caption, form)
+    if not jury.addresses:
+        return rules
+    question = _question(text, source_caption, target_caption, source, jury)
+    try:
+        return run_async(_asked(question, jury))
+    except EditGaugeError as error:
+        why = f"the judge gave no reading ({error}); this is the rules'"
+        return replace(rules, left="; ".join(filter(None, [rules.left, why])))
+
+
+def _question(
+    text: str, source_caption: str | None, target_caption: str | None, source: str | Path | None, jury: Jury
+) -> Question[JudgedReading]:
+    types = "\n".join(f'- "{each.name}": {each.meaning}. Example: {each.example}' for each in EDIT_TYPES.values())
+    words = open_prompt("read_instruction", folder=jury.prompts).render(
+        text=text,
+        source_caption=source_caption or "not known",
+        target_caption=target_caption or "not known",
+        types=types,
+    )
+    images = (Shown("The picture before the edit:", read_image(Path(source))),) if source else ()
+    return Question(words=words, form=Structured(JudgedReading), images=images)
+
+
+async def _asked(question: Question[JudgedReading], jury: Jury) -> Reading:
+    ask = Ask()
+    name, judge = next(iter(jury.opened(None, ask).items()))
+    try:
+        async with judge:
+            answer = await judge.ask(question)
+    finally:
+        ask.close()
+    if isinstance(answer.value, NoAnswer):
+        raise BadInput(f"{name}: {answer.value.fault}: {answer.value.detail}")
+    return from_json(answer.value.model_dump(by_alias=True), how="judge")

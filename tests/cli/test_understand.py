@@ -1,0 +1,77 @@
+"""`editgauge understand`: an instruction, a file of them, and a judge that reads in place of the rules."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from editgauge.core.errors import BadInput
+from editgauge.core.images import Picture
+from editgauge.core.types import Edit, Position, Reading, Step
+from editgauge.instructions.readings import complete, from_json, read_kept, steps_of, to_json
+from editgauge.look.understand import understand, understand_lines
+from tests.endpoint import MODEL, Served
+
+
+def an_edit(instruction: str, type_: str = "unspecified", **fields: str) -> Edit:
+    return Edit(id="one", source=Picture("a.png", Path("a.png")), type=type_, instruction=instruction, **fields)
+
+
+def test_a_judge_reads_what_the_rules_cannot(served: Served) -> None:
+    served.plan = lambda text, seen: json.dumps(
+        {"steps": [{"edit_type": "color", "subject": "sky", "to": "red", "position": None}]}
+    )
+    reading = understand("把天空变成红色", judge=[f"openai:{MODEL}@{served.url}"])
+    assert reading == Reading((Step(type="color", subject="sky", to="red", sure=True),), "judge")
+
+
+@pytest.mark.parametrize("answer", ["I would rather not.", '{"steps": []}', '{"steps": [{"edit_type": "nonsense"}]}'])
+def test_without_a_usable_answer_the_rules_reading_stays(served: Served, answer: str) -> None:
+    served.plan = lambda text, seen: answer
+    reading = understand("make the sky red", judge=[f"openai:{MODEL}@{served.url}"])
+    assert (reading.how, reading.steps[0].to) == ("rules", "red")
+    assert "the judge gave no reading" in reading.left
+
+
+def test_a_faulty_line_does_not_stop_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "lines.jsonl"
+    file.write_text(
+        '{"text": "add a hat"}\nnonsense\n\n{"text": ""}\n{"no": 1}\n{"text": "make the cat black", "id": "7"}\n'
+    )
+    first, second, third, fourth, last = understand_lines(file)
+    assert first["steps"][0]["to"] == "hat"
+    assert [set(line) & {"error"} for line in (second, third, fourth)] == [{"error"}] * 3
+    assert (last["id"], last["steps"][0]["edit_type"]) == ("7", "color")
+
+
+def test_a_reading_survives_the_way_through_json() -> None:
+    step = Step(type="positional_addition", subject="dog", to="ball", position=Position("left", "dog"), count=2)
+    reading = Reading((step, Step(type="color", subject="car", to="red", attributes=("red",), sure=True)), "judge", "x")
+    assert from_json(json.loads(json.dumps(to_json(reading)))) == reading
+
+
+def test_kept_readings_win_and_their_faults_are_listed(tmp_path: Path) -> None:
+    file = tmp_path / "readings.jsonl"
+    file.write_text('{"text": "do the thing", "steps": [{"edit_type": "color", "subject": "cat", "to": "black"}]}\n')
+    edit = complete(an_edit("do the thing"), read_kept(file))
+    assert (edit.type, edit.subject, edit.to) == ("color", "cat", "black")
+    file.write_text('{"text": "a", "steps": [{"edit_type": "colour"}]}\n{"steps": []}\n')
+    with pytest.raises(BadInput, match=r"line 1(?s:.)*line 2"):
+        read_kept(file)
+
+
+def test_what_the_benchmark_gives_wins() -> None:
+    given = complete(an_edit("make the cat black", "color", subject="dog", to="white"))
+    assert (given.type, given.subject, given.to) == ("color", "dog", "white")
+    typed = complete(an_edit("make the cat black", "style"))
+    assert (typed.type, typed.subject, typed.to) == ("style", None, None)
+    filled = complete(an_edit("make the cat black", "color"))
+    assert (filled.subject, filled.to) == ("cat", "black")
+
+
+def test_each_step_is_an_edit_of_its_own() -> None:
+    first, second = steps_of(complete(an_edit("remove the tent and add a bonfire")))
+    assert (first.type, first.subject, first.to) == ("object_removal", "tent", None)
+    assert (second.type, second.subject, second.to) == ("object_addition", None, "bonfire")
