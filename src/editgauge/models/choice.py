@@ -8,13 +8,14 @@ from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
 from editgauge.models import models
 from editgauge.models.hub.addresses import by_address, is_address
 from editgauge.models.interfaces import ROLES, Card, Model
-from editgauge.models.weights import MissingWeights, available
+from editgauge.models.weights import MissingWeights, available, weights_of
 
 
 def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
     """A model for each role. A model that was named for two roles is made once, and plays both.
 
-    Raises `MissingWeights` for one whose weights are not on this machine: better now than at every single question.
+    Raises `MissingWeights` for weights that are not on this machine and `DamagedWeights` for those with another content
+    than recorded: better now than at every single question.
     """
     for role in map(plain_role, chosen):
         if role not in ROLES:
@@ -29,6 +30,8 @@ def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
             raise MissingWeights(
                 f"The weights of the model '{name}' are not on this machine: run `editgauge models pull {name}`."
             )
+        for weights in model.weights:
+            weights_of(weights).check()
     return {role: made[name] for role, name in chosen.items()}
 
 

@@ -7,7 +7,7 @@ Sources in order: the user's own folder (`EDITGAUGE_WEIGHTS`), the cache, the mo
 from __future__ import annotations
 
 from editgauge.models.weights.catalog import Entry, catalogue, entry_of
-from editgauge.models.weights.files import MissingWeights, WeightFiles
+from editgauge.models.weights.files import DamagedWeights, MissingWeights, WeightFiles
 from editgauge.models.weights.store import (
     LicenceNotAccepted,
     WeightInfo,
@@ -21,6 +21,7 @@ from editgauge.models.weights.store import (
 )
 
 __all__ = [
+    "DamagedWeights",
     "Entry",
     "LicenceNotAccepted",
     "MissingWeights",

@@ -1,4 +1,4 @@
-"""Weights that are on this machine."""
+"""Weights that are on this machine; every file is hashed before it is used."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from editgauge.core.fetch import sha256_of
 
 class MissingWeights(Hopeless):
     """Weights that are not on this machine."""
+
+
+class DamagedWeights(Hopeless):
+    """Weights on this machine whose content is not the one that was recorded."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +36,44 @@ class WeightFiles:
     """SHA-256 of the files as they were recorded; None when there is no record and they are computed when asked for."""
 
     def path(self, name: str) -> Path:
-        """The file of that name."""
-        if name in self.files:
-            return self.files[name]
-        found = [path for inside, path in self.files.items() if PurePosixPath(inside).name == name]
-        if len(found) != 1:
+        """The file of that name; raises `DamagedWeights` when its content is not the recorded one."""
+        inside = [name] if name in self.files else [each for each in self.files if PurePosixPath(each).name == name]
+        if len(inside) != 1:
             raise UnknownName(f"file of the weights '{self.name}'", name, self.files)
-        return found[0]
+        self._check(inside[0])
+        return self.files[inside[0]]
+
+    def check(self) -> None:
+        """Raises `DamagedWeights` when the content of any file is not the recorded one."""
+        for name in self.hashes or ():
+            self._check(name)
 
     @cached_property
     def sha256(self) -> str:
-        """One hash for the whole set: that of the sorted hashes of its files."""
-        return sha256_of_set((self.hashes or {name: sha256_of(path) for name, path in self.files.items()}).values())
+        """One hash for the whole set: that of the sorted hashes of its files, as they are on this machine."""
+        self.check()
+        return sha256_of_set(measured_sha256(path) for path in self.files.values())
+
+    def _check(self, name: str) -> None:
+        expected = (self.hashes or {}).get(name)
+        measured = measured_sha256(self.files[name]) if expected else expected
+        if measured != expected:
+            raise DamagedWeights(
+                f"The file '{self.files[name]}' of the weights '{self.name}' has the SHA-256 {measured}, not "
+                f"{expected}: it was changed or damaged, and is not used. Run `editgauge models pull {self.name}`."
+            )
+
+
+_measured: dict[tuple[int, ...], str] = {}
+
+
+def measured_sha256(path: Path) -> str:
+    """SHA-256 of a file as it is now; read again only when its inode, its size or its time changed."""
+    found = path.stat()
+    identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    if identity not in _measured:
+        _measured[identity] = sha256_of(path)
+    return _measured[identity]
 
 
 def sha256_of_set(hashes: Iterable[str]) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache
 from pathlib import Path
 
-from editgauge.core.fetch import sha256_of
 from editgauge.models.weights.catalog import Entry, File
-from editgauge.models.weights.files import WeightFiles
+from editgauge.models.weights.files import WeightFiles, measured_sha256
 
 VARIABLE = "EDITGAUGE_WEIGHTS"
 
@@ -71,13 +69,8 @@ def _release(files: dict[str, Path]) -> str:
 
 def _find(file: File, folder: Path) -> Path | None:
     fitting = (path for path in _named(file.name, folder) if path.stat().st_size == file.bytes)
-    return next((path for path in fitting if _hash(path, path.stat().st_mtime_ns) == file.sha256), None)
+    return next((path for path in fitting if measured_sha256(path) == file.sha256), None)
 
 
 def _named(name: str, folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob(name) if path.is_file())
-
-
-@lru_cache(maxsize=256)
-def _hash(path: Path, changed: int) -> str:  # the time is part of the key: a file that changed is read anew
-    return sha256_of(path)
