@@ -62,6 +62,7 @@ GROUPS = {
     "build": ("unibench", "editval", "review", "attributes", "training", "tune", "calibration", "probes"),
     "cache": ("info", "clear"),
     "data": ("pull", "verify", "info", "ratings"),
+    "judges": ("open_judge",),
     "models": ("list_weights", "pull", "verify", "info", "available", "weights_of"),
     "study": (
         *("create", "invite", "serve", "status", "export", "import_", "analyse"),

@@ -49,7 +49,7 @@ VERBS = (
     "understand",
     "verify",
 )
-GROUPS = ("build", "cache", "data", "models", "study")
+GROUPS = ("build", "cache", "data", "judges", "models", "study")
 """Verbs that have verbs of their own; in Python they are modules."""
 ONLY_ON_THE_COMMAND_LINE = {"json", "dry_run", "file"}
 

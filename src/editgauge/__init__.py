@@ -34,6 +34,7 @@ _FACE = {
     "edit": "editgauge.engine.edit.edit:edit",
     "estimate": "editgauge.findings.estimate:estimate",
     "export": "editgauge.reports.export.export:export",
+    "judges": "editgauge.judges",
     "leaderboard": "editgauge.reports.leaderboard.page:leaderboard",
     "list": "editgauge.look.catalog:list_names",
     "merge": "editgauge.engine.record.merge:merge",
@@ -101,6 +102,7 @@ __all__ = [
     "edit",
     "estimate",
     "export",
+    "judges",
     "leaderboard",
     "list",
     "merge",
@@ -119,7 +121,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from editgauge import models
+    from editgauge import judges, models
     from editgauge import studies as study
     from editgauge.audits.verb import audit
     from editgauge.benchmarks import datasets as data

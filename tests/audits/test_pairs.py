@@ -42,9 +42,10 @@ def judged(folder: Path, tmp_path: Path, served: Served) -> Judged:
         times: Counter[str] = Counter()
 
         def plan(text: str, seen: int) -> str:
-            asked = [
-                request for request in list(served.requests) if request["messages"][0]["content"][-1]["text"] == text
-            ]
+            shown = [each for each in list(served.requests) if not isinstance(each["messages"][0]["content"], str)]
+            asked = [each for each in shown if each["messages"][0]["content"][-1]["text"] == text]
+            if not asked:
+                return "unclear"  # the repair question, which shows no picture
             pictures = _pictures(asked[seen])
             with served.lock:
                 times["".join(pictures)] += 1

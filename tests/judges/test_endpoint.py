@@ -116,8 +116,9 @@ def test_what_is_no_answer_is_typed_and_never_asked_again(
         [error] = ask(asked, ask_yes_no("Is it red?"))
         assert isinstance(error, NoAnswer)
         assert (error.fault, error.reason) == (fault, reason)
-        assert asked.transcripts.counts() == {fault: 1}
-    assert len(served.requests) == 1
+        repairs = bool(fault == "unparsable" and planned["text"])  # nothing can be repaired in an empty answer
+        assert asked.transcripts.counts() == {fault: 1 + repairs}
+    assert len(served.requests) == 1 + repairs
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from editgauge.judges import (
     ask_yes_no,
     open_judge,
 )
+from editgauge.judges.transcripts import read_transcripts
 
 Asks = Callable[..., list[Any]]
 
@@ -71,6 +72,7 @@ def answer_of_every_kind(text: str, _: int) -> str:
         "free?": "A hat appeared.",
         "better?": '{"answer": "first"}',
         "structure?": '{"what": "hat", "how_many": 2}',
+        "could not read": "unclear",
         "odd?": "Who knows?",
         "refused?": "I cannot help with this picture.",
     }
@@ -112,8 +114,42 @@ def test_every_kind_is_answered_recorded_and_replayed_to_the_same_bytes(
     offline = ask(elsewhere, *kinds)
 
     assert as_bytes(again) == as_bytes(replayed) == as_bytes(offline) == as_bytes(first)
-    assert len(served.requests) == asked == len(kinds)
+    assert len(served.requests) == asked == len(kinds) + 1  # one answer could not be read, and was asked for once more
     assert {file: file.read_bytes() for file in (tmp_path / "transcripts").iterdir()} == files
+
+
+def test_an_unreadable_answer_is_asked_for_once_more_in_the_asked_form(
+    served: Any, judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels], tmp_path: Path
+) -> None:
+    served.plan = lambda text, seen: "yes" if "could not read" in text else "It surely is, I would say."
+    question = ask_yes_no("Is it red?", Shown("It:", picture(0)))
+    [answer] = ask(judge(), question)
+    first, second = served.requests
+    assert answer.value is True
+    assert "It surely is, I would say." in second["messages"][0]["content"]  # a text alone: no picture is shown again
+    calls = list(read_transcripts(tmp_path / "transcripts"))
+    assert [call.fault for call in calls] == ["unparsable", None]
+    assert calls[1].asked["repairs"] == calls[0].identity
+    assert calls[1].asked["prompt"] == "repair.v1"
+    assert ask(judge(replay=True), question)[0].value is True
+    assert len(served.requests) == 2
+    assert first["messages"] != second["messages"]
+
+
+@pytest.mark.parametrize("said", ["unclear", "Who knows?", "I cannot help with that.", ""])
+def test_what_is_unreadable_twice_stays_unreadable(
+    served: Any, judge: Callable[..., Any], ask: Asks, said: str
+) -> None:
+    served.plan = lambda text, seen: said if "could not read" in text else "Who knows?"
+    [error] = ask(judge(), ask_yes_no("Is it red?"))
+    assert (error.fault, len(served.requests)) == ("unparsable", 2)
+    assert "Who knows?" in error.told
+
+
+def test_refusals_and_free_text_are_not_repaired(served: Any, judge: Callable[..., Any], ask: Asks) -> None:
+    served.plan = lambda text, seen: "I cannot see any image."
+    assert [error.fault for error in ask(judge(), ask_yes_no("Red?"), ask_text("Why?"))] == ["refused", "refused"]
+    assert len(served.requests) == 2
 
 
 def test_replay_tells_what_was_never_asked(served: Any, judge: Callable[..., Any], ask: Asks, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_what_cannot_be_used_is_explained(tmp_path: Path) -> None:
         open_prompt("yes_on")
     with pytest.raises(BadInput, match=r"has no version 7\. There are: v1"):
         open_prompt("yes_no", 7)
-    with pytest.raises(BadInput, match="no folder of prompts"):
+    with pytest.raises(BadInput, match="There are no prompts at"):
         open_prompt("yes_no", folder=tmp_path / "none")
     with pytest.raises(BadInput, match="holds no prompt"):
         open_prompt("yes_no", folder=tmp_path)

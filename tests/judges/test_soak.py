@@ -70,7 +70,7 @@ def unruly(say: Any, reply: Any) -> Callable[[str, int], Any]:
 def soak(served: Any, say: Any, reply: Any, ask: Any, folder: Path, calls: int) -> None:
     served.plan = unruly(say, reply)
     patience = Patience(attempts=6, timeout=1.0, first_wait=0.002)
-    judge = open_judge(f"openai:tiny-judge@{served.url}", transcripts=folder, patience=patience)
+    judge = open_judge(f"openai:tiny-judge@{served.url}", transcripts=folder, patience=patience, repair=False)
     questions = [ask_yes_no(f"Is it red (#{number})?") for number in range(calls)]
     answers = ask(judge, *questions)
     answered = {place: each.value for place, each in enumerate(answers) if isinstance(each, Answer)}
@@ -86,7 +86,8 @@ def soak(served: Any, say: Any, reply: Any, ask: Any, folder: Path, calls: int) 
     before = len(served.requests)
     passing = ("unreachable", "wrong_model")
     settled = [place for place, each in enumerate(answers) if getattr(each, "fault", "") not in passing]
-    ask(open_judge(f"openai:tiny-judge@{served.url}", transcripts=folder), *(questions[place] for place in settled))
+    again = open_judge(f"openai:tiny-judge@{served.url}", transcripts=folder, repair=False)
+    ask(again, *(questions[place] for place in settled))
     assert len(served.requests) == before
 
 

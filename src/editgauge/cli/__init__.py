@@ -24,6 +24,7 @@ from editgauge.cli import (
     edit,
     estimate,
     export,
+    judges,
     leaderboard,
     list,
     merge,
@@ -84,7 +85,7 @@ WAY = (
 """The verbs in the order in which one meets them."""
 for module in WAY:
     module.add_to(app)
-for group in (data, models, cache, build, study):
+for group in (data, models, cache, build, study, judges):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 

@@ -18,5 +18,7 @@ Budget = Annotated[float | None, typer.Option(help="The most that all calls may 
 MaxTokens = Annotated[
     int | None, typer.Option(help="How long an answer may become; 512 when not given.", min=1, **JUDGES)
 ]
-Prompts = Annotated[Path | None, typer.Option(help="A folder of prompts in place of the built-in ones.", **JUDGES)]
+Prompts = Annotated[
+    Path | None, typer.Option(help="A folder of prompts, or one YAML file, in place of the built-in ones.", **JUDGES)
+]
 Replay = Annotated[bool, typer.Option("--replay", help="Ask nobody; answer from the transcripts.", **JUDGES)]

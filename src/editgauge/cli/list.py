@@ -12,7 +12,7 @@ def list_names(
     kind: Annotated[
         str,
         typer.Argument(
-            help="benchmarks, methods, protocols, metrics, models, judges, datasets, layouts or edit-types."
+            help="benchmarks, methods, protocols, rubrics, metrics, models, judges, datasets, layouts or edit-types."
         ),
     ],
     name: Annotated[str | None, typer.Argument(help="A method: show the options that `edit` takes for it.")] = None,

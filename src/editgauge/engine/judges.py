@@ -164,5 +164,5 @@ def _fingerprint(prompts: Path | None) -> str:
     """The user's own prompts by their content."""
     if prompts is None:
         return "built-in"
-    files = sorted(prompts.glob("*.txt"))
+    files = [prompts] if prompts.is_file() else sorted(prompts.glob("*.txt"))
     return hashlib.sha256(b"".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()

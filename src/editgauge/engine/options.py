@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
+from editgauge.judges.prompts import own_prompts
 from editgauge.models.choice import plain_role
 from editgauge.models.profiles import Choice, choose_for_protocols, models_for
 from editgauge.protocols import Protocol, open_protocol
@@ -48,6 +49,7 @@ def choose_with_models(
     profile: str | None,
     overrides: Mapping[str, str] | Sequence[str],
     judges: Collection[str] = (),
+    prompts: Path | None = None,
 ) -> tuple[list[Protocol], Choice]:
     """The protocols of these names with the models that they need, and those they can use if a profile is named.
 
@@ -75,6 +77,8 @@ def choose_with_models(
         for each in opened
         for judge in ([{JUDGE: name} for name in judges] if judges and JUDGE in (*each.needs, *each.uses) else [{}])
     ]
+    if prompts is not None:
+        given = [each.worded(prompts.stem, own_prompts(prompts)) for each in given]
     strangers = [f"'{each.name}' asks '{each.judge}'" for each in given if each.judge and each.judge not in judges]
     if strangers:
         raise BadInput(f"--judge names {', '.join(judges)}; was an option mistyped?", strangers)

@@ -1,4 +1,4 @@
-"""The forms an answer can have: yes or no, a step of a scale, a choice of two edits, free text, a structure."""
+"""The forms an answer can have: yes or no, a scale, ratings, a choice of two edits, free text, a structure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from editgauge.core.errors import BadInput
-from editgauge.judges.parsing import Unreadable, is_refusal, read_object, read_whole_number, read_word, spoken
+from editgauge.judges.reading import (
+    LONGEST,
+    Unreadable,
+    fitted,
+    is_refusal,
+    read_object,
+    read_ratings,
+    read_whole_number,
+    read_word,
+    spoken,
+)
 
 Value = TypeVar("Value", covariant=True)
 Structure = TypeVar("Structure", bound=BaseModel)
@@ -105,6 +115,45 @@ class Pairwise:
 
 
 @dataclass(frozen=True, slots=True)
+class Ratings:
+    """A number for each of several dimensions, with the reasons for them.
+
+    Args:
+        names: the dimensions in order, each with further names under which a model may give it
+        low: the least number
+        high: the greatest
+        ends_only: only the two ends of the range are asked for
+    """
+
+    names: tuple[tuple[str, tuple[str, ...]], ...]
+    low: float
+    high: float
+    ends_only: bool = False
+
+    kind = "ratings"
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """An object with the reasons, and a number for each dimension."""
+        values = [int(self.low), int(self.high)] if self.ends_only else list(range(int(self.low), int(self.high) + 1))
+        numbers = {name: {"type": "integer", "enum": values} for name, _ in self.names}
+        properties = {"reasoning": {"type": "string"}, **numbers}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+
+    def read(self, text: str) -> Mapping[str, float]:
+        """The number of each dimension."""
+        ratings = read_ratings(text, dict(self.names), self.low, self.high)
+        if self.ends_only and not set(ratings.values()) <= {self.low, self.high}:
+            raise Unreadable(f"{self.low:g} or {self.high:g}", text)
+        return ratings
+
+
+@dataclass(frozen=True, slots=True)
 class FreeText:
     """Whatever is said."""
 
@@ -114,14 +163,14 @@ class FreeText:
     def read(self, text: str) -> str:
         """The words, without the thoughts before them."""
         said = spoken(text)
-        if not said or (len(said) < SHORT and is_refusal(said)):
+        if not said or len(text) > LONGEST or (len(said) < SHORT and is_refusal(said)):
             raise Unreadable("a text", text)
         return said
 
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[Structure]):
-    """An object of a pydantic model, which is at once its schema and its strict reader."""
+    """An object of a pydantic model, which is at once its schema and its reader; what was not asked for is left out."""
 
     model: type[Structure]
 
@@ -138,7 +187,7 @@ class Structured(Generic[Structure]):
         if found is None:
             raise Unreadable(f"one JSON object for {self.model.__name__}", text)
         try:
-            return self.model.model_validate_json(json.dumps(found), strict=True)
+            return self.model.model_validate_json(json.dumps(fitted(found, self.model)), strict=True)
         except ValidationError as error:
             problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
             raise Unreadable(f"{self.model.__name__} ({problems})", text) from error

@@ -19,8 +19,8 @@ from editgauge.judges.cost import Estimate, Ledger, Price
 from editgauge.judges.faults import Fault, NoAnswer
 from editgauge.judges.interfaces import Answer, Card, Client
 from editgauge.judges.pace import Pace, Patience
-from editgauge.judges.parsing import Unreadable, is_refusal
 from editgauge.judges.questions import Parameters, Question, described, identity
+from editgauge.judges.reading import Unreadable, is_refusal
 from editgauge.judges.replies import Reply, fault_in, read_reply
 from editgauge.judges.retry import Asker
 from editgauge.judges.transcripts import Transcripts
@@ -45,6 +45,7 @@ class ModelJudge:
         tokens_per_image: what a picture is to this model, for estimates
         also_called: further names by which the endpoint may call the model when it answers
         replay: answer from the transcripts alone, and ask nothing
+        repair: ask once more, without pictures, to write down an unreadable answer in the asked form
         ask: the ask layer it shares with others; one of its own when left out
     """
 
@@ -60,6 +61,7 @@ class ModelJudge:
         tokens_per_image: int | None = None,
         also_called: tuple[str, ...] = (),
         replay: bool = False,
+        repair: bool = True,
         ask: Ask | None = None,
     ) -> None:
         self.transcripts = Transcripts() if transcripts is None else transcripts
@@ -79,6 +81,7 @@ class ModelJudge:
         self._answered = False
         self._also_called = also_called
         self._replay = replay
+        self._repair = repair
         self._ask = ask or Ask()
         self._ask_is_mine = ask is None
         for call in self.transcripts:
@@ -105,7 +108,32 @@ class ModelJudge:
         return Card(self.name, self._asker.client.place, self.parameters)
 
     async def ask(self, question: Question[Value]) -> Answer[Value]:
-        """The answer that is recorded, or else the answer that the model gives now."""
+        """The answer that is recorded, or else the answer that the model gives now.
+
+        An answer that cannot be read is asked for once more, in the asked form; that is a call of its own, and only
+        what the model itself said in the first place is shown to it.
+        """
+        call = await self._call(question)
+        try:
+            return self._answer(question, call)
+        except NoAnswer as unreadable:
+            repaired = await self._repaired(question, call) if unreadable.fault == "unparsable" else None
+            if repaired is None:
+                raise
+            return repaired
+
+    async def _repaired(self, question: Question[Value], call: Call) -> Answer[Value] | None:
+        """The answer of the repair question; None where there is none, and the first fault stands."""
+        said = read_reply(call.body).text if call.body is not None else ""
+        again = question.repair(said, call.identity) if self._repair and said.strip() else None
+        if again is None:
+            return None
+        try:
+            return self._answer(again, await self._call(again))
+        except NoAnswer:
+            return None
+
+    async def _call(self, question: Question[Any]) -> Call:
         asked = await asyncio.to_thread(described, self.name, question, self.parameters)
         key = identity(asked)
         call = self.transcripts.recall(key) if self._replay else self._known(key)
@@ -114,7 +142,7 @@ class ModelJudge:
         if call is None:
             call = await self._ask(self, key, (question, asked))
             self._give_up_at_last(call)
-        return self._answer(question, call)
+        return call
 
     def estimate(self, questions: Iterable[Question[Any]]) -> Estimate:
         """What asking all of these would take at most, if none fails; none is asked."""

@@ -23,6 +23,9 @@ Structure = TypeVar("Structure", bound=BaseModel)
 IDENTITY_VERSION = 1
 """Raised when the same question would be put to a model in another way, so that old answers no longer fit."""
 
+REPAIRED_CHARACTERS = 4_000
+"""So much of an unreadable answer is shown to the model that is to write it again."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shown:
@@ -40,10 +43,23 @@ class Question(Generic[Value]):
     form: Form[Value]
     images: tuple[Shown, ...] = ()
     repetition: int = 0
+    repairs: str | None = None
+    """The identity of the call whose answer could not be read, when this asks for the same answer in a better form."""
 
     def again(self, repetition: int) -> Question[Value]:
         """The same question as one of several, to see whether the judge agrees with itself."""
         return dataclasses.replace(self, repetition=repetition)
+
+    def repair(self, answer: str, call: str) -> Question[Value] | None:
+        """Asks to write an unreadable answer in the asked form; None for free text, which has no form.
+
+        The pictures are not shown again, so that the model can only repeat what it said.
+        """
+        if self.form.schema is None or self.repairs is not None:
+            return None
+        shown = answer[:REPAIRED_CHARACTERS]
+        words = open_prompt("repair").render(schema=json.dumps(self.form.schema, sort_keys=True), answer=shown)
+        return dataclasses.replace(self, words=words, images=(), repairs=call)
 
     def swapped(self) -> Question[Value]:
         """The same question with its pictures in another order, to see whether the order matters.
@@ -137,6 +153,7 @@ def described(model: str, question: Question[Any], parameters: Parameters) -> di
         "images": [[shown.label, pixel_hash(shown.pixels)] for shown in question.images],
         "parameters": dataclasses.asdict(parameters),
         "repetition": question.repetition,
+        **({"repairs": question.repairs} if question.repairs else {}),
     }
 
 

@@ -17,6 +17,7 @@ from editgauge.methods.resolve import ADDRESSES, as_method, open_method
 from editgauge.metrics import metrics
 from editgauge.models import models
 from editgauge.protocols import protocols
+from editgauge.protocols.rubric.files import open_rubric, rubric_names
 
 
 def _benchmark(load: Any) -> dict[str, Any]:
@@ -60,14 +61,14 @@ _KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {
     "datasets": (datasets, _about),
     "layouts": (layouts, _about),
 }
-KINDS = (*_KINDS, "edit-types")
+KINDS = (*_KINDS, "rubrics", "edit-types")
 
 
 def list_names(kind: str, name: str | None = None) -> list[dict[str, Any]]:
     """What there is of a kind, each with its name, where it comes from and what it does; or the options of a method.
 
     Args:
-        kind: benchmarks, methods, protocols, metrics, models, judges, datasets, layouts or edit-types.
+        kind: benchmarks, methods, protocols, metrics, models, judges, datasets, layouts, rubrics or edit-types.
         name: one of the methods, or the address of one: the options that `edit` takes for it.
     """
     if name is not None:
@@ -82,6 +83,8 @@ def list_names(kind: str, name: str | None = None) -> list[dict[str, Any]]:
             }
             for each in EDIT_TYPES.values()
         ]
+    if kind == "rubrics":
+        return [_rubric(each) for each in rubric_names()]
     if kind not in _KINDS:
         raise UnknownName("kind of thing", kind, KINDS, "editgauge list --help")
     registry, describe = _KINDS[kind]
@@ -92,6 +95,17 @@ def list_names(kind: str, name: str | None = None) -> list[dict[str, Any]]:
     if kind == "methods":
         told += [{"name": name, "from": "editgauge", "about": about} for name, about in ADDRESSES.items()]
     return told
+
+
+def _rubric(name: str) -> dict[str, Any]:
+    rubric = open_rubric(name).rubric
+    return {
+        "name": f"rubric:{name}",
+        "about": rubric.about,
+        "paper": rubric.paper,
+        "scores": [made.name for made in rubric.scores],
+        "released": rubric.released.notes if rubric.released else [],
+    }
 
 
 def _options(kind: str, name: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,6 +62,15 @@ class Protocol(typing.Protocol):
         """
         return self
 
+    def worded(self, wording: str, prompts: Collection[str]) -> Protocol:
+        """The protocol with the user's own prompts; one whose scores depend on the wording names itself after it.
+
+        Args:
+            wording: what the user's prompts are called
+            prompts: the names of those that there are
+        """
+        return self
+
 
 BUILT_IN = {
     "artifacts": "editgauge.protocols.artifacts:artifacts",
@@ -92,8 +101,13 @@ _VARIANT = re.compile(r"([^\[\]]+)(?:\[([^\[\]]*)\])?")
 
 
 def open_protocol(name: str) -> Protocol:
-    """The protocol of a name such as `editval` or `editval[delta=200]`."""
+    """The protocol of a name such as `editval`, `editval[delta=200]`, `rubric:viescore` or `rubric:mine.yaml`."""
     base, options = read_variant(name)
+    if base.startswith("rubric:"):
+        from editgauge.protocols.rubric import open_rubric_protocol
+
+        rubric = open_rubric_protocol(base)
+        return rubric.variant(options) if options else rubric
     protocol = protocols.get(base)
     if protocol.name != base:
         raise BadInput(

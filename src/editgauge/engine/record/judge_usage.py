@@ -41,13 +41,17 @@ class Asked:
     """Calls whose tokens the endpoint did not tell."""
     cost: float | None
     """None where no price is known."""
+    repairs: int = 0
+    """Calls that asked to write an unreadable answer in the asked form; they are among the calls."""
 
     def told(self, name: str) -> str:
         """A sentence for the person who pays."""
         tokens = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
+        before = self.questions - (self.calls - self.repairs) - self.held_back
         parts = [
             f"{self.calls:,} calls" + (f" ({self.failed:,} without an answer)" if self.failed else ""),
-            f"{self.questions - self.calls - self.held_back:,} of {self.questions:,} questions answered before",
+            *([f"{self.repairs:,} of them to repair an unreadable answer"] if self.repairs else []),
+            f"{before:,} of {self.questions:,} questions answered before",
             *([f"{self.held_back:,} not asked for want of budget"] if self.held_back else []),
             tokens + (f" (not told of {self.not_counted:,} calls)" if self.not_counted else ""),
             *([f"cost {self.cost:.4g}"] if self.cost is not None else []),
@@ -100,12 +104,16 @@ def _calls(files: Iterable[Path]) -> Iterator[Call]:
 
 def _asked(model: str, questions: Mapping[str, int], calls: Sequence[Call], *, priced: bool) -> Asked:
     mine = [call for call in calls if call.asked["model"] == model]
+    repairs = [call for call in mine if "repairs" in call.asked]
     sent = [call for call in mine if call.latency or call.fault != "budget"]
     return Asked(
         model=model,
-        questions=max(questions.get(model, 0), len(mine)),  # a process that was killed left its calls, and no tally
+        questions=max(
+            questions.get(model, 0), len(mine) - len(repairs)
+        ),  # a process that was killed left its calls, and no tally
         calls=len(sent),
         failed=sum(call.fault is not None for call in sent),
+        repairs=len(repairs),
         held_back=len(mine) - len(sent),
         prompt_tokens=sum(call.prompt_tokens or 0 for call in mine),
         completion_tokens=sum(call.completion_tokens or 0 for call in mine),

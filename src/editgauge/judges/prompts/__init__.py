@@ -13,10 +13,15 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from editgauge.core.errors import BadInput, UnknownName
 
 _VERSIONED = re.compile(r"([a-z][a-z0-9_]*)\.v([1-9][0-9]{0,5})\.txt", re.ASCII)
+OF_RUBRICS = "rubric_"
+"""How the names of prompts begin that rubrics ask for: `rubric_NAME_QUESTION`."""
 _SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}", re.ASCII)
 
 
@@ -50,6 +55,10 @@ class Prompt:
             raise BadInput(f"The prompt '{self.name}.v{self.version}' cannot be rendered.", problems)
         return Words(self.name, self.version, _SLOT.sub(lambda slot: str(slots[slot[1]]), self.text).strip())
 
+    def render_known(self, **slots: object) -> Words:
+        """The prompt with all its slots filled; slots that it does not have are left out."""
+        return self.render(**{name: value for name, value in slots.items() if name in self.slots})
+
 
 def open_prompt(name: str, version: int | None = None, folder: Path | str | None = None) -> Prompt:
     """The prompt of a name, of the user's folder first, then of the built-in ones.
@@ -75,6 +84,8 @@ def check_prompts(folder: Path) -> None:
     """Refuses a folder in which a prompt would never be asked for, or could not be filled; lists every fault."""
     problems = []
     for name, versions in sorted(_prompts_in(_checked(folder)).items()):
+        if name.startswith(OF_RUBRICS):
+            continue  # a rubric may be the user's own; what is asked for is known when it is opened
         if name not in _built_in():
             close = difflib.get_close_matches(name, _built_in(), n=1)
             guess = f"; did you mean '{close[0]}'?" if close else ""
@@ -93,14 +104,46 @@ def prompt_names() -> tuple[str, ...]:
     return tuple(sorted(_built_in()))
 
 
+def own_prompts(place: Path) -> frozenset[str]:
+    """The names of the prompts in a user's folder or file."""
+    return frozenset(_prompts_in(_checked(place)))
+
+
 @cache
-def _built_in() -> dict[str, dict[int, Traversable]]:
+def _built_in() -> dict[str, dict[int, Any]]:
     return _prompts_in(resources.files(__package__))
 
 
+class _Inside:
+    """A prompt that stands in a file with others."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self._text = text
+
+    def read_text(self, encoding: str | None = None) -> str:
+        """Its text."""
+        del encoding
+        return self._text
+
+
+def _in_file(file: Path) -> dict[str, dict[int, Any]]:
+    """The prompts of one YAML file: a mapping of names, such as `rubric_gedit_semantics`, to texts."""
+    try:
+        told = yaml.safe_load(file.read_text("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise BadInput(f"The file of prompts '{file}' cannot be read: {' '.join(str(error).split())[:200]}") from error
+    if not isinstance(told, dict) or not all(isinstance(each, str) for pair in told.items() for each in pair):
+        raise BadInput(f"The file of prompts '{file}' must map names of prompts to their texts.")
+    return {name: {1: _Inside(f"{name}, in {file.name}", text)} for name, text in told.items()}
+
+
 def _checked(folder: Path) -> Path:
+    if folder.is_file():
+        _in_file(folder)
+        return folder
     if not folder.is_dir():
-        raise BadInput(f"There is no folder of prompts at '{folder}'.")
+        raise BadInput(f"There are no prompts at '{folder}': it takes a folder of texts, or one YAML file.")
     astray = sorted(file.name for file in folder.glob("*.txt") if not _VERSIONED.fullmatch(file.name))
     if astray:
         raise BadInput(
@@ -113,17 +156,19 @@ def _checked(folder: Path) -> Path:
     return folder
 
 
-def _prompts_in(folder: Traversable) -> dict[str, dict[int, Traversable]]:
-    found: dict[str, dict[int, Traversable]] = {}
+def _prompts_in(folder: Traversable) -> dict[str, dict[int, Any]]:
+    if isinstance(folder, Path) and folder.is_file():
+        return _in_file(folder)
+    found: dict[str, dict[int, Any]] = {}
     for file in folder.iterdir():
         if match := _VERSIONED.fullmatch(file.name):
             found.setdefault(match[1], {})[int(match[2])] = file
     return found
 
 
-def _read(file: Traversable) -> str:
+def _read(file: Any) -> str:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text: str = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"The prompt '{file.name}' cannot be read: {error}.") from error
     if not text.strip():

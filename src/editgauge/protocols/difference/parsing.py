@@ -32,6 +32,9 @@ from editgauge.protocols.difference.naming import head, named, things
 from editgauge.protocols.difference.side_by_side import compared, tells_both_pictures
 from editgauge.protocols.difference.triplets import Triplet
 
+LONGEST = 4_000
+"""Characters of a caption that are read; captions are a few sentences, and reading a long one takes very long."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
@@ -49,7 +52,7 @@ def first_change(caption: str) -> str:
     >>> first_change("A dog was added. The grass is blurred.")
     'A dog was added.'
     """
-    sentences = _sentences(caption)
+    sentences = _sentences(caption[:LONGEST])
     return next((each for each in sentences if read_triplets(each)), sentences[0] if sentences else "")
 
 
@@ -61,6 +64,7 @@ def read_triplets(caption: str) -> tuple[Triplet, ...]:
     Replace: red car → blue truck
     Add: nothing → dog
     """
+    caption = caption[:LONGEST]
     if tells_both_pictures(caption):
         return compared(caption)
     found = (each for sentence in _sentences(caption) for each in _of_sentence(sentence))

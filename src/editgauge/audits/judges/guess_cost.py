@@ -1,0 +1,208 @@
+"""What guessing would cost: one set of recorded answers, and the means that each peer's failure rule makes of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from editgauge.core.errors import BadInput
+from editgauge.judges.calls import Call
+from editgauge.judges.forms import Ratings
+from editgauge.judges.reading import Unreadable
+from editgauge.judges.replies import fault_in, read_reply
+from editgauge.judges.transcripts import Transcripts
+from editgauge.protocols.rubric.files import open_rubric, rubric_names
+from editgauge.protocols.rubric.released import guessed
+
+OURS = "editgauge"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a peer's released code does when there is no readable answer."""
+
+    who: str
+    unreadable: str
+    failed: str
+
+
+RULES = (
+    Rule("ImgEdit, RISE", "dropped", "dropped"),
+    Rule("VIEScore, GEdit", "random", "dropped"),
+    Rule("lmms-eval", "random", "zero"),
+    Rule("KRIS", "lone_digit", "dropped"),
+    Rule("EditScore", "middle", "middle"),
+    Rule("HQ-Edit", "zero", "zero"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GuessCost:
+    """One dimension of one question, over all recorded answers of one judge."""
+
+    model: str
+    question: str
+    dimension: str
+    asked: int
+    read: int
+    repaired: int
+    """Read only after the repair question."""
+    unreadable: int
+    """Answers in another form, refusals in words among them."""
+    failed: int
+    """No answer at all, or one that was cut off or filtered."""
+    mean: float | None
+    """Of what was read, repairs included."""
+    means: Mapping[str, float | None]
+    """What the rule of each peer makes of the same answers; for random ones, what is to be expected."""
+    spread: Mapping[str, float]
+    """How far random guesses move a mean from run to run: two standard deviations."""
+
+
+def guess_cost(transcripts: str | Path) -> list[GuessCost]:
+    """What the failure rules of peers make of recorded answers, for each judge, question and dimension.
+
+    Args:
+        transcripts: a folder of transcripts, or a run folder that has one
+    """
+    folder = Path(transcripts)
+    folder = folder / "transcripts" if (folder / "transcripts").is_dir() else folder
+    if not folder.is_dir():
+        raise BadInput(f"There are no transcripts at '{transcripts}'.")
+    calls = list(Transcripts(folder))
+    repairs = {str(call.asked["repairs"]): call for call in calls if "repairs" in call.asked}
+    groups: dict[tuple[str, str], list[Call]] = defaultdict(list)
+    for call in calls:
+        if "repairs" not in call.asked and _form(call) is not None:
+            groups[str(call.asked["model"]), str(call.asked["prompt"])].append(call)
+    if not groups:
+        raise BadInput(f"The transcripts in '{folder}' hold no answer with numbers: no rubric was asked, and no scale.")
+    return [
+        each for (model, question), asked in sorted(groups.items()) for each in _of(model, question, asked, repairs)
+    ]
+
+
+def _of(model: str, question: str, calls: Iterable[Call], repairs: Mapping[str, Call]) -> list[GuessCost]:
+    read: list[Mapping[str, float]] = []
+    repaired: list[Mapping[str, float]] = []
+    unreadable: list[str] = []
+    failed = 0
+    form: Ratings | None = None
+    for call in calls:
+        form = _form(call)
+        text = _said(call, model)
+        ratings = _read(form, text)
+        if ratings is not None:
+            read.append(ratings)
+        elif text is None:
+            failed += 1
+        else:
+            unreadable.append(text)
+            again = repairs.get(call.identity)
+            mended = _read(form, _said(again, model)) if again else None
+            repaired += [mended] if mended is not None else []
+    if form is None:
+        return []
+    shown = form
+    return [_dimension(model, question, name, shown, read, repaired, unreadable, failed) for name, _ in form.names]
+
+
+def _dimension(
+    model: str,
+    question: str,
+    name: str,
+    form: Ratings,
+    read: list[Mapping[str, float]],
+    repaired: list[Mapping[str, float]],
+    unreadable: list[str],
+    failed: int,
+) -> GuessCost:
+    known = [each[name] for each in read]
+    ours = known + [each[name] for each in repaired]
+    means: dict[str, float | None] = {}
+    spread: dict[str, float] = {}
+    steps = form.high - form.low + 1
+    for rule in RULES:
+        values = known + _guesses(rule.unreadable, unreadable, name, form) + _failures(rule.failed, failed, form)
+        means[rule.who] = fmean(values) if values else None
+        if rule.unreadable == "random" and unreadable:
+            spread[rule.who] = 2 * sqrt(len(unreadable) * (steps**2 - 1) / 12) / len(values)
+    return GuessCost(
+        model=model,
+        question=question,
+        dimension=name,
+        asked=len(read) + len(unreadable) + failed,
+        read=len(read),
+        repaired=len(repaired),
+        unreadable=len(unreadable),
+        failed=failed,
+        mean=fmean(ours) if ours else None,
+        means=means,
+        spread=spread,
+    )
+
+
+def _guesses(rule: str, texts: list[str], name: str, form: Ratings) -> list[float]:
+    if rule == "random":
+        return [(form.low + form.high) / 2] * len(texts)
+    found = []
+    for text in texts:
+        try:
+            found.append(guessed(rule, text, form)[name])
+        except Unreadable:
+            continue
+    return found
+
+
+def _failures(rule: str, failed: int, form: Ratings) -> list[float]:
+    if rule == "dropped":
+        return []
+    return [0.0 if rule == "zero" else (form.low + form.high) / 2] * failed
+
+
+def _said(call: Call, model: str) -> str | None:
+    """The text of an answer, be it a refusal; None where nothing was said to the end."""
+    if call.body is None:
+        return None
+    reply = read_reply(call.body)
+    fault = fault_in(reply, model)
+    if fault and fault[0] == "refused":
+        return reply.refusal
+    return None if fault and fault[0] != "unparsable" else reply.text
+
+
+def _read(form: Ratings | None, text: str | None) -> Mapping[str, float] | None:
+    if form is None or text is None:
+        return None
+    try:
+        return form.read(text)
+    except Unreadable:
+        return None
+
+
+def _form(call: Call) -> Ratings | None:
+    """What a call asked for, from its record: ratings, or a scale."""
+    asked: Mapping[str, Any] = call.asked.get("form") or {}
+    if asked.get("kind") not in ("ratings", "scale"):
+        return None
+    properties: Mapping[str, Any] = (asked.get("schema") or {}).get("properties", {})
+    numbers = {name: each["enum"] for name, each in properties.items() if "enum" in each}
+    if not numbers:
+        return None
+    every = [value for values in numbers.values() for value in values]
+    names = tuple((name, _also(name)) for name in numbers)
+    return Ratings(names, min(every), max(every))
+
+
+@cache
+def _also(dimension: str) -> tuple[str, ...]:
+    """Further names of a dimension, in any of the built-in rubrics."""
+    questions = (each for name in rubric_names() for each in open_rubric(name).rubric.questions)
+    named = (also for asked in questions for each in asked.dimensions if each.name == dimension for also in each.also)
+    return tuple(dict.fromkeys(named))
