@@ -18,7 +18,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.types import Edit
 from editgauge.judges import Answer, Question, Shown
 from editgauge.judges.forms import FreeText, Structured
-from editgauge.judges.parsing import spoken
+from editgauge.judges.reading import spoken
 from editgauge.judges.prompts import Prompt, Words
 
 Length = Literal["short", "long"]
