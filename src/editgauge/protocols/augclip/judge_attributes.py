@@ -18,8 +18,8 @@ from editgauge.core.images import Pixels
 from editgauge.core.types import Edit
 from editgauge.judges import Answer, Question, Shown
 from editgauge.judges.forms import FreeText, Structured
-from editgauge.judges.reading import spoken
 from editgauge.judges.prompts import Prompt, Words
+from editgauge.judges.reading import spoken
 
 Length = Literal["short", "long"]
 Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
