@@ -67,7 +67,7 @@ def decoded(path: Path) -> Row:
 def sent(path: Path) -> Row:
     """What goes to a worker process: pixels, or where they are."""
     edit = Edit(id="e0", source=Picture("source.png", path), type="color", instruction="make it blue")
-    task = scoring.Task(0, edit, Outcome(edit_id="e0", method="m", image=path), ("preservation",))
+    task = scoring.ScoringTask(0, edit, Outcome(edit_id="e0", method="m", image=path), ("preservation",))
     arrays = [read_image(path), read_image(path)]
     return in_milliseconds(
         "an item on its way to a worker",

@@ -28,7 +28,7 @@ import numpy as np
 from editgauge.core.images import write_png
 from editgauge.studies import Study
 from editgauge.studies.manifest import DESIGN, IMAGES, StudyManifest
-from editgauge.studies.store import Cell, Database, Item
+from editgauge.studies.store import Database, StudyCell, StudyItem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,9 @@ def make_study(folder: Path, items: int, database: str | None) -> Study:
     cells = min(METHODS * TYPES, items)
     with store.write() as session:
         sizes = [len(range(cell, items, cells)) for cell in range(cells)]
-        session.add_all(Cell(id=c + 1, name=f"{c}", items=n, wanted=n * RATERS, taken=0) for c, n in enumerate(sizes))
+        session.add_all(
+            StudyCell(id=c + 1, name=f"{c}", items=n, wanted=n * RATERS, taken=0) for c, n in enumerate(sizes)
+        )
         session.flush()
         rows = [
             {
@@ -79,7 +81,7 @@ def make_study(folder: Path, items: int, database: str | None) -> Study:
             }
             for n in range(items)
         ]  # fmt: skip
-        session.bulk_insert_mappings(Item.__mapper__, rows)
+        session.bulk_insert_mappings(StudyItem.__mapper__, rows)
     store.close()
     return Study.open(folder)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from editgauge.audits.cards.blends import blend
-from editgauge.audits.cards.card import Measured, ScoreCard, score_card
+from editgauge.audits.cards.card import ProbeScores, ScoreCard, score_card
 from editgauge.audits.cards.failures import worst_failures
 from editgauge.audits.cards.measures import accuracy, auroc, auroc_ahead, best_mark
 from editgauge.audits.cards.sheet import Sheet
@@ -56,7 +56,7 @@ QUALITY = TRUTH - np.array([0.3 * (probe.severity or 0) for probe in SHEET.probe
 
 
 def card(values: Numbers, spec: ScoreSpec = UP, mark: float | None = None) -> ScoreCard:
-    return score_card(Measured("p", spec, values, mark=mark), SHEET)
+    return score_card(ProbeScores("p", spec, values, mark=mark), SHEET)
 
 
 @given(st.data())
@@ -145,7 +145,7 @@ def test_a_mark_is_chosen_on_the_tuning_photographs_alone() -> None:
 def test_what_has_no_score_is_counted_by_reason_and_enters_nothing() -> None:
     sizes = np.array([probe.type == "size" for probe in SHEET.probes])
     reasons = ["no_rule" if size else "" for size in sizes]
-    found = score_card(Measured("p", UP, np.where(sizes, np.nan, QUALITY), reasons, 0.5), SHEET)
+    found = score_card(ProbeScores("p", UP, np.where(sizes, np.nan, QUALITY), reasons, 0.5), SHEET)
     assert found.unscored == {"no_rule": 45}
     assert found.scored == 45
     assert found.by_type["size"].auroc.value is None
@@ -179,7 +179,7 @@ def test_the_worst_failures_are_on_the_wrong_side_and_held_back() -> None:
         if probe.kind == "right" and not SHEET.tuning[place] and probe.edit != SHEET.probes[black].edit
     )
     values[black], values[right] = 5.0, -5.0
-    measured = Measured("p", UP, values, mark=0.5)
+    measured = ProbeScores("p", UP, values, mark=0.5)
     found = worst_failures(measured, score_card(measured, SHEET), SHEET)
     assert {(each.probe, each.done) for each in found} == {
         (SHEET.probes[black].id, False),
@@ -188,8 +188,8 @@ def test_the_worst_failures_are_on_the_wrong_side_and_held_back() -> None:
 
 
 def test_a_mix_is_weighted_by_the_tuning_half_and_never_helps_what_is_perfect() -> None:
-    preserved = Measured("pixels", DOWN, np.array([float(probe.kind == "black") for probe in SHEET.probes]))
-    done = Measured("rules", ScoreSpec("edit", True, (0, 1)), QUALITY)
+    preserved = ProbeScores("pixels", DOWN, np.array([float(probe.kind == "black") for probe in SHEET.probes]))
+    done = ProbeScores("rules", ScoreSpec("edit", True, (0, 1)), QUALITY)
     found = blend(preserved, done, SHEET)
     assert found.gamma == 0.0
     assert found.chosen.value == 1.0
@@ -199,8 +199,8 @@ def test_a_mix_is_weighted_by_the_tuning_half_and_never_helps_what_is_perfect() 
 
 def test_a_mix_of_two_halves_of_the_truth_is_better_than_either() -> None:
     black = np.array([probe.kind == "black" for probe in SHEET.probes])
-    one = Measured("one", UP, np.where(black, 0.0, 1.0))
-    two = Measured("two", UP, np.where(black, 1.0, QUALITY))
+    one = ProbeScores("one", UP, np.where(black, 0.0, 1.0))
+    two = ProbeScores("two", UP, np.where(black, 1.0, QUALITY))
     found = blend(one, two, SHEET)
     assert 0 < found.gamma < 1
     assert found.chosen.value == 1.0
@@ -209,6 +209,6 @@ def test_a_mix_of_two_halves_of_the_truth_is_better_than_either() -> None:
 
 
 def test_a_score_that_is_always_the_same_cannot_be_mixed() -> None:
-    constant = Measured("one", UP, np.ones(len(SHEET.probes)))
+    constant = ProbeScores("one", UP, np.ones(len(SHEET.probes)))
     with pytest.raises(BadInput, match="the same for all probes"):
-        blend(constant, Measured("two", UP, QUALITY), SHEET)
+        blend(constant, ProbeScores("two", UP, QUALITY), SHEET)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.audits.probes.families import HARMLESS, Made, Surroundings, flipped, probes_of, shifted
+from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of, shifted
 from editgauge.audits.probes.scale_edit import shrunk
 from editgauge.audits.probes.wording import in_a_mirror, may_coincide, mirrored
 from editgauge.core.images import Pixels, read_image
@@ -18,9 +18,9 @@ from editgauge.core.types import Edit
 from tests.audits.conftest import Edits
 
 
-def made(edit: Edit, turn: int = 0, otherwise: Edit | None = None) -> dict[str, Made]:
+def made(edit: Edit, turn: int = 0, otherwise: Edit | None = None) -> dict[str, NewProbe]:
     source = read_image(edit.source.path)
-    around = Surroundings(another=source[::-1].copy(), otherwise=otherwise, turn=turn)
+    around = ProbeMaterial(another=source[::-1].copy(), otherwise=otherwise, turn=turn)
     return {each.kind: each for each in probes_of(edit, source, around)}
 
 
@@ -47,7 +47,7 @@ def test_the_recoloured_object_is_red_only_where_the_edit_was_done(recoloured: E
     probes = made(recoloured)
     inside = recoloured.objects["box"].render(160, 120)
 
-    def redness(each: Made) -> float:
+    def redness(each: NewProbe) -> float:
         red, green, blue = each.edited[inside].mean(axis=0)
         return float(red - max(green, blue))
 
@@ -69,7 +69,7 @@ def test_the_wrong_object_leaves_the_right_one_alone(recoloured: Edit) -> None:
 def test_what_is_graded_departs_ever_farther_from_the_right_outcome(recoloured: Edit, turn: int) -> None:
     probes = made(recoloured, turn)
     right = probes["right"].edited
-    families: dict[str, list[Made]] = {}
+    families: dict[str, list[NewProbe]] = {}
     for each in probes.values():
         if each.family:
             families.setdefault(each.family, []).append(each)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.audits.fit.features import Measured
+from editgauge.audits.fit.features import ProbeFeatures
 from editgauge.audits.fit.fit import fit, joined
 from editgauge.audits.fit.trees import grown
 from editgauge.audits.fit.truths import truth_of_disturbed, truth_of_done, truth_of_flawed
@@ -20,7 +20,7 @@ from editgauge.protocols.editgauge.model import Fitted, Model, _node, read_fitte
 PHOTOS = 10
 
 
-def measured(number: int, chance: np.random.Generator) -> Measured:
+def measured(number: int, chance: np.random.Generator) -> ProbeFeatures:
     """A probe whose truth is told by one feature of each question, and half of whose other features are missing."""
     tells = chance.random()
     kind, family, severity = ("right", "", 0.0) if number % 3 else ("halo-100", "artifact/halo", 1.0)
@@ -37,17 +37,17 @@ def measured(number: int, chance: np.random.Generator) -> Measured:
         id=str(number), edit=str(number), photo=str(number % PHOTOS), type="color", kind=kind, family=family,
         severity=severity, done=tells > 0.5, split="tuning",
     )  # fmt: skip
-    return Measured(probe, True, values)
+    return ProbeFeatures(probe, True, values)
 
 
 @pytest.fixture(scope="module")
-def probes() -> list[Measured]:
+def probes() -> list[ProbeFeatures]:
     chance = np.random.default_rng(0)
     return [measured(number, chance) for number in range(240)]
 
 
 @pytest.fixture(scope="module")
-def told(probes: list[Measured]) -> dict[str, Any]:
+def told(probes: list[ProbeFeatures]) -> dict[str, Any]:
     return fit(probes)
 
 
@@ -56,7 +56,7 @@ def model(told: dict[str, Any]) -> Fitted:
     return read_fitted(json.dumps(told))
 
 
-def test_what_is_read_back_tells_true_from_false(model: Fitted, probes: list[Measured]) -> None:
+def test_what_is_read_back_tells_true_from_false(model: Fitted, probes: list[ProbeFeatures]) -> None:
     for question, truth in (("done", truth_of_done), ("disturbed", truth_of_disturbed), ("flawed", truth_of_flawed)):
         asked = [(each, known) for each in probes if (known := truth(each.probe)) is not None]
         answers = [model.models[question].answer(each.values[question]).value for each, _ in asked]  # type: ignore[index]
@@ -64,7 +64,7 @@ def test_what_is_read_back_tells_true_from_false(model: Fitted, probes: list[Mea
         assert np.mean(right) > 0.95, question
 
 
-def test_effects_and_start_add_up_to_the_answer(model: Fitted, probes: list[Measured]) -> None:
+def test_effects_and_start_add_up_to_the_answer(model: Fitted, probes: list[ProbeFeatures]) -> None:
     done = model.models["done"]
     for each in probes[:20]:
         answer = done.answer(each.values["done"])
@@ -72,7 +72,7 @@ def test_effects_and_start_add_up_to_the_answer(model: Fitted, probes: list[Meas
         assert answer.value == pytest.approx(1 / (1 + np.exp(-odds)))
 
 
-def test_what_tells_the_truth_is_what_moves_the_answer(model: Fitted, probes: list[Measured]) -> None:
+def test_what_tells_the_truth_is_what_moves_the_answer(model: Fitted, probes: list[ProbeFeatures]) -> None:
     effects = [model.models["done"].answer(each.values["done"]).effects for each in probes]
     moved = {name: np.mean([abs(each.get(name, 0.0)) for each in effects]) for name in FEATURES["done"]}
 
@@ -80,7 +80,7 @@ def test_what_tells_the_truth_is_what_moves_the_answer(model: Fitted, probes: li
     assert moved["comes_after"] > 5 * sorted(moved.values())[-2]
 
 
-def test_the_held_back_half_changes_nothing(told: dict[str, Any], probes: list[Measured]) -> None:
+def test_the_held_back_half_changes_nothing(told: dict[str, Any], probes: list[ProbeFeatures]) -> None:
     misleading = [
         replace(each, probe=replace(each.probe, split="held_back", done=not each.probe.done)) for each in probes
     ]
@@ -88,7 +88,7 @@ def test_the_held_back_half_changes_nothing(told: dict[str, Any], probes: list[M
     assert fit([*probes, *misleading]) == told
 
 
-def test_one_question_is_fitted_alone_and_the_others_stay(told: dict[str, Any], probes: list[Measured]) -> None:
+def test_one_question_is_fitted_alone_and_the_others_stay(told: dict[str, Any], probes: list[ProbeFeatures]) -> None:
     alone = fit(probes[: len(probes) // 2], ["flawed"])
 
     both = joined(told, {**alone, "types": []})
@@ -98,7 +98,7 @@ def test_one_question_is_fitted_alone_and_the_others_stay(told: dict[str, Any], 
     assert (both["models"]["done"], both["types"]) == (told["models"]["done"], told["types"])
 
 
-def test_what_is_written_says_what_was_fitted(probes: list[Measured]) -> None:
+def test_what_is_written_says_what_was_fitted(probes: list[ProbeFeatures]) -> None:
     """The trees as the protocol reads them and as they grew give the same numbers."""
     truths = np.array([truth_of_disturbed(each.probe) for each in probes], float)
     values = np.array([[each.values["disturbed"]["rest_unlike"]] for each in probes])

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.audits.cards.result import Card, Cost
+from editgauge.audits.cards.result import AuditCard, Cost
 from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.judges.pairs import Pair, PairFindings, Said, draw_pairs, findings
+from editgauge.audits.judges.pairs import PairFindings, ProbePair, Said, draw_pairs, findings
 from editgauge.audits.probes.probes import read_probes
 from editgauge.audits.verb import audit, what_is_left
 from editgauge.benchmarks import open_benchmark
@@ -26,7 +26,7 @@ from tests.endpoint import MODEL, Served, say
 
 FREE = Cost(0, 0, 0, 0.0, 0.0)
 PHOTOS = 24
-Judged = Callable[[Callable[[list[str], int], str]], Card]
+Judged = Callable[[Callable[[list[str], int], str]], AuditCard]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, red_boxes: RedBoxes) -> Pat
 def judged(folder: Path, tmp_path: Path, served: Served) -> Judged:
     """The card of a judge that answers by the addresses of its three pictures, and by how often it saw them so."""
 
-    def card(answer: Callable[[list[str], int], str]) -> Card:
+    def card(answer: Callable[[list[str], int], str]) -> AuditCard:
         times: Counter[str] = Counter()
 
         def plan(text: str, seen: int) -> str:
@@ -164,9 +164,9 @@ def test_naming_the_outcomes_the_other_way_round_changes_nothing(
 ) -> None:
     """The order of the first showing is chance; what is found must not depend on it."""
     turned: dict[Choice | None, Choice | None] = {"one": "two", "two": "one", "tie": "tie", None: None}
-    pairs = [Pair("a", "b", first, f"photo {n}", "nothing") for n, (*_, first) in enumerate(told)]
+    pairs = [ProbePair("a", "b", first, f"photo {n}", "nothing") for n, (*_, first) in enumerate(told)]
     said = [Said(given, swapped, again) for given, swapped, again, _ in told]
-    others = [Pair(each.second, each.first, not each.better_first, each.photo, each.group) for each in pairs]
+    others = [ProbePair(each.second, each.first, not each.better_first, each.photo, each.group) for each in pairs]
     other_said = [Said(turned[each.swapped], turned[each.given], None) for each in said]
     one, two = findings(pairs, said, FREE), findings(others, other_said, FREE)
     # shown the other way round first, `given` is what was `swapped` before, and both still name the outcome

@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from editgauge.audits.cards.result import Card
+from editgauge.audits.cards.result import AuditCard
 from editgauge.audits.probes.probes import split_of
 from editgauge.audits.verb import audit
 from editgauge.cli import audit as command_line
@@ -22,7 +22,7 @@ from tests.audits.conftest import RedBoxes
 from tests.endpoint import MODEL, Served
 
 PHOTOS = 12
-Audited = Callable[..., Card]
+Audited = Callable[..., AuditCard]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, red_boxes: RedBoxes) -> Pat
 def audited(folder: Path, tmp_path: Path, served: Served) -> Audited:
     """The card of a judge that answers as it is told: by the addresses of its pictures, and by what it was asked."""
 
-    def card(answer: Callable[[list[str], str], bool], protocol: str = "editinspector") -> Card:
+    def card(answer: Callable[[list[str], str], bool], protocol: str = "editinspector") -> AuditCard:
         times: Counter[str] = Counter()
 
         def plan(text: str, seen: int) -> str:
@@ -66,7 +66,7 @@ def _coin(text: str) -> bool:
     return bool(hashlib.sha256(text.encode()).digest()[0] % 2)
 
 
-def verdict(card: Card) -> Any:
+def verdict(card: AuditCard) -> Any:
     return next(each for each in card.scores if each.name == "edit")
 
 

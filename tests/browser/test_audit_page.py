@@ -13,7 +13,7 @@ import pytest
 from editgauge.audits.cards.assemble import card_of
 from editgauge.audits.cards.page import write_page
 from editgauge.audits.cards.result import Cost
-from editgauge.audits.judges.pairs import Pair, Said, findings
+from editgauge.audits.judges.pairs import ProbePair, Said, findings
 from editgauge.audits.probes.probes import Probe, read_probes, write_probes
 from editgauge.engine.run import run
 from tests.audits.conftest import RedBoxes, red_boxes  # noqa: F401
@@ -34,7 +34,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory, red_boxes: RedBoxes) -> 
     people = Probe("0--right", "0", "photo 0", "color", "right", True, split=probes[0].split, over={"0--nothing": 0.8})
     write_probes(folder, [people, *probes[1:]])
     scored = run(folder, {"probes": folder / "edited"}, ["preservation"], place / "run", quiet=True)
-    pairs = [Pair("a", "b", True, f"photo {number}", "nothing") for number in range(9)]
+    pairs = [ProbePair("a", "b", True, f"photo {number}", "nothing") for number in range(9)]
     said = [Said("one", "two" if number % 3 else "one", "one") for number in range(9)]
     told = findings(pairs, said, Cost(27, 900, 90, 0.01, 3.0))
     card = card_of([scored], read_probes(folder), seconds={"preservation": 3.0}, pairs={"judge": told}, against="ssim")

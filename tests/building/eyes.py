@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.building.training.decoys import Scene
+from editgauge.building.training.decoys import ChangeScene
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit
@@ -64,9 +64,9 @@ class Eyes:
         return Detections(boxes, np.ones(len(here), np.float32), tuple(here), tuple(here))
 
 
-def scene(before: dict[str, Any], after: dict[str, Any], accurate: bool = True, mask: Any = None) -> Scene:
+def scene(before: dict[str, Any], after: dict[str, Any], accurate: bool = True, mask: Any = None) -> ChangeScene:
     eyes: Any = Eyes({BEFORE: before, AFTER: after})
-    return Scene(picture(BEFORE), picture(AFTER), eyes, mask, accurate)
+    return ChangeScene(picture(BEFORE), picture(AFTER), eyes, mask, accurate)
 
 
 def edit(told: str, **parts: Any) -> Edit:

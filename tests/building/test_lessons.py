@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from editgauge.building.training.authors import Rules
+from editgauge.building.training.authors import RuleAuthor
 from editgauge.building.training.export import LABELS, USUAL_LABELS
 from editgauge.building.training.labels import ACCEPTED, Labels, labels_of, rated
 from editgauge.building.training.lessons import QUESTIONS, Subject, lessons_of
@@ -26,13 +26,13 @@ def subject(labels: Labels, **extras: Any) -> Subject:
 
 
 def learned(labels: Labels, **extras: Any) -> dict[tuple[str, str], bool | str]:
-    lessons, _ = asyncio.run(lessons_of(subject(labels, **extras), Rules(), open_prompt, 0))
+    lessons, _ = asyncio.run(lessons_of(subject(labels, **extras), RuleAuthor(), open_prompt, 0))
     return {(each.kind, each.question): each.answer for each in lessons}
 
 
 @needs_wordnet
 def test_a_right_outcome_gives_four_instances_as_in_figure_7() -> None:
-    lessons, lacking = asyncio.run(lessons_of(subject(ACCEPTED), Rules(), open_prompt, 0))
+    lessons, lacking = asyncio.run(lessons_of(subject(ACCEPTED), RuleAuthor(), open_prompt, 0))
     asked = {each.kind: each.asked.splitlines()[0] for each in lessons if each.question == "edit"}
     assert list(asked) == ["edit", "negative", "reversed", "reversed_negative"]
     assert asked["negative"].endswith(": remove the dog")
@@ -71,7 +71,7 @@ def test_what_people_said_counts_where_the_request_cannot_be_read() -> None:
     extras = {"action": "Remove", "difference_caption": "The cat is gone."}
     known = subject(labels)
     unread = Subject(edit("no cat, no cry", extras=extras), "m", 0, known.before, known.after, labels, known.scene)
-    lessons, lacking = asyncio.run(lessons_of(unread, Rules(), open_prompt, 0))
+    lessons, lacking = asyncio.run(lessons_of(unread, RuleAuthor(), open_prompt, 0))
     assert {each.question: each.answer for each in lessons} == {
         "edit": True,
         "consistent": False,
@@ -105,7 +105,7 @@ class Listening:
 
 
 def test_a_judge_is_taught_what_the_protocol_asks() -> None:
-    lessons, _ = asyncio.run(lessons_of(subject(ACCEPTED), Rules(), open_prompt, 0))
+    lessons, _ = asyncio.run(lessons_of(subject(ACCEPTED), RuleAuthor(), open_prompt, 0))
     taught = {each.question: each.asked for each in lessons if each.kind == "edit"}
     asked = edit("remove the cat", extras={"difference_caption": "The cat was removed."})
     where = Outcome(edit_id="e", method="m", image=Path("after.png"))

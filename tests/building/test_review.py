@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from editgauge.benchmarks.unibench.files import read_annotations
 from editgauge.building.review.desk import Desk, Unfit
 from editgauge.building.review.file import (
-    Candidate,
     Decision,
+    ReviewCandidate,
     agreement,
     decided,
     read_review,
@@ -26,8 +26,8 @@ from editgauge.core.errors import BadInput
 from tests.building.toys import CocoFiles
 
 
-def candidate(*said: tuple[str, str]) -> Candidate:
-    found = Candidate(id="1", group="g", task="change_class", field="class", proposed="dog", value="dog")
+def candidate(*said: tuple[str, str]) -> ReviewCandidate:
+    found = ReviewCandidate(id="1", group="g", task="change_class", field="class", proposed="dog", value="dog")
     for by, what in said:
         status = "edited" if what not in ("accepted", "dropped") else what
         value = what if status == "edited" else None
@@ -72,7 +72,7 @@ def desk(toys: CocoFiles, tmp_path: Path) -> Desk:
     return Desk(out)
 
 
-def of(desk: Desk, task: str, field: str) -> Candidate:
+def of(desk: Desk, task: str, field: str) -> ReviewCandidate:
     return next(each for each in desk.review.candidates if (each.task, each.field) == (task, field))
 
 

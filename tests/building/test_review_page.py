@@ -21,7 +21,7 @@ import uvicorn
 from editgauge.building.editval.build import editval
 from editgauge.building.review.app import make_app
 from editgauge.building.review.desk import Desk
-from editgauge.building.review.file import Candidate, read_review
+from editgauge.building.review.file import ReviewCandidate, read_review
 from editgauge.building.unibench.build import unibench
 from tests.browser.conftest import browser  # noqa: F401 - a fixture
 from tests.building.toys import make_toys
@@ -88,11 +88,11 @@ def built(tmp_path: Path) -> Path:
     return tmp_path / "unibench.json"
 
 
-def row(page: Page, candidate: Candidate) -> Any:
+def row(page: Page, candidate: ReviewCandidate) -> Any:
     return page.locator(f'[data-candidate="{candidate.id}"]')
 
 
-def of(file: Path, task: str, field: str, place: int = 0) -> Candidate:
+def of(file: Path, task: str, field: str, place: int = 0) -> ReviewCandidate:
     found = read_review(file.with_name("unibench.review.json")).candidates
     return [each for each in found if (each.task, each.field) == (task, field)][place]
 

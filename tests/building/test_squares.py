@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.building.coco.annotations import CocoImage, CocoObject
-from editgauge.building.unibench.scenes import Scene, make_scene
-from editgauge.building.unibench.selection import Chosen, Criteria, LeftOut
+from editgauge.building.unibench.scenes import EditableScene, make_scene
+from editgauge.building.unibench.selection import Chosen, Criteria, OmittedTask
 from editgauge.building.unibench.squares import Box, Square, best_square
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Polygons, box_of
@@ -50,7 +50,7 @@ def test_a_mask_of_the_cut_picture_is_the_cut_mask(drawn: tuple[CocoImage, Squar
     found = make_scene(Chosen(image, None, image.objects, square), blank, "1.png", square.side, EVERYTHING)
     cuts = [square.cut(painted(image, each), square.side)[..., 0] > 127 for each in image.objects]
     seen = [(each.class_, cut) for each, cut in zip(image.objects, cuts, strict=True) if cut.any()]
-    if isinstance(found, LeftOut):
+    if isinstance(found, OmittedTask):
         assert seen == []
         return
     assert [each.class_ for each in found.picture.instances] == [name for name, _ in seen]
@@ -113,5 +113,5 @@ def test_a_picture_of_another_size_than_its_annotations_is_left_out() -> None:
     image = CocoImage(1, "1.png", 20, 10, objects=(CocoObject(1, "cat", (0, 0, 5, 5), [[0, 0, 5, 0, 5, 5]], False),))
     chosen = Chosen(image, None, image.objects, Square(0, 0, 10))
     found = make_scene(chosen, np.zeros((10, 21, 3), np.uint8), "1.png", 10, EVERYTHING)
-    assert found == LeftOut("1.png", "is 21 x 10, while its annotations are of 20 x 10")
-    assert isinstance(make_scene(chosen, np.zeros((10, 20, 3), np.uint8), "1.png", 10, EVERYTHING), Scene)
+    assert found == OmittedTask("1.png", "is 21 x 10, while its annotations are of 20 x 10")
+    assert isinstance(make_scene(chosen, np.zeros((10, 20, 3), np.uint8), "1.png", 10, EVERYTHING), EditableScene)

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from editgauge.building.training.balance import balanced
-from editgauge.building.training.change import Change, backwards, change_of, towards
-from editgauge.building.training.decoys import Scene, check, decoy
+from editgauge.building.training.change import DescribedChange, backwards, change_of, towards
+from editgauge.building.training.decoys import ChangeScene, check, decoy
 from editgauge.building.training.lessons import KINDS, QUESTIONS, Lesson
 from editgauge.building.training.likeness import are_other_attributes, may_be_the_same, tables
 from editgauge.building.training.wording import caption_of, instruction_of, reworded
@@ -27,15 +27,15 @@ from tests.building.eyes import BOX, COCO, edit, needs_wordnet, scene
 NAMES = st.sampled_from(COCO)
 ATTRIBUTES = st.sampled_from([word for rows in tables().values() for row in rows for word in row])
 CHANGES = st.one_of(
-    st.builds(Change, st.just("Add"), st.none(), NAMES, where=st.sampled_from([None, "on the table"])),
-    st.builds(Change, st.just("Remove"), NAMES, st.none()),
-    st.builds(Change, st.just("Replace"), NAMES, NAMES),
-    st.builds(Change, st.just("Change Attribute"), ATTRIBUTES, ATTRIBUTES, NAMES),
+    st.builds(DescribedChange, st.just("Add"), st.none(), NAMES, where=st.sampled_from([None, "on the table"])),
+    st.builds(DescribedChange, st.just("Remove"), NAMES, st.none()),
+    st.builds(DescribedChange, st.just("Replace"), NAMES, NAMES),
+    st.builds(DescribedChange, st.just("Change Attribute"), ATTRIBUTES, ATTRIBUTES, NAMES),
 )
 SLOWLY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
-def chosen(change: Change, here: Scene, seed: int) -> str | CannotTell:
+def chosen(change: DescribedChange, here: ChangeScene, seed: int) -> str | CannotTell:
     try:
         return asyncio.run(decoy(change, here, Random(seed)))
     except CannotTell as unable:
@@ -43,21 +43,21 @@ def chosen(change: Change, here: Scene, seed: int) -> str | CannotTell:
 
 
 @given(CHANGES)
-def test_the_way_back_leads_back(change: Change) -> None:
+def test_the_way_back_leads_back(change: DescribedChange) -> None:
     assert backwards(backwards(change)) == change
     assert backwards(change) != change or change.before == change.after
 
 
 def test_nobody_guesses_what_was_there_before() -> None:
     with pytest.raises(CannotTell, match="how the car was before"):
-        backwards(Change("Change Attribute", None, "blue", "car"))
+        backwards(DescribedChange("Change Attribute", None, "blue", "car"))
 
 
 @needs_wordnet
 @SLOWLY
 @given(NAMES, NAMES, st.sets(NAMES, max_size=30), st.integers(0, 9))
 def test_what_is_said_to_have_come_is_in_neither_picture(new: str, old: str, there: set[str], seed: int) -> None:
-    change = Change("Replace", old, new)
+    change = DescribedChange("Replace", old, new)
     around = dict.fromkeys(there, BOX)
     here = scene({**around, old: BOX}, {**around, new: BOX}, accurate=False)
     found = chosen(change, here, seed)
@@ -75,7 +75,7 @@ def test_what_is_said_to_have_come_is_in_neither_picture(new: str, old: str, the
 def test_what_is_said_to_have_gone_is_still_there(gone: str, sides: dict[str, float], seed: int) -> None:
     stays = {word: (0.0, 0.0, side, side) for word, side in sides.items() if word != gone}
     here = scene({**stays, gone: (0.0, 0.0, 20.0, 20.0)}, stays)
-    found = chosen(Change("Remove", gone, None), here, seed)
+    found = chosen(DescribedChange("Remove", gone, None), here, seed)
     if isinstance(found, CannotTell):
         assert found.reason == "not_detected"
         return
@@ -87,29 +87,29 @@ def test_what_is_said_to_have_gone_is_still_there(gone: str, sides: dict[str, fl
 def test_a_thing_that_moved_did_not_stay() -> None:
     here = scene({"cat": BOX, "dog": BOX}, {"dog": (40.0, 40.0, 64.0, 64.0)})
     with pytest.raises(CannotTell, match="nothing of the size of 'cat'"):
-        asyncio.run(decoy(Change("Remove", "cat", None), here, Random(0)))
+        asyncio.run(decoy(DescribedChange("Remove", "cat", None), here, Random(0)))
 
 
 def test_the_mask_tells_the_size_of_what_the_detector_does_not_know() -> None:
     mask = np.zeros((64, 64), bool)
     there = {"dog": BOX}
     with pytest.raises(CannotTell, match="how large 'gramophone' was is not known"):
-        asyncio.run(decoy(Change("Remove", "gramophone", None), scene(there, there), Random(0)))
+        asyncio.run(decoy(DescribedChange("Remove", "gramophone", None), scene(there, there), Random(0)))
     mask[4:40, 4:40] = True
-    change, here = Change("Remove", "gramophone", None), scene(there, there, mask=mask)
+    change, here = DescribedChange("Remove", "gramophone", None), scene(there, there, mask=mask)
     assert asyncio.run(decoy(change, here, Random(0))) == "dog"
 
 
 @given(ATTRIBUTES, ATTRIBUTES, st.integers(0, 9))
 def test_another_attribute_is_of_the_same_kind_and_surely_another(before: str, after: str, seed: int) -> None:
-    change = Change("Change Attribute", before, after, "car")
+    change = DescribedChange("Change Attribute", before, after, "car")
     found = asyncio.run(decoy(change, scene({}, {}), Random(seed)))
     assert are_other_attributes(found, after)
     assert not any({found, after} <= set(row) for rows in tables().values() for row in rows)
 
 
 def test_an_attribute_is_wrong_only_where_the_right_one_is_known() -> None:
-    change = Change("Change Attribute", None, "blue", "car")
+    change = DescribedChange("Change Attribute", None, "blue", "car")
     with pytest.raises(CannotTell, match="nobody says whether the car became blue"):
         asyncio.run(decoy(change, scene({}, {}, accurate=False), Random(0)))
 
@@ -120,7 +120,7 @@ def test_attributes_that_may_go_together_are_never_called_others(words: tuple[st
 
 
 @given(CHANGES.filter(lambda change: change.action != "Change Attribute" and change.before != change.after))
-def test_a_caption_tells_its_change(change: Change) -> None:
+def test_a_caption_tells_its_change(change: DescribedChange) -> None:
     (found,) = read_triplets(caption_of(change))
     assert found.action == change.action
     for name, told in ((change.before, found.source), (change.after, found.target)):
@@ -144,15 +144,21 @@ def test_another_name_takes_the_place_of_one(told: str, old: str, new: str, expe
 @pytest.mark.parametrize(
     ("asked", "change"),
     [
-        (edit("Remove the cat"), Change("Remove", "cat", None)),
-        (edit("replace the apple with a pear"), Change("Replace", "apple", "pear")),
-        (edit("let the dog wear a hat"), Change("Add", None, "hat", where="on the dog")),
-        (edit("make the red car blue"), Change("Change Attribute", "red", "blue", "car")),
-        (edit("", type="size", subject="dog", to="large"), Change("Change Attribute", "small", "large", "dog")),
-        (edit("", type="style", subject="dog", to="a sketch"), Change("Change Attribute", None, "sketch", "image")),
+        (edit("Remove the cat"), DescribedChange("Remove", "cat", None)),
+        (edit("replace the apple with a pear"), DescribedChange("Replace", "apple", "pear")),
+        (edit("let the dog wear a hat"), DescribedChange("Add", None, "hat", where="on the dog")),
+        (edit("make the red car blue"), DescribedChange("Change Attribute", "red", "blue", "car")),
+        (
+            edit("", type="size", subject="dog", to="large"),
+            DescribedChange("Change Attribute", "small", "large", "dog"),
+        ),
+        (
+            edit("", type="style", subject="dog", to="a sketch"),
+            DescribedChange("Change Attribute", None, "sketch", "image"),
+        ),
     ],
 )
-def test_edits_are_read(asked: Edit, change: Change) -> None:
+def test_edits_are_read(asked: Edit, change: DescribedChange) -> None:
     assert change_of(asked) == change
 
 
@@ -194,8 +200,8 @@ def test_yes_and_no_are_even_and_as_many_as_can_be(lessons: list[Lesson], seed: 
 
 
 def test_another_goal_is_all_that_changes() -> None:
-    assert towards(Change("Remove", "cat", None), "dog") == Change("Remove", "dog", None)
-    assert towards(Change("Add", None, "cup", where="on the table"), "jug").where == "on the table"
-    assert instruction_of(Change("Change Attribute", None, "stripes", "shirt")) == (
+    assert towards(DescribedChange("Remove", "cat", None), "dog") == DescribedChange("Remove", "dog", None)
+    assert towards(DescribedChange("Add", None, "cup", where="on the table"), "jug").where == "on the table"
+    assert instruction_of(DescribedChange("Change Attribute", None, "stripes", "shirt")) == (
         "Give the shirt a texture of stripes."
     )

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.unibench.annotations import Annotations, ChangeClass, ChangeColor, Generate, Move
+from editgauge.benchmarks.unibench.annotations import Annotations, ChangeClass, ChangeColor, Generate, MoveTask
 from editgauge.benchmarks.unibench.files import read_annotations
 from editgauge.building.review.desk import Desk
 from editgauge.building.review.file import read_review
@@ -66,7 +66,7 @@ def test_rules_propose_all_four_types_and_nothing_forbidden(toys: CocoFiles, tmp
         assert isinstance(colour, ChangeColor)
         assert colour.templates == ["A {colour} cat sitting on a suitcase."]
         assert "black" not in colour.colours
-        assert isinstance(move, Move)
+        assert isinstance(move, MoveTask)
         assert move.templates == ["A black cat sitting {position} a {anchor}."]
         assert "to the left of" not in {place.words for place in move.places}  # it is there already
         assert isinstance(new, Generate)

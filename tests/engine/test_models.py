@@ -22,10 +22,10 @@ from editgauge.core.images import Picture
 from editgauge.core.run import Run
 from editgauge.core.types import Edit, Outcome
 from editgauge.engine.run import run
-from editgauge.engine.schedule.scheduler import WITH_MODELS, WITHOUT_MODELS, Handout, in_hand
+from editgauge.engine.schedule.scheduler import WITH_MODELS, WITHOUT_MODELS, Scheduler, in_hand
 from editgauge.engine.verify.verify import verify
-from editgauge.engine.worker.memory_gate import Room
-from editgauge.engine.worker.scoring import Task
+from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.scoring import ScoringTask
 from editgauge.models.cache.packing import unpack
 from editgauge.reports.export.export import export
 
@@ -149,30 +149,30 @@ def test_missing_weights_found_late_end_the_run_with_what_to_do(home: Path, tmp_
     assert Run.open(tmp_path / "run").scores.num_rows == 0, "no row says crashed where weights are missing"
 
 
-def task(source: str, number: int) -> Task:
+def task(source: str, number: int) -> ScoringTask:
     edit = Edit(id=f"{source}{number}", source=Picture(source, Path(source)), type="color", instruction="")
-    return Task(number, edit, Outcome(edit_id=edit.id, method="m", absence="not made"), ("p",))
+    return ScoringTask(number, edit, Outcome(edit_id=edit.id, method="m", absence="not made"), ("p",))
 
 
-def given(handout: Handout, worker: str, count: int = 99) -> list[str]:
-    found = (handout.next(worker) for _ in range(count))
+def given(scheduler: Scheduler, worker: str, count: int = 99) -> list[str]:
+    found = (scheduler.next(worker) for _ in range(count))
     return [each.edit.id for each in found if each]
 
 
 def test_outcomes_of_one_source_go_to_one_worker() -> None:
-    handout = Handout([task(source, number) for source in "ABC" for number in range(3)])
-    assert given(handout, "one", 2) == ["A0", "A1"]
-    assert given(handout, "two", 2) == ["B0", "B1"]
-    assert given(handout, "one", 2) == ["A2", "C0"]
-    assert given(handout, "two") == ["B2", "C2", "C1"], "when no source is left, what another has not begun"
-    assert given(handout, "one") == []
+    scheduler = Scheduler([task(source, number) for source in "ABC" for number in range(3)])
+    assert given(scheduler, "one", 2) == ["A0", "A1"]
+    assert given(scheduler, "two", 2) == ["B0", "B1"]
+    assert given(scheduler, "one", 2) == ["A2", "C0"]
+    assert given(scheduler, "two") == ["B2", "C2", "C1"], "when no source is left, what another has not begun"
+    assert given(scheduler, "one") == []
 
 
 def test_what_a_dead_worker_had_not_been_given_goes_to_the_others() -> None:
-    handout = Handout([task(source, number) for source in "AB" for number in range(3)])
-    given(handout, "one", 1)
-    handout.give_back("one")
-    assert given(handout, "two") == ["A1", "A2", "B0", "B1", "B2"]
+    scheduler = Scheduler([task(source, number) for source in "AB" for number in range(3)])
+    given(scheduler, "one", 1)
+    scheduler.give_back("one")
+    assert given(scheduler, "two") == ["A1", "A2", "B0", "B1", "B2"]
 
 
 def test_a_process_holds_enough_to_fill_batches_and_never_all_of_the_work() -> None:
@@ -184,11 +184,11 @@ def test_a_process_holds_enough_to_fill_batches_and_never_all_of_the_work() -> N
 
 def test_items_are_let_in_as_long_as_their_pictures_fit() -> None:
     async def scene() -> tuple[list[int], int]:
-        room, held, most, order = Room(100), 0, 0, list[int]()
+        gate, held, most, order = MemoryGate(100), 0, 0, list[int]()
 
         async def item(number: int) -> None:
             nonlocal held, most
-            async with room.entered() as hold:
+            async with gate.entered() as hold:
                 order.append(number)
                 hold(40)
                 held += 40
@@ -206,12 +206,12 @@ def test_items_are_let_in_as_long_as_their_pictures_fit() -> None:
 
 def test_one_that_fails_leaves_its_room_to_others() -> None:
     async def scene() -> None:
-        room = Room(10)
+        gate = MemoryGate(10)
         with suppress(ZeroDivisionError):
-            async with room.entered() as hold:
+            async with gate.entered() as hold:
                 hold(50)
                 _ = 1 / 0
-        async with asyncio.timeout(PATIENCE), room.entered():
+        async with asyncio.timeout(PATIENCE), gate.entered():
             pass
 
     asyncio.run(scene())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from editgauge.core.errors import BadInput
 from editgauge.core.types import id_problem
-from editgauge.engine.edit.outcome_list import Key, Line, OutcomeList
+from editgauge.engine.edit.outcome_list import OutcomeId, OutcomeLine, OutcomeList
 from editgauge.methods.layouts.names import read_seed
 
 IDS = st.text(st.sampled_from("ab_sed1 é"), min_size=1, max_size=12).filter(lambda name: id_problem(name) is None)
@@ -18,15 +18,15 @@ IDS = st.text(st.sampled_from("ab_sed1 é"), min_size=1, max_size=12).filter(lam
 
 @given(IDS, st.integers(1, 10**18 - 1))
 def test_the_finder_of_outcomes_reads_back_what_a_file_is_called(edit_id: str, seed: int) -> None:
-    assert read_seed(Key(edit_id, seed).name) == (edit_id, seed)
+    assert read_seed(OutcomeId(edit_id, seed).name) == (edit_id, seed)
 
 
 def test_what_is_added_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     (tmp_path / "cat.png").touch()
     listed = OutcomeList(tmp_path)
     lines = [
-        Line(id="cat", seed=0, prompt="a\u2028b", image_path="cat.png", seconds=1.5),
-        Line(id="cat", seed=1, prompt="two", source_prompt="one", absence="refused: no"),
+        OutcomeLine(id="cat", seed=0, prompt="a\u2028b", image_path="cat.png", seconds=1.5),
+        OutcomeLine(id="cat", seed=1, prompt="two", source_prompt="one", absence="refused: no"),
     ]
     for line in lines:
         listed.add(line)
@@ -37,20 +37,20 @@ def test_what_is_added_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     "damage", ["", "nonsense", "3", "[]", '{"id": "x"}', '{"id": "x", "seed": 0, "prompt": "", "odd": 1}']
 )
 def test_a_line_that_cannot_be_read_is_left_out(tmp_path: Path, damage: str) -> None:
-    whole = Line(id="cat", seed=0, prompt="p", absence="there is no cat").written()
+    whole = OutcomeLine(id="cat", seed=0, prompt="p", absence="there is no cat").written()
     (tmp_path / "outcomes.jsonl").write_text(f"{damage}\n{whole}{damage}")
     assert [line.id for line in OutcomeList(tmp_path)] == ["cat"]
 
 
 def test_a_line_whose_picture_is_gone_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "outcomes.jsonl").write_text(Line(id="cat", seed=0, prompt="p", image_path="cat.png").written())
+    (tmp_path / "outcomes.jsonl").write_text(OutcomeLine(id="cat", seed=0, prompt="p", image_path="cat.png").written())
     assert list(OutcomeList(tmp_path)) == []
 
 
 def test_the_whole_list_is_in_the_order_of_the_benchmark(tmp_path: Path) -> None:
     listed = OutcomeList(tmp_path)
     for edit_id, seed in (("b", 1), ("stranger", 0), ("a", 0), ("b", 0)):
-        listed.add(Line(id=edit_id, seed=seed, prompt="p", absence="x"))
+        listed.add(OutcomeLine(id=edit_id, seed=seed, prompt="p", absence="x"))
     listed.write(["a", "b"])
     assert [line.key for line in OutcomeList(tmp_path)] == [("a", 0), ("b", 0), ("b", 1), ("stranger", 0)]
 
@@ -58,4 +58,4 @@ def test_the_whole_list_is_in_the_order_of_the_benchmark(tmp_path: Path) -> None
 def test_a_list_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     listed = OutcomeList(tmp_path / "gone")
     with pytest.raises(BadInput, match="cannot be written: No such file or directory"):
-        listed.add(Line(id="a", seed=0, prompt="p", absence="x"))
+        listed.add(OutcomeLine(id="a", seed=0, prompt="p", absence="x"))

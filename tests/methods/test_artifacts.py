@@ -20,7 +20,7 @@ from editgauge.core.masks import BoolMask, Polygons, grown
 from editgauge.core.recipes import MARGIN, Background, Move, Recipe, Recolour, Remove, Resize, Restyle, Texture
 from editgauge.core.types import Edit
 from editgauge.methods.reference.apply import changeable, followed
-from editgauge.methods.reference.artifacts import ARTIFACTS, Work, with_artifact
+from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, with_artifact
 from editgauge.methods.reference.editors import chance_of, classical, recipe_of
 from editgauge.methods.reference.flawed import Flawed, flawed, work_of
 
@@ -53,7 +53,7 @@ def right(kind: str) -> Pixels:
 
 
 @cache
-def work(kind: str, seed: int) -> Work:
+def work(kind: str, seed: int) -> ArtifactSite:
     return work_of(RECIPES[kind], SOURCE, right(kind), chance_of(asked(kind), seed))
 
 

@@ -22,7 +22,7 @@ from editgauge.core.images import Picture, read_image
 from editgauge.core.types import Edit
 from editgauge.methods.layouts import LAYOUTS, layouts
 from editgauge.methods.layouts.discover import discover, expand
-from editgauge.methods.outcomes import Found, find_outcomes
+from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 
 
 def _png() -> bytes:
@@ -47,11 +47,11 @@ def write(folder: Path, *names: str) -> Path:
     return folder
 
 
-def files(found: Found, folder: Path) -> dict[str, str]:
+def files(found: FoundOutcomes, folder: Path) -> dict[str, str]:
     return {one.edit_id: one.image.relative_to(folder).as_posix() for one in found.outcomes if one.image}
 
 
-def rows(found: Found) -> list[tuple[str, str]]:
+def rows(found: FoundOutcomes) -> list[tuple[str, str]]:
     return [(fault.kind, fault.where) for fault in found.faults]
 
 

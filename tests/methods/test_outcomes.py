@@ -12,7 +12,7 @@ import pytest
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
 from editgauge.core.types import Edit, Outcome
-from editgauge.methods.outcomes import LIST, Found, find_outcomes
+from editgauge.methods.outcomes import LIST, FoundOutcomes, find_outcomes
 
 
 def edits(*names: str) -> list[Edit]:
@@ -27,11 +27,11 @@ def touched(folder: Path, *names: str) -> Path:
     return folder
 
 
-def found(folder: Path, *names: str) -> Found:
+def found(folder: Path, *names: str) -> FoundOutcomes:
     return find_outcomes("mine", folder, edits(*names))
 
 
-def images(result: Found) -> dict[str, str | None]:
+def images(result: FoundOutcomes) -> dict[str, str | None]:
     return {outcome.edit_id: outcome.image.name if outcome.image else None for outcome in result.outcomes}
 
 

@@ -11,7 +11,7 @@ import skimage
 
 from editgauge.core.images import Picture, read_image
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores
-from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.perception import RunPerception
 from editgauge.models.choice import is_here, make_model
 from editgauge.protocols import open_protocol
 
@@ -30,7 +30,7 @@ def scored(name: str, **parts: Any) -> Scores:
     item = Item(edit=edit, outcome=Outcome(edit_id="cat", method="identity", image=CAT), source=cat, edited=cat)
 
     async def score() -> Scores:
-        async with Sight({"joint_embedder": MODEL}) as see:
+        async with RunPerception({"joint_embedder": MODEL}) as see:
             return await open_protocol(name).given({"joint_embedder": MODEL}).score(item, see)
 
     return asyncio.run(score())

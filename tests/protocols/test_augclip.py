@@ -22,7 +22,7 @@ from editgauge.core.evidence import Note, Scatter, from_json, to_json
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome, Score
 from editgauge.engine.judges import read_jury
-from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.perception import RunPerception
 from editgauge.protocols._shared.directions import cosine, units
 from editgauge.protocols.augclip import AugClip, augclip, augclip_as_in_the_appendix, augclip_by_sums
 from editgauge.protocols.augclip import rule_attributes as rules
@@ -91,7 +91,7 @@ def item(seed: int = 1, attributes: Any = ATTRIBUTES, **fields: Any) -> Item:
 
 def scored(protocol: AugClip, one: Item, clip: str) -> Score:
     async def ask() -> Any:
-        async with Sight({"joint_embedder": clip}) as see:
+        async with RunPerception({"joint_embedder": clip}) as see:
             return (await protocol.score(one, see))["augclip"]
 
     found = asyncio.run(ask())
@@ -324,7 +324,7 @@ def test_a_judge_is_asked_for_a_caption_first_and_then_for_both_lists(
     asking = augclip.variant({"judge": MODEL})
 
     async def ask() -> Any:
-        async with Sight({"joint_embedder": clip}, None, jury, tmp_path / "transcripts") as see:
+        async with RunPerception({"joint_embedder": clip}, None, jury, tmp_path / "transcripts") as see:
             return (await asking.score(item(attributes=None), see))["augclip"]
 
     first = asyncio.run(ask())
@@ -344,7 +344,7 @@ def test_a_judge_that_answers_nonsense_leaves_the_edit_unscored(served: Served, 
     jury = read_jury([f"openai:{MODEL}@{served.url}"])
 
     async def ask() -> Any:
-        async with Sight({"joint_embedder": clip}, None, jury) as see:
+        async with RunPerception({"joint_embedder": clip}, None, jury) as see:
             return await augclip.variant({"judge": MODEL}).score(item(attributes=None), see)
 
     with pytest.raises(CannotTell) as unable:

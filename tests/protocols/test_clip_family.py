@@ -16,7 +16,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Heat, Note, from_json, to_json
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
-from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.perception import RunPerception
 from editgauge.protocols._shared.directions import cosine, units
 from editgauge.protocols.augclip.attribute_weights import relative_weights
 from editgauge.protocols.clip_family import ClipFamily, clip_family
@@ -54,7 +54,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def scored(one: Item, clip: str, protocol: ClipFamily = clip_family) -> Scores:
     async def ask() -> Scores:
-        async with Sight({"joint_embedder": clip}) as see:
+        async with RunPerception({"joint_embedder": clip}) as see:
             return await protocol.score(one, see)
 
     return asyncio.run(ask())

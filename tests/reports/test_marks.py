@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from editgauge.render.svg import MARGIN, Scale, axis, outline, scale_for, whisker
+from editgauge.render.svg import MARGIN, AxisRange, axis, outline, scale_for, whisker
 from editgauge.stats.intervals import Mean
 
 WIDTH = 200
@@ -20,18 +20,18 @@ def mean(value: float, low: float | None = None, high: float | None = None) -> M
 @pytest.mark.parametrize(
     ("means", "limits", "expected"),
     [
-        ([mean(0.5, 0.4, 0.6), mean(0.9, 0.85, 0.95)], (0, 1), Scale(0.4, 1.0)),
-        ([mean(31.2, 28.0, 35.5)], (0, 100), Scale(28, 36)),
-        ([mean(0.9, 0.81, 1.0)], (-1, 1), Scale(0.8, 1.0)),
-        ([mean(0.0)], (0, 1), Scale(0, 0.002)),
-        ([mean(100.0, 100.0, 100.0)], (0, 100), Scale(80, 100)),
-        ([], (0, 1), Scale(0, 1)),
-        ([], (0, math.inf), Scale(0, 1)),
-        ([mean(7.0, 3.0, 12.0)], (0, math.inf), Scale(0, 15)),
+        ([mean(0.5, 0.4, 0.6), mean(0.9, 0.85, 0.95)], (0, 1), AxisRange(0.4, 1.0)),
+        ([mean(31.2, 28.0, 35.5)], (0, 100), AxisRange(28, 36)),
+        ([mean(0.9, 0.81, 1.0)], (-1, 1), AxisRange(0.8, 1.0)),
+        ([mean(0.0)], (0, 1), AxisRange(0, 0.002)),
+        ([mean(100.0, 100.0, 100.0)], (0, 100), AxisRange(80, 100)),
+        ([], (0, 1), AxisRange(0, 1)),
+        ([], (0, math.inf), AxisRange(0, 1)),
+        ([mean(7.0, 3.0, 12.0)], (0, math.inf), AxisRange(0, 15)),
     ],
 )
 def test_a_scale_has_round_ends_and_holds_everything(
-    means: list[Mean], limits: tuple[float, float], expected: Scale
+    means: list[Mean], limits: tuple[float, float], expected: AxisRange
 ) -> None:
     assert scale_for(means, limits) == expected
 
@@ -44,8 +44,8 @@ def test_a_scale_is_never_empty(value: float) -> None:
 
 
 def test_a_value_outside_lies_at_the_end() -> None:
-    assert Scale(0, 1).share(-3) == 0
-    assert Scale(0, 1).share(3) == 1
+    assert AxisRange(0, 1).share(-3) == 0
+    assert AxisRange(0, 1).share(3) == 1
 
 
 def drawn(svg: str) -> ElementTree.Element:
@@ -53,7 +53,7 @@ def drawn(svg: str) -> ElementTree.Element:
 
 
 def test_the_whisker_spans_the_interval_and_the_dot_is_the_mean() -> None:
-    svg = drawn(whisker(mean(0.5, 0.25, 1.0), Scale(0, 1), WIDTH, unsure=False, spoken="half"))
+    svg = drawn(whisker(mean(0.5, 0.25, 1.0), AxisRange(0, 1), WIDTH, unsure=False, spoken="half"))
     inside = WIDTH - 2 * MARGIN
     line = next(each for each in svg if each.get("class") == "whisker")
     dot = next(each for each in svg if each.get("class") == "dot")
@@ -65,18 +65,18 @@ def test_the_whisker_spans_the_interval_and_the_dot_is_the_mean() -> None:
 
 
 def test_without_an_interval_there_is_only_a_dot() -> None:
-    svg = drawn(whisker(mean(0.5), Scale(0, 1), WIDTH, unsure=True, spoken=""))
+    svg = drawn(whisker(mean(0.5), AxisRange(0, 1), WIDTH, unsure=True, spoken=""))
     assert {each.get("class") for each in svg} == {"track", "dot"}
     assert svg.get("class") == "mark unsure"
 
 
 def test_a_name_cannot_leave_its_attribute() -> None:
-    svg = whisker(mean(0.5), Scale(0, 1), WIDTH, unsure=False, spoken='"><script>')
+    svg = whisker(mean(0.5), AxisRange(0, 1), WIDTH, unsure=False, spoken='"><script>')
     assert drawn(svg).get("aria-label") == '"><script>'
 
 
 def test_the_axis_names_its_ends() -> None:
-    texts = [each.text for each in drawn(axis(Scale(-0.5, 20), WIDTH)) if each.tag == "text"]
+    texts = [each.text for each in drawn(axis(AxisRange(-0.5, 20), WIDTH)) if each.tag == "text"]
     assert texts == ["−0.5", "20"]
 
 

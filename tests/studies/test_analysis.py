@@ -17,7 +17,7 @@ from editgauge.core.run import Record, Run
 from editgauge.findings.people.attribute_weights import ComparedAttributes, weight_agreement
 from editgauge.findings.summary import ALL
 from editgauge.studies import RaterInfo, Study, analyse
-from editgauge.studies.store import Assignment, Item
+from editgauge.studies.store import Assignment, StudyItem
 
 Make = Callable[..., Study]
 
@@ -41,7 +41,7 @@ def choose(study: Study, rater: RaterInfo, order: str) -> None:
 
 def _methods(study: Study, page: int) -> list[str]:
     with study.database.read() as session:
-        item = session.get_one(Item, session.get_one(Assignment, page).item_id)
+        item = session.get_one(StudyItem, session.get_one(Assignment, page).item_id)
         return [each["method"] for each in item.content["compared"]]
 
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from editgauge.studies import NotAllowed, RaterInfo, Study
-from editgauge.studies.store import Assignment, Cell, Item
+from editgauge.studies.store import Assignment, StudyCell, StudyItem
 
 Make = Callable[..., Study]
 Enter = Callable[..., RaterInfo]
@@ -21,7 +21,7 @@ Work = Callable[..., int]
 def assigned(study: Study) -> Counter[str]:
     """How many answers of each item count."""
     with study.database.read() as session:
-        counted = select(Item.key).join(Assignment).where(Assignment.state == "done", Item.kind == "rated")
+        counted = select(StudyItem.key).join(Assignment).where(Assignment.state == "done", StudyItem.kind == "rated")
         return Counter(session.scalars(counted))
 
 
@@ -52,7 +52,7 @@ def test_methods_and_types_are_served_evenly_at_any_moment(make_study: Make, ent
     for _ in range(4):
         work(study, enter(study), pages=6)
         with study.database.read() as session:
-            taken = list(session.scalars(select(Cell.taken)))
+            taken = list(session.scalars(select(StudyCell.taken)))
         assert len(taken) == 6
         assert max(taken) - min(taken) <= 1
 

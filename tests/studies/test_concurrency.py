@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from editgauge.studies import RaterInfo, Study
 from editgauge.studies.answers.submission import latest
-from editgauge.studies.store import Assignment, Cell, Item
+from editgauge.studies.store import Assignment, StudyCell, StudyItem
 
 RATERS_AT_ONCE = 50
 PATIENCE = 120
@@ -28,7 +28,7 @@ def answers_of_items(study: Study) -> list[int]:
     """How many answers of each item count."""
     with study.database.read() as session:
         counted = Counter(session.scalars(select(Assignment.item_id).where(Assignment.state == "done")))
-        return [counted[item] for item in session.scalars(select(Item.id))]
+        return [counted[item] for item in session.scalars(select(StudyItem.id))]
 
 
 def test_fifty_raters_at_once_share_the_items_exactly(
@@ -41,7 +41,7 @@ def test_fifty_raters_at_once_share_the_items_exactly(
     assert sum(pages) == 300
     assert set(answers_of_items(study)) == {3}
     with study.database.read() as session:
-        assert all(cell.taken == cell.wanted for cell in session.scalars(select(Cell)))
+        assert all(cell.taken == cell.wanted for cell in session.scalars(select(StudyCell)))
 
 
 def test_fifty_processes_killed_in_the_middle_and_continued(

@@ -16,14 +16,14 @@ from editgauge.core.run import Run
 from editgauge.studies import BadStudy, RaterInfo, Study, create
 from editgauge.studies.creation.candidates import offer
 from editgauge.studies.creation.sampling import disagreement
-from editgauge.studies.store import Item
+from editgauge.studies.store import StudyItem
 
 Make = Callable[..., Study]
 
 
 def keys(study: Study) -> list[list[object]]:
     with study.database.read() as session:
-        return [json.loads(key) for key in session.scalars(select(Item.key).where(Item.kind == "rated"))]
+        return [json.loads(key) for key in session.scalars(select(StudyItem.key).where(StudyItem.kind == "rated"))]
 
 
 def test_no_page_and_no_file_name_tells_the_method(make_study: Make, enter: Callable[..., RaterInfo]) -> None:

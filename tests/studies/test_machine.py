@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from sqlalchemy import select
 
 from editgauge.studies import NotAllowed, RaterInfo, Study
-from editgauge.studies.store import Assignment, Cell, Item, Served
+from editgauge.studies.store import Assignment, Served, StudyCell, StudyItem
 
 RATERS = 2
 WHO = st.integers(0, 3)
@@ -109,8 +109,8 @@ class StudyMachine(RuleBasedStateMachine):
             return
         with self.study.database.read() as session:
             rows = list(session.scalars(select(Assignment)))
-            items = {item.id: item for item in session.scalars(select(Item))}
-            cells = {cell.id: cell for cell in session.scalars(select(Cell))}
+            items = {item.id: item for item in session.scalars(select(StudyItem))}
+            cells = {cell.id: cell for cell in session.scalars(select(StudyCell))}
             served = {(row.rater_id, row.cell_id): row.items for row in session.scalars(select(Served))}
         holding = Counter(row.item_id for row in rows if row.state in ("done", "claimed"))
         for item in items.values():

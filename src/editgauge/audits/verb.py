@@ -10,7 +10,7 @@ from pathlib import Path
 
 from editgauge.audits.cards.assemble import card_of, models_of, score_named, scores_to_mix
 from editgauge.audits.cards.page import write_page
-from editgauge.audits.cards.result import CARD, Card, is_steadiness, to_json
+from editgauge.audits.cards.result import CARD, AuditCard, is_steadiness, to_json
 from editgauge.audits.judges.ask import ask_about_pairs, spent_in
 from editgauge.audits.judges.sides import tell_sides, two_objects
 from editgauge.audits.probes.build import MOST_OF_A_TYPE
@@ -48,7 +48,7 @@ def audit(
     seed: int = 0,
     processes: int = 0,
     quiet: bool = False,
-) -> Card:
+) -> AuditCard:
     """Holds protocols and judges against probes whose truth is known, and writes a card of how they fare.
 
     Given again it continues. The card (`card.json`, `index.html`) tells of the held-back photographs alone; the others

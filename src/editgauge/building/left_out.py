@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from editgauge.building.unibench.selection import LeftOut
+from editgauge.building.unibench.selection import OmittedTask
 from editgauge.core.files import write_text
 
 
@@ -15,7 +15,7 @@ def report_beside(out: Path) -> Path:
     return out.with_name(f"{out.stem}.report.txt")
 
 
-def write_report(file: Path, made: str, left_out: Sequence[LeftOut]) -> None:
+def write_report(file: Path, made: str, left_out: Sequence[OmittedTask]) -> None:
     """Writes what was made, then every reason with its count, then everything that was left out."""
     reasons = Counter(each.why for each in left_out)
     lines = [made, "", f"Left out: {len(left_out)}." if left_out else "Nothing was left out."]

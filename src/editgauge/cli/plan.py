@@ -47,7 +47,7 @@ def plan(
     `editgauge plan run`: what is left of a run
     """
     from editgauge.cli._json import as_json
-    from editgauge.cli.tables.plan import show_foresight
+    from editgauge.cli.tables.plan import show_forecast
     from editgauge.engine.forecast.forecast import plan as foresee
 
     found = foresee(
@@ -57,7 +57,7 @@ def plan(
     if json:
         typer.echo(as_json(found))
     else:
-        show_foresight(found)
+        show_forecast(found)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.progress import say
-from editgauge.engine.plan.worker_count import Crew, bytes_of_weights, choose_crew, run_on_cards, this_machine
+from editgauge.engine.plan.worker_count import (
+    WorkerCount,
+    bytes_of_weights,
+    choose_worker_count,
+    run_on_cards,
+    this_machine,
+)
 from editgauge.engine.schedule import local
 
 if TYPE_CHECKING:
     from editgauge.core.run import Record
     from editgauge.engine.schedule.local import Setup
-    from editgauge.engine.worker.scoring import Task
+    from editgauge.engine.worker.scoring import ScoringTask
 
 ENGINES = ("local", "ray")
 
@@ -27,7 +33,7 @@ def check_engine(engine: str, address: str | None) -> None:
 
 
 def scored(
-    tasks: Sequence[Task],
+    tasks: Sequence[ScoringTask],
     setup: Setup,
     processes: int = 0,
     engine: str = "local",
@@ -48,8 +54,8 @@ def scored(
     yield from local.execute(tasks, setup, _crew(processes, len(tasks), setup))
 
 
-def _crew(wanted: int, tasks: int, setup: Setup) -> Crew:
-    return choose_crew(
+def _crew(wanted: int, tasks: int, setup: Setup) -> WorkerCount:
+    return choose_worker_count(
         wanted,
         tasks,
         this_machine(),

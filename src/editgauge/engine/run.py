@@ -19,7 +19,7 @@ from editgauge.engine.plan.tasks import tasks_left
 from editgauge.engine.record.judge_usage import tallied
 from editgauge.engine.record.sets import forget_sets, score_sets
 from editgauge.engine.schedule.local import Setup
-from editgauge.methods.outcomes import Found
+from editgauge.methods.outcomes import FoundOutcomes
 from editgauge.models.cache import place
 
 FAULTS_TOLD = 8
@@ -141,7 +141,7 @@ def _told_judges(judges: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [f"judge {name}: {told['model']} at {told['endpoint']}" for name, told in judges.items()]
 
 
-def _fault_rows(found: Found) -> list[str]:
+def _fault_rows(found: FoundOutcomes) -> list[str]:
     """The first few faults as a table."""
     rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in found.faults[:FAULTS_TOLD]]
     more = len(found.faults) - len(rows)

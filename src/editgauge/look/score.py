@@ -15,7 +15,7 @@ from editgauge.core.masks import MaskFile
 from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
 from editgauge.engine.judges import read_jury
 from editgauge.engine.options import choose_with_models
-from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import item_rows, prepare
 from editgauge.models.cache import place
 from editgauge.protocols import Protocol
@@ -91,11 +91,11 @@ def score(
     )
     outcome = Outcome(edit_id=edit.id, method="given", image=Path(after))
     item = prepare(edit, outcome, read_image(Path(before)), read_image(Path(after)))
-    sight = Sight(choice.models, place(), jury)
+    sight = RunPerception(choice.models, place(), jury)
     return run_async(_verdicts(chosen, item, sight))
 
 
-async def _verdicts(chosen: Sequence[Protocol], item: Item, sight: Sight) -> list[Verdict]:
+async def _verdicts(chosen: Sequence[Protocol], item: Item, sight: RunPerception) -> list[Verdict]:
     async with sight as see:
         return [
             _verdict(each.name, spec, row)

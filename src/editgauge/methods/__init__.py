@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from editgauge.core.images import Pixels
     from editgauge.core.types import Edit
-    from editgauge.methods.options import Option
-    from editgauge.methods.prompts import Form, Prompt
+    from editgauge.methods.options import MethodOption
+    from editgauge.methods.prompts import Form, MethodPrompt
 
 
 class Method(typing.Protocol):
@@ -29,7 +29,7 @@ class Method(typing.Protocol):
     """How the method wants to be told: by an instruction, a caption …; None when it needs no words."""
     token: str | None = None
     """The word it learns for what the source shows, for the form `token`."""
-    known: Mapping[str, Option] = MappingProxyType({})
+    known: Mapping[str, MethodOption] = MappingProxyType({})
     """The options that `variant` takes, as `editgauge list methods NAME` tells them."""
     price: float | None = None
     """What one outcome costs, where that is known; in any currency."""
@@ -38,13 +38,13 @@ class Method(typing.Protocol):
         """The edited image, the same for the same seed; raises `CannotEdit` when there is none."""
         ...
 
-    def prompt(self, edit: Edit) -> Prompt:
+    def prompt(self, edit: Edit) -> MethodPrompt:
         """What the method is told about an edit; recorded with its outcome."""
-        from editgauge.methods.prompts import Prompt, render
+        from editgauge.methods.prompts import MethodPrompt, render
         from editgauge.methods.prompts.families import USUAL_TOKEN
 
         if self.form is None:
-            return Prompt(edit.instruction)
+            return MethodPrompt(edit.instruction)
         return render(edit, self.form, token=self.token or USUAL_TOKEN)
 
     def settings(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ SETTINGS = "method.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class MethodCard:
     """What making these outcomes took; what was not seen is None."""
 
     outcomes: int
@@ -45,10 +45,10 @@ class Card:
         return asdict(self)
 
 
-def read_card(outcomes: Path) -> Card | None:
+def read_card(outcomes: Path) -> MethodCard | None:
     """The card beside outcomes, where `editgauge edit` made them and finished."""
     try:
         told = json.loads((outcomes / SETTINGS).read_text("utf-8"))["card"]
-        return Card(**{field.name: told[field.name] for field in fields(Card)})
+        return MethodCard(**{field.name: told[field.name] for field in fields(MethodCard)})
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -17,7 +17,7 @@ KINDS = {bool: "yes or no", int: "a whole number", float: "a number"}
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class MethodOption:
     """One thing a user may choose; the kind of its usual value is the kind of every other."""
 
     usual: Value
@@ -46,28 +46,28 @@ class Option:
         return f"is at least {self.least:g}" + ("" if math.isinf(self.most) else f" and at most {self.most:g}")
 
 
-def whole(usual: int, about: str, least: int = 1) -> Option:
+def whole(usual: int, about: str, least: int = 1) -> MethodOption:
     """An option that counts something."""
-    return Option(usual, about, least)
+    return MethodOption(usual, about, least)
 
 
-def number(usual: float, about: str, least: float = 0.0, most: float = math.inf) -> Option:
+def number(usual: float, about: str, least: float = 0.0, most: float = math.inf) -> MethodOption:
     """An option on a scale."""
-    return Option(float(usual), about, least, most)
+    return MethodOption(float(usual), about, least, most)
 
 
-def text(usual: str, about: str, *among: str) -> Option:
+def text(usual: str, about: str, *among: str) -> MethodOption:
     """An option in words: any, or one of these."""
-    return Option(usual, about, among=among)
+    return MethodOption(usual, about, among=among)
 
 
-def offers(*shared: Mapping[str, Option], **own: Option) -> Mapping[str, Option]:
+def offers(*shared: Mapping[str, MethodOption], **own: MethodOption) -> Mapping[str, MethodOption]:
     """The options of a method: those it shares with others, then its own, which come in the place of shared ones."""
     return MappingProxyType({name: option for some in (*shared, own) for name, option in some.items()})
 
 
 def chosen(
-    method: str, known: Mapping[str, Option], now: Mapping[str, Value], told: Mapping[str, str]
+    method: str, known: Mapping[str, MethodOption], now: Mapping[str, Value], told: Mapping[str, str]
 ) -> dict[str, Value]:
     """The values as they are now, with what was told in their place; raises `BadInput` with every problem."""
     values: dict[str, Value] = read_options(method, now, told)

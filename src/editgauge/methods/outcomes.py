@@ -35,7 +35,7 @@ OWN_FILES = {LIST, "method.json"}
 """What `editgauge edit` writes beside the outcomes."""
 
 
-class Counts(NamedTuple):
+class OutcomeCounts(NamedTuple):
     """How many outcomes have an image, how many have none, and by how many seeds those with one were made."""
 
     present: int
@@ -44,7 +44,7 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundOutcomes:
     """The outcomes of one method, one or more for every edit, and what is not as it should be."""
 
     outcomes: Sequence[Outcome]
@@ -59,14 +59,14 @@ class Found:
     """Names of layouts by which as many outcomes are found, in other files."""
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> OutcomeCounts:
         """How many there are of what."""
         present, seeds = 0, set()
         for outcome in self.outcomes:
             if outcome.image is not None:
                 present += 1
                 seeds.add(outcome.seed)
-        return Counts(present, len(self.outcomes) - present, len(seeds))
+        return OutcomeCounts(present, len(self.outcomes) - present, len(seeds))
 
     @property
     def present(self) -> int:
@@ -96,7 +96,7 @@ class Found:
         return ", ".join(part for part in parts if part) + guess + rivals
 
 
-def find_outcomes(method: str, place: Path, edits: Sequence[Edit], layout: str | None = None) -> Found:
+def find_outcomes(method: str, place: Path, edits: Sequence[Edit], layout: str | None = None) -> FoundOutcomes:
     """What a method left at that place for these edits; an edit without anything gets a recorded absence.
 
     Args:
@@ -120,7 +120,7 @@ def find_outcomes(method: str, place: Path, edits: Sequence[Edit], layout: str |
     raise BadInput(f"There are no outcomes of '{method}' at '{place}': no such folder or JSONL file.")
 
 
-def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | None) -> Found:
+def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | None) -> FoundOutcomes:
     tree = list_tree(folder)
     best, rivals = recognise(method, edits, tree, layout)
     files: dict[str, list[tuple[int, str]]] = defaultdict(list)
@@ -136,10 +136,10 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
     rows = [fault for fault in faults(best, edits, tree) if fault.where not in OWN_FILES]
     strangers = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelt"})
     how = f"{best.layout.title} layout"
-    return Found(outcomes.settled(), strangers, best.layout.name, how, tuple(rows), tuple(rivals))
+    return FoundOutcomes(outcomes.settled(), strangers, best.layout.name, how, tuple(rows), tuple(rivals))
 
 
-def _from_lines(method: str, listed: Path, edits: Sequence[Edit]) -> Found:
+def _from_lines(method: str, listed: Path, edits: Sequence[Edit]) -> FoundOutcomes:
     """The outcomes of a list, put in the order of the edits; those of a million edits are never in memory together."""
     place_of = {same_letters(edit.id): place for place, edit in enumerate(edits)}
     outcomes: Shelf[Outcome] = Shelf()
@@ -166,7 +166,7 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit]) -> Found:
     rows += [
         Fault("stranger", shown(edit_id), f"is in {listed.name}, and no edit of the benchmark") for edit_id in strangers
     ]
-    return Found(in_order, tuple(map(shown, strangers)), faults=tuple(rows))
+    return FoundOutcomes(in_order, tuple(map(shown, strangers)), faults=tuple(rows))
 
 
 def _each_outcome(method: str, listed: Path, problems: list[str]) -> Iterator[Outcome]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.methods.prompts import FORMS, Prompt, render
+from editgauge.methods.prompts import FORMS, MethodPrompt, render
 from editgauge.methods.prompts.families import USUAL_TOKEN
 from editgauge.methods.prompts.files import USUAL_SET, check_choice, set_names
 
@@ -22,16 +22,16 @@ USUAL_FORM = "instruction"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PromptedEdit:
     """An edit as a method is handed it, and what is to be remembered of its words."""
 
     edit: Edit
-    prompt: Prompt
+    prompt: MethodPrompt
     templates: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class PromptOptions:
     """What was asked for in place of a method's own way to be told; nothing by default."""
 
     form: str | None = None
@@ -49,11 +49,11 @@ class Wording:
             raise UnknownName("form of prompt", self.form, FORMS)
         check_choice(self.template or USUAL_SET, self.folder)
 
-    def tell(self, method: Method, edit: Edit) -> Told:
+    def tell(self, method: Method, edit: Edit) -> PromptedEdit:
         """The edit in these words: whatever form the method reads it in, they are its own words from now on."""
         if not (self.form or self.template or self.folder or self.file):
             prompt = method.prompt(edit)
-            return Told(edit, prompt, prompt.templates)
+            return PromptedEdit(edit, prompt, prompt.templates)
         wanted = self._written_out(edit) or render(
             edit,
             self.form or method.form or USUAL_FORM,
@@ -64,15 +64,15 @@ class Wording:
         )
         source = wanted.source or edit.source_caption
         reworded = replace(edit, instruction=wanted.text, target_caption=wanted.text, source_caption=source)
-        return Told(reworded, method.prompt(reworded), wanted.templates)
+        return PromptedEdit(reworded, method.prompt(reworded), wanted.templates)
 
-    def _written_out(self, edit: Edit) -> Prompt | None:
+    def _written_out(self, edit: Edit) -> MethodPrompt | None:
         if self.file is None:
             return None
         text = self.written.get(edit_key(edit))
         if text is None:
             raise BadInput(f"'{self.file}' has no prompt for the edit '{edit.id}'.")
-        return Prompt(text, templates=(self.file.name,))
+        return MethodPrompt(text, templates=(self.file.name,))
 
     def describe(self) -> dict[str, Any]:
         """What the words were made with; templates of one's own by their content."""
@@ -83,26 +83,26 @@ class Wording:
         }
 
 
-def read_wording(form: str | None, template: str | None, prompts: str | Path | None) -> Wording:
+def read_wording(form: str | None, template: str | None, prompts: str | Path | None) -> PromptOptions:
     """How a method is told: `prompts` is a set of templates by name, a folder of templates, or a CSV of prompts.
 
     What is chosen by `prompts` comes before a benchmark's own words.
     """
     if prompts is None:
-        return Wording(form, template)
+        return PromptOptions(form, template)
     place = Path(prompts)
     if str(prompts) in set_names() and not place.is_dir():
         if template is not None:
             raise BadInput(f"--prompts {prompts} and --template {template} both choose a set of templates; give one.")
-        return Wording(form, str(prompts), overrides=True)
+        return PromptOptions(form, str(prompts), overrides=True)
     if place.suffix.lower() == ".csv":
-        return Wording(form, template, written=read_written(place), file=place)
+        return PromptOptions(form, template, written=read_written(place), file=place)
     if not place.is_dir():
         raise BadInput(
             f"--prompts takes {', '.join(sorted(set_names()))}, a folder of templates or a CSV of prompts; "
             f"there is nothing at '{prompts}'."
         )
-    return Wording(form, template, place, overrides=True)
+    return PromptOptions(form, template, place, overrides=True)
 
 
 WRITTEN_COLUMNS = ("edit_type", "category", "image_id", "to_attribute", "instruction_prompt")

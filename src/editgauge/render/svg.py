@@ -29,7 +29,7 @@ FINENESS = 1 / 400
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisRange:
     """From where to where an axis goes."""
 
     low: float
@@ -44,7 +44,7 @@ class Scale:
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
 
-def scale_for(means: Iterable[Mean], limits: tuple[float, float]) -> Scale:
+def scale_for(means: Iterable[Mean], limits: tuple[float, float]) -> AxisRange:
     """A scale with round ends that holds all means and intervals, within the limits of the score."""
     seen = [value for mean in means for value in (mean.value, mean.low, mean.high) if value is not None]
     low, high = (min(seen), max(seen)) if seen else limits
@@ -56,7 +56,7 @@ def scale_for(means: Iterable[Mean], limits: tuple[float, float]) -> Scale:
     if first == last:
         first, last = first - STEPS, last + STEPS
     below, above = max(first * step, limits[0]), min(last * step, limits[1])
-    return Scale(_tidy(below), _tidy(above)) if below < above else Scale(low - step, high + step)
+    return AxisRange(_tidy(below), _tidy(above)) if below < above else AxisRange(low - step, high + step)
 
 
 def _tidy(value: float) -> float:
@@ -69,7 +69,7 @@ def _round_step(rough: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
 
 
-def whisker(mean: Mean, scale: Scale, width: int, *, unsure: bool, spoken: str) -> Markup:
+def whisker(mean: Mean, scale: AxisRange, width: int, *, unsure: bool, spoken: str) -> Markup:
     """A dot at the mean and a line over its interval; hollow and dashed when the interval is not to be relied on."""
     middle = HEIGHT / 2
     parts = [_line("track", MARGIN, middle, width - MARGIN, middle)]
@@ -84,7 +84,7 @@ def whisker(mean: Mean, scale: Scale, width: int, *, unsure: bool, spoken: str) 
     ).format(" unsure" if unsure else "", width, HEIGHT, width, HEIGHT, spoken, Markup().join(parts))
 
 
-def axis(scale: Scale, width: int) -> Markup:
+def axis(scale: AxisRange, width: int) -> Markup:
     """The ends of a scale, to stand under its whiskers."""
     first, last = MARGIN, width - MARGIN
     return Markup(
@@ -102,7 +102,7 @@ def outline(mask: BoolMask) -> str:
     return "".join("M" + "L".join(f"{x} {y}" for x, y in ring) + "Z" for ring in rings)
 
 
-def _x(value: float, scale: Scale, width: int) -> float:
+def _x(value: float, scale: AxisRange, width: int) -> float:
     return MARGIN + scale.share(value) * (width - 2 * MARGIN)
 
 

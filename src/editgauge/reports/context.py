@@ -16,7 +16,7 @@ from editgauge.findings.ranks import Rank, ranks
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
 from editgauge.render import words
 from editgauge.reports.assets import frame
-from editgauge.reports.counts import Counts, Tally
+from editgauge.reports.counts import ScoredCounts, Tally
 from editgauge.reports.outcomes import ScoredOutcome, collect, gathered
 from editgauge.reports.tables import ScoreTable, headlines, score_tables
 from editgauge.stats.intervals import LEVEL, RESAMPLES
@@ -117,11 +117,11 @@ class Context:
         return Tally.of(self.run)
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> ScoredCounts:
         """How many outcomes have scores."""
         return self.tally.counts(planned=self.run.planned)
 
-    def counts_of(self, method: str) -> Counts:
+    def counts_of(self, method: str) -> ScoredCounts:
         """The same for one method."""
         return self.tally.counts(method)
 

@@ -19,7 +19,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class ScoredCounts:
     """How many outcomes have all scores that apply, some, or none, and how many records are still to come."""
 
     scored: int
@@ -62,13 +62,13 @@ class Tally:
         )
         return cls(run, of_row, first, rows, lacking, missing, first_of_records)
 
-    def counts(self, method: str | None = None, planned: int = 0) -> Counts:
+    def counts(self, method: str | None = None, planned: int = 0) -> ScoredCounts:
         """The counts of all methods, or of one."""
         mine, records = self._are(method, self.first), self._are(method, self.first_of_records)
         nothing = self.lacking == self.rows
         scored = int((mine & ~nothing & (self.missing == 0)).sum())
         unscored = int((mine & nothing).sum())
-        return Counts(scored, int(mine.sum()) - scored - unscored, unscored, int(records.sum()), planned)
+        return ScoredCounts(scored, int(mine.sum()) - scored - unscored, unscored, int(records.sum()), planned)
 
     def edits(self, method: str) -> int:
         """How many edits the method has outcomes of."""

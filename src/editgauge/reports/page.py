@@ -34,7 +34,7 @@ SCRIPTS = (
 )
 
 
-class Part(NamedTuple):
+class PageSection(NamedTuple):
     """A section that has something to show."""
 
     order: float
@@ -130,9 +130,9 @@ def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes
     return page.encode("utf-8", "replace")
 
 
-def _parts(context: Context) -> list[Part]:
+def _parts(context: Context) -> list[PageSection]:
     """All sections that have something to show. One of a plug-in that fails says so in its place."""
-    found: dict[str, Part] = {}
+    found: dict[str, PageSection] = {}
     for name in sorted(report_sections, key=lambda name: report_sections.origin(name) != OURS):
         try:
             part = _part(name, context)
@@ -141,16 +141,16 @@ def _parts(context: Context) -> list[Part]:
         except Exception as error:
             if report_sections.origin(name) == OURS:
                 raise
-            part = Part(math.inf, f"failed-{name}", words.spaced(name), _failure(name, error))
+            part = PageSection(math.inf, f"failed-{name}", words.spaced(name), _failure(name, error))
         if part:
             found[part.name] = part
     return sorted(found.values(), key=lambda part: part.order)
 
 
-def _part(name: str, context: Context) -> Part | None:
+def _part(name: str, context: Context) -> PageSection | None:
     section = report_sections.get(name)
     content = section.render(context)
-    return None if content is None else Part(section.order, section.name, section.title, Markup.escape(content))
+    return None if content is None else PageSection(section.order, section.name, section.title, Markup.escape(content))
 
 
 def _failure(name: str, error: Exception) -> Markup:

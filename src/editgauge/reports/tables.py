@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
 from editgauge.render import words
-from editgauge.render.svg import Scale, axis, scale_for, whisker
+from editgauge.render.svg import AxisRange, axis, scale_for, whisker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ SHADES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PrintedCell:
     """One cell, ready to print."""
 
     cell: Cell
@@ -68,7 +68,7 @@ class ScoreTable:
     spec: ScoreSpec
     decimals: int
     axis: Markup
-    rows: dict[str, list[Shown | None]]
+    rows: dict[str, list[PrintedCell | None]]
     """Edit type to a cell for every method; the first row is over all edits."""
     title: str
     """The score's name, with its protocol's where several have a score of that name."""
@@ -142,13 +142,13 @@ def _table(
     return ScoreTable(first.protocol, first.spec, decimals, axis(scale, width), rows, title)
 
 
-def _shown(cell: Cell, decimals: int, scale: Scale, width: int) -> Shown:
+def _shown(cell: Cell, decimals: int, scale: AxisRange, width: int) -> PrintedCell:
     mean = cell.mean
     if mean is None:
-        return Shown(cell, decimals, 0, None)
+        return PrintedCell(cell, decimals, 0, None)
     goodness = scale.share(mean.value) if cell.spec.higher_is_better else 1 - scale.share(mean.value)
     spoken = f"{cell.method}: {words.number(mean.value, decimals)}"
     if mean.low is not None and mean.high is not None:
         spoken += f", 95 % interval {words.number(mean.low, decimals)} to {words.number(mean.high, decimals)}"
     mark = whisker(mean, scale, width, unsure=mean.clusters < FEW_SOURCES, spoken=spoken)
-    return Shown(cell, decimals, min(int(goodness * SHADES), SHADES - 1), mark)
+    return PrintedCell(cell, decimals, min(int(goodness * SHADES), SHADES - 1), mark)

@@ -6,9 +6,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from editgauge.studies.answers.submission import asked, seen_from_page
-from editgauge.studies.design import Answer, Answers, Ask, Design, Node, Option, Question, fill
+from editgauge.studies.design import (
+    Answer,
+    AnswerOption,
+    Answers,
+    Design,
+    DesignQuestion,
+    QuestionFields,
+    TreeStep,
+    fill,
+)
 from editgauge.studies.design.fields import Kind, Value
-from editgauge.studies.store import Assignment, Item
+from editgauge.studies.store import Assignment, StudyItem
 
 Role = Literal["source", "edited", "left", "right"]
 
@@ -29,11 +38,11 @@ class PageQuestion:
     kind: Kind
     label: str
     help: str
-    options: tuple[Option, ...]
+    options: tuple[AnswerOption, ...]
     required: bool
     when: dict[str, list[Value]]
     """Shown only when each of these questions has one of these answers; `is_asked` decides it on the server too."""
-    tree: Node | None
+    tree: TreeStep | None
     prefill: str
     answer: Answer | None
     """What was saved before."""
@@ -59,7 +68,7 @@ class Page:
     is_done: bool
 
 
-def make_page(design: Design, assignment: Assignment, item: Item, answers: Answers) -> Page:
+def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: Answers) -> Page:
     """The page of an assignment, with what was answered so far."""
     edit, compared = item.content["edit"], item.content["compared"]
     shown = list(reversed(compared)) if assignment.flipped and len(compared) == 2 else list(compared)
@@ -89,8 +98,8 @@ def _pictures(design: Design, source: str, images: list[str]) -> tuple[PagePictu
     return (first,)
 
 
-def _question(question: Ask, edit: dict[str, object], seen: Answers) -> PageQuestion:
-    full = question if isinstance(question, Question) else None
+def _question(question: QuestionFields, edit: dict[str, object], seen: Answers) -> PageQuestion:
+    full = question if isinstance(question, DesignQuestion) else None
     return PageQuestion(
         id=question.id,
         kind=question.kind,

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from editgauge.studies.assignment.slots import give_back, release, take
 from editgauge.studies.design import Answer, Answers, Design
 from editgauge.studies.design.answers import is_right
-from editgauge.studies.store import Assignment, Event, Item, Rater, Screening
+from editgauge.studies.store import Assignment, Event, Rater, Screening, StudyItem
 from editgauge.studies.store.tables import EventKind
 
 
@@ -25,7 +25,13 @@ def log(
 
 
 def judge(
-    session: Session, rater: Rater, assignment: Assignment, item: Item, answers: Answers, design: Design, now: float
+    session: Session,
+    rater: Rater,
+    assignment: Assignment,
+    item: StudyItem,
+    answers: Answers,
+    design: Design,
+    now: float,
 ) -> None:
     """Looks at a page when it is answered for the first time; excludes the rater who failed too often."""
     flags: list[str] = []
@@ -88,7 +94,7 @@ def void_all(session: Session, rater: Rater) -> int:
         assignment.state = "void"
         session.flush()
         if counted:
-            give_back(session, session.get_one(Item, assignment.item_id))
+            give_back(session, session.get_one(StudyItem, assignment.item_id))
     session.flush()
     return len(answered)
 
@@ -105,7 +111,7 @@ def include(session: Session, rater: Rater, reason: str, now: float, *, screened
     counts = [0, 0]
     voided = select(Assignment).where(Assignment.rater_id == rater.id, Assignment.state == "void")
     for assignment in session.scalars(voided.order_by(Assignment.id)).all():
-        free = take(session, session.get_one(Item, assignment.item_id))
+        free = take(session, session.get_one(StudyItem, assignment.item_id))
         assignment.state = "done" if free else "surplus"
         counts[0 if free else 1] += 1
     session.flush()

@@ -13,7 +13,7 @@ from editgauge.core.errors import UnknownName
 from editgauge.studies.assignment.slots import give_back, release
 from editgauge.studies.errors import BadStudy
 from editgauge.studies.quality import log
-from editgauge.studies.store import AnswerRow, Assignment, Event, Item, Rater, Screening, Served
+from editgauge.studies.store import AnswerRow, Assignment, Event, Rater, Screening, Served, StudyItem
 
 LINK = "{base}/enter/{token}"
 """A rater's personal link."""
@@ -87,7 +87,7 @@ def forget(session: Session, rater: Rater, now: float, *, answers: bool) -> None
 
 def _delete_answers(session: Session, rater: Rater) -> None:
     for assignment in session.scalars(select(Assignment).where(Assignment.rater_id == rater.id)).all():
-        counted, item = assignment.state == "done", session.get_one(Item, assignment.item_id)
+        counted, item = assignment.state == "done", session.get_one(StudyItem, assignment.item_id)
         session.execute(delete(AnswerRow).where(AnswerRow.assignment_id == assignment.id))
         session.delete(assignment)
         session.flush()

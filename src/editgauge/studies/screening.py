@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge.studies.design import Ask, Design
+from editgauge.studies.design import Design, QuestionFields
 from editgauge.studies.design.answers import is_right
 from editgauge.studies.design.fields import Eligibility
 from editgauge.studies.errors import BadAnswers, NotAllowed
@@ -76,8 +76,8 @@ def answer_qualification(
     return QuizResult(passed, right, len(test.items), tuple(wrong), max(0, test.attempts - tried))
 
 
-def _as_ask(question: Eligibility) -> Ask:
-    return Ask(id=question.id, kind="yes_no", label=question.label)
+def _as_ask(question: Eligibility) -> QuestionFields:
+    return QuestionFields(id=question.id, kind="yes_no", label=question.label)
 
 
 def _expect(session: Session, rater: Rater, design: Design, wanted: Stage) -> None:
@@ -86,7 +86,7 @@ def _expect(session: Session, rater: Rater, design: Design, wanted: Stage) -> No
         raise NotAllowed(f"There is nothing to answer for the {wanted} now.")
 
 
-def _check(questions: list[Ask], given: Mapping[str, Any]) -> None:
+def _check(questions: list[QuestionFields], given: Mapping[str, Any]) -> None:
     problems = {q.id: "please answer this question" for q in questions if given.get(q.id) not in q.values}
     problems |= {name: "there is no such question here" for name in given if name not in {q.id for q in questions}}
     if problems:

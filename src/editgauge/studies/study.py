@@ -18,14 +18,14 @@ from editgauge.core.reading.sources import read_text
 from editgauge.studies import quality, screening
 from editgauge.studies.analysis.status import Progress, Status, progress_of, status_of
 from editgauge.studies.answers import submission
-from editgauge.studies.assignment.queue import Rules, claim
+from editgauge.studies.assignment.queue import AssignmentRules, claim
 from editgauge.studies.assignment.slots import expire, release
 from editgauge.studies.design import Design, read_design
 from editgauge.studies.errors import NotAllowed
 from editgauge.studies.manifest import DESIGN, IMAGES, StudyManifest
 from editgauge.studies.page import Page, make_page
 from editgauge.studies.raters import Invitation, add_raters, find_rater, forget, token_hash
-from editgauge.studies.store import Assignment, Database, Item, Rater
+from editgauge.studies.store import Assignment, Database, Rater, StudyItem
 
 Clock = Callable[[], float]
 
@@ -74,8 +74,8 @@ class Study:
         return self.folder / IMAGES
 
     @cached_property
-    def _rules(self) -> Rules:
-        return Rules(self.design, self.manifest.seed)
+    def _rules(self) -> AssignmentRules:
+        return AssignmentRules(self.design, self.manifest.seed)
 
     # --- raters -------------------------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Study:
     def count_items(self) -> int:
         """How many items are rated, gold items aside."""
         with self.database.read() as session:
-            return session.scalar(select(func.count()).where(Item.kind == "rated")) or 0
+            return session.scalar(select(func.count()).where(StudyItem.kind == "rated")) or 0
 
     @contextmanager
     def _writing_for(self, rater: RaterInfo) -> Iterator[tuple[Session, Rater]]:

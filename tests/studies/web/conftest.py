@@ -28,7 +28,7 @@ from editgauge.core.images import read_image, write_png
 from editgauge.core.run import ImageStamp, Record
 from editgauge.studies import Study
 from editgauge.studies.web import make_app
-from editgauge.studies.web.buckets import Limits, Rate
+from editgauge.studies.web.buckets import Rate, RateLimits
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -38,7 +38,7 @@ FLAGS = (
     *("--disable-component-update", "--disable-sync"),
 )
 TOKEN = re.compile(r'name="form-token" value="([0-9a-f]+)"')
-EAGER = Limits(address=Rate(1e6, 1e6), rater=Rate(1e6, 1e6))
+EAGER = RateLimits(address=Rate(1e6, 1e6), rater=Rate(1e6, 1e6))
 EXPECTED = (
     "Failed to load resource: the server responded with a status of 422",
     "Failed to load resource: the server responded with a status of 503",
@@ -69,7 +69,7 @@ class Visit:
 def online() -> Iterator[Callable[..., str]]:
     servers: list[tuple[uvicorn.Server, threading.Thread]] = []
 
-    def start(study: Study, limits: Limits = EAGER) -> str:
+    def start(study: Study, limits: RateLimits = EAGER) -> str:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]

@@ -10,7 +10,7 @@ import pytest
 
 from editgauge.studies import Study
 from editgauge.studies.web.app import PASSWORD
-from editgauge.studies.web.buckets import Limits, Rate
+from editgauge.studies.web.buckets import Rate, RateLimits
 
 Make = Callable[..., Study]
 Online = Callable[..., str]
@@ -19,7 +19,7 @@ Online = Callable[..., str]
 @pytest.fixture
 def guarded(make_study: Make, online: Online, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv(PASSWORD, "open sésame")
-    return online(make_study(), Limits(guesses=Rate(3, 0.001)))
+    return online(make_study(), RateLimits(guesses=Rate(3, 0.001)))
 
 
 def test_without_a_password_only_this_machine_sees_it(make_study: Make, online: Online) -> None:

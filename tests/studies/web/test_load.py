@@ -20,7 +20,7 @@ from sqlalchemy import select
 
 from editgauge.studies import Study
 from editgauge.studies.answers.submission import latest
-from editgauge.studies.store import Assignment, Item
+from editgauge.studies.store import Assignment, StudyItem
 
 RATERS_AT_ONCE = 50
 PATIENCE = 120
@@ -107,7 +107,7 @@ def rate_through_a_kill(study: Study, tokens: list[str], kill_after: int) -> lis
 def check(study: Study, told: list[Acknowledged], raters: int) -> None:
     with study.database.read() as session:
         counted = Counter(session.scalars(select(Assignment.item_id).where(Assignment.state == "done")))
-        assert {counted[item] for item in session.scalars(select(Item.id))} == {raters}
+        assert {counted[item] for item in session.scalars(select(StudyItem.id))} == {raters}
         assert not session.scalars(select(Assignment).where(Assignment.state != "done")).all()
         for each in told:
             for path, value in (each.saved | each.handed_in).items():

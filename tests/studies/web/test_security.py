@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from editgauge.studies import Study
-from editgauge.studies.web.buckets import Buckets, Limits, Rate
+from editgauge.studies.web.buckets import Buckets, Rate, RateLimits
 from editgauge.studies.web.guard import HEADERS, LARGEST_REQUEST
 from editgauge.studies.web.seals import KEY_FILE, Seals
 
@@ -82,7 +82,7 @@ def test_the_link_becomes_a_strict_cookie(study: Study, address: str) -> None:
 
 
 def test_a_wrong_link_opens_nothing_and_guessing_is_slow(study: Study, online: Online) -> None:
-    address = online(study, Limits(guesses=Rate(3, 0.001)))
+    address = online(study, RateLimits(guesses=Rate(3, 0.001)))
     token = study.invite()[0].token
     with httpx.Client(base_url=address) as client:
         found = [client.get(f"/enter/{'x' * 43}").status_code for _ in range(5)]
@@ -203,14 +203,14 @@ def test_a_fault_shows_no_trace(study: Study, rater: Any) -> None:
 
 
 def test_who_asks_too_often_has_to_wait(study: Study, online: Online, come: Come) -> None:
-    address = online(study, Limits(rater=Rate(5, 0.5)))
+    address = online(study, RateLimits(rater=Rate(5, 0.5)))
     first, second = (come(address, invitation.token) for invitation in study.invite(2))
     found = [first.get("/") for _ in range(8)]
     assert {response.status_code for response in found[:5]} == {200}
     assert found[-1].status_code == 429
     assert int(found[-1].headers["Retry-After"]) >= 1
     assert second.get("/").status_code == 200
-    crowded = online(study, Limits(address=Rate(3, 0.1)))
+    crowded = online(study, RateLimits(address=Rate(3, 0.1)))
     assert [httpx.get(crowded + "/").status_code for _ in range(5)] == [200, 200, 200, 429, 429]
 
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from editgauge.audits.cards.blends import Blend, label
 from editgauge.audits.cards.blends import blend as blended
-from editgauge.audits.cards.card import Measured, ScoreCard, score_card
+from editgauge.audits.cards.card import ProbeScores, ScoreCard, score_card
 from editgauge.audits.cards.failures import worst_failures
 from editgauge.audits.cards.measures import auroc, auroc_ahead, share
-from editgauge.audits.cards.result import Ahead, Card, Cost, People, is_steadiness
+from editgauge.audits.cards.result import Ahead, AuditCard, Cost, PeopleAgreement, is_steadiness
 from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.cards.values import headlines_of, measured_in
 from editgauge.audits.judges.ask import cost_of
 from editgauge.audits.judges.pairs import PairFindings
-from editgauge.audits.judges.sides import Told
+from editgauge.audits.judges.sides import SideChoices
 from editgauge.audits.probes.probes import Probe
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Run
@@ -30,10 +30,10 @@ def card_of(
     probes: Sequence[Probe],
     blend: str | None = None,
     seconds: Mapping[str, float] | None = None,
-    sides: Mapping[str, Told] | None = None,
+    sides: Mapping[str, SideChoices] | None = None,
     pairs: Mapping[str, PairFindings] | None = None,
     against: str | None = None,
-) -> Card:
+) -> AuditCard:
     """The card of runs whose outcomes are probes."""
     sheet = Sheet.of(probes)
     measured = [each for one in runs for each in measured_in(one, probes)]
@@ -49,7 +49,7 @@ def card_of(
         compared = [(first, both[each]) for each in rivals]
     known = [probe for probe in probes if probe.is_known]
     held_back = [probe for probe in known if probe.split == "held_back"]
-    return Card(
+    return AuditCard(
         probes=len(known),
         held_back=len(held_back),
         edits=len({probe.edit for probe in held_back}),
@@ -83,12 +83,12 @@ def _best_first(names: Sequence[tuple[str, str]], cards: Sequence[ScoreCard]) ->
     return sorted(names, key=lambda each: -told[each])
 
 
-def _people(sheet: Sheet) -> People | None:
+def _people(sheet: Sheet) -> PeopleAgreement | None:
     photos = sheet.photos[sheet.preferred[:, 0]]
-    return People(len(photos), len(set(photos)), share(sheet.agreed, photos)) if photos.size else None
+    return PeopleAgreement(len(photos), len(set(photos)), share(sheet.agreed, photos)) if photos.size else None
 
 
-def _ahead(first: Measured, second: Measured, sheet: Sheet) -> Ahead:
+def _ahead(first: ProbeScores, second: ProbeScores, sheet: Sheet) -> Ahead:
     """Both turned so that more is better, where both have a value."""
     one, two = (np.where(sheet.tuning, np.nan, _sign(each) * each.values) for each in (first, second))
     done = np.where(np.isnan(one + two), np.nan, sheet.done)
@@ -101,7 +101,7 @@ def _ahead(first: Measured, second: Measured, sheet: Sheet) -> Ahead:
     )
 
 
-def _sign(measured: Measured) -> float:
+def _sign(measured: ProbeScores) -> float:
     return 1.0 if measured.spec.higher_is_better else -1.0
 
 
@@ -110,7 +110,7 @@ def models_of(runs: Sequence[Run]) -> dict[str, str]:
     return {role: str(told["name"]) for one in runs for role, told in one.manifest.models.items()}
 
 
-def _blend(names: str, both: Mapping[tuple[str, str], Measured], sheet: Sheet) -> Blend:
+def _blend(names: str, both: Mapping[tuple[str, str], ProbeScores], sheet: Sheet) -> Blend:
     preservation, modification = (both[key] for key in scores_to_mix(names, both))
     return blended(preservation, modification, sheet)
 

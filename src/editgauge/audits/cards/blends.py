@@ -16,7 +16,7 @@ from editgauge.findings.evaluators.interpolation import GAMMAS
 from editgauge.stats.paired import Paired, paired_difference
 
 if TYPE_CHECKING:
-    from editgauge.audits.cards.card import Measured
+    from editgauge.audits.cards.card import ProbeScores
     from editgauge.audits.cards.sheet import Places, Sheet
     from editgauge.stats.intervals import Numbers
     from editgauge.stats.resampling import Estimate
@@ -40,7 +40,7 @@ class Blend:
     """Held-back pairs chosen rightly by the mix, against the better of the two alone."""
 
 
-def blend(preservation: Measured, modification: Measured, sheet: Sheet) -> Blend:
+def blend(preservation: ProbeScores, modification: ProbeScores, sheet: Sheet) -> Blend:
     """The best mix of two scores, over the probes that have both."""
     kept, changed = _scaled(preservation, modification), _scaled(modification, preservation)
     tuning, held_back = sheet.choices("tuning"), sheet.choices("held_back")
@@ -66,7 +66,7 @@ def blend(preservation: Measured, modification: Measured, sheet: Sheet) -> Blend
     )
 
 
-def label(measured: Measured) -> str:
+def label(measured: ProbeScores) -> str:
     """The score's name among those of other protocols."""
     return f"{measured.protocol}/{measured.spec.name}"
 
@@ -76,7 +76,7 @@ def _share(values: Numbers, pairs: Places) -> float | None:
     return float(np.nanmean(earned)) if not np.isnan(earned).all() else None
 
 
-def _scaled(score: Measured, other: Measured) -> Numbers:
+def _scaled(score: ProbeScores, other: ProbeScores) -> Numbers:
     """More is better, 0 to 1 over the probes that have both scores."""
     turned = score.values if score.spec.higher_is_better else -score.values
     both = np.where(np.isnan(other.values), np.nan, turned)

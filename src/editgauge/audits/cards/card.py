@@ -77,7 +77,7 @@ class ScoreCard:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class ProbeScores:
     """One score of every probe of a sheet."""
 
     protocol: str
@@ -90,7 +90,7 @@ class Measured:
     """Its own pass mark, where it has one."""
 
 
-def score_card(measured: Measured, sheet: Sheet, split: Split = "held_back") -> ScoreCard:
+def score_card(measured: ProbeScores, sheet: Sheet, split: Split = "held_back") -> ScoreCard:
     """The card of a score over one half of the photographs; a mark that it lacks is chosen on the tuning half."""
     spec = measured.spec
     sign = 1.0 if spec.higher_is_better else -1.0
@@ -129,13 +129,13 @@ def score_card(measured: Measured, sheet: Sheet, split: Split = "held_back") -> 
     )
 
 
-def _mark(measured: Measured, turned: Numbers, sheet: Sheet, sign: float) -> float | None:
+def _mark(measured: ProbeScores, turned: Numbers, sheet: Sheet, sign: float) -> float | None:
     if measured.mark is not None:
         return sign * measured.mark
     return best_mark(np.where(sheet.tuning, turned, np.nan), sheet.done)
 
 
-def _reasons(measured: Measured, missing: NDArray[np.bool_]) -> dict[str, int]:
+def _reasons(measured: ProbeScores, missing: NDArray[np.bool_]) -> dict[str, int]:
     if not len(measured.reasons):
         return {"none": int(missing.sum())} if missing.any() else {}
     names, counts = np.unique(np.asarray(measured.reasons)[missing], return_counts=True)

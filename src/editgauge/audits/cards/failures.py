@@ -10,14 +10,14 @@ import numpy as np
 from scipy.stats import rankdata
 
 if TYPE_CHECKING:
-    from editgauge.audits.cards.card import Measured, ScoreCard
+    from editgauge.audits.cards.card import ProbeScores, ScoreCard
     from editgauge.audits.cards.sheet import Sheet
 
 MOST = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class MisjudgedProbe:
     """A probe on the wrong side of the mark."""
 
     probe: str
@@ -27,7 +27,9 @@ class Failure:
     value: float
 
 
-def worst_failures(measured: Measured, card: ScoreCard, sheet: Sheet, most: int = MOST) -> tuple[Failure, ...]:
+def worst_failures(
+    measured: ProbeScores, card: ScoreCard, sheet: Sheet, most: int = MOST
+) -> tuple[MisjudgedProbe, ...]:
     """The held-back probes farthest on the wrong side, edits and kinds taking turns."""
     if card.mark is None:
         return ()
@@ -55,6 +57,6 @@ def _varied(sheet: Sheet, order: list[int]) -> list[int]:
     return [place for _, place in sorted(zip(rounds, order, strict=True), key=lambda each: each[0])]
 
 
-def _failure(measured: Measured, sheet: Sheet, place: int) -> Failure:
+def _failure(measured: ProbeScores, sheet: Sheet, place: int) -> MisjudgedProbe:
     probe = sheet.probes[place]
-    return Failure(probe.id, probe.kind, probe.type, bool(probe.done), float(measured.values[place]))
+    return MisjudgedProbe(probe.id, probe.kind, probe.type, bool(probe.done), float(measured.values[place]))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from editgauge.audits.cards.card import ScoreCard
-    from editgauge.audits.cards.failures import Failure
-    from editgauge.audits.cards.result import Card, Cost
+    from editgauge.audits.cards.failures import MisjudgedProbe
+    from editgauge.audits.cards.result import AuditCard, Cost
     from editgauge.core.images import Pixels
     from editgauge.stats.resampling import Estimate
 
@@ -39,7 +39,7 @@ LINE = 120
 """Units of the lines on which intervals are drawn."""
 
 
-def write_page(card: Card, probes: Path, folder: Path) -> Path:
+def write_page(card: AuditCard, probes: Path, folder: Path) -> Path:
     """Writes the page of a card, pictures inside, and gives its path."""
     page = folder / PAGE
     refuse_a_page_of_others(page)
@@ -62,7 +62,7 @@ def write_page(card: Card, probes: Path, folder: Path) -> Path:
     return page
 
 
-def _templates(card: Card) -> Environment:
+def _templates(card: AuditCard) -> Environment:
     loader = PackageLoader(__package__ or "", "templates")
     found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     found.filters |= {
@@ -76,7 +76,7 @@ def _templates(card: Card) -> Environment:
     return found
 
 
-def _shown_of(card: Card) -> dict[str, Any]:
+def _shown_of(card: AuditCard) -> dict[str, Any]:
     """The card, and what of it comes in which order."""
     heads = _best_first([each for each in card.scores if (each.protocol, each.name) in card.headlines])
     return {
@@ -98,7 +98,7 @@ def _best_first(scores: list[ScoreCard]) -> list[ScoreCard]:
     return sorted(scores, key=lambda each: -(each.auroc.value or 0.0))
 
 
-def _facts(card: Card) -> dict[str, int]:
+def _facts(card: AuditCard) -> dict[str, int]:
     compared = {"pairs that people compared": card.people.pairs} if card.people else {}
     made = {"held-back probes": card.held_back, "edits": card.edits, "photographs": card.photos}
     return (made if card.held_back else {}) | compared | {"scores": len(card.scores)}
@@ -152,12 +152,12 @@ def _own(name: str) -> Markup:
     return Markup(source.read_text("utf-8"))  # noqa: S704 - a file of this package
 
 
-def _all_shown(failures: Sequence[Failure], probes: Path) -> list[dict[str, Any]]:
+def _all_shown(failures: Sequence[MisjudgedProbe], probes: Path) -> list[dict[str, Any]]:
     edits = _edits(probes)
     return [_shown(each, edits[each.probe], probes) for each in failures]
 
 
-def _shown(failure: Failure, edit: Mapping[str, Any], probes: Path) -> dict[str, Any]:
+def _shown(failure: MisjudgedProbe, edit: Mapping[str, Any], probes: Path) -> dict[str, Any]:
     source = fitted(read_image(probes / edit["source"]), SMALL)
     edited = fitted(read_image(probes / OUTCOMES / f"{failure.probe}.png"), SMALL)
     return {

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from editgauge.audits.cards.blends import Blend
     from editgauge.audits.cards.card import ScoreCard
-    from editgauge.audits.cards.failures import Failure
+    from editgauge.audits.cards.failures import MisjudgedProbe
     from editgauge.audits.judges.pairs import PairFindings
-    from editgauge.audits.judges.sides import Told
+    from editgauge.audits.judges.sides import SideChoices
     from editgauge.stats.resampling import Estimate
 
 CARD = "card.json"
@@ -43,7 +43,7 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class PeopleAgreement:
     """Pairs of outcomes that people compared."""
 
     pairs: int
@@ -53,7 +53,7 @@ class People:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class AuditCard:
     """How evaluators fare on the held-back photographs."""
 
     probes: int
@@ -71,11 +71,11 @@ class Card:
     """Of judges, by score: do they agree with themselves, and whatever the order of pictures?"""
     pairs: Mapping[str, PairFindings]
     """By judge: how it fares when it is shown two outcomes."""
-    sides: Mapping[str, Told]
+    sides: Mapping[str, SideChoices]
     """By model: can it tell left from right? Over all photographs, for nothing was chosen by them."""
     blend: Blend | None
-    failures: Mapping[str, tuple[Failure, ...]]
-    people: People | None
+    failures: Mapping[str, tuple[MisjudgedProbe, ...]]
+    people: PeopleAgreement | None
     """None when nobody compared any."""
     costs: Cost | None
     seconds: Mapping[str, float]
@@ -88,6 +88,6 @@ def is_steadiness(name: str) -> bool:
     return name in STEADINESS
 
 
-def to_json(card: Card) -> dict[str, Any]:
+def to_json(card: AuditCard) -> dict[str, Any]:
     """The card as plain values; a score without a number has null and a reason."""
     return asdict(card)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.audits.cards.card import Measured
+from editgauge.audits.cards.card import ProbeScores
 from editgauge.audits.cards.measures import auroc
 from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
@@ -26,7 +26,7 @@ Function = Callable[[Pixels, Pixels, Edit], float | None]
 """Of source image, edited image and edit; None for no answer."""
 
 
-def measured_in(run: Run, probes: Sequence[Probe]) -> list[Measured]:
+def measured_in(run: Run, probes: Sequence[Probe]) -> list[ProbeScores]:
     """Every score of a run over the probes, in their order."""
     place = {probe.id: number for number, probe in enumerate(probes)}
     specs = {(name, spec.name): spec for name, entry in run.manifest.protocols.items() for spec in entry.scores}
@@ -38,15 +38,15 @@ def measured_in(run: Run, probes: Sequence[Probe]) -> list[Measured]:
             reasons[protocol, name][place[edit]] = reason or ""
             values[protocol, name][place[edit]] = np.nan if value is None else value
     return [
-        Measured(protocol, spec, values[protocol, name], reasons[protocol, name], PASS if name == VERDICT else None)
+        ProbeScores(protocol, spec, values[protocol, name], reasons[protocol, name], PASS if name == VERDICT else None)
         for (protocol, name), spec in specs.items()
     ]
 
 
-def headlines_of(scores: Sequence[Measured], sheet: Sheet) -> tuple[tuple[str, str], ...]:
+def headlines_of(scores: Sequence[ProbeScores], sheet: Sheet) -> tuple[tuple[str, str], ...]:
     """For each protocol its verdict, or else the score that tells best on the tuning photographs what was done."""
 
-    def told(score: Measured) -> float:
+    def told(score: ProbeScores) -> float:
         sign = 1.0 if score.spec.higher_is_better else -1.0
         return auroc(np.where(sheet.tuning, sign * score.values, np.nan), sheet.done, sheet.photos).value or 0.0
 
@@ -60,7 +60,7 @@ def headlines_of(scores: Sequence[Measured], sheet: Sheet) -> tuple[tuple[str, s
 
 def measured_by(
     function: Function, folder: str | Path, probes: Sequence[Probe], spec: ScoreSpec, mark: float | None = None
-) -> Measured:
+) -> ProbeScores:
     """What a function of your own gives every probe; `CannotTell`, None and what is not finite are no answers.
 
     Args:
@@ -85,4 +85,4 @@ def measured_by(
             reasons[place] = "crashed"
         else:
             values[place] = value
-    return Measured("function", spec, values, reasons, mark)
+    return ProbeScores("function", spec, values, reasons, mark)

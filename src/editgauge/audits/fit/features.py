@@ -29,7 +29,7 @@ ROLES = ("detector", "segmenter")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ProbeFeatures:
     """A probe with the values of its features."""
 
     probe: Probe
@@ -64,10 +64,10 @@ async def _measure(folder: Path, out: Path, probes: Sequence[Probe], quiet: bool
             advance()
 
 
-def read_measured(folder: str | Path, out: str | Path) -> Iterator[Measured]:
+def read_measured(folder: str | Path, out: str | Path) -> Iterator[ProbeFeatures]:
     """What was measured, with the truth of the folder."""
     truths = {probe.id: probe for probe in read_probes(folder)}
     for line in Path(out).read_text("utf-8").splitlines():
         told = json.loads(line)
         if told["id"] in truths:
-            yield Measured(truths[told["id"]], told["masked"], told["values"])
+            yield ProbeFeatures(truths[told["id"]], told["masked"], told["values"])

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
-from editgauge.audits.fit.features import ROLES, Measured, measure, read_measured
+from editgauge.audits.fit.features import ROLES, ProbeFeatures, measure, read_measured
 from editgauge.audits.fit.trees import DIGITS, SHAPE, doubled, grown, weighed
 from editgauge.audits.fit.truths import TRUTHS
 from editgauge.audits.probes.probes import Probe, read_probes
@@ -60,7 +60,9 @@ BETWEEN = ("jpeg-95", "jpeg-75", "jpeg-50", "shift-2", "shift-4")
 """Kinds that lie between others of their family, as severity 0.75 does: they are not looked at, to save time."""
 
 
-def fit(measured: Sequence[Measured], questions: Sequence[Question] = tuple(FEATURES), seed: int = 0) -> dict[str, Any]:
+def fit(
+    measured: Sequence[ProbeFeatures], questions: Sequence[Question] = tuple(FEATURES), seed: int = 0
+) -> dict[str, Any]:
     """Models as a JSON value, each with what it was fitted on and how it fared on photographs that it had not seen."""
     tuning = [each for each in measured if each.probe.split == "tuning"]
     return {
@@ -76,7 +78,7 @@ def fit(measured: Sequence[Measured], questions: Sequence[Question] = tuple(FEAT
     }
 
 
-def _fitted(question: Question, tuning: Sequence[Measured], seed: int) -> dict[str, Any]:
+def _fitted(question: Question, tuning: Sequence[ProbeFeatures], seed: int) -> dict[str, Any]:
     names = FEATURES[question]
     known = [(each, truth) for each in tuning if (truth := TRUTHS[question](each.probe)) is not None]
     if question == "flawed":  # where nothing changed the model is not asked

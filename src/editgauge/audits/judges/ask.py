@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.audits.cards.result import Cost
 from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.judges.pairs import Pair, PairFindings, Said, draw_pairs, findings
+from editgauge.audits.judges.pairs import PairFindings, ProbePair, Said, draw_pairs, findings
 from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.ask import Ask
@@ -18,7 +18,7 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
-from editgauge.engine.prefer.comparison import Wording, choice_of, tell_each
+from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, tell_each
 from editgauge.judges import Choice, ModelJudge, NoAnswer, Question, Transcripts
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def ask_about_pairs(
     pairs = draw_pairs(Sheet.of(probes), edits, count, seed)
     if not pairs:
         raise BadInput(f"The probes in '{folder}' hold no pair with a known better one to show to a judge.")
-    words = Wording.of(jury.prompts)
+    words = ComparisonWording.of(jury.prompts)
     found = {}
     for name, address in jury.addresses.items():
         alone = replace(jury, addresses={name: address})
@@ -55,7 +55,7 @@ def ask_about_pairs(
     return found
 
 
-def _question(pair: Pair, folder: Path, edits: Mapping[str, Edit], words: Wording) -> Question[Choice]:
+def _question(pair: ProbePair, folder: Path, edits: Mapping[str, Edit], words: ComparisonWording) -> Question[Choice]:
     edit = edits[pair.first]
     first, second = (read_image(folder / OUTCOMES / f"{name}.png") for name in (pair.first, pair.second))
     return words.ask(edit.instruction, read_image(edit.source.path), first, second)
@@ -64,14 +64,14 @@ def _question(pair: Pair, folder: Path, edits: Mapping[str, Edit], words: Wordin
 async def _ask(
     jury: Jury,
     transcripts: Path,
-    pairs: Sequence[Pair],
-    question: Callable[[Pair], Question[Choice]],
+    pairs: Sequence[ProbePair],
+    question: Callable[[ProbePair], Question[Choice]],
     advance: Callable[[], None],
 ) -> PairFindings:
     ask = Ask()
     (judge,) = jury.opened(transcripts, ask).values()
 
-    async def tell(pair: Pair) -> Said:
+    async def tell(pair: ProbePair) -> Said:
         return await _said(judge, await asyncio.to_thread(question, pair))
 
     try:

@@ -26,7 +26,7 @@ LEAD: Mapping[Choice, float] = {"one": 1.0, "tie": 0.5, "two": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ProbePair:
     """Two probes of one edit in the order in which they are first shown."""
 
     first: str
@@ -75,7 +75,7 @@ class PairFindings:
     cost: Cost
 
 
-def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -> list[Pair]:
+def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -> list[ProbePair]:
     """So many pairs by chance, all groups taking turns; only of outcomes of the same source for the same words."""
     chance = np.random.default_rng(seed)
     fitting = [each for each in _candidates(sheet) if _same_request(*each[:2], edits)]
@@ -85,7 +85,7 @@ def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -
         better, worse, photo, group = fitting[number]
         better_first = bool(chance.integers(2))
         first, second = (better, worse) if better_first else (worse, better)
-        ranked.append((turns[group], Pair(first, second, better_first, photo, group)))
+        ranked.append((turns[group], ProbePair(first, second, better_first, photo, group)))
         turns[group] += 1
     return [pair for _, pair in sorted(ranked, key=lambda each: each[0])][:count]
 
@@ -104,7 +104,7 @@ def _same_request(one: str, other: str, edits: Mapping[str, Edit]) -> bool:
     return (first.source.name, first.instruction) == (second.source.name, second.instruction)
 
 
-def findings(pairs: Sequence[Pair], said: Sequence[Said], cost: Cost) -> PairFindings:
+def findings(pairs: Sequence[ProbePair], said: Sequence[Said], cost: Cost) -> PairFindings:
     """What the answers tell."""
     photos = np.array([pair.photo for pair in pairs], dtype=np.str_)
     groups = np.array([pair.group for pair in pairs], dtype=np.str_)

@@ -52,7 +52,7 @@ class TwoObjects:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SideChoices:
     """How often one model picks the true caption, by what is true; pictures on which it cannot tell are left out."""
 
     role: str
@@ -75,13 +75,13 @@ def two_objects(folder: Path, probes: Sequence[Probe]) -> tuple[TwoObjects, ...]
     return tuple(found)
 
 
-def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dict[str, Told]:
+def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dict[str, SideChoices]:
     """By the name of the model; only models of the roles that can tell."""
     roles = [role for role in TELLERS if role in models]
     if not pictures or not roles:
         return {}
 
-    async def ask() -> dict[str, Told]:
+    async def ask() -> dict[str, SideChoices]:
         with Service({role: models[role] for role in roles}, place()) as see:
             return {
                 models[role]: _told(role, pictures, [await _answer(role, each, see) for each in pictures])
@@ -114,7 +114,7 @@ async def _by_likeness(pixels: Pixels, shown: TwoObjects, see: Perception) -> st
     return SIDES[int(np.argmax([float(picture @ caption) for caption in captions]))]
 
 
-def _told(role: str, pictures: Sequence[TwoObjects], answers: Sequence[str | None]) -> Told:
+def _told(role: str, pictures: Sequence[TwoObjects], answers: Sequence[str | None]) -> SideChoices:
     photos = np.array([each.photo for each in pictures], dtype=np.str_)
     right: Numbers = np.array(
         [np.nan if said is None else float(said == each.side) for each, said in zip(pictures, answers, strict=True)]
@@ -122,4 +122,4 @@ def _told(role: str, pictures: Sequence[TwoObjects], answers: Sequence[str | Non
     on_left, on_right = (
         share(np.where([each.side == side for each in pictures], right, np.nan), photos) for side in SIDES
     )
-    return Told(role, on_left, on_right, len(pictures), sum(said is not None for said in answers))
+    return SideChoices(role, on_left, on_right, len(pictures), sum(said is not None for said in answers))

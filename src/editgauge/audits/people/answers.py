@@ -23,7 +23,7 @@ DONE = ("edit", "accuracy")
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class PeopleAnswers:
     """What is known from people."""
 
     over: Mapping[tuple[OutcomeKey, OutcomeKey], float]
@@ -40,7 +40,7 @@ class Answers:
 
 def read_answers(
     choices: Path | None, triplets: str | None, ratings: Path | None, edits: Sequence[Edit], outcomes: Sequence[Outcome]
-) -> Answers:
+) -> PeopleAnswers:
     """What these files say of these outcomes; where people are evenly split nothing is known.
 
     Args:
@@ -72,7 +72,7 @@ def read_answers(
         rated = match(read_ratings(ratings), known.seeds)
         done = _done(rated, ratings)
         remarks += _lost(rated)
-    return Answers(over, done, tuple(remarks))
+    return PeopleAnswers(over, done, tuple(remarks))
 
 
 def _known(edits: Sequence[Edit], outcomes: Sequence[Outcome]) -> ScoredOutcomes:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge.audits.people.answers import Answers, read_answers
+from editgauge.audits.people.answers import PeopleAnswers, read_answers
 from editgauge.audits.probes.gather import PICTURES
 from editgauge.audits.probes.probes import EDITS, OUTCOMES, TRUTHS, Probe, read_probes, split_of, write_probes
 from editgauge.benchmarks import open_benchmark
@@ -135,7 +135,7 @@ def _stored_mask(folder: Path, mask: Mask | None, name: str, width: int, height:
 
 
 def _joined(
-    folder: Path, answers: Answers, edits: Mapping[str, Edit], copied: Iterable[tuple[OutcomeKey, Edit]]
+    folder: Path, answers: PeopleAnswers, edits: Mapping[str, Edit], copied: Iterable[tuple[OutcomeKey, Edit]]
 ) -> tuple[Probe, ...]:
     kept = dict(copied)
     names = {key: name_of(key) for key in kept}

@@ -15,7 +15,7 @@ import numpy as np
 
 from editgauge import __version__
 from editgauge.audits.people.probes import Spoken, add_answers
-from editgauge.audits.probes.families import HARMLESS, Made, Surroundings, flipped, probes_of
+from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of
 from editgauge.audits.probes.gather import (
     LONGEST,
     PICTURES,
@@ -152,7 +152,7 @@ def _in_turn(chosen: Sequence[Gathered]) -> Iterator[tuple[int, Gathered]]:
 
 def _made(folder: Path, each: Gathered, everything: Sequence[Gathered], turn: int, seed: int) -> list[_Line]:
     edit, source = each.edit, pixels_of(each.edit)
-    around = Surroundings(_another(each, everything, source), _otherwise(each, everything, seed), turn, seed)
+    around = ProbeMaterial(_another(each, everything, source), _otherwise(each, everything, seed), turn, seed)
     return [_kept(folder, each, source, made) for made in probes_of(edit, source, around)]
 
 
@@ -169,7 +169,7 @@ def _otherwise(each: Gathered, everything: Sequence[Gathered], seed: int) -> Edi
     return unlike[int(chance_of(each.edit, seed).integers(len(unlike)))] if unlike else None
 
 
-def _kept(folder: Path, each: Gathered, source: Pixels, made: Made) -> _Line:
+def _kept(folder: Path, each: Gathered, source: Pixels, made: NewProbe) -> _Line:
     """Writes the pictures of a probe, and says what its edit and its truth are."""
     name = f"{each.edit.id}--{made.kind}"
     asked = replace(made.words or each.edit, id=name, recipe=None, objects={})

@@ -39,7 +39,7 @@ ARGUABLE = ("ghost", "duplicated")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Made:
+class NewProbe:
     """A probe before it has a place on disk."""
 
     kind: str
@@ -55,7 +55,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Surroundings:
+class ProbeMaterial:
     """What else there is to make wrong outcomes of."""
 
     another: Pixels
@@ -67,26 +67,26 @@ class Surroundings:
     seed: int = 0
 
 
-def probes_of(edit: Edit, source: Pixels, around: Surroundings) -> Iterator[Made]:
+def probes_of(edit: Edit, source: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     """All probes of an edit; raises `CannotEdit` when its recipe cannot be followed."""
     recipe = recipe_of(edit, source)
     right = followed(recipe, source)
-    yield Made(RIGHT, right, done=True, severity=0.0)
+    yield NewProbe(RIGHT, right, done=True, severity=0.0)
     yield from _wrong(edit, recipe, source, right, around)
     yield from _disturbed(edit, recipe, source, right, around)
     yield from _flawed(edit, recipe, source, right, around)
     yield from _transformed(edit, source, right, around)
 
 
-def _wrong(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: Surroundings) -> Iterator[Made]:
-    yield Made("nothing", source, done=False)
+def _wrong(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
+    yield NewProbe("nothing", source, done=False)
     for kind, wrong in _blunders(edit, recipe, source, around.seed).items():
-        yield Made(kind, followed(wrong, source), done=False)
-    yield Made("another_photograph", around.another, done=False)
-    yield Made("black", np.zeros_like(source), done=False)
-    yield Made("swapped", source, done=False, source=right)
+        yield NewProbe(kind, followed(wrong, source), done=False)
+    yield NewProbe("another_photograph", around.another, done=False)
+    yield NewProbe("black", np.zeros_like(source), done=False)
+    yield NewProbe("swapped", source, done=False, source=right)
     if around.otherwise is not None:
-        yield Made("another_instruction", right, done=False, words=around.otherwise)
+        yield NewProbe("another_instruction", right, done=False, words=around.otherwise)
 
 
 def _blunders(edit: Edit, recipe: Recipe, source: Pixels, seed: int) -> dict[str, Recipe]:
@@ -99,16 +99,16 @@ def _blunders(edit: Edit, recipe: Recipe, source: Pixels, seed: int) -> dict[str
     return {"wrong_value": alone} | ({"wrong_object": wrong} if elsewhere else {})
 
 
-def _disturbed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: Surroundings) -> Iterator[Made]:
+def _disturbed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     flaws = KEEP_A_STYLE if isinstance(recipe, Restyle) else DISTURBANCES
     flaw = flaws[around.turn % len(flaws)]
     spared, seed = asked_for(recipe, source), int(chance_of(edit, around.seed).integers(2**32))
     for severity in SEVERITIES:
         pixels = spoiled(right, flaw, severity, seed, spared)
-        yield Made(f"{flaw}-{round(100 * severity)}", pixels, True, f"rest/{flaw}", severity)
+        yield NewProbe(f"{flaw}-{round(100 * severity)}", pixels, True, f"rest/{flaw}", severity)
 
 
-def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: Surroundings) -> Iterator[Made]:
+def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     """One artifact by degrees: the next in turn that can be seen on this picture."""
     work = work_of(recipe, source, right, chance_of(edit, around.seed))
     names = [name for name in ARTIFACTS if not (name == "duplicated" and isinstance(recipe, Remove))]
@@ -120,23 +120,23 @@ def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: S
             continue
         done = None if artifact in ARGUABLE else True
         for severity, pixels in zip(SEVERITIES, graded, strict=True):
-            yield Made(f"{artifact}-{round(100 * severity)}", pixels, done, f"artifact/{artifact}", severity)
+            yield NewProbe(f"{artifact}-{round(100 * severity)}", pixels, done, f"artifact/{artifact}", severity)
         return
 
 
-def _transformed(edit: Edit, source: Pixels, right: Pixels, around: Surroundings) -> Iterator[Made]:
+def _transformed(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     """The right outcome sent on: every edit with the harmless changes, every other one with ever lower quality."""
     across, down = DIRECTIONS[int(chance_of(edit, around.seed).integers(len(DIRECTIONS)))]
     for quality in QUALITIES:
         if around.turn % 2 or f"jpeg-{quality}" in HARMLESS:
             pixels = encoded(right, quality)
-            yield Made(f"jpeg-{quality}", pixels, True, "sent/jpeg", round(1 - quality / 100, 2))
+            yield NewProbe(f"jpeg-{quality}", pixels, True, "sent/jpeg", round(1 - quality / 100, 2))
     for far in SHIFTS:
         if not around.turn % 2 or f"shift-{far}" in HARMLESS:
             pixels = shifted(right, far * across, far * down)
-            yield Made(f"shift-{far}", pixels, True, "sent/shift", float(far))
-    yield Made("resized", resized_down(right), done=True)
-    yield Made("mirrored", flipped(right), done=True, source=flipped(source), mirrored=True)
+            yield NewProbe(f"shift-{far}", pixels, True, "sent/shift", float(far))
+    yield NewProbe("resized", resized_down(right), done=True)
+    yield NewProbe("mirrored", flipped(right), done=True, source=flipped(source), mirrored=True)
 
 
 def encoded(pixels: Pixels, quality: int) -> Pixels:

@@ -31,7 +31,7 @@ def _usable_id(name: str) -> str:
     return name
 
 
-class Words(Fields):
+class StrictFields(Fields):
     """Fields of which none may be misspelt and none is converted."""
 
     model_config = ConfigDict(
@@ -39,7 +39,7 @@ class Words(Fields):
     )
 
 
-class RunLengths(Words):
+class MaskRunLengths(StrictFields):
     """A mask as COCO's uncompressed run lengths."""
 
     size: Annotated[list[Side], Field(min_length=2, max_length=2)]
@@ -49,15 +49,15 @@ class RunLengths(Words):
 
 
 def _form_of_mask(value: Any) -> str:
-    return "runs" if isinstance(value, dict | RunLengths) else "polygons"
+    return "runs" if isinstance(value, dict | MaskRunLengths) else "polygons"
 
 
 MaskFields = Annotated[
-    Annotated[Polygons, Tag("polygons")] | Annotated[RunLengths, Tag("runs")], Discriminator(_form_of_mask)
+    Annotated[Polygons, Tag("polygons")] | Annotated[MaskRunLengths, Tag("runs")], Discriminator(_form_of_mask)
 ]
 
 
-class Instance(Words):
+class Instance(StrictFields):
     """One object of an image."""
 
     id: Annotated[str, AfterValidator(_usable_id)]
@@ -72,7 +72,7 @@ class Instance(Words):
     """Its outline."""
 
 
-class Place(Words):
+class RelativePlace(StrictFields):
     """A position relative to an anchor."""
 
     anchor: Text
@@ -85,10 +85,10 @@ class Place(Words):
 
 Templates = Annotated[list[Text], Field(min_length=1)]
 Candidates = Annotated[list[Text], Field(min_length=1)]
-Places = Annotated[list[Place], Field(min_length=1)]
+Places = Annotated[list[RelativePlace], Field(min_length=1)]
 
 
-class ChangeClass(Words):
+class ChangeClass(StrictFields):
     """What an instance may become."""
 
     type: Literal["change_class"]
@@ -100,7 +100,7 @@ class ChangeClass(Words):
     """Captions of the edited image with the slot {target}."""
 
 
-class ChangeColor(Words):
+class ChangeColor(StrictFields):
     """Which colours an instance may get."""
 
     type: Literal["change_color"]
@@ -112,7 +112,7 @@ class ChangeColor(Words):
     """Captions of the edited image with the slot {colour}."""
 
 
-class Move(Words):
+class MoveTask(StrictFields):
     """Where an instance may go."""
 
     type: Literal["move"]
@@ -124,7 +124,7 @@ class Move(Words):
     """Captions of the edited image with the slots {position} and {anchor}."""
 
 
-class Generate(Words):
+class Generate(StrictFields):
     """What may be added to the image, and where."""
 
     type: Literal["generate"]
@@ -135,10 +135,10 @@ class Generate(Words):
     """Captions of the edited image with the slots {target}, {position} and {anchor}."""
 
 
-Task = Annotated[ChangeClass | ChangeColor | Move | Generate, Field(discriminator="type")]
+Task = Annotated[ChangeClass | ChangeColor | MoveTask | Generate, Field(discriminator="type")]
 
 
-class AnnotatedImage(Words):
+class AnnotatedImage(StrictFields):
     """One image, its objects, and what may be asked of them."""
 
     file: Text
@@ -153,7 +153,7 @@ class AnnotatedImage(Words):
     """At most one per instance and type, and at most one of type generate."""
 
 
-class Annotations(Words):
+class Annotations(StrictFields):
     """A file of UniBench annotations."""
 
     format: Literal["unibench-annotations/1"]

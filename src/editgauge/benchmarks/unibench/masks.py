@@ -11,15 +11,15 @@ from editgauge.benchmarks.unibench import annotations as told
 from editgauge.core.masks import BoolMask, Mask, Polygons
 
 
-def mask_of(mask: told.Polygons | told.RunLengths) -> Mask:
+def mask_of(mask: told.Polygons | told.MaskRunLengths) -> Mask:
     """The mask as protocols and editors use it."""
-    if isinstance(mask, told.RunLengths):
+    if isinstance(mask, told.MaskRunLengths):
         height, width = mask.size
         return RowRuns(_row_runs(_decoded(mask)), width, height)
     return Polygons(tuple(tuple(ring) for ring in mask))
 
 
-def run_lengths(mask: BoolMask) -> told.RunLengths:
+def run_lengths(mask: BoolMask) -> told.MaskRunLengths:
     """A rendered mask as COCO writes it: runs down the columns, the first of them outside.
 
     >>> run_lengths(np.array([[False, True], [True, True]])).counts
@@ -28,10 +28,10 @@ def run_lengths(mask: BoolMask) -> told.RunLengths:
     flat = np.concatenate([[False], mask.ravel(order="F")])
     starts = np.flatnonzero(flat[1:] != flat[:-1])
     edges = np.concatenate([[0], starts, [mask.size]])
-    return told.RunLengths(size=list(mask.shape), counts=np.diff(edges).tolist())
+    return told.MaskRunLengths(size=list(mask.shape), counts=np.diff(edges).tolist())
 
 
-def _decoded(mask: told.RunLengths) -> BoolMask:
+def _decoded(mask: told.MaskRunLengths) -> BoolMask:
     height, width = mask.size
     flat = np.zeros(height * width, dtype=np.bool_)
     ends = list(accumulate(mask.counts))

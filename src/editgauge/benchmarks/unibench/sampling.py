@@ -16,8 +16,8 @@ from editgauge.benchmarks.unibench.annotations import (
     ChangeColor,
     Generate,
     Instance,
-    Move,
-    Place,
+    MoveTask,
+    RelativePlace,
     Task,
 )
 
@@ -37,7 +37,7 @@ class Drawn:
     """The object to edit; none where one is to be generated."""
     target: str | None = None
     """The class or colour that was drawn."""
-    place: Place | None = None
+    place: RelativePlace | None = None
     anchor: Instance | None = None
 
     @property
@@ -92,12 +92,12 @@ def targets_of(task: Task) -> Sequence[str]:
     return task.colours if isinstance(task, ChangeColor) else ()
 
 
-def places_of(task: Task) -> Sequence[Place]:
+def places_of(task: Task) -> Sequence[RelativePlace]:
     """The places a task is drawn from; none where the object stays at its own."""
-    return task.places if isinstance(task, Move | Generate) else ()
+    return task.places if isinstance(task, MoveTask | Generate) else ()
 
 
-def _in_words(place: Place) -> str:
+def _in_words(place: RelativePlace) -> str:
     return f"{place.anchor}\0{place.words}"
 
 

@@ -18,9 +18,9 @@ from editgauge.benchmarks.unibench.annotations import (
     ChangeColor,
     Generate,
     Instance,
-    Move,
-    Place,
-    RunLengths,
+    MaskRunLengths,
+    MoveTask,
+    RelativePlace,
     Task,
     TaskType,
 )
@@ -95,10 +95,12 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
         yield f"box: [left, top, right, bottom] must have an area inside the image of {size}, got {instance.box}"
         return
     mask = instance.mask
-    if isinstance(mask, RunLengths) and (mask.size != [image.height, image.width] or sum(mask.counts) != _area(mask)):
+    if isinstance(mask, MaskRunLengths) and (
+        mask.size != [image.height, image.width] or sum(mask.counts) != _area(mask)
+    ):
         yield f"mask: size must be [height, width] of the image and the counts sum up to its pixels, got {mask.size}"
         return
-    if not isinstance(mask, RunLengths) and any(len(ring) % 2 for ring in mask):
+    if not isinstance(mask, MaskRunLengths) and any(len(ring) % 2 for ring in mask):
         yield "mask: a polygon has an odd count of numbers; it needs pairs of x and y"
         return
     rendered = mask_of(mask).render(image.width, image.height)
@@ -108,7 +110,7 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
         yield f"box: {instance.box} is not the box of the mask, which is {list(box_of(rendered))}"
 
 
-def _area(mask: RunLengths) -> int:
+def _area(mask: MaskRunLengths) -> int:
     return mask.size[0] * mask.size[1]
 
 
@@ -129,7 +131,7 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
         yield from _repeated("colours", task.colours)
         for word in forbidden_colours(task.colours, target):
             yield f"colours: '{word}' is the colour of '{task.instance}' already"
-    if isinstance(task, Move | Generate):
+    if isinstance(task, MoveTask | Generate):
         yield from _place_faults(task.places, by_id, _instance_of(task))
     for place, template in enumerate(task.templates):
         problem = template_problem(template, task.type)
@@ -137,7 +139,7 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
             yield f"templates[{place}]: {shown(template)} {problem}"
 
 
-def _place_faults(places: Sequence[Place], by_id: dict[str, Instance], moved: str | None) -> Iterator[Fault]:
+def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str | None) -> Iterator[Fault]:
     pairs = Counter((place.anchor, place.words) for place in places)
     yield from (f"places: '{words}' '{anchor}' is given twice" for (anchor, words), n in pairs.items() if n > 1)
     for at, place in enumerate(places):

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.building.attributes.files import Work, Written
+from editgauge.building.attributes.files import AttributeFiles, Written
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.images import read_image
@@ -75,7 +75,7 @@ def attributes(
     edits = open_benchmark(benchmark, data, images).edits[:limit]
     file = Path(out)
     if judge is None:
-        work = Work(file, edits, 1, by_rules.BY, quiet)
+        work = AttributeFiles(file, edits, 1, by_rules.BY, quiet)
         with work.saved():
             for edit, seed in work.left():
                 work.take(edit, seed, partial(by_rules.extract, edit))
@@ -84,7 +84,7 @@ def attributes(
     warmth = temperature if temperature is not None else VARIED if seeds > 1 else 0.0
     (name,) = jury.addresses
     by = told_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
-    work = Work(file, edits, seeds, by, quiet)
+    work = AttributeFiles(file, edits, seeds, by, quiet)
     with work.saved():
         run_async(_asked(work, jury, warmth, wanted))
     return work.told()
@@ -115,7 +115,7 @@ def _check(judge: str | None, rules: bool, seeds: int, wanted: Wanted) -> None:
         raise BadInput("Rules always give the same attributes: --seeds, --length and --number are for a judge.")
 
 
-async def _asked(work: Work, jury: Jury, warmth: float, wanted: Wanted) -> None:
+async def _asked(work: AttributeFiles, jury: Jury, warmth: float, wanted: Wanted) -> None:
     """Asks for everything that is left, as many edits at once as the judge answers."""
     (address,) = jury.addresses.values()
     judge = open_judge(

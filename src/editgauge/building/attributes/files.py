@@ -43,7 +43,7 @@ class Written:
         return Counter(each.fault for each in self.lacking)
 
 
-class Work:
+class AttributeFiles:
     """The files of a benchmark's attributes while they are filled."""
 
     def __init__(self, out: Path, edits: Sequence[Edit], seeds: int, by: str, quiet: bool) -> None:

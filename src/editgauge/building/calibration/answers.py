@@ -44,7 +44,7 @@ FEWEST_OF_EACH = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class QuestionAnswers:
     """What people say to one question, beside the score that it is about."""
 
     spec: ScoreSpec
@@ -63,7 +63,7 @@ class Answers:
 
 def answers_of(
     run: Run, file: Path, scores: Sequence[str], questions: Sequence[str], level: float | None, quiet: bool = False
-) -> list[Answers]:
+) -> list[QuestionAnswers]:
     """One for every question that is about a score; raises `BadInput` where nothing can be fitted."""
     specs = _specs(run)
     known = scored_outcomes(run)
@@ -158,7 +158,7 @@ def _tell(matched: Matched[Rating], quiet: bool) -> None:
 
 def _answers(
     spec: ScoreSpec, question: str, matched: Matched[Rating], known: ScoredOutcomes, level: float | None
-) -> Answers:
+) -> QuestionAnswers:
     given: dict[OutcomeKey, list[Rating]] = {}
     for (key,), rating in matched.found:
         if rating.question == question:
@@ -167,7 +167,7 @@ def _answers(
     values = known.values.get((PROTOCOL, spec.name), {})
     there = {key: ratings for key, ratings in given.items() if key in values}
     good = np.array([fmean(one.value >= good_from for one in ratings) for ratings in there.values()], dtype=np.float64)
-    return Answers(
+    return QuestionAnswers(
         spec,
         question,
         good_from,
@@ -193,7 +193,7 @@ def _good_from(question: str, given: Mapping[OutcomeKey, Sequence[Rating]], leve
     return found
 
 
-def _few(answers: Answers) -> list[str]:
+def _few(answers: QuestionAnswers) -> list[str]:
     """Why nothing can be fitted, in words."""
     yes, no = float(answers.shares.sum()), float((1 - answers.shares).sum())
     sources = np.unique(answers.sources).size

@@ -8,9 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from editgauge import __version__
-from editgauge.building.calibration.answers import PROTOCOL, Answers, answers_of
+from editgauge.building.calibration.answers import PROTOCOL, QuestionAnswers, answers_of
 from editgauge.building.calibration.fit import fitted_curve, left_out
-from editgauge.building.calibration.measures import Comparison, compare
+from editgauge.building.calibration.measures import CalibrationComparison, compare
 from editgauge.building.calibration.plot import calibration_svg
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_json, write_text
@@ -38,11 +38,11 @@ class Calibrated:
     curve: Curve
     slope: Estimate
     """Of the curve in log-odds, on the whole: 1 when numbers are as sure as people are, 0 when they tell nothing."""
-    left_out: Comparison
+    left_out: CalibrationComparison
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltCalibration:
     """What `build calibration` wrote."""
 
     file: Path
@@ -64,7 +64,7 @@ def calibration(
     questions: Sequence[str] = (),
     level: float | None = None,
     quiet: bool = False,
-) -> Built:
+) -> BuiltCalibration:
     """Fits what people's ratings make of the numbers of `editgauge`; `editgauge[calibration=OUT]` then uses it.
 
     Args:
@@ -104,7 +104,7 @@ def calibration(
     })  # fmt: skip
     plot = file.with_suffix(".svg")
     write_text(plot, calibration_svg({f"{PROTOCOL}/{each.score}": (each.curve, each.left_out) for each in found}))
-    return Built(file, plot, sha256(file.read_bytes()).hexdigest(), found)
+    return BuiltCalibration(file, plot, sha256(file.read_bytes()).hexdigest(), found)
 
 
 def _listed(given: Sequence[str]) -> Sequence[str]:
@@ -112,7 +112,7 @@ def _listed(given: Sequence[str]) -> Sequence[str]:
     return [given] if isinstance(given, str) else given
 
 
-def _calibrated(given: Answers) -> Calibrated:
+def _calibrated(given: QuestionAnswers) -> Calibrated:
     curve, slope = fitted_curve(given.question, given.values, given.shares, given.sources)
     if curve.low + curve.high <= 0:
         raise BadInput(

@@ -16,7 +16,7 @@ SUREST = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class ReliabilityBin:
     """Outcomes of about the same number, and what people say of them."""
 
     value: float
@@ -35,11 +35,11 @@ class Fit:
     brier: Mean
     """The mean square of how far a number is from one person's answer, which is 0 or 1."""
     log_loss: Mean
-    bins: tuple[Bin, ...]
+    bins: tuple[ReliabilityBin, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CalibrationComparison:
     """Numbers as they were and as the curve makes them, each outcome by a curve fitted without its source image."""
 
     before: Fit
@@ -49,9 +49,9 @@ class Comparison:
     log_loss_change: Mean
 
 
-def compare(before: Numbers, after: Numbers, shares: Numbers, sources: Labels) -> Comparison:
+def compare(before: Numbers, after: Numbers, shares: Numbers, sources: Labels) -> CalibrationComparison:
     """Both fits on the same outcomes, and the differences of what an answer costs."""
-    return Comparison(
+    return CalibrationComparison(
         _fit(before, shares, sources),
         _fit(after, shares, sources),
         clustered_mean(_squares(after, shares) - _squares(before, shares), sources),
@@ -66,13 +66,15 @@ def _fit(numbers: Numbers, shares: Numbers, sources: Labels) -> Fit:
     return Fit(apart, brier, log_loss, bins)
 
 
-def binned(numbers: Numbers, shares: Numbers, sources: Labels) -> tuple[Bin, ...]:
+def binned(numbers: Numbers, shares: Numbers, sources: Labels) -> tuple[ReliabilityBin, ...]:
     """Bins of about as many outcomes each, ten at least and ten of them at most; equal numbers stay together."""
     many = max(1, min(BINS, numbers.size // FEWEST_IN_A_BIN))
     cuts = np.unique(np.quantile(numbers, np.arange(1, many) / many))
     place = np.searchsorted(cuts, numbers, side="right")
     return tuple(
-        Bin(float(numbers[place == each].mean()), clustered_mean(shares[place == each], sources[place == each]))
+        ReliabilityBin(
+            float(numbers[place == each].mean()), clustered_mean(shares[place == each], sources[place == each])
+        )
         for each in np.unique(place)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from editgauge.building.calibration.measures import Bin, Comparison
+from editgauge.building.calibration.measures import CalibrationComparison, ReliabilityBin
 from editgauge.protocols.editgauge.calibration import Curve
 
 SIDE = 220
@@ -21,7 +21,7 @@ STYLE = (
 )
 
 
-def calibration_svg(scores: Mapping[str, tuple[Curve, Comparison]]) -> str:
+def calibration_svg(scores: Mapping[str, tuple[Curve, CalibrationComparison]]) -> str:
     """An SVG document, a row for each score: left the numbers on probes with the curve, right what it makes of them."""
     rows = "".join(
         _row(name, *each, TOP + place * (SIDE + BETWEEN)) for place, (name, each) in enumerate(scores.items())
@@ -38,7 +38,7 @@ def calibration_svg(scores: Mapping[str, tuple[Curve, Comparison]]) -> str:
     )
 
 
-def _row(name: str, curve: Curve, found: Comparison, top: float) -> str:
+def _row(name: str, curve: Curve, found: CalibrationComparison, top: float) -> str:
     asked = f" to '{curve.question}'" if curve.question else ""
     named = f"{name}, and the share of people who say so{asked}"
     title = f'<text class="title" x="{LEFT}" y="{top - 52:g}">{escape(named)}</text>'
@@ -106,7 +106,7 @@ class _Panel:
         drawn = f'<path class="band" d="M{band}Z"/>' if ends else ""
         return f'{drawn}<path class="curve" d="M{line}"/>'
 
-    def dots(self, bins: Sequence[Bin], kind: str) -> str:
+    def dots(self, bins: Sequence[ReliabilityBin], kind: str) -> str:
         """A dot for each bin, with its interval where there is one."""
         parts = []
         for each in bins:

@@ -23,9 +23,17 @@ from editgauge.building.editval.pictures import picture_of
 from editgauge.building.editval.proposals import Pair, Proposed
 from editgauge.building.judge_calls import each_of, the_judge
 from editgauge.building.left_out import report_beside, write_report
-from editgauge.building.review.file import Candidate, FieldName, Group, Review, read_review, review_beside, write_review
-from editgauge.building.unibench.build import RULES, Built
-from editgauge.building.unibench.selection import LeftOut
+from editgauge.building.review.file import (
+    CandidateGroup,
+    FieldName,
+    Review,
+    ReviewCandidate,
+    read_review,
+    review_beside,
+    write_review,
+)
+from editgauge.building.unibench.build import RULES, BuiltBenchmark
+from editgauge.building.unibench.selection import OmittedTask
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput
 from editgauge.core.progress import say
@@ -55,7 +63,7 @@ def editval(
     prompts: str | Path | None = None,
     replay: bool = False,
     quiet: bool = False,
-) -> Built:
+) -> BuiltBenchmark:
     """Makes a set of edits like EditVal from COCO annotations; what people said of a candidate stays.
 
     Args:
@@ -109,7 +117,9 @@ def editval(
         images=Path(relative).as_posix(),
         settings=settings,
         classes=list(told.classes),
-        groups=[Group(name=name, pictures=[picture_of(each) for each in some]) for name, some in pictures.items()],
+        groups=[
+            CandidateGroup(name=name, pictures=[picture_of(each) for each in some]) for name, some in pictures.items()
+        ],
         candidates=_candidates(found, list(pictures)),
     )
     review = _with_earlier(review, review_beside(file))
@@ -124,7 +134,7 @@ def editval(
         quiet=quiet,
     )
     kept = sum(bool(each.decisions) for each in review.candidates)
-    return Built(
+    return BuiltBenchmark(
         file, review_beside(file), report_beside(file), count, len(review.candidates), kept, tuple(found.left_out)
     )
 
@@ -171,14 +181,14 @@ async def _by_judge(
             try:
                 found.take_classes(kind, await ask_classes(kind, known, judge.ask, prompt), known)
             except NoAnswer as unable:
-                found.left_out.append(LeftOut(kind, f"the judge named no classes ({unable.fault}): {unable.told}"))
+                found.left_out.append(OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.told}"))
 
         async def operations_of(pair: Pair) -> None:
             try:
                 answers[pair] = await ask_operations(pair[1], pair[0], number, judge.ask, prompt)
             except NoAnswer as unable:
                 why = f"the judge named no operations ({unable.fault}): {unable.told}"
-                found.left_out.append(LeftOut(f"{pair[0]}, {pair[1]}", why))
+                found.left_out.append(OmittedTask(f"{pair[0]}, {pair[1]}", why))
 
         await each_of(judge, TYPES, classes_of)
         chosen = _chosen(found.classes, known, classes)
@@ -189,10 +199,10 @@ async def _by_judge(
     found.left_out.sort(key=lambda each: each.what)
 
 
-def _candidates(found: Proposed, chosen: Sequence[str]) -> list[Candidate]:
-    def one(class_: str, kind: str, what: FieldName, word: str) -> Candidate:
+def _candidates(found: Proposed, chosen: Sequence[str]) -> list[ReviewCandidate]:
+    def one(class_: str, kind: str, what: FieldName, word: str) -> ReviewCandidate:
         name = f"{slug(class_)}/{kind}/{what}/{slug(word)}"
-        return Candidate(id=name, group=class_, task=kind, field=what, proposed=word, value=word)
+        return ReviewCandidate(id=name, group=class_, task=kind, field=what, proposed=word, value=word)
 
     return [
         candidate

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.benchmarks.editval import SIDES, SIZES, TYPES
-from editgauge.building.review.file import LONGEST_VALUE, Candidate, Review, ReviewPicture
+from editgauge.building.review.file import LONGEST_VALUE, Review, ReviewCandidate, ReviewPicture
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
 from editgauge.core.files import write_json
@@ -20,7 +20,7 @@ from editgauge.vision.positions import middle, third
 Edits = dict[str, dict[str, dict[str, dict[str, list[str]]]]]
 
 
-def operation_fault(candidate: Candidate, value: str, review: Review) -> str | None:
+def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> str | None:
     """Why an operation cannot be used, or None when it can; it belongs to one edit type alone (appendix E)."""
     if not value.strip() or len(value) > LONGEST_VALUE:
         return f"an operation has 1 to {LONGEST_VALUE} signs, got {shown(value)}"

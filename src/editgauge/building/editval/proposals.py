@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from editgauge.benchmarks.editval import NAMES
 from editgauge.building.coco.annotations import CocoImage
 from editgauge.building.editval.file import form_fault, overlap_fault
-from editgauge.building.unibench.selection import LeftOut
+from editgauge.building.unibench.selection import OmittedTask
 
 Pair = tuple[str, str]
 """A class and an edit type."""
@@ -21,21 +21,21 @@ class Proposed:
     classes: dict[str, list[str]] = field(default_factory=dict)
     """By edit type."""
     operations: dict[Pair, list[str]] = field(default_factory=dict)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[OmittedTask] = field(default_factory=list)
 
     def take_image(self, image: CocoImage) -> bool:
         """Will the benchmark find the image by its number? If not, it is noted."""
         names = [name.format(image.number) for name in NAMES]
         if image.file in names:
             return True
-        self.left_out.append(LeftOut(image.file, f"is not found by its number: call it {names[1]}"))
+        self.left_out.append(OmittedTask(image.file, f"is not found by its number: call it {names[1]}"))
         return False
 
     def take_classes(self, edit_type: str, words: Sequence[str], known: Sequence[str]) -> None:
         """Those of the list; the others are noted."""
         self.classes[edit_type] = [word for word in words if word in known]
         self.left_out += [
-            LeftOut(f"{edit_type}: {word}", "is no class of the annotations with a fitting image")
+            OmittedTask(f"{edit_type}: {word}", "is no class of the annotations with a fitting image")
             for word in words
             if word not in known
         ]
@@ -51,7 +51,7 @@ class Proposed:
             if why is None and edit_type in {"object_addition", "object_replacement"} and word == class_:
                 why = "is the class itself"
             if why:
-                self.left_out.append(LeftOut(f"{class_}, {edit_type}: {word}", why))
+                self.left_out.append(OmittedTask(f"{class_}, {edit_type}: {word}", why))
             else:
                 fit.append(word)
         self.operations[pair] = fit

@@ -14,10 +14,10 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from editgauge import __version__
 from editgauge.building.review.desk import Desk, Unfit, Verdict
-from editgauge.building.review.file import Candidate, Review
+from editgauge.building.review.file import Review, ReviewCandidate
 from editgauge.building.review.pages import group_page
 from editgauge.core.errors import EditGaugeError
-from editgauge.studies.web.buckets import Limits
+from editgauge.studies.web.buckets import RateLimits
 from editgauge.studies.web.forms import Fields, read_form
 from editgauge.studies.web.guard import Guard, add_headers
 
@@ -32,7 +32,7 @@ Form = Annotated[Fields, Depends(read_form)]
 def make_app(desk: Desk) -> FastAPI:
     """The application for one review file."""
     app = FastAPI(title="Review", openapi_url=None, docs_url=None, redoc_url=None)
-    app.add_middleware(Guard, rate=Limits().address)
+    app.add_middleware(Guard, rate=RateLimits().address)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
     app.mount("/house", StaticFiles(directory=str(resources.files("editgauge.studies.web") / "static")))
     app.mount("/static", StaticFiles(directory=str(resources.files(__package__ or "") / "static")))
@@ -93,7 +93,7 @@ def make_app(desk: Desk) -> FastAPI:
     return app
 
 
-def _answer(review: Review, changed: Candidate, reviewer: str, fill: Environment) -> dict[str, Any]:
+def _answer(review: Review, changed: ReviewCandidate, reviewer: str, fill: Environment) -> dict[str, Any]:
     """What the script puts into the page."""
     group = review.group(changed.group)
     words = group_page(review, group, reviewer) if group else {}

@@ -10,10 +10,10 @@ from typing import Literal
 
 from editgauge.building.editval.file import operation_fault, write_editval
 from editgauge.building.review.file import (
-    Candidate,
     Decision,
     Kind,
     Review,
+    ReviewCandidate,
     built_beside,
     decided,
     read_review,
@@ -68,7 +68,7 @@ class Desk:
 
     def decide(
         self, name: str, reviewer: str, verdict: Verdict, value: str = "", anchor: str | None = None
-    ) -> Candidate:
+    ) -> ReviewCandidate:
         """Saves a reviewer's word; raises `KeyError` for an unknown candidate and `Unfit` for words it may not have."""
         with self._lock:
             review = self.review
@@ -80,8 +80,14 @@ class Desk:
             return changed
 
     def _changed(
-        self, review: Review, candidate: Candidate, reviewer: str, verdict: Verdict, value: str, anchor: str | None
-    ) -> Candidate:
+        self,
+        review: Review,
+        candidate: ReviewCandidate,
+        reviewer: str,
+        verdict: Verdict,
+        value: str,
+        anchor: str | None,
+    ) -> ReviewCandidate:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         if verdict == "withdraw":
             return withdrawn(candidate, reviewer)
@@ -112,7 +118,7 @@ class Desk:
         return told.st_mtime_ns, told.st_size
 
 
-def _fault(review: Review, candidate: Candidate, value: str, anchor: str | None) -> str | None:
+def _fault(review: Review, candidate: ReviewCandidate, value: str, anchor: str | None) -> str | None:
     if review.kind == "editval":
         return operation_fault(candidate, value, review)
     group = review.group(candidate.group)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from editgauge.benchmarks.unibench.annotations import Instance, Side, Words
+from editgauge.benchmarks.unibench.annotations import Instance, Side, StrictFields
 from editgauge.building.review.json_text import one_per_line
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
@@ -29,7 +29,7 @@ LONGEST_VALUE = 500
 Value = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE, pattern=r"\S")]
 
 
-class Decision(Words):
+class Decision(StrictFields):
     """One reviewer's last word on a candidate."""
 
     by: Text
@@ -41,7 +41,7 @@ class Decision(Words):
     """The moment, in UTC."""
 
 
-class Candidate(Words):
+class ReviewCandidate(StrictFields):
     """Something that was proposed, what became of it, and by whom."""
 
     id: Text
@@ -68,7 +68,7 @@ class Candidate(Words):
         return self.status != "dropped"
 
 
-class ReviewPicture(Words):
+class ReviewPicture(StrictFields):
     """A picture and the objects in it."""
 
     file: Text
@@ -82,21 +82,21 @@ class ReviewPicture(Words):
     instances: list[Instance] = Field(default_factory=list)
 
 
-class Group(Words):
+class CandidateGroup(StrictFields):
     """Candidates that are looked at together."""
 
     name: Text
     pictures: Annotated[list[ReviewPicture], Field(min_length=1)]
 
 
-class Omission(Words):
+class Omission(StrictFields):
     """Something that was left out, and why."""
 
     what: Text
     why: Text
 
 
-class Review(Words):
+class Review(StrictFields):
     """A file of candidates under review."""
 
     format: Literal["editgauge-review/1"]
@@ -109,22 +109,22 @@ class Review(Words):
     """The options that decide what is proposed."""
     classes: list[Text]
     """The class list that targets come from."""
-    groups: list[Group]
-    candidates: list[Candidate]
+    groups: list[CandidateGroup]
+    candidates: list[ReviewCandidate]
     left_out: list[Omission] = Field(default_factory=list)
 
-    def of_group(self, name: str) -> list[Candidate]:
+    def of_group(self, name: str) -> list[ReviewCandidate]:
         """The candidates of a group."""
         return [each for each in self.candidates if each.group == name]
 
-    def by_group(self) -> dict[str, list[Candidate]]:
+    def by_group(self) -> dict[str, list[ReviewCandidate]]:
         """All candidates by their group; one pass, for files of many groups."""
-        found: dict[str, list[Candidate]] = {group.name: [] for group in self.groups}
+        found: dict[str, list[ReviewCandidate]] = {group.name: [] for group in self.groups}
         for each in self.candidates:
             found.setdefault(each.group, []).append(each)
         return found
 
-    def group(self, name: str) -> Group | None:
+    def group(self, name: str) -> CandidateGroup | None:
         """The group of that name."""
         return next((each for each in self.groups if each.name == name), None)
 
@@ -133,24 +133,24 @@ class Review(Words):
         """How many candidates somebody has decided on."""
         return sum(each.status != "proposed" for each in self.candidates)
 
-    def with_candidate(self, changed: Candidate) -> Review:
+    def with_candidate(self, changed: ReviewCandidate) -> Review:
         """The same with one candidate changed."""
         candidates = [changed if each.id == changed.id else each for each in self.candidates]
         return self.model_copy(update={"candidates": candidates})
 
 
-def decided(candidate: Candidate, decision: Decision) -> Candidate:
+def decided(candidate: ReviewCandidate, decision: Decision) -> ReviewCandidate:
     """The candidate after a reviewer's word, which replaces what that reviewer said before."""
     others = [each for each in candidate.decisions if each.by != decision.by]
     return _settled(candidate, [*others, decision])
 
 
-def withdrawn(candidate: Candidate, reviewer: str) -> Candidate:
+def withdrawn(candidate: ReviewCandidate, reviewer: str) -> ReviewCandidate:
     """The candidate as if that reviewer had said nothing."""
     return _settled(candidate, [each for each in candidate.decisions if each.by != reviewer])
 
 
-def _settled(candidate: Candidate, decisions: Sequence[Decision]) -> Candidate:
+def _settled(candidate: ReviewCandidate, decisions: Sequence[Decision]) -> ReviewCandidate:
     drops = [each for each in decisions if each.status == "dropped"]
     keeps = [each for each in decisions if each.status != "dropped"]
     words: dict[str, Any] = {"value": candidate.proposed, "anchor": candidate.proposed_anchor, "status": "proposed"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from editgauge.building.review.file import Candidate, Group, Review
+from editgauge.building.review.file import CandidateGroup, Review, ReviewCandidate
 from editgauge.building.review.outlines import outlines
 from editgauge.core.reading.sources import slug
 
@@ -27,12 +27,12 @@ FIELDS = {
 }
 
 
-def progress_of(candidates: Sequence[Candidate]) -> dict[str, int]:
+def progress_of(candidates: Sequence[ReviewCandidate]) -> dict[str, int]:
     """How many candidates are decided on, and how many there are."""
     return {"done": sum(each.status != "proposed" for each in candidates), "all": len(candidates)}
 
 
-def group_page(review: Review, group: Group, reviewer: str) -> dict[str, Any]:
+def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str, Any]:
     """Everything that the page of a group shows."""
     names = [each.name for each in review.groups]
     place = names.index(group.name)
@@ -70,7 +70,7 @@ def group_page(review: Review, group: Group, reviewer: str) -> dict[str, Any]:
     }
 
 
-def _row(candidate: Candidate, reviewer: str) -> dict[str, Any]:
+def _row(candidate: ReviewCandidate, reviewer: str) -> dict[str, Any]:
     mine = next((each for each in candidate.decisions if each.by == reviewer), None)
     shown = candidate.status if mine is None else mine.status
     value = mine.value if mine and mine.value else candidate.value
@@ -85,7 +85,7 @@ def _row(candidate: Candidate, reviewer: str) -> dict[str, Any]:
     }
 
 
-def _told(candidate: Candidate, reviewer: str, shown: str) -> Iterator[str]:
+def _told(candidate: ReviewCandidate, reviewer: str, shown: str) -> Iterator[str]:
     """What is worth knowing of a candidate besides its words."""
     if shown == "edited":
         yield f"was: {candidate.proposed}" + (f" {candidate.proposed_anchor}" if candidate.proposed_anchor else "")
@@ -96,7 +96,7 @@ def _told(candidate: Candidate, reviewer: str, shown: str) -> Iterator[str]:
         yield f"counts as {candidate.status}"
 
 
-def _title(task: str, instance: str | None, group: Group) -> str:
+def _title(task: str, instance: str | None, group: CandidateGroup) -> str:
     if task not in TASKS:
         return task.replace("_", " ").capitalize()
     named = {each.id: each.class_ for each in group.pictures[0].instances}

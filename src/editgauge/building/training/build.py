@@ -11,14 +11,14 @@ from itertools import chain
 from pathlib import Path
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.building.training.authors import Author, Rules
+from editgauge.building.training.authors import Author, RuleAuthor
 from editgauge.building.training.balance import balanced
 from editgauge.building.training.card import Training, told, write_card
-from editgauge.building.training.decoys import Scene
+from editgauge.building.training.decoys import ChangeScene
 from editgauge.building.training.export import export
 from editgauge.building.training.judge_wording import Judged
 from editgauge.building.training.labels import ACCEPTED, REFERENCE, Labels, labels_of, rated
-from editgauge.building.training.lessons import ALL, LeftOut, Lesson, Subject, left_out, lessons_of
+from editgauge.building.training.lessons import ALL, Lesson, OmittedLesson, Subject, left_out, lessons_of
 from editgauge.building.training.sheet import write_sheet
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
@@ -180,11 +180,11 @@ async def _all(
     prompt: Callable[[str], Prompt],
     seed: int,
     quiet: bool,
-) -> list[tuple[list[Lesson], list[LeftOut]]]:
+) -> list[tuple[list[Lesson], list[OmittedLesson]]]:
     """The lessons of all outcomes, in their order."""
     places = asyncio.Semaphore(AT_ONCE)
     async with AsyncExitStack() as stack:
-        author: Author = Rules()
+        author: Author = RuleAuthor()
         for address in jury.addresses.values():
             opened = open_judge(
                 address,
@@ -197,7 +197,7 @@ async def _all(
             author = Judged((await stack.enter_async_context(opened)).ask, prompt)
         with progress("training data", len(jobs), quiet=quiet) as advance:
 
-            async def one(job: _Job) -> tuple[list[Lesson], list[LeftOut]]:
+            async def one(job: _Job) -> tuple[list[Lesson], list[OmittedLesson]]:
                 async with places:
                     try:
                         subject = await asyncio.to_thread(_subject, job, see)
@@ -218,6 +218,6 @@ def _subject(job: _Job, see: Service) -> Subject:
     before, after = read_image(job.edit.source.path), read_image(job.outcome.image)
     height, width = before.shape[:2]
     mask = job.edit.mask.render(width, height) if job.edit.mask else None
-    scene = Scene(before, resized(after, width, height), see, mask, bool(job.labels.accurate))
+    scene = ChangeScene(before, resized(after, width, height), see, mask, bool(job.labels.accurate))
     paths = (job.edit.source.path, job.outcome.image)
     return Subject(job.edit, job.outcome.method, job.outcome.seed, *paths, job.labels, scene)

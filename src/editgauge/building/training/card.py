@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.building.training.export import LLAVA, MESSAGES
-from editgauge.building.training.lessons import NOBODY_SAYS, LeftOut, Lesson
+from editgauge.building.training.lessons import NOBODY_SAYS, Lesson, OmittedLesson
 from editgauge.building.training.sheet import SHEET
 from editgauge.core.files import write_json, write_text
 
@@ -30,7 +30,7 @@ class Training:
     lessons: tuple[Lesson, ...]
     dropped: tuple[Lesson, ...]
     """For the balance of yes and no."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedLesson, ...]
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def counts(self) -> dict[str, dict[str, int]]:

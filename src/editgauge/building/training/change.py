@@ -25,7 +25,7 @@ WHOLE = "image"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DescribedChange:
     """One change. For an attribute, `before` and `after` are the attributes, and `thing` is what has them."""
 
     action: Action
@@ -41,7 +41,7 @@ class Change:
         return (self.before if self.action == "Remove" else self.after) or ""
 
 
-def backwards(change: Change) -> Change:
+def backwards(change: DescribedChange) -> DescribedChange:
     """The change that undoes this one (section 5.2); raises `CannotTell` where nobody said what was there before.
 
     >>> backwards(Change("Replace", "apple", "pear"))
@@ -52,12 +52,12 @@ def backwards(change: Change) -> Change:
     return replace(change, action=OPPOSITE[change.action], before=change.after, after=change.before)
 
 
-def towards(change: Change, goal: str) -> Change:
+def towards(change: DescribedChange, goal: str) -> DescribedChange:
     """The same change with another goal."""
     return replace(change, before=goal) if change.action == "Remove" else replace(change, after=goal)
 
 
-def change_of(edit: Edit) -> Change:
+def change_of(edit: Edit) -> DescribedChange:
     """The change that an edit asks for, from its parts or by reading its instruction; raises `CannotTell`."""
     parts = _parts(edit)
     read = _BY_EFFECT.get(EDIT_TYPES[parts.type].effect) or _BY_TYPE.get(parts.type)
@@ -78,41 +78,45 @@ def _parts(edit: Edit) -> Parts:
     return read_instruction(edit.instruction)
 
 
-def _added(parts: Parts) -> Change:
+def _added(parts: Parts) -> DescribedChange:
     where = None
     if parts.position is not None:
         where = PLACES[parts.position.relation].format(parts.position.anchor or parts.subject or WHOLE)
-    return Change("Add", None, parts.to, where=where)
+    return DescribedChange("Add", None, parts.to, where=where)
 
 
-def _attached(parts: Parts) -> Change:
-    return Change("Add", None, parts.to, where=f"on the {parts.subject}" if parts.subject else None)
+def _attached(parts: Parts) -> DescribedChange:
+    return DescribedChange("Add", None, parts.to, where=f"on the {parts.subject}" if parts.subject else None)
 
 
-def _removed(parts: Parts) -> Change:
-    return Change("Remove", parts.subject, None)
+def _removed(parts: Parts) -> DescribedChange:
+    return DescribedChange("Remove", parts.subject, None)
 
 
-def _replaced(parts: Parts) -> Change:
-    return Change("Replace", parts.from_ or parts.subject, parts.to)
+def _replaced(parts: Parts) -> DescribedChange:
+    return DescribedChange("Replace", parts.from_ or parts.subject, parts.to)
 
 
-def _altered(parts: Parts) -> Change:
-    return Change("Change Attribute", parts.from_, parts.to, thing=parts.subject or WHOLE)
+def _altered(parts: Parts) -> DescribedChange:
+    return DescribedChange("Change Attribute", parts.from_, parts.to, thing=parts.subject or WHOLE)
 
 
-def _styled(parts: Parts) -> Change:
+def _styled(parts: Parts) -> DescribedChange:
     """A style is that of the whole picture, whatever it shows."""
-    return Change("Change Attribute", None, without_article(parts.to or ""), thing=WHOLE)
+    return DescribedChange("Change Attribute", None, without_article(parts.to or ""), thing=WHOLE)
 
 
-def _sized(parts: Parts) -> Change:
+def _sized(parts: Parts) -> DescribedChange:
     """A size is told by comparison, so its way back is known: what was made larger was smaller."""
-    return Change("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
+    return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
 
 
-_BY_EFFECT: Mapping[str, Callable[[Parts], Change]] = {"adds": _added, "removes": _removed, "replaces": _replaced}
-_BY_TYPE: Mapping[str, Callable[[Parts], Change]] = {
+_BY_EFFECT: Mapping[str, Callable[[Parts], DescribedChange]] = {
+    "adds": _added,
+    "removes": _removed,
+    "replaces": _replaced,
+}
+_BY_TYPE: Mapping[str, Callable[[Parts], DescribedChange]] = {
     "alter_parts": _attached,
     "color": _altered,
     "texture": _altered,

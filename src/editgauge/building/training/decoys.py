@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.building.training.change import Change
+from editgauge.building.training.change import DescribedChange
 from editgauge.building.training.likeness import are_other_attributes, may_be_the_same, other_attributes, similar_things
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
@@ -31,7 +31,7 @@ SAME_PLACE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class ChangeScene:
     """Both pictures of a change, in one size, and who looks at them."""
 
     before: Pixels
@@ -41,12 +41,12 @@ class Scene:
     is_accurate: bool = False
     """Is it known that what was asked for did happen?"""
 
-    def swapped(self) -> Scene:
+    def swapped(self) -> ChangeScene:
         """The scene of the way back."""
-        return Scene(self.after, self.before, self.see, self.mask, self.is_accurate)
+        return ChangeScene(self.after, self.before, self.see, self.mask, self.is_accurate)
 
 
-async def decoy(change: Change, scene: Scene, chance: Random) -> str:
+async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> str:
     """Another goal for the change, which was surely not reached; raises `CannotTell` when none can be told."""
     if change.action == "Remove":
         return chance.choice((await standing(change, scene))[:NEAREST])
@@ -70,7 +70,7 @@ async def _most_alike(name: str, others: Sequence[str], see: Perception) -> list
     return [other for _, other in sorted(zip((-each for each in alike), others, strict=True))]
 
 
-async def check(goal: str, change: Change, scene: Scene) -> None:
+async def check(goal: str, change: DescribedChange, scene: ChangeScene) -> None:
     """Raises `CannotTell` unless the change towards this goal surely did not happen."""
     if change.action == "Remove":
         wrong = goal not in await standing(change, scene)
@@ -83,7 +83,7 @@ async def check(goal: str, change: Change, scene: Scene) -> None:
         raise CannotTell("not_applicable", f"it is not sure that '{goal}' is wrong where '{change.goal}' is right")
 
 
-async def standing(change: Change, scene: Scene) -> list[str]:
+async def standing(change: DescribedChange, scene: ChangeScene) -> list[str]:
     """Things that stayed where they were, the most alike in size to what was taken away first.
 
     Raises `CannotTell` when there is none, or when it is not known how large the thing was.
@@ -101,7 +101,7 @@ async def standing(change: Change, scene: Scene) -> list[str]:
     return sorted(ratios, key=lambda word: (ratios[word], word))
 
 
-async def is_absent(name: str, change: Change, scene: Scene) -> bool:
+async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> bool:
     """Is it a thing of another kind, and surely in neither picture? What the detector cannot know is not sure."""
     if any(may_be_the_same(name, true) for true in (change.before, change.after) if true):
         return False
@@ -113,13 +113,13 @@ async def is_absent(name: str, change: Change, scene: Scene) -> bool:
     return not any(each.found for each in seen)
 
 
-def _check_known(change: Change, scene: Scene) -> None:
+def _check_known(change: DescribedChange, scene: ChangeScene) -> None:
     """No detector sees attributes, so another one is wrong only where the right one is known to be there."""
     if not scene.is_accurate:
         raise CannotTell("not_applicable", f"nobody says whether the {change.thing} became {change.goal}")
 
 
-async def _size(name: str, scene: Scene) -> float:
+async def _size(name: str, scene: ChangeScene) -> float:
     """The area of the box around a thing: where it is seen, else where the mask is."""
     try:
         found = (await scene.see.detect(scene.before, name)).best

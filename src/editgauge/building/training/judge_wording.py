@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from editgauge.building.training.authors import Reading, Worded
-from editgauge.building.training.change import Change, backwards, change_of, towards
-from editgauge.building.training.decoys import Scene, check, standing
+from editgauge.building.training.authors import EditAndReverse, Worded
+from editgauge.building.training.change import DescribedChange, backwards, change_of, towards
+from editgauge.building.training.decoys import ChangeScene, check, standing
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Edit
 from editgauge.judges import Answer, Question
@@ -72,7 +72,7 @@ class Judged:
         self._ask = ask
         self._prompt = prompt
 
-    async def read(self, edit: Edit) -> Reading:
+    async def read(self, edit: Edit) -> EditAndReverse:
         """The judge's reading of the instruction; where the edit has parts, those decide what changes."""
         known = edit.source_caption or NOTHING_KNOWN
         words = self._prompt("reverse_edit").render(instruction=edit.instruction, known=known)
@@ -80,11 +80,11 @@ class Judged:
         change = _checked(said, edit)
         own = Worded(change, edit.instruction, _naming(said.caption, change.goal))
         try:
-            return Reading(own, _way_back(change, said, f"{edit.instruction} {edit.source_caption or ''}"))
+            return EditAndReverse(own, _way_back(change, said, f"{edit.instruction} {edit.source_caption or ''}"))
         except CannotTell as unable:
-            return Reading(own, unable)
+            return EditAndReverse(own, unable)
 
-    async def negative(self, worded: Worded, scene: Scene, chance: Random) -> Worded:
+    async def negative(self, worded: Worded, scene: ChangeScene, chance: Random) -> Worded:
         """The first of the judge's offers that is surely wrong."""
         change, choice = worded.change, CHOICES[worded.change.action]
         if change.action == "Remove":
@@ -104,12 +104,12 @@ class Judged:
         raise why
 
 
-def _checked(said: SaidReverse, edit: Edit) -> Change:
+def _checked(said: SaidReverse, edit: Edit) -> DescribedChange:
     """The change that a judge read, if the instruction bears it out; raises `CannotTell`."""
     try:
         return change_of(edit)
     except CannotTell:
-        change = Change(said.action, said.before or None, said.after or None, said.thing or None)
+        change = DescribedChange(said.action, said.before or None, said.after or None, said.thing or None)
     action = edit.extras.get("action")
     if action is not None and action != change.action:
         raise CannotTell("unparsable", f"the judge reads '{edit.instruction}' as {change.action}, it is {action}")
@@ -121,10 +121,10 @@ def _checked(said: SaidReverse, edit: Edit) -> Change:
     return change
 
 
-def _way_back(change: Change, said: SaidReverse, known: str) -> Worded:
+def _way_back(change: DescribedChange, said: SaidReverse, known: str) -> Worded:
     """The judge's words for the way back; what was there before must have been told, never guessed."""
     if change.action == "Change Attribute" and not change.before and said.before:
-        change = Change(change.action, _told(known, said.before), change.after, change.thing, change.where)
+        change = DescribedChange(change.action, _told(known, said.before), change.after, change.thing, change.where)
     back = backwards(change)
     if not said.reversed_instruction or not said.reversed_caption:
         raise CannotTell("unparsable", "the judge gives no words for the way back")

@@ -9,7 +9,7 @@ from random import Random
 from typing import Literal
 
 from editgauge.building.training.authors import Author, Worded
-from editgauge.building.training.decoys import Scene
+from editgauge.building.training.decoys import ChangeScene
 from editgauge.building.training.labels import Labels
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Edit
@@ -65,7 +65,7 @@ class _Told:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedLesson:
     """What did not become a lesson, and why."""
 
     edit: str
@@ -86,15 +86,15 @@ class Subject:
     before: Path
     after: Path
     labels: Labels
-    scene: Scene
+    scene: ChangeScene
 
 
 async def lessons_of(
     subject: Subject, author: Author, prompt: Callable[[str], Prompt], seed: int
-) -> tuple[list[Lesson], list[LeftOut]]:
+) -> tuple[list[Lesson], list[OmittedLesson]]:
     """All lessons that one outcome gives, and what it does not give."""
     lessons: list[Lesson] = []
-    lacking: list[LeftOut] = []
+    lacking: list[OmittedLesson] = []
     try:
         reading = await author.read(subject.edit)
     except CannotTell as unable:
@@ -121,7 +121,7 @@ async def lessons_of(
 
 def _unread(
     subject: Subject, prompt: Callable[[str], Prompt], unable: CannotTell
-) -> tuple[list[Lesson], list[LeftOut]]:
+) -> tuple[list[Lesson], list[OmittedLesson]]:
     """What people said of the outcome is known even where nobody can read what was asked for."""
     lessons: list[Lesson] = []
     action = next((each for each in ACTIONS if each == subject.edit.extras.get("action")), None)
@@ -132,10 +132,10 @@ def _unread(
     return lessons, lacking
 
 
-def left_out(edit: str, what: str, unable: CannotTell) -> LeftOut:
+def left_out(edit: str, what: str, unable: CannotTell) -> OmittedLesson:
     """What is missing, by the reason that was raised."""
     reason = unable.fault if isinstance(unable, NoAnswer) else unable.reason
-    return LeftOut(edit, what, reason, unable.detail)
+    return OmittedLesson(edit, what, reason, unable.detail)
 
 
 def _take(
@@ -144,13 +144,13 @@ def _take(
     told: _Told,
     prompt: Callable[[str], Prompt],
     lessons: list[Lesson],
-    lacking: list[LeftOut],
+    lacking: list[OmittedLesson],
 ) -> None:
     swapped = kind.startswith("reversed")
     before, after = (subject.after, subject.before) if swapped else (subject.before, subject.after)
     for question, caption, answer in _answers(kind, subject, told.caption):
         if answer is None:
-            lacking.append(LeftOut(subject.edit.id, f"{kind}: {question}", "not_applicable", NOBODY_SAYS))
+            lacking.append(OmittedLesson(subject.edit.id, f"{kind}: {question}", "not_applicable", NOBODY_SAYS))
             continue
         slots: dict[str, object] = {"instruction": told.instruction} if question in PROMPTS else {}
         slots |= {"caption": caption} if question == "caption_right" else {}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from editgauge.benchmarks._text.wording import instruction
-from editgauge.building.training.change import WHOLE, Change
+from editgauge.building.training.change import WHOLE, DescribedChange
 from editgauge.building.training.likeness import kind_of
 from editgauge.core.text import plural, with_article
 from editgauge.models.vocabulary.phrases import singulars
@@ -18,7 +18,7 @@ LOOK = "appearance"
 _ARTICLE = r"(?:\b(?P<article>an?) )?"
 
 
-def instruction_of(change: Change) -> str:
+def instruction_of(change: DescribedChange) -> str:
     """What to ask for. What is taken away is not told by its place: the decoy of a removal stands elsewhere.
 
     >>> instruction_of(Change("Add", None, "cup", where="on the table"))
@@ -36,7 +36,7 @@ def instruction_of(change: Change) -> str:
             return instruction(TYPES.get(kind_of(after), "texture"), change.thing or WHOLE, None, after)
 
 
-def caption_of(change: Change) -> str:
+def caption_of(change: DescribedChange) -> str:
     """What differs afterwards.
 
     >>> caption_of(Change("Replace", "apple", "orange"))
@@ -55,7 +55,7 @@ def caption_of(change: Change) -> str:
     return told[0].upper() + told[1:]
 
 
-def _altered(change: Change) -> str:
+def _altered(change: DescribedChange) -> str:
     kind = kind_of(change.after or "")
     if change.after in COMPARED:
         return f"the {change.thing} {_was(change.thing)} made {COMPARED[change.after]}."

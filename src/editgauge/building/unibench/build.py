@@ -19,9 +19,9 @@ from editgauge.building.review.file import review_beside
 from editgauge.building.unibench import rule_proposals as by_rules
 from editgauge.building.unibench.judge_proposals import Drafted, draft, told_by
 from editgauge.building.unibench.proposals import candidates_of, sorted_out
-from editgauge.building.unibench.scenes import Scene, make_scene
-from editgauge.building.unibench.selection import Chosen, Criteria, LeftOut, choose
-from editgauge.building.unibench.work import Work
+from editgauge.building.unibench.scenes import EditableScene, make_scene
+from editgauge.building.unibench.selection import Chosen, Criteria, OmittedTask, choose
+from editgauge.building.unibench.work import ReviewWork
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.images import read_image, write_png
@@ -40,7 +40,7 @@ USUAL = Criteria()
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltBenchmark:
     """What a builder left behind."""
 
     file: Path
@@ -51,7 +51,7 @@ class Built:
     candidates: int
     kept: int
     """Images of an earlier run that were left as they were."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedTask, ...]
 
 
 def unibench(
@@ -75,7 +75,7 @@ def unibench(
     prompts: str | Path | None = None,
     replay: bool = False,
     quiet: bool = False,
-) -> Built:
+) -> BuiltBenchmark:
     """Makes a UniBench from COCO annotations; images that a file holds already stay as people left them.
 
     Args:
@@ -112,7 +112,7 @@ def unibench(
     annotations = read_coco(Path(coco), Path(captions) if captions else None)
     by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts)) if jury else by_rules.BY
     settings = {"size": size, "seed": seed, "candidates": candidates, "captions": captions is not None}
-    work = Work(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
+    work = ReviewWork(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
     waves = _waves(choose(annotations, criteria, captions is not None, seed), work, limit)
     with work.saved(f"UniBench from '{Path(coco).name}' by {by}, seed {seed}", limit, quiet):
         if jury is None:
@@ -121,7 +121,9 @@ def unibench(
                     _by_rules(each, work, folder, size, criteria, annotations, candidates, seed)
         else:
             run_async(_by_judge(waves, work, folder, size, criteria, jury, candidates))
-    built = Built(file, review_beside(file), work.report, work.images, work.candidates, work.kept, work.left_out)
+    built = BuiltBenchmark(
+        file, review_beside(file), work.report, work.images, work.candidates, work.kept, work.left_out
+    )
     following = f" Next: editgauge build review {file}" if built.candidates else ""
     say(
         f"{counted(built.images, 'image')} ({built.kept} kept) with {counted(built.candidates, 'candidate')} by {by}; "
@@ -131,24 +133,26 @@ def unibench(
     return built
 
 
-def _waves(chosen: Iterator[Chosen | LeftOut], work: Work, limit: int | None) -> Iterator[list[Chosen]]:
+def _waves(chosen: Iterator[Chosen | OmittedTask], work: ReviewWork, limit: int | None) -> Iterator[list[Chosen]]:
     """Images to look at, some at a time, until so many became squares."""
     fit = (each for each in map(work.chosen, chosen) if each is not None)
     while wave := list(islice(fit, work.wanted(limit, AT_ONCE))):
         yield [each for each in wave if not work.keep(each.image.number)]
 
 
-def _scene(chosen: Chosen, work: Work, folder: Path, size: int, criteria: Criteria) -> Scene | LeftOut:
+def _scene(
+    chosen: Chosen, work: ReviewWork, folder: Path, size: int, criteria: Criteria
+) -> EditableScene | OmittedTask:
     """The square picture, or why there is none."""
     name = f"{work.pictures.name}/{chosen.image.number:012d}.png"
     try:
         return make_scene(chosen, read_image(folder / chosen.image.file), name, size, criteria)
     except BadImage as unreadable:
-        return LeftOut(chosen.image.file, str(unreadable))
+        return OmittedTask(chosen.image.file, str(unreadable))
 
 
 def _by_rules(
-    chosen: Chosen, work: Work, folder: Path, size: int, criteria: Criteria, coco: Coco, number: int, seed: int
+    chosen: Chosen, work: ReviewWork, folder: Path, size: int, criteria: Criteria, coco: Coco, number: int, seed: int
 ) -> None:
     scene = work.begin(_scene(chosen, work, folder, size, criteria))
     if scene:
@@ -157,7 +161,13 @@ def _by_rules(
 
 
 async def _by_judge(
-    waves: Iterator[list[Chosen]], work: Work, folder: Path, size: int, criteria: Criteria, jury: Jury, number: int
+    waves: Iterator[list[Chosen]],
+    work: ReviewWork,
+    folder: Path,
+    size: int,
+    criteria: Criteria,
+    jury: Jury,
+    number: int,
 ) -> None:
     prompt = partial(open_prompt, folder=jury.prompts)
     async with the_judge(jury, work.file) as judge:
@@ -170,14 +180,14 @@ async def _by_judge(
                 _add(work, await draft(scene, work.classes, judge.ask, prompt, number))
             except NoAnswer as unable:
                 why = f"the judge gave no draft ({unable.fault}): {unable.told}"
-                work.leave_out(LeftOut(chosen.image.file, why))
+                work.leave_out(OmittedTask(chosen.image.file, why))
                 work.advance()
 
         for wave in waves:
             await each_of(judge, wave, one)
 
 
-def _add(work: Work, found: Drafted) -> None:
+def _add(work: ReviewWork, found: Drafted) -> None:
     picture = found.scene.picture
     proposed = candidates_of(found.proposals, picture.file)
     if work.add(picture, proposed, (*found.scene.left_out, *found.left_out)):

@@ -14,13 +14,13 @@ from editgauge.benchmarks.unibench.annotations import (
     ChangeClass,
     ChangeColor,
     Generate,
-    Move,
-    Place,
+    MoveTask,
+    RelativePlace,
     Task,
     TaskType,
     described,
 )
-from editgauge.building.review.file import Candidate, Group, Review
+from editgauge.building.review.file import CandidateGroup, Review, ReviewCandidate
 from editgauge.building.review.json_text import one_per_line
 from editgauge.building.unibench.proposals import FIELDS
 from editgauge.core.errors import CannotTell
@@ -28,10 +28,10 @@ from editgauge.core.files import write_text
 from editgauge.core.phrases import read_position
 from editgauge.core.types import Relation
 
-FORMS: dict[TaskType, type[ChangeClass | ChangeColor | Move | Generate]] = {
+FORMS: dict[TaskType, type[ChangeClass | ChangeColor | MoveTask | Generate]] = {
     "change_class": ChangeClass,
     "change_color": ChangeColor,
-    "move": Move,
+    "move": MoveTask,
     "generate": Generate,
 }
 PLURAL = {"class": "classes", "colour": "colours", "place": "places", "template": "templates"}
@@ -73,8 +73,8 @@ def relation_of(words: str) -> Relation | None:
         return None
 
 
-def _image(group: Group, candidates: Iterable[Candidate]) -> AnnotatedImage | None:
-    by_task: dict[tuple[str, str | None], list[Candidate]] = defaultdict(list)
+def _image(group: CandidateGroup, candidates: Iterable[ReviewCandidate]) -> AnnotatedImage | None:
+    by_task: dict[tuple[str, str | None], list[ReviewCandidate]] = defaultdict(list)
     for each in candidates:
         if each.is_kept:
             by_task[each.task, each.instance].append(each)
@@ -87,7 +87,7 @@ def _image(group: Group, candidates: Iterable[Candidate]) -> AnnotatedImage | No
     return AnnotatedImage.model_construct(**told, tasks=tasks)
 
 
-def _task(kind: str, instance: str | None, candidates: list[Candidate]) -> Task | None:
+def _task(kind: str, instance: str | None, candidates: list[ReviewCandidate]) -> Task | None:
     known = next(each for each in FORMS if each == kind)
     parts: dict[str, Any] = {"type": kind, **({"instance": instance} if instance else {})}
     for field in FIELDS[known]:
@@ -99,10 +99,10 @@ def _task(kind: str, instance: str | None, candidates: list[Candidate]) -> Task 
     return FORMS[known].model_validate(parts)
 
 
-def _spelled(candidate: Candidate) -> str:
+def _spelled(candidate: ReviewCandidate) -> str:
     """The same for candidates that ask for the same."""
     return f"{candidate.anchor} {candidate.value}".casefold().replace("grey", "gray")
 
 
-def _place(candidate: Candidate) -> Place:
-    return Place(anchor=candidate.anchor or "", words=candidate.value, relation=relation_of(candidate.value))
+def _place(candidate: ReviewCandidate) -> RelativePlace:
+    return RelativePlace(anchor=candidate.anchor or "", words=candidate.value, relation=relation_of(candidate.value))

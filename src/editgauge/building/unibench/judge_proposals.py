@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from editgauge.building.unibench.proposals import Proposal, sorted_out
-from editgauge.building.unibench.scenes import Scene
-from editgauge.building.unibench.selection import LeftOut
+from editgauge.building.unibench.scenes import EditableScene
+from editgauge.building.unibench.selection import OmittedTask
 from editgauge.judges import Answer, NoAnswer, Question, Shown
 from editgauge.judges.forms import Structured
 from editgauge.judges.prompts import Prompt, Words
@@ -65,14 +65,14 @@ class Draft(BaseModel, extra="forbid"):
 class Drafted:
     """What came of asking about one picture."""
 
-    scene: Scene
+    scene: EditableScene
     """With the colours that the judge sees."""
     proposals: tuple[Proposal, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedTask, ...]
     """What was wrong with the last draft."""
 
 
-async def draft(scene: Scene, classes: Sequence[str], ask: Ask, prompt: OpenPrompt, number: int) -> Drafted:
+async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: OpenPrompt, number: int) -> Drafted:
     """The candidates that a judge proposes; raises `NoAnswer` when it gives no draft.
 
     Args:
@@ -110,11 +110,11 @@ def told_by(judge: str, prompt: OpenPrompt) -> str:
     return f"{judge} ({', '.join(f'{each.name}.v{each.version}' for each in opened)})"
 
 
-def _question(words: Words, scene: Scene) -> Question[Draft]:
+def _question(words: Words, scene: EditableScene) -> Question[Draft]:
     return Question(words=words, form=Structured(Draft), images=(Shown("The picture:", scene.pixels),))
 
 
-def _told(scene: Scene, classes: Sequence[str], number: int) -> dict[str, object]:
+def _told(scene: EditableScene, classes: Sequence[str], number: int) -> dict[str, object]:
     objects = [f"{name} ({_where(scene, name)})" for name in scene.editable]
     return {
         "number": number,
@@ -125,14 +125,14 @@ def _told(scene: Scene, classes: Sequence[str], number: int) -> dict[str, object
     }
 
 
-def _where(scene: Scene, name: str) -> str:
+def _where(scene: EditableScene, name: str) -> str:
     """Its class and its place, in hundredths of the picture."""
     own = scene.instance(name)
     left, top, right, bottom = (round(100 * side / scene.picture.width) for side in own.box)
     return f"{own.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
 
 
-def _with_colours(scene: Scene, found: Draft) -> Scene:
+def _with_colours(scene: EditableScene, found: Draft) -> EditableScene:
     """The scene with the colours that the judge sees in place of those that were measured."""
     seen = {each.instance: each.colour for each in found.instances if each.colour and each.colour.strip()}
     instances = [
@@ -140,16 +140,16 @@ def _with_colours(scene: Scene, found: Draft) -> Scene:
         for each in scene.picture.instances
     ]
     picture = scene.picture.model_copy(update={"instances": instances})
-    return Scene(picture, scene.pixels, scene.editable, scene.left_out)
+    return EditableScene(picture, scene.pixels, scene.editable, scene.left_out)
 
 
-def _strangers(found: Draft, scene: Scene) -> Iterator[LeftOut]:
+def _strangers(found: Draft, scene: EditableScene) -> Iterator[OmittedTask]:
     for each in found.instances:
         if each.instance not in scene.editable:
-            yield LeftOut(f"{scene.picture.file}: {each.instance}", f"'{each.instance}' is no object of the list")
+            yield OmittedTask(f"{scene.picture.file}: {each.instance}", f"'{each.instance}' is no object of the list")
 
 
-def _proposals(found: Draft, scene: Scene) -> Iterator[Proposal]:
+def _proposals(found: Draft, scene: EditableScene) -> Iterator[Proposal]:
     for own in (each for each in found.instances if each.instance in scene.editable):
         yield from (Proposal("change_class", own.instance, "class", word) for word in _texts(own.classes))
         yield from (Proposal("change_class", own.instance, "template", each) for each in _texts(own.class_templates))

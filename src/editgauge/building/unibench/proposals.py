@@ -10,8 +10,8 @@ from typing import Any, get_args
 from editgauge.benchmarks.unibench.annotations import AnnotatedImage, TaskType
 from editgauge.benchmarks.unibench.templates import template_problem
 from editgauge.benchmarks.unibench.validate import forbidden_classes, forbidden_colours
-from editgauge.building.review.file import LONGEST_VALUE, Candidate, FieldName, ReviewPicture
-from editgauge.building.unibench.selection import LeftOut
+from editgauge.building.review.file import LONGEST_VALUE, FieldName, ReviewCandidate, ReviewPicture
+from editgauge.building.unibench.selection import OmittedTask
 from editgauge.core.errors import CannotTell
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.vision.color_names import rgb_of
@@ -75,10 +75,10 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
 
 def sorted_out(
     proposals: Iterable[Proposal], picture: ReviewPicture, classes: Sequence[str]
-) -> tuple[tuple[Proposal, ...], tuple[LeftOut, ...]]:
+) -> tuple[tuple[Proposal, ...], tuple[OmittedTask, ...]]:
     """Those that can be used, and the others with the reason."""
     judged = [(each, fault_of(each, picture, classes)) for each in dict.fromkeys(proposals)]
-    wrong = (LeftOut(f"{picture.file}: {each.told}", fault) for each, fault in judged if fault)
+    wrong = (OmittedTask(f"{picture.file}: {each.told}", fault) for each, fault in judged if fault)
     return tuple(each for each, fault in judged if not fault), tuple(wrong)
 
 
@@ -90,7 +90,7 @@ def _colour_fault(word: str) -> str | None:
     return None
 
 
-def candidates_of(proposals: Iterable[Proposal], group: str) -> list[Candidate]:
+def candidates_of(proposals: Iterable[Proposal], group: str) -> list[ReviewCandidate]:
     """The proposals as candidates of a review; what is proposed twice is one."""
     counts: Counter[str] = Counter()
     found = []
@@ -100,7 +100,7 @@ def candidates_of(proposals: Iterable[Proposal], group: str) -> list[Candidate]:
         words: dict[str, Any] = {"proposed": each.value, "proposed_anchor": each.anchor}
         words |= {"value": each.value, "anchor": each.anchor}
         found.append(
-            Candidate(
+            ReviewCandidate(
                 id=f"{place}/{counts[place]}",
                 group=group,
                 task=each.task,
@@ -112,7 +112,7 @@ def candidates_of(proposals: Iterable[Proposal], group: str) -> list[Candidate]:
     return found
 
 
-def proposal_of(candidate: Candidate, value: str, anchor: str | None) -> Proposal:
+def proposal_of(candidate: ReviewCandidate, value: str, anchor: str | None) -> Proposal:
     """The candidate with other words, to be checked."""
     task = next(kind for kind in get_args(TaskType) if kind == candidate.task)
     return Proposal(task, candidate.instance, candidate.field, value, anchor)

@@ -19,7 +19,7 @@ from editgauge.building.unibench.caption_templates import (
     with_slot,
 )
 from editgauge.building.unibench.proposals import Proposal
-from editgauge.building.unibench.scenes import UNPAINTED, Scene
+from editgauge.building.unibench.scenes import UNPAINTED, EditableScene
 from editgauge.core.errors import CannotTell
 from editgauge.core.recipes import COLOURS
 from editgauge.models.vocabulary import siblings
@@ -50,13 +50,13 @@ NEW_WIDTH = 0.15
 """Of the picture: how wide something new is taken to be."""
 
 
-def propose(scene: Scene, coco: Coco, number: int, seed: int) -> list[Proposal]:
+def propose(scene: EditableScene, coco: Coco, number: int, seed: int) -> list[Proposal]:
     """At most so many candidates of each kind for every task that the scene allows."""
     found = [each for name in scene.editable for each in _of_instance(scene, scene.instance(name), coco, number, seed)]
     return [*found, *_generate(scene, coco, number)]
 
 
-def _of_instance(scene: Scene, own: Instance, coco: Coco, number: int, seed: int) -> Iterator[Proposal]:
+def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, seed: int) -> Iterator[Proposal]:
     caption = scene.caption or plain_caption([scene.instance(name).class_ for name in scene.editable])
     mention = mention_of(caption, own.class_, tuple(coco.classes))
     others = [scene.instance(name) for name in scene.editable if name != own.id]
@@ -81,7 +81,7 @@ def _of_instance(scene: Scene, own: Instance, coco: Coco, number: int, seed: int
         yield Proposal("move", own.id, "template", template or "A {target} {position} the {anchor}")
 
 
-def _generate(scene: Scene, coco: Coco, number: int) -> Iterator[Proposal]:
+def _generate(scene: EditableScene, coco: Coco, number: int) -> Iterator[Proposal]:
     """What is most often seen with what is there, or else is of its kind; beside what is alone of its class."""
     caption = scene.caption or plain_caption([scene.instance(name).class_ for name in scene.editable])
     seen = {
@@ -112,14 +112,14 @@ def _alike(class_: str, coco: Coco, present: frozenset[str]) -> tuple[list[str],
     return near, [word for word in free if word not in beside and coco.classes[word] == coco.classes[class_]]
 
 
-def _sides(own: Instance, anchor: Instance, scene: Scene) -> list[str]:
+def _sides(own: Instance, anchor: Instance, scene: EditableScene) -> list[str]:
     """The sides of an anchor where there is room, and where the object is not already."""
     middle, anchor_middle = (own.box[0] + own.box[2]) / 2, (anchor.box[0] + anchor.box[2]) / 2
     there = SIDES["left"] if middle < anchor_middle else SIDES["right"]
     return [side for side in _free_sides(anchor, own.box[2] - own.box[0], scene) if side != there]
 
 
-def _free_sides(anchor: Instance, width: float, scene: Scene) -> list[str]:
+def _free_sides(anchor: Instance, width: float, scene: EditableScene) -> list[str]:
     room = {"left": anchor.box[0], "right": scene.picture.width - anchor.box[2]}
     return [SIDES[side] for side, free in room.items() if free >= ROOM * width]
 

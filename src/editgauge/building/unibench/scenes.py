@@ -9,7 +9,7 @@ from editgauge.benchmarks.unibench.annotations import Instance
 from editgauge.benchmarks.unibench.masks import run_lengths
 from editgauge.building.coco.annotations import CocoObject
 from editgauge.building.review.file import ReviewPicture
-from editgauge.building.unibench.selection import Chosen, Criteria, LeftOut
+from editgauge.building.unibench.selection import Chosen, Criteria, OmittedTask
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, box_of
@@ -21,14 +21,14 @@ UNPAINTED = ("person",)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Scene:
+class EditableScene:
     """A square picture and what may be edited in it."""
 
     picture: ReviewPicture
     pixels: Pixels
     editable: tuple[str, ...]
     """Ids of instances."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedTask, ...]
     """Objects that vanished or may not be edited."""
 
     @property
@@ -46,7 +46,7 @@ class Scene:
         return frozenset(each.class_ for each in self.picture.instances)
 
 
-def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: Criteria) -> Scene | LeftOut:
+def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: Criteria) -> EditableScene | OmittedTask:
     """The image cut to its square and scaled with all its objects; or why it is left out after all.
 
     Args:
@@ -59,7 +59,7 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
     image = chosen.image
     if pixels.shape[:2] != (image.height, image.width):
         seen = f"{pixels.shape[1]} x {pixels.shape[0]}"
-        return LeftOut(image.file, f"is {seen}, while its annotations are of {image.width} x {image.height}")
+        return OmittedTask(image.file, f"is {seen}, while its annotations are of {image.width} x {image.height}")
     square = chosen.square.cut(pixels, size)
     counts: Counter[str] = Counter()
     instances, editable, gone = [], [], []
@@ -69,19 +69,19 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
         try:
             whole = each.render(image.width, image.height)
         except BadInput as unreadable:
-            return LeftOut(image.file, str(unreadable))
+            return OmittedTask(image.file, str(unreadable))
         mask = chosen.square.cut_mask(whole, size)
         if not mask.any():
-            gone.append(LeftOut(f"{image.file}: {name}", "vanished when the picture was cut and scaled"))
+            gone.append(OmittedTask(f"{image.file}: {name}", "vanished when the picture was cut and scaled"))
             continue
         why = _not_editable(each, whole, mask, chosen, criteria)
         if why is None:
             editable.append(name)
         elif each in chosen.editable:
-            gone.append(LeftOut(f"{image.file}: {name}", why))
+            gone.append(OmittedTask(f"{image.file}: {name}", why))
         instances.append(_instance(name, each.class_, mask, square))
     if len(editable) < criteria.fewest:
-        return LeftOut(
+        return OmittedTask(
             image.file, f"objects that can be edited in the square: {len(editable)}, and {criteria.fewest} are needed"
         )
     captions = [chosen.caption] if chosen.caption else []
@@ -95,7 +95,7 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
         licence=image.licence,
         instances=instances,
     )
-    return Scene(picture, square, tuple(editable), tuple(gone))
+    return EditableScene(picture, square, tuple(editable), tuple(gone))
 
 
 def _not_editable(each: CocoObject, whole: BoolMask, mask: BoolMask, chosen: Chosen, criteria: Criteria) -> str | None:

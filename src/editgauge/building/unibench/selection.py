@@ -54,7 +54,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedTask:
     """Something that did not become part of the benchmark."""
 
     what: str
@@ -62,11 +62,11 @@ class LeftOut:
     why: str
 
 
-def choose(coco: Coco, criteria: Criteria, with_captions: bool, seed: int) -> Iterator[Chosen | LeftOut]:
+def choose(coco: Coco, criteria: Criteria, with_captions: bool, seed: int) -> Iterator[Chosen | OmittedTask]:
     """All images in an order of chance that depends on the seed and their numbers alone, each chosen or left out."""
     for image in sorted(coco.images, key=lambda image: _order(seed, image.number)):
         found = _chosen(image, tuple(coco.classes), criteria, with_captions)
-        yield LeftOut(image.file, found) if isinstance(found, str) else found
+        yield OmittedTask(image.file, found) if isinstance(found, str) else found
 
 
 def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_captions: bool) -> Chosen | str:

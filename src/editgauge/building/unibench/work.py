@@ -9,24 +9,24 @@ from typing import Any
 
 from editgauge.building.left_out import report_beside, write_report
 from editgauge.building.review.file import (
-    Candidate,
-    Group,
+    CandidateGroup,
     Omission,
     Review,
+    ReviewCandidate,
     ReviewPicture,
     read_review,
     review_beside,
     write_review,
 )
 from editgauge.building.unibench.file import annotations_of, write_unibench
-from editgauge.building.unibench.scenes import Scene
-from editgauge.building.unibench.selection import Chosen, LeftOut
+from editgauge.building.unibench.scenes import EditableScene
+from editgauge.building.unibench.selection import Chosen, OmittedTask
 from editgauge.core.errors import BadInput
 from editgauge.core.progress import progress
 from editgauge.core.reading.fields import shown
 
 
-class Work:
+class ReviewWork:
     """The review file while it is filled.
 
     Args:
@@ -58,7 +58,7 @@ class Work:
         self._known = {group.pictures[0].number for group in self._groups}
         self._tried = 0
         self.kept = 0
-        self._images_out: list[LeftOut] = []
+        self._images_out: list[OmittedTask] = []
 
     @property
     def images(self) -> int:
@@ -71,9 +71,9 @@ class Work:
         return len(self._candidates)
 
     @property
-    def left_out(self) -> tuple[LeftOut, ...]:
+    def left_out(self) -> tuple[OmittedTask, ...]:
         """Images, objects and candidates that were left out."""
-        return (*self._images_out, *(LeftOut(each.what, each.why) for each in self._parts_out))
+        return (*self._images_out, *(OmittedTask(each.what, each.why) for each in self._parts_out))
 
     @contextmanager
     def saved(self, made: str, limit: int | None, quiet: bool) -> Iterator[None]:
@@ -88,7 +88,7 @@ class Work:
             told = f"{made}: {self.images} images, {self.candidates} candidates."
             write_report(self.report, told, sorted(self.left_out, key=lambda each: each.what))
 
-    def chosen(self, found: Chosen | LeftOut) -> Chosen | None:
+    def chosen(self, found: Chosen | OmittedTask) -> Chosen | None:
         """The image if it was chosen; else it is noted."""
         if isinstance(found, Chosen):
             return found
@@ -108,25 +108,27 @@ class Work:
         self.advance()
         return True
 
-    def begin(self, found: Scene | LeftOut) -> Scene | None:
+    def begin(self, found: EditableScene | OmittedTask) -> EditableScene | None:
         """The square picture, counted, if there is one; else the image is noted."""
-        if isinstance(found, Scene):
+        if isinstance(found, EditableScene):
             self._tried += 1
             return found
         self.leave_out(found)
         return None
 
-    def leave_out(self, what: LeftOut) -> None:
+    def leave_out(self, what: OmittedTask) -> None:
         """Notes an image that is left out."""
         self._images_out.append(what)
 
-    def add(self, picture: ReviewPicture, candidates: Sequence[Candidate], left_out: Sequence[LeftOut]) -> bool:
+    def add(
+        self, picture: ReviewPicture, candidates: Sequence[ReviewCandidate], left_out: Sequence[OmittedTask]
+    ) -> bool:
         """Adds an image with its candidates; says whether there is a task in them."""
         self.advance()
-        group = Group(name=picture.file, pictures=[picture])
+        group = CandidateGroup(name=picture.file, pictures=[picture])
         alone = self._review.model_copy(update={"groups": [group], "candidates": list(candidates)})
         if annotations_of(alone) is None:
-            self.leave_out(LeftOut(picture.file, "no task is complete: each needs a candidate and a template"))
+            self.leave_out(OmittedTask(picture.file, "no task is complete: each needs a candidate and a template"))
             return False
         self._groups.append(group)
         self._candidates += candidates

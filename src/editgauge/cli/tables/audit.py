@@ -10,14 +10,14 @@ from editgauge.cli.tables.common import new_table, show
 
 if TYPE_CHECKING:
     from editgauge.audits.cards.card import ScoreCard
-    from editgauge.audits.cards.result import Card, Cost, People
+    from editgauge.audits.cards.result import AuditCard, Cost, PeopleAgreement
     from editgauge.stats.resampling import Estimate
 
 MOST = 24
 """So many scores are shown; the page has all."""
 
 
-def show_card(card: Card) -> None:
+def show_card(card: AuditCard) -> None:
     """The scores, best at telling what was done first; then what judges are like, and how to read it."""
     heads = [each for each in card.scores if (each.protocol, each.name) in card.headlines]
     rest = [each for each in card.scores if each not in heads]
@@ -47,7 +47,7 @@ def show_card(card: Card) -> None:
         show(Text(f"{len(card.scores) - MOST} more scores are on the page."))
 
 
-def _show_scores(card: Card, scores: list[ScoreCard]) -> None:
+def _show_scores(card: AuditCard, scores: list[ScoreCard]) -> None:
     table = new_table(f"'Edit done' on {card.held_back:,} held-back probes of {card.photos} photographs")
     table.add_column("score", overflow="fold")
     for column in ("AUROC", "accuracy", "better one chosen", "moves by JPEG 90", "deaf", "unscored"):
@@ -77,7 +77,7 @@ def _show_against(heads: list[ScoreCard]) -> None:
     show(table)
 
 
-def _show_ahead(card: Card) -> None:
+def _show_ahead(card: AuditCard) -> None:
     table = new_table("AUROC where both have a score")
     for column in ("first", "second"):
         table.add_column(column, overflow="fold")
@@ -89,7 +89,7 @@ def _show_ahead(card: Card) -> None:
     show(table)
 
 
-def _show_people(card: Card, people: People) -> None:
+def _show_people(card: AuditCard, people: PeopleAgreement) -> None:
     table = new_table(f"{people.pairs:,} pairs that people compared, on {people.photos} photographs")
     table.add_column("score", overflow="fold")
     for column in ("their choice has the better score", "pairs without"):
@@ -100,7 +100,7 @@ def _show_people(card: Card, people: People) -> None:
     show(table)
 
 
-def _show_pairs(card: Card) -> None:
+def _show_pairs(card: AuditCard) -> None:
     table = new_table("Judges, shown two outcomes of which the better one is known")
     table.add_column("judge", overflow="fold")
     for column in ("better one chosen", "first shown chosen", "order changes it", "same again", "ties", "no answer"):
@@ -116,7 +116,7 @@ def _show_pairs(card: Card) -> None:
     show(table)
 
 
-def _blend_line(card: Card) -> Text:
+def _blend_line(card: AuditCard) -> Text:
     mix = card.blend
     if mix is None or mix.ahead is None:
         return Text("The mix has no pair that both scores can answer.")

@@ -9,13 +9,13 @@ from rich.text import Text
 from editgauge.cli.tables.common import new_table, show
 
 if TYPE_CHECKING:
-    from editgauge.building.calibration.build import Built, Calibrated
+    from editgauge.building.calibration.build import BuiltCalibration, Calibrated
     from editgauge.stats.intervals import Mean
 
 SHOWN_AT = (0.25, 0.5, 0.75)
 
 
-def show_calibration(built: Built) -> None:
+def show_calibration(built: BuiltCalibration) -> None:
     """How far off every score was and is, what the curves make of some numbers, and how to use them."""
     for each in built.scores:
         show(Text(_told(each)))

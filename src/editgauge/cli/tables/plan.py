@@ -9,14 +9,14 @@ from rich.text import Text
 from editgauge.cli.tables.common import new_table, show
 
 if TYPE_CHECKING:
-    from editgauge.engine.forecast.forecast import Foresight
+    from editgauge.engine.forecast.forecast import Forecast
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 IS_FREE = 0.9
 """A machine that gives us so much of its cores does nothing else that matters."""
 
 
-def show_foresight(found: Foresight) -> None:
+def show_forecast(found: Forecast) -> None:
     """What each model must do, then everything together."""
     if not found.outcomes:
         show(Text(f"Nothing is left to do: all {found.done:,} outcomes on {found.benchmark} are scored."))
@@ -52,7 +52,7 @@ def show_foresight(found: Foresight) -> None:
     show(Text(f"Told from {found.told_from} outcomes that were scored now{judges}.", style="dim"))
 
 
-def _time(found: Foresight) -> str:
+def _time(found: Forecast) -> str:
     """As busy as the machine is now, and what it would be alone where that makes a difference."""
     processes = f"{found.processes} process{'es' if found.processes > 1 else ''}"
     parts = [f"{duration(found.seconds)} with {processes}, {duration(found.start_seconds)} of it to start"]

@@ -21,13 +21,13 @@ from editgauge.core.files import write_json
 from editgauge.core.progress import progress, say
 from editgauge.core.run.manifest import environment
 from editgauge.engine.edit.method_card import card_of
-from editgauge.engine.edit.outcome_list import Line, OutcomeList
-from editgauge.engine.edit.outcomes import Words, jobs_of, make_all, split
+from editgauge.engine.edit.outcome_list import OutcomeLine, OutcomeList
+from editgauge.engine.edit.outcomes import JobPrompts, jobs_of, make_all, split
 from editgauge.engine.edit.sweeps import Swept, read_sweep, variants_of
 from editgauge.engine.folder_claim import claim
 from editgauge.engine.options import pairs
-from editgauge.methods.card import SETTINGS, Card
-from editgauge.methods.prompt_choice import Wording, read_wording
+from editgauge.methods.card import SETTINGS, MethodCard
+from editgauge.methods.prompt_choice import PromptOptions, read_wording
 from editgauge.methods.resolve import open_method
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ MOST_SEED = 10**18
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeOutcomes:
     """What `edit` left in the folder."""
 
     name: str
@@ -50,9 +50,9 @@ class Made:
     kept: int
     absences: dict[str, str]
     """Outcome (an edit's id, and the seed behind it unless it is 0) to why there is none."""
-    card: Card | None = None
+    card: MethodCard | None = None
     """Time, memory, failures and cost; of a sweep, each variant has its own."""
-    variants: dict[str, Made] = field(default_factory=dict)
+    variants: dict[str, MadeOutcomes] = field(default_factory=dict)
     """What a sweep left for each variant, by its name."""
 
 
@@ -63,7 +63,7 @@ class _Order:
     benchmark: Benchmark
     limit: int | None
     seeds: range
-    wording: Wording
+    wording: PromptOptions
     quiet: bool
 
 
@@ -83,7 +83,7 @@ def edit(
     template: str | None = None,
     prompts: str | Path | None = None,
     quiet: bool = False,
-) -> Made:
+) -> MadeOutcomes:
     """Makes the outcomes of a method for a benchmark, as pictures in a folder and a list of them.
 
     Given again it continues: outcomes that are there stay, further seeds and edits are added. An edit the method cannot
@@ -122,30 +122,30 @@ def edit(
     return _make(chosen, chosen.name, Path(out), order)
 
 
-def _sweep(base: str, variants: dict[str, Method], folder: Path, order: _Order) -> Made:
+def _sweep(base: str, variants: dict[str, Method], folder: Path, order: _Order) -> MadeOutcomes:
     if (folder / SETTINGS).is_file():
         raise BadInput(f"'{folder}' holds outcomes of one method; choose another folder for the variants of a sweep.")
-    made: dict[str, Made] = {}
+    made: dict[str, MadeOutcomes] = {}
     while variants:  # a variant may hold a model: it is let go before the next one loads its own
         name = next(iter(variants))
         made[name] = _make(variants.pop(name), name, folder / name, order)
     absences = {f"{name}: {key}": why for name, each in made.items() for key, why in each.absences.items()}
     counts = sum(each.made for each in made.values()), sum(each.kept for each in made.values())
-    return Made(base, folder, *counts, absences, None, made)
+    return MadeOutcomes(base, folder, *counts, absences, None, made)
 
 
-def _make(method: Method, name: str, folder: Path, order: _Order) -> Made:
+def _make(method: Method, name: str, folder: Path, order: _Order) -> MadeOutcomes:
     claimed = _settings(method, name, order)
     jobs = jobs_of(order.benchmark.edits[: order.limit], order.seeds)
     claim(folder, SETTINGS, claimed, "outcomes", "editgauge edit")
     with _alone(folder):
-        listed, words = OutcomeList(folder), Words(method, order.wording)
+        listed, words = OutcomeList(folder), JobPrompts(method, order.wording)
         listed.write()
         kept, left = split(jobs, folder, listed, words)
-        made: list[Line] = []
+        made: list[OutcomeLine] = []
         with progress(f"{name}: editing", len(left), quiet=order.quiet) as advance:
 
-            def done(line: Line) -> None:
+            def done(line: OutcomeLine) -> None:
                 listed.add(line)
                 made.append(line)
                 advance()
@@ -155,12 +155,12 @@ def _make(method: Method, name: str, folder: Path, order: _Order) -> Made:
         card = _finish(folder, claimed, listed, words, method.price)
     wanted = {job.key for job in jobs}
     absences = {line.key.name: line.absence for line in listed if line.absence is not None and line.key in wanted}
-    found = Made(name, folder, sum(line.absence is None for line in made), len(kept), absences, card)
+    found = MadeOutcomes(name, folder, sum(line.absence is None for line in made), len(kept), absences, card)
     _tell(found, order.quiet)
     return found
 
 
-def _tell(found: Made, quiet: bool) -> None:
+def _tell(found: MadeOutcomes, quiet: bool) -> None:
     counts = f"{found.made} outcomes made, {found.kept} kept, {len(found.absences)} absent"
     say(f"{found.name}: {counts}, in {found.folder}", quiet=quiet)
     for key, absence in list(found.absences.items())[:1]:
@@ -169,7 +169,9 @@ def _tell(found: Made, quiet: bool) -> None:
         say(f"  {found.card.told()}", quiet=quiet)
 
 
-def _finish(folder: Path, claimed: dict[str, Any], listed: OutcomeList, words: Words, price: float | None) -> Card:
+def _finish(
+    folder: Path, claimed: dict[str, Any], listed: OutcomeList, words: JobPrompts, price: float | None
+) -> MethodCard:
     """Writes the method's manifest: what it was told to do, what it needed for that, and its card."""
     earlier = json.loads((folder / SETTINGS).read_text("utf-8"))
     card = card_of(listed, price, earlier.get("card", {}))

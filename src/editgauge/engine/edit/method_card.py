@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean, median
 from typing import Any
 
-from editgauge.engine.edit.outcome_list import Line
+from editgauge.engine.edit.outcome_list import OutcomeLine
 from editgauge.methods.absence import why
-from editgauge.methods.card import Card
+from editgauge.methods.card import MethodCard
 
 KILOBYTE = 1024
 
 
-def card_of(lines: Iterable[Line], price: float | None, earlier: Mapping[str, Any]) -> Card:
+def card_of(lines: Iterable[OutcomeLine], price: float | None, earlier: Mapping[str, Any]) -> MethodCard:
     """The card of all outcomes in a folder.
 
     Args:
@@ -26,7 +26,7 @@ def card_of(lines: Iterable[Line], price: float | None, earlier: Mapping[str, An
     known = list(lines)
     seconds = [line.seconds for line in known if line.seconds is not None and line.absence is None]
     outcomes = sum(line.absence is None for line in known)
-    return Card(
+    return MethodCard(
         outcomes=outcomes,
         failures=dict(Counter(why(line.absence) for line in known if line.absence is not None).most_common()),
         seconds_mean=round(fmean(seconds), 4) if seconds else None,

@@ -13,7 +13,7 @@ from editgauge.core.files import DRAFT, write_text
 from editgauge.methods.outcomes import LIST
 
 
-class Key(NamedTuple):
+class OutcomeId(NamedTuple):
     """Which outcome."""
 
     id: str
@@ -35,7 +35,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class OutcomeLine:
     """One outcome, or why there is none."""
 
     id: str
@@ -48,9 +48,9 @@ class Line:
     """How long the method took, where it was seen at work."""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> OutcomeId:
         """Which outcome it is."""
-        return Key(self.id, self.seed)
+        return OutcomeId(self.id, self.seed)
 
     def written(self) -> str:
         """The line as it stands in the list."""
@@ -67,14 +67,14 @@ class OutcomeList:
         for draft in folder.glob(f"{DRAFT}*"):
             draft.unlink(missing_ok=True)
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[OutcomeLine]:
         return iter(self._lines.values())
 
-    def get(self, key: Key) -> Line | None:
+    def get(self, key: OutcomeId) -> OutcomeLine | None:
         """What the list says of an outcome."""
         return self._lines.get(key)
 
-    def add(self, line: Line) -> None:
+    def add(self, line: OutcomeLine) -> None:
         """Writes one more line behind the others."""
         self._lines[line.key] = line
         try:
@@ -92,17 +92,17 @@ class OutcomeList:
         write_text(self._path, "".join(line.written() for line in lines))
 
 
-def _read(path: Path) -> Iterator[Line]:
+def _read(path: Path) -> Iterator[OutcomeLine]:
     if not path.is_file():
         return
     for text in path.read_text("utf-8", "replace").split("\n"):
         try:
             told: Any = json.loads(text)
-            yield Line(**told)
+            yield OutcomeLine(**told)
         except (ValueError, TypeError):
             continue
 
 
-def _is_true(line: Line, folder: Path) -> bool:
+def _is_true(line: OutcomeLine, folder: Path) -> bool:
     """Whether the picture it names is there; an absence needs none."""
     return line.absence is not None or (folder / (line.image_path or line.key.file)).is_file()

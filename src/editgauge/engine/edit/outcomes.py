@@ -16,14 +16,14 @@ import numpy as np
 
 from editgauge.core.errors import BadImage, BadInput, CannotEdit, EditGaugeError
 from editgauge.core.images import read_image, write_png
-from editgauge.engine.edit.outcome_list import Key, Line, OutcomeList
+from editgauge.engine.edit.outcome_list import OutcomeId, OutcomeLine, OutcomeList
 from editgauge.methods.absence import why
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.types import Edit
     from editgauge.methods import Method
-    from editgauge.methods.prompt_choice import Wording
+    from editgauge.methods.prompt_choice import PromptOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class Job:
     seed: int
 
     @property
-    def key(self) -> Key:
+    def key(self) -> OutcomeId:
         """Which outcome it will be."""
-        return Key(self.edit.id, self.seed)
+        return OutcomeId(self.edit.id, self.seed)
 
 
 def jobs_of(edits: Iterable[Edit], seeds: Sequence[int]) -> list[Job]:
     """One for every edit and seed; two that would share a file are an error."""
     jobs = [Job(edit, seed) for edit in edits for seed in seeds]
-    taken: dict[str, Key] = {}
+    taken: dict[str, OutcomeId] = {}
     for job in jobs:
         other = taken.setdefault(job.key.file.casefold(), job.key)
         if other != job.key:
@@ -53,7 +53,7 @@ def jobs_of(edits: Iterable[Edit], seeds: Sequence[int]) -> list[Job]:
     return jobs
 
 
-def split(jobs: Iterable[Job], folder: Path, listed: OutcomeList, words: Words) -> tuple[list[Job], list[Job]]:
+def split(jobs: Iterable[Job], folder: Path, listed: OutcomeList, words: JobPrompts) -> tuple[list[Job], list[Job]]:
     """What is there already, and what is left to make.
 
     A refusal stays: a filter would refuse again. Other absences deserve another try. A picture without a line was
@@ -74,10 +74,10 @@ def split(jobs: Iterable[Job], folder: Path, listed: OutcomeList, words: Words) 
     return kept, left
 
 
-class Words:
+class JobPrompts:
     """What a method is told, job by job, and the templates that were needed for it."""
 
-    def __init__(self, method: Method, wording: Wording) -> None:
+    def __init__(self, method: Method, wording: PromptOptions) -> None:
         self._method = method
         self._wording = wording
         self.templates: set[str] = set()
@@ -88,16 +88,18 @@ class Words:
         self.templates.update(told.templates)
         return told.edit, told.prompt.text, told.prompt.source
 
-    def line(self, job: Job, **what: Any) -> Line:
+    def line(self, job: Job, **what: Any) -> OutcomeLine:
         """The line of an outcome; an edit that cannot be put into words has the words of its benchmark."""
         try:
             _, prompt, source = self.tell(job.edit)
         except BadInput:
             prompt, source = job.edit.instruction, None
-        return Line(id=job.edit.id, seed=job.seed, prompt=prompt, source_prompt=source, **what)
+        return OutcomeLine(id=job.edit.id, seed=job.seed, prompt=prompt, source_prompt=source, **what)
 
 
-def make_all(method: Method, jobs: Sequence[Job], folder: Path, words: Words, done: Callable[[Line], None]) -> None:
+def make_all(
+    method: Method, jobs: Sequence[Job], folder: Path, words: JobPrompts, done: Callable[[OutcomeLine], None]
+) -> None:
     """Makes them turn by turn; `done` is told of each as soon as it is on disk. One that fails costs no other."""
     workers = method.at_once if method.at_once > 0 else os.cpu_count() or 1
     with _threads_of_opencv(1 if workers > 1 else None):
@@ -118,7 +120,7 @@ def _turns(jobs: Iterable[Job]) -> list[list[Job]]:
     return [by_turn[turn] for turn in sorted(by_turn)]
 
 
-def _make(method: Method, job: Job, folder: Path, words: Words) -> Line:
+def _make(method: Method, job: Job, folder: Path, words: JobPrompts) -> OutcomeLine:
     """Writes the outcome, or gives the reason why there is none.
 
     What a user can mend once for all edits, such as a missing key or weights, goes up and ends the work.
@@ -141,7 +143,7 @@ def _sayable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _edited(method: Method, job: Job, folder: Path, words: Words) -> tuple[Any, float]:
+def _edited(method: Method, job: Job, folder: Path, words: JobPrompts) -> tuple[Any, float]:
     """What the method gives, and the seconds it took."""
     try:
         told, _, _ = words.tell(job.edit)
@@ -155,7 +157,7 @@ def _edited(method: Method, job: Job, folder: Path, words: Words) -> tuple[Any, 
 def _source(job: Job, folder: Path) -> Pixels:
     if job.edit.follows is None:
         return read_image(job.edit.source.path)
-    before = folder / Key(job.edit.follows, job.seed).file
+    before = folder / OutcomeId(job.edit.follows, job.seed).file
     if not before.is_file():
         raise CannotEdit(f"the outcome of the turn before, '{job.edit.follows}', is missing")
     return read_image(before)

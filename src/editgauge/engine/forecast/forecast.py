@@ -10,15 +10,15 @@ from typing import Any
 
 from editgauge.core.errors import BadInput
 from editgauge.engine.forecast.effort import expected, free_cores
-from editgauge.engine.forecast.model_speed import Calibration
-from editgauge.engine.forecast.remaining import Left
-from editgauge.engine.forecast.request import Given, is_run
-from editgauge.engine.forecast.trial import Took, score_some, some_of
-from editgauge.engine.forecast.usage import SeatWork
+from editgauge.engine.forecast.model_speed import ModelSpeeds
+from editgauge.engine.forecast.remaining import Remaining
+from editgauge.engine.forecast.request import ForecastRequest, is_run
+from editgauge.engine.forecast.trial import TrialResult, score_some, some_of
+from editgauge.engine.forecast.usage import ModelEffort
 from editgauge.engine.judges import FOLDER, judges_of, read_jury
-from editgauge.engine.plan.run_plan import Plan, prepare
+from editgauge.engine.plan.run_plan import RunPlan, prepare
 from editgauge.engine.plan.shards import read_shard
-from editgauge.engine.plan.worker_count import bytes_of_weights, choose_crew, run_on_cards, this_machine
+from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
 from editgauge.engine.schedule.local import Setup
 from editgauge.models.cache import place
 
@@ -46,7 +46,7 @@ class ModelWork:
 
 
 @dataclass(frozen=True, slots=True)
-class Foresight:
+class Forecast:
     """What a run will take, as far as a few outcomes tell."""
 
     benchmark: str
@@ -100,7 +100,7 @@ def plan(
     sources: int = SOURCES,
     limit: int | None = None,
     shard: str | None = None,
-) -> Foresight:
+) -> Forecast:
     """Says what a run will take before it is started: forwards of every model, time, memory, disk, and judges' cost.
 
     The outcomes of a few source images are scored now, which asks models but no judge, and the rest is told from them.
@@ -128,7 +128,7 @@ def plan(
         shard: only one part of the outcomes, such as `2/8`.
     """
     part = read_shard(shard)
-    given = Given(Path(out), benchmark, outcomes, protocol, model, judge, max_tokens, part, limit)
+    given = ForecastRequest(Path(out), benchmark, outcomes, protocol, model, judge, max_tokens, part, limit)
     if is_run(benchmark) or (not outcomes and is_run(out)):
         given = given.completed(has_models=models is not None)
     jury = read_jury(given.judge, price, None, given.max_tokens, False, prompts, judges_of(given.out))
@@ -139,8 +139,8 @@ def plan(
     return _foresee(wanted, given.out, call_seconds, processes, sources)
 
 
-def _foresee(wanted: Plan, out: Path, call_seconds: float | None, processes: int, sources: int) -> Foresight:
-    tasks = Left(wanted, out)
+def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: int, sources: int) -> Forecast:
+    tasks = Remaining(wanted, out)
     of_sources = Counter(task.edit.source.name for task in tasks)
     left = of_sources.total()
     machine = this_machine()
@@ -151,7 +151,7 @@ def _foresee(wanted: Plan, out: Path, call_seconds: float | None, processes: int
     if not some:
         raise BadInput("There is no outcome with an image to tell from.")
     times = with_image.total() / len(some)
-    crew = choose_crew(
+    workers = choose_worker_count(
         processes,
         left,
         machine,
@@ -163,15 +163,15 @@ def _foresee(wanted: Plan, out: Path, call_seconds: float | None, processes: int
     names = tuple(each.name for each in wanted.protocols)
     setup = Setup(names, wanted.choice.models, place(), wanted.jury, transcripts)
     before = free_cores(machine.cores)
-    took = score_some(setup, some, times, call_seconds, crew.processes)
+    took = score_some(setup, some, times, call_seconds, workers.processes)
     free = (before + free_cores(machine.cores)) / 2
-    calibration = Calibration()
+    calibration = ModelSpeeds()
     calibration.add(took.seats)
     asking = max((told.get("seconds", 0.0) for told in took.judges.values()), default=0.0)
-    now = _Clock.of(took, times, crew.processes, free)
+    now = _Clock.of(took, times, workers.processes, free)
     share = free / machine.cores
-    alone = _Clock.of(took, times, crew.processes, machine.cores, share)
-    return Foresight(
+    alone = _Clock.of(took, times, workers.processes, machine.cores, share)
+    return Forecast(
         benchmark=wanted.benchmark.name,
         outcomes=left,
         done=wanted.outcomes - left,
@@ -181,13 +181,13 @@ def _foresee(wanted: Plan, out: Path, call_seconds: float | None, processes: int
         recalled=round(sum(seat.recalled for seat in took.seats) * times),
         own_seconds=took.work.own * times,
         cpu_seconds=took.work.cpu * times,
-        processes=crew.processes,
+        processes=workers.processes,
         cores=machine.cores,
         free_cores=free,
         start_seconds=now.start,
         seconds=now.start + max(now.work, asking),
         seconds_alone=alone.start + max(alone.work, asking),
-        memory=BYTES_OF_THE_PARENT + crew.processes * took.memory,
+        memory=BYTES_OF_THE_PARENT + workers.processes * took.memory,
         run_bytes=round(took.bytes * times),
         cache_bytes=round(sum(work.bytes for seat in took.seats for work in seat.work.values()) * times),
         judges=took.judges,
@@ -203,16 +203,16 @@ class _Clock:
     work: float
 
     @classmethod
-    def of(cls, took: Took, times: float, processes: int, cores: float, share: float = 1.0) -> _Clock:
+    def of(cls, took: TrialResult, times: float, processes: int, cores: float, share: float = 1.0) -> _Clock:
         """With so many cores; and if others had not taken all but a share of each from us."""
         start, loading, work = (each.eased(share) for each in (took.start, took.loading, took.work))
         starting = start.seconds + expected(start + loading, processes, processes, cores)
         return cls(starting, expected(work, times, processes, cores))
 
 
-def _nothing(wanted: Plan, cores: int) -> Foresight:
+def _nothing(wanted: RunPlan, cores: int) -> Forecast:
     """Of a run that has everything."""
-    return Foresight(
+    return Forecast(
         benchmark=wanted.benchmark.name,
         outcomes=0,
         done=wanted.outcomes,
@@ -235,7 +235,7 @@ def _nothing(wanted: Plan, cores: int) -> Foresight:
     )
 
 
-def _work(seat: SeatWork, calibration: Calibration, times: float) -> list[ModelWork]:
+def _work(seat: ModelEffort, calibration: ModelSpeeds, times: float) -> list[ModelWork]:
     return [
         ModelWork(seat.name, question, round(work.asked * times), calibration.seconds_each(seat, question))
         for question, work in seat.work.items()

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from editgauge.core.concurrency import run_async
 from editgauge.engine.judges import FOLDER
-from editgauge.engine.plan.run_plan import Plan
+from editgauge.engine.plan.run_plan import RunPlan
 from editgauge.engine.plan.tasks import all_tasks
-from editgauge.engine.worker.memory_gate import Room
-from editgauge.engine.worker.perception import Sight
-from editgauge.engine.worker.scoring import Task, score_task
+from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine.worker.scoring import ScoringTask, score_task
 from editgauge.judges import Answer, NoAnswer, Question
 from editgauge.judges.calls import Call
 from editgauge.models.cache import place
@@ -26,7 +26,7 @@ LOOKED_AT = 24
 Value = TypeVar("Value")
 
 
-class Listening(Sight):
+class CountingPerception(RunPerception):
     """Notes what is asked, and answers nothing."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -75,7 +75,7 @@ def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:
     return median(known) if known else None
 
 
-def asking_cost(plan: Plan, out: Path) -> dict[str, dict[str, Any]]:
+def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
     """For each judge the calls, tokens and cost of the whole run, or shard; what follows from answers comes on top."""
     if not plan.jury.addresses:
         return {}
@@ -87,12 +87,12 @@ def asking_cost(plan: Plan, out: Path) -> dict[str, dict[str, Any]]:
     evenly = {place * with_image // many for place in range(many)}
     some = [task for place, task in enumerate(tasks) if place in evenly]
     transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
-    see = Listening(plan.choice.models, place(), plan.jury, transcripts)
+    see = CountingPerception(plan.choice.models, place(), plan.jury, transcripts)
     run_async(_listen(plan, some, see))
     return see.told(len(some), with_image / len(some))
 
 
-async def _listen(plan: Plan, tasks: Sequence[Task], see: Listening) -> None:
-    room = Room()
+async def _listen(plan: RunPlan, tasks: Sequence[ScoringTask], see: CountingPerception) -> None:
+    gate = MemoryGate()
     async with see:
-        await asyncio.gather(*(score_task(task, plan.protocols, see, room) for task in tasks))
+        await asyncio.gather(*(score_task(task, plan.protocols, see, gate) for task in tasks))

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from editgauge.core.fetch import cache_root
 from editgauge.core.files import write_json
-from editgauge.engine.forecast.usage import SeatWork
+from editgauge.engine.forecast.usage import ModelEffort
 
 FILE = "calibration.json"
 
 
-class Calibration:
+class ModelSpeeds:
     """Seconds for an answer, by model, revision, device and kind of question.
 
     Kept is the least that was measured in any plan, because other work on the machine can only add to it.
@@ -23,7 +23,7 @@ class Calibration:
         self.path = path or cache_root() / FILE
         self._measured = _read(self.path)
 
-    def add(self, seats: Sequence[SeatWork]) -> None:
+    def add(self, seats: Sequence[ModelEffort]) -> None:
         """Takes in what these models did, and keeps it."""
         for seat in seats:
             for question, work in seat.work.items():
@@ -31,12 +31,12 @@ class Calibration:
                 self._measured[key] = min(each, self._measured.get(key, each))
         write_json(self.path, self._measured)
 
-    def seconds_each(self, seat: SeatWork, question: str) -> float:
+    def seconds_each(self, seat: ModelEffort, question: str) -> float:
         """Of one answer to a kind of question that was asked here."""
         return self._measured[_key(seat, question)]
 
 
-def _key(seat: SeatWork, question: str) -> str:
+def _key(seat: ModelEffort, question: str) -> str:
     return f"{question} by {seat.identity}"
 
 

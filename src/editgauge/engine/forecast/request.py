@@ -13,7 +13,7 @@ from editgauge.engine.plan.shards import WHOLE, Shard, read_shard
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ForecastRequest:
     """What is to be planned. Either the benchmark is itself a run folder, or `out` may be one."""
 
     out: Path
@@ -27,7 +27,7 @@ class Given:
     limit: int | None
     seed: int = 0
 
-    def completed(self, *, has_models: bool) -> Given:
+    def completed(self, *, has_models: bool) -> ForecastRequest:
         """What is not given, as the run has it; its models only where no profile is asked for."""
         folder = Path(self.benchmark) if is_run(self.benchmark) else self.out
         run = Manifest.load(folder)

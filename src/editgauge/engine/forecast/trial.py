@@ -21,23 +21,23 @@ import cv2
 from editgauge.core.errors import EditGaugeError
 from editgauge.core.run import Record, segments
 from editgauge.engine.forecast.effort import Effort, most_memory, so_far
-from editgauge.engine.forecast.usage import Ears, SeatWork
+from editgauge.engine.forecast.usage import ModelEffort, TimingPerception
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import Setup, threads_of
 from editgauge.engine.worker.memory import keep_freed_memory
-from editgauge.engine.worker.memory_gate import Room
-from editgauge.engine.worker.scoring import Task, score_task
+from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.scoring import ScoringTask, score_task
 
 MOST_OF_A_SOURCE = 8
 """Outcomes of one source image that are scored at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class TrialOrder:
     """What is to be scored, and how many times as much there is."""
 
     setup: Setup
-    tasks: Sequence[Task]
+    tasks: Sequence[ScoringTask]
     times: float
     call_seconds: float | None
     at: float
@@ -45,11 +45,11 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
+class TrialResult:
     """What a sample took."""
 
     records: list[Record]
-    seats: tuple[SeatWork, ...]
+    seats: tuple[ModelEffort, ...]
     """What models did."""
     judges: Mapping[str, Mapping[str, Any]]
     """What judges would be asked by the whole run."""
@@ -71,11 +71,11 @@ class Took:
         )
 
 
-def some_of(tasks: Iterable[Task], sources: Sequence[str], count: int) -> list[Task]:
+def some_of(tasks: Iterable[ScoringTask], sources: Sequence[str], count: int) -> list[ScoringTask]:
     """The first outcomes that have an image of so many source images, drawn evenly from all of them."""
     many = min(count, len(sources))
     chosen = [sources[place * len(sources) // many] for place in range(many)]
-    found: dict[str, list[Task]] = {source: [] for source in chosen}
+    found: dict[str, list[ScoringTask]] = {source: [] for source in chosen}
     for task in tasks:
         these = found.get(task.edit.source.name)
         if these is not None and task.outcome.image and len(these) < MOST_OF_A_SOURCE:
@@ -83,9 +83,11 @@ def some_of(tasks: Iterable[Task], sources: Sequence[str], count: int) -> list[T
     return [task for these in found.values() for task in these]
 
 
-def score_some(setup: Setup, tasks: Sequence[Task], times: float, call_seconds: float | None, processes: int) -> Took:
+def score_some(
+    setup: Setup, tasks: Sequence[ScoringTask], times: float, call_seconds: float | None, processes: int
+) -> TrialResult:
     """Scores them twice in a process of its own, with its share of the cores if the run has several processes."""
-    order = Order(setup, tasks, times, call_seconds, time.time())
+    order = TrialOrder(setup, tasks, times, call_seconds, time.time())
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "editgauge.engine.forecast.trial"],
         input=pickle.dumps(order),
@@ -95,31 +97,31 @@ def score_some(setup: Setup, tasks: Sequence[Task], times: float, call_seconds: 
     )
     if ended.returncode:
         raise EditGaugeError(f"The process that scored a few outcomes ended with exit code {ended.returncode}.")
-    found: Took | str = pickle.loads(ended.stdout)  # noqa: S301 - written by our own process
+    found: TrialResult | str = pickle.loads(ended.stdout)  # noqa: S301 - written by our own process
     if isinstance(found, str):
         raise EditGaugeError(found)
     return found
 
 
-async def _score_twice(order: Order, start: Effort) -> Took:
+async def _score_twice(order: TrialOrder, start: Effort) -> TrialResult:
     """The first time loads weights, the second tells how long they take from then on."""
     setup = order.setup
-    ears = Ears(setup.models, setup.cache, setup.jury, setup.transcripts)
+    ears = TimingPerception(setup.models, setup.cache, setup.jury, setup.transcripts)
     async with ears:
         first, _ = await _scored(order, ears)
         second, records = await _scored(order, ears)
     seats = tuple(seat.told() for seat in ears.seats)
     judges = ears.told(len(order.tasks), order.times, order.call_seconds)
-    return Took(records, seats, judges, start, second, first.without(second), most_memory())
+    return TrialResult(records, seats, judges, start, second, first.without(second), most_memory())
 
 
-async def _scored(order: Order, ears: Ears) -> tuple[Effort, list[Record]]:
+async def _scored(order: TrialOrder, ears: TimingPerception) -> tuple[Effort, list[Record]]:
     ears.forget()
-    room = Room()
+    gate = MemoryGate()
     chosen = {protocol.name: protocol for protocol in choose(order.setup.protocols, order.setup.models)}
     before = so_far()
     found = await asyncio.gather(
-        *(score_task(task, [chosen[name] for name in task.protocols], ears, room) for task in order.tasks)
+        *(score_task(task, [chosen[name] for name in task.protocols], ears, gate) for task in order.tasks)
     )
     return so_far().without(before), [record for records in found for record in records]
 
@@ -130,9 +132,9 @@ def main() -> None:
     cv2.setNumThreads(1)  # as in a worker
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    order: Order = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by our own process
+    order: TrialOrder = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by our own process
     start = Effort(max(0.0, time.time() - order.at), time.process_time())
-    found: Took | str
+    found: TrialResult | str
     try:
         found = asyncio.run(_score_twice(order, start))
     except EditGaugeError as error:

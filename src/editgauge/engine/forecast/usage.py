@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge.core.ask import Request
-from editgauge.engine.forecast.judge_cost import Listening
+from editgauge.engine.forecast.judge_cost import CountingPerception
 from editgauge.engine.judges import Jury
 from editgauge.models.cache import open_store
 from editgauge.models.cache.memory import Memory
@@ -19,7 +19,7 @@ from editgauge.models.service import BYTES_IN_MEMORY
 
 
 @dataclass(slots=True)
-class Work:
+class QuestionWork:
     """What one model did for one kind of question."""
 
     asked: int = 0
@@ -31,24 +31,24 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class SeatWork:
+class ModelEffort:
     """What one model did."""
 
     name: str
     identity: str
     """The model with its revision, and where it runs."""
-    work: Mapping[str, Work]
+    work: Mapping[str, QuestionWork]
     """By kind of question."""
     recalled: int
     """Questions that were answered in an earlier run."""
 
 
-class ListenedTo(Seat):
+class TimedModel(Seat):
     """Notes what a model is asked and how long it takes. Keeps nothing on disk, so that no plan changes a later one."""
 
     def __init__(self, seat: Seat, memory: Memory, cache: Path | None) -> None:
         super().__init__(seat.model, memory, open_store(cache))
-        self.work: dict[str, Work] = defaultdict(Work)
+        self.work: dict[str, QuestionWork] = defaultdict(QuestionWork)
         self.recalled: set[str] = set()
         """What was answered in an earlier run."""
         self._mine: set[str] = set()
@@ -60,12 +60,12 @@ class ListenedTo(Seat):
         self.recalled.clear()
         self._mine.clear()
 
-    def told(self) -> SeatWork:
+    def told(self) -> ModelEffort:
         """What it did."""
         card, device = self.card, getattr(self.model, "device", "cpu")
         identity = f"{card.id} {card.revision} {card.sha256[:12]} on {device}"
         answered = {question: work for question, work in self.work.items() if work.asked}
-        return SeatWork(self.name, identity, answered, len(self.recalled))
+        return ModelEffort(self.name, identity, answered, len(self.recalled))
 
     def recall(self, key: str) -> Answer | None:
         """What was answered before."""
@@ -90,13 +90,13 @@ class ListenedTo(Seat):
         self._memory.put(key, answer)
 
 
-class Ears(Listening):
+class TimingPerception(CountingPerception):
     """The models of a run, listened to; judges are asked nothing."""
 
     def __init__(self, models: Mapping[str, str], cache: Path | None, jury: Jury, transcripts: Path | None) -> None:
         super().__init__(models, None, jury, transcripts)
         memory = Memory(BYTES_IN_MEMORY)
-        by_model = {id(seat): ListenedTo(seat, memory, cache) for seat in self._seats.values()}
+        by_model = {id(seat): TimedModel(seat, memory, cache) for seat in self._seats.values()}
         self.seats = list(by_model.values())
         self._seats = {role: by_model[id(seat)] for role, seat in self._seats.items()}
 

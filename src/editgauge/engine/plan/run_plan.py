@@ -20,20 +20,20 @@ from editgauge.engine.judges import Jury
 from editgauge.engine.options import choose_with_models, pairs
 from editgauge.engine.plan.shards import WHOLE, Shard
 from editgauge.methods.layouts.discover import expand
-from editgauge.methods.outcomes import Found, find_outcomes
+from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models import service
 from editgauge.models.profiles import Choice, models_for
 from editgauge.protocols import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """Everything a run needs to know before its folder is touched."""
 
     benchmark: Benchmark
     protocols: list[Protocol]
     choice: Choice
-    found: dict[str, Found]
+    found: dict[str, FoundOutcomes]
     manifest: Manifest
     jury: Jury
     shard: Shard = WHOLE
@@ -98,7 +98,7 @@ def prepare(
     jury: Jury | None = None,
     shard: Shard = WHOLE,
     limit: int | None = None,
-) -> Plan:
+) -> RunPlan:
     """Opens the benchmark and finds the outcomes; writes nothing."""
     jury = jury or Jury()
     chosen, choice = choose_with_models(protocol, models, model, jury.addresses, jury.prompts)
@@ -134,7 +134,7 @@ def prepare(
         judges=jury.told(),
         shard="" if shard == WHOLE else str(shard),
     )
-    return Plan(opened, chosen, choice, found, manifest, jury, shard, frozenset(followed))
+    return RunPlan(opened, chosen, choice, found, manifest, jury, shard, frozenset(followed))
 
 
 def _roles(protocol: Protocol, models: Collection[str]) -> list[str]:
@@ -144,14 +144,14 @@ def _roles(protocol: Protocol, models: Collection[str]) -> list[str]:
     return sorted(key for role, key in its.items() if not declared or role in declared)
 
 
-def _of_these(found: Found, edits: Collection[str]) -> Found:
+def _of_these(found: FoundOutcomes, edits: Collection[str]) -> FoundOutcomes:
     """The outcomes of some edits; what is missing for others is no fault."""
     outcomes = tuple(outcome for outcome in found.outcomes if outcome.edit_id in edits)
     faults = tuple(fault for fault in found.faults if fault.kind != "missing" or fault.where in edits)
     return replace(found, outcomes=outcomes, faults=faults)
 
 
-def outcomes_with_edits(edits: Sequence[Edit], found: Found) -> Iterator[tuple[int, Edit, int, Outcome]]:
+def outcomes_with_edits(edits: Sequence[Edit], found: FoundOutcomes) -> Iterator[tuple[int, Edit, int, Outcome]]:
     """Every outcome with its edit and the places of both. They stand in the same order, so that one pass meets both."""
     waiting, here = enumerate(edits), None
     for number, outcome in enumerate(found.outcomes):
@@ -160,7 +160,7 @@ def outcomes_with_edits(edits: Sequence[Edit], found: Found) -> Iterator[tuple[i
         yield *here, number, outcome
 
 
-def _count(edits: Sequence[Edit], found: Found, shard: Shard) -> int:
+def _count(edits: Sequence[Edit], found: FoundOutcomes, shard: Shard) -> int:
     """How many of the outcomes belong to the shard."""
     if shard == WHOLE:
         return len(found.outcomes)

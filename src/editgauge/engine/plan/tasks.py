@@ -13,8 +13,8 @@ import numpy as np
 from editgauge.core.images import Picture
 from editgauge.core.run import Key, RunWriter
 from editgauge.core.types import Edit, Outcome
-from editgauge.engine.plan.run_plan import Plan, outcomes_with_edits, refuse_odd_bytes
-from editgauge.engine.worker.scoring import Task, stamps_of
+from editgauge.engine.plan.run_plan import RunPlan, outcomes_with_edits, refuse_odd_bytes
+from editgauge.engine.worker.scoring import ScoringTask, stamps_of
 
 AGAIN = frozenset({"crashed", "budget", "unreachable"})
 """Reasons that say nothing about the outcome: what has no score for one of them is tried again."""
@@ -28,10 +28,10 @@ class _Spot(NamedTuple):
     outcome: int
 
 
-class Tasks(Sequence[Task]):
+class Tasks(Sequence[ScoringTask]):
     """Tasks by the places of their parts: a million of them take some thirty megabytes."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RunPlan) -> None:
         self._turns = _Turns(plan)
         self._edits = plan.benchmark.edits
         self._outcomes = [these.outcomes for these in plan.found.values()]
@@ -40,7 +40,7 @@ class Tasks(Sequence[Task]):
         self._choices: list[tuple[str, ...]] = []
         self._sources = array("q")
 
-    def add(self, spot: _Spot, task: Task) -> None:
+    def add(self, spot: _Spot, task: ScoringTask) -> None:
         """Puts one more at the end."""
         if task.protocols not in self._choices:
             self._choices.append(task.protocols)
@@ -58,21 +58,21 @@ class Tasks(Sequence[Task]):
         return len(self._columns[0])
 
     @overload
-    def __getitem__(self, place: int) -> Task: ...
+    def __getitem__(self, place: int) -> ScoringTask: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Task]: ...
-    def __getitem__(self, place: int | slice) -> Task | Sequence[Task]:
+    def __getitem__(self, place: slice) -> Sequence[ScoringTask]: ...
+    def __getitem__(self, place: int | slice) -> ScoringTask | Sequence[ScoringTask]:
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         edit, method, number, protocols = (column[place] for column in self._columns)
         turn = self._turns.of(method, self._edits[edit], self._outcomes[method][number])
-        return Task(edit, *turn, self._choices[protocols])
+        return ScoringTask(edit, *turn, self._choices[protocols])
 
 
 class _Turns:
     """Edits and outcomes as they stand in their turn."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RunPlan) -> None:
         self._before: list[dict[tuple[str, int], Outcome]] = [
             {(each.edit_id, each.seed): each for each in these.outcomes if each.edit_id in plan.followed}
             if plan.followed
@@ -91,12 +91,12 @@ class _Turns:
         return replace(edit, source=Picture(edit.source.name, before.image)), outcome
 
 
-def all_tasks(plan: Plan) -> Iterator[Task]:
+def all_tasks(plan: RunPlan) -> Iterator[ScoringTask]:
     """Every outcome of the plan, with the edit as it stands in its turn."""
     return (task for _, task in _walk(plan))
 
 
-def tasks_left(plan: Plan, writer: RunWriter) -> tuple[Sequence[Task], int]:
+def tasks_left(plan: RunPlan, writer: RunWriter) -> tuple[Sequence[ScoringTask], int]:
     """What is left to do, outcomes of one source image together, and how many outcomes are done."""
     passing = {key for key in writer.recorded(AGAIN) if _is_asked_for(key, plan)}
     stale = set(passing)
@@ -120,7 +120,7 @@ def tasks_left(plan: Plan, writer: RunWriter) -> tuple[Sequence[Task], int]:
     return tasks, done
 
 
-def _walk(plan: Plan) -> Iterator[tuple[_Spot, Task]]:
+def _walk(plan: RunPlan) -> Iterator[tuple[_Spot, ScoringTask]]:
     """Every task of the plan's shard, and where its parts stand."""
     names = tuple(each.name for each in plan.protocols)
     turns = _Turns(plan)
@@ -128,15 +128,15 @@ def _walk(plan: Plan) -> Iterator[tuple[_Spot, Task]]:
         for place, edit, number, outcome in outcomes_with_edits(plan.benchmark.edits, these):
             if plan.shard.holds(edit.source.name):
                 refuse_odd_bytes(outcome.image or Path())
-                yield _Spot(place, method, number), Task(place, *turns.of(method, edit, outcome), names)
+                yield _Spot(place, method, number), ScoringTask(place, *turns.of(method, edit, outcome), names)
 
 
-def _is_asked_for(key: Key, plan: Plan) -> bool:
+def _is_asked_for(key: Key, plan: RunPlan) -> bool:
     """Whether the plan has a say in it: other methods and protocols of the run are left alone."""
     return key.method in plan.found and any(key.protocol == each.name for each in plan.protocols)
 
 
-def keys_of(task: Task) -> list[Key]:
+def keys_of(task: ScoringTask) -> list[Key]:
     """What its records will be about, one for each protocol."""
     outcome = task.outcome
     return [Key(outcome.edit_id, outcome.method, outcome.seed, name) for name in task.protocols]

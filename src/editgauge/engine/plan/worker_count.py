@@ -13,7 +13,7 @@ from editgauge.models.weights import weights_of
 TASKS_WORTH_A_PROCESS = 16
 """Fewer are done before a further process has started."""
 BYTES_OF_A_PROCESS = 600_000_000
-"""Libraries, and as many decoded pictures as there is room for (`room.py`); measured, without models: 200 MB and up."""
+"""Libraries, and as many decoded pictures as `memory_gate.py` lets in; measured, without models: 200 MB and up."""
 BYTES_FOR_A_BYTE_OF_WEIGHTS = 2
 """A network in use takes its weights and about as much again for what it works at."""
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -35,16 +35,16 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class WorkerCount:
     """So many processes; where there are several cards, each process sees one of them."""
 
     processes: int
     cards: tuple[str, ...] = ()
 
 
-def choose_crew(
+def choose_worker_count(
     wanted: int, tasks: int, machine: Machine, *, judges: bool = False, weights: int = 0, on_cards: bool = False
-) -> Crew:
+) -> WorkerCount:
     """As many processes as pay and fit into memory, at least one.
 
     Args:
@@ -57,15 +57,15 @@ def choose_crew(
     """
     cards = machine.cards if on_cards and len(machine.cards) > 1 else ()
     if judges:
-        return Crew(1)
+        return WorkerCount(1)
     if wanted:
-        return Crew(wanted, cards)
+        return WorkerCount(wanted, cards)
     worth = tasks // TASKS_WORTH_A_PROCESS
     if on_cards and machine.cards:
-        return Crew(max(1, min(len(machine.cards), worth)), cards)
+        return WorkerCount(max(1, min(len(machine.cards), worth)), cards)
     each = BYTES_OF_A_PROCESS + BYTES_FOR_A_BYTE_OF_WEIGHTS * weights
     fit = machine.cores if machine.memory is None else machine.memory // each
-    return Crew(max(1, min(machine.cores, worth, fit)))
+    return WorkerCount(max(1, min(machine.cores, worth, fit)))
 
 
 def cores() -> int:

@@ -19,14 +19,14 @@ Told = TypeVar("Told")
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class ComparisonWording:
     """What is asked about two outcomes, and the words around it."""
 
     question: str
     frame: Prompt
 
     @classmethod
-    def of(cls, prompts: Path | None) -> Wording:
+    def of(cls, prompts: Path | None) -> ComparisonWording:
         """The built-in words, or those of a folder of prompts."""
         return cls(open_prompt("prefer", folder=prompts).render().text, open_prompt("pairwise", folder=prompts))
 

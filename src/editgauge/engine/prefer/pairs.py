@@ -15,7 +15,7 @@ from editgauge.findings.people.ratings import read_choices
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class OutcomePair:
     """Two outcomes of an edit."""
 
     edit: str
@@ -25,7 +25,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PictureFile:
     """A picture of the run, and the hash of its pixels when it was scored."""
 
     path: str
@@ -36,9 +36,9 @@ class Place:
 class Pictures:
     """Where the pictures of a run lie."""
 
-    sources: Mapping[tuple[str, str, int], Place]
+    sources: Mapping[tuple[str, str, int], PictureFile]
     """By edit, method and seed: in a multi-turn benchmark each method has a source of its own."""
-    outcomes: Mapping[tuple[str, str, int], Place]
+    outcomes: Mapping[tuple[str, str, int], PictureFile]
     """Only those that could be read when they were scored."""
 
     @classmethod
@@ -49,8 +49,8 @@ class Pictures:
         sources, outcomes = {}, {}
         for edit, method, seed, source, source_pixels, edited, edited_pixels in rows:
             if edited_pixels is not None and source_pixels is not None:
-                sources[edit, method, seed] = Place(source, source_pixels)
-                outcomes[edit, method, seed] = Place(edited, edited_pixels)
+                sources[edit, method, seed] = PictureFile(source, source_pixels)
+                outcomes[edit, method, seed] = PictureFile(edited, edited_pixels)
         return cls(sources, outcomes)
 
     def seeds(self) -> Seeds:
@@ -61,7 +61,7 @@ class Pictures:
         return found
 
 
-def pairs_of(run: Run, pictures: Pictures, methods: Sequence[str], choices: str | Path | None) -> Iterator[Pair]:
+def pairs_of(run: Run, pictures: Pictures, methods: Sequence[str], choices: str | Path | None) -> Iterator[OutcomePair]:
     """Two outcomes of every edit and seed, of these methods or of all; with people's choices, only what they judged."""
     known = list(run.manifest.methods)
     for method in methods:
@@ -75,20 +75,20 @@ def pairs_of(run: Run, pictures: Pictures, methods: Sequence[str], choices: str 
     for edit in run.edits:
         for first, second in combinations(wanted, 2):
             seeds = (there.get((edit, method), ()) for method in (first, second))
-            yield from (Pair(edit, first, second, seed) for seed in sorted(set.intersection(*map(set, seeds))))
+            yield from (OutcomePair(edit, first, second, seed) for seed in sorted(set.intersection(*map(set, seeds))))
 
 
-def _judged_by_people(choices: Path, pictures: Pictures, wanted: set[str]) -> Iterator[Pair]:
+def _judged_by_people(choices: Path, pictures: Pictures, wanted: set[str]) -> Iterator[OutcomePair]:
     """Each pair once, whoever judged it and in whichever order."""
     seen: set[tuple[str, frozenset[str]]] = set()
     for (first, second), _ in match(read_choices(choices), pictures.seeds()).found:
         pair = (first.edit, frozenset((first.method, second.method)))
         if pair not in seen and pair[1] <= wanted and first.seed == second.seed:
             seen.add(pair)
-            yield Pair(first.edit, first.method, second.method, first.seed)
+            yield OutcomePair(first.edit, first.method, second.method, first.seed)
 
 
-def read_scored(place: Place) -> Pixels:
+def read_scored(place: PictureFile) -> Pixels:
     """The picture as it was scored; raises `BadInput` when another one lies there now."""
     picture = read_image(Path(place.path))
     if place.pixels is not None and pixel_hash(picture) != place.pixels:

@@ -16,8 +16,8 @@ from editgauge.core.files import write_text
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER, Jury, read_jury
-from editgauge.engine.prefer.comparison import Wording, choice_of, tell_each
-from editgauge.engine.prefer.pairs import Pair, Pictures, pairs_of, read_scored
+from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, tell_each
+from editgauge.engine.prefer.pairs import OutcomePair, Pictures, pairs_of, read_scored
 from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
 
 SIDES: Mapping[Choice, str] = {"one": "first", "two": "second", "tie": "tie"}
@@ -73,7 +73,7 @@ def prefer(
         raise BadInput("There is no pair to ask about: no edit of the run has outcomes of two of these methods.")
     jury = read_jury([judge], price, budget, None, replay, prompts)
     (name,) = jury.addresses
-    words = Wording.of(jury.prompts)
+    words = ComparisonWording.of(jury.prompts)
     with progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance:
         asking = _ask_all(jury, opened, pairs, lambda pair: _question(pair, opened, pictures, words), advance)
         lines = run_async(asking)
@@ -84,7 +84,7 @@ def prefer(
     return Preferred(Path(out), name, len(pairs), dict(unanswered))
 
 
-def _question(pair: Pair, run: Run, pictures: Pictures, words: Wording) -> Question[Choice]:
+def _question(pair: OutcomePair, run: Run, pictures: Pictures, words: ComparisonWording) -> Question[Choice]:
     first, second = ((pair.edit, method, pair.seed) for method in (pair.first, pair.second))
     if pictures.sources[first].pixels != pictures.sources[second].pixels:  # a later turn: each has its own source
         raise CannotTell("not_applicable", "the two were made from different pictures")
@@ -97,8 +97,8 @@ def _question(pair: Pair, run: Run, pictures: Pictures, words: Wording) -> Quest
 async def _ask_all(
     jury: Jury,
     run: Run,
-    pairs: Sequence[Pair],
-    question: Callable[[Pair], Question[Choice]],
+    pairs: Sequence[OutcomePair],
+    question: Callable[[OutcomePair], Question[Choice]],
     advance: Callable[[], None],
 ) -> list[dict[str, object]]:
     ask = Ask()
@@ -110,7 +110,9 @@ async def _ask_all(
         ask.close()
 
 
-async def _line(judge: ModelJudge, pair: Pair, question: Callable[[Pair], Question[Choice]]) -> dict[str, object]:
+async def _line(
+    judge: ModelJudge, pair: OutcomePair, question: Callable[[OutcomePair], Question[Choice]]
+) -> dict[str, object]:
     """What becomes of one pair: two choices, each null with the reason where there is no answer."""
     told: dict[str, object] = {"edit": pair.edit, "first": pair.first, "second": pair.second, "seed": pair.seed}
     try:

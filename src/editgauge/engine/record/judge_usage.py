@@ -24,7 +24,7 @@ FILE = "asked.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JudgeUsage:
     """What one judge was asked."""
 
     model: str
@@ -102,11 +102,11 @@ def _calls(files: Iterable[Path]) -> Iterator[Call]:
             yield from map(Call.from_line, whole)
 
 
-def _asked(model: str, questions: Mapping[str, int], calls: Sequence[Call], *, priced: bool) -> Asked:
+def _asked(model: str, questions: Mapping[str, int], calls: Sequence[Call], *, priced: bool) -> JudgeUsage:
     mine = [call for call in calls if call.asked["model"] == model]
     repairs = [call for call in mine if "repairs" in call.asked]
     sent = [call for call in mine if call.latency or call.fault != "budget"]
-    return Asked(
+    return JudgeUsage(
         model=model,
         questions=max(
             questions.get(model, 0), len(mine) - len(repairs)
@@ -122,12 +122,12 @@ def _asked(model: str, questions: Mapping[str, int], calls: Sequence[Call], *, p
     )
 
 
-def read_asked(folder: Path) -> dict[str, Asked]:
+def read_asked(folder: Path) -> dict[str, JudgeUsage]:
     """What the last command asked; nothing where no judge was."""
     path = folder / FILE
     if not path.is_file():
         return {}
     try:
-        return {name: Asked(**stored) for name, stored in json.loads(path.read_text("utf-8")).items()}
+        return {name: JudgeUsage(**stored) for name, stored in json.loads(path.read_text("utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise BadRun(f"'{path}' cannot be read: {error}.") from error

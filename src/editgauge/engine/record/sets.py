@@ -15,11 +15,11 @@ from editgauge.core.progress import progress
 from editgauge.core.run.sets import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.core.types import Score, Unscored
 from editgauge.engine.judges import FOLDER
-from editgauge.engine.plan.run_plan import Plan
+from editgauge.engine.plan.run_plan import RunPlan
 from editgauge.engine.plan.shards import WHOLE
 from editgauge.engine.plan.tasks import all_tasks
-from editgauge.engine.worker.perception import Sight
-from editgauge.engine.worker.scoring import Task, part_of, prepare
+from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine.worker.scoring import ScoringTask, part_of, prepare
 
 if TYPE_CHECKING:
     from editgauge.protocols import Part, Protocol
@@ -28,13 +28,13 @@ Cells = dict[tuple[str, str], "list[Part | Unscored]"]
 """Method and edit type to what is known of each outcome, or why it could not be taken in."""
 
 
-def forget_sets(plan: Plan, folder: Path) -> None:
+def forget_sets(plan: RunPlan, folder: Path) -> None:
     """Takes away what is about to be scored anew, so that an unfinished run shows no number of other pictures."""
     if (folder / FILE).exists():
         write_sets(folder, _of_others(plan, folder))
 
 
-def score_sets(plan: Plan, folder: Path, cache: Path | None, *, quiet: bool) -> None:
+def score_sets(plan: RunPlan, folder: Path, cache: Path | None, *, quiet: bool) -> None:
     """Scores the sets of every protocol that has such scores, and keeps them beside those of other methods.
 
     A shard has no whole set: its sets wait for the run that `merge` makes.
@@ -46,20 +46,20 @@ def score_sets(plan: Plan, folder: Path, cache: Path | None, *, quiet: bool) -> 
     # Judges were asked while the outcomes were scored, and are not asked again.
     jury = plan.jury.replayed(plan.manifest.judges)
     transcripts = folder / FOLDER if (folder / FOLDER).is_dir() else None
-    with Sight(plan.choice.models, cache, jury, transcripts) as see:
+    with RunPerception(plan.choice.models, cache, jury, transcripts) as see:
         for protocol in scoring:
             parts = run_async(_parts(protocol, plan, see, quiet))
             found += [each for cell, known in parts.items() for each in scored(protocol, cell, known)]
     write_sets(folder, found)
 
 
-def _of_others(plan: Plan, folder: Path) -> list[SetScore]:
+def _of_others(plan: RunPlan, folder: Path) -> list[SetScore]:
     """The set scores of methods and protocols that this plan leaves alone."""
     mine = {(protocol.name, method) for protocol in plan.protocols for method in plan.found}
     return [score for score in read_sets(folder) if (score.protocol, score.method) not in mine]
 
 
-async def _parts(protocol: Protocol, plan: Plan, see: Sight, quiet: bool) -> Cells:
+async def _parts(protocol: Protocol, plan: RunPlan, see: RunPerception, quiet: bool) -> Cells:
     cells: Cells = defaultdict(list)
     with progress(f"sets of {protocol.name}", plan.outcomes, quiet=quiet) as advance:
         for task in all_tasks(plan):
@@ -70,7 +70,7 @@ async def _parts(protocol: Protocol, plan: Plan, see: Sight, quiet: bool) -> Cel
     return cells
 
 
-async def _part(protocol: Protocol, task: Task, see: Sight) -> Part | Unscored:
+async def _part(protocol: Protocol, task: ScoringTask, see: RunPerception) -> Part | Unscored:
     """What the protocol keeps of one outcome, or why it keeps nothing, whatever an image or a model does."""
     if task.outcome.image is None:
         return Unscored("missing_outcome", task.outcome.absence or "")

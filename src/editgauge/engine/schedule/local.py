@@ -18,9 +18,9 @@ from typing import IO, TYPE_CHECKING, Any
 from editgauge.core.errors import EditGaugeError
 from editgauge.engine.judges import Jury
 from editgauge.engine.options import choose
-from editgauge.engine.plan.worker_count import VISIBLE, Crew, cores
-from editgauge.engine.schedule.scheduler import Handout, in_hand
-from editgauge.engine.worker.scoring import Task, crashed
+from editgauge.engine.plan.worker_count import VISIBLE, WorkerCount, cores
+from editgauge.engine.schedule.scheduler import Scheduler, in_hand
+from editgauge.engine.worker.scoring import ScoringTask, crashed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -69,14 +69,14 @@ def threads_of(processes: int) -> dict[str, str]:
     return dict.fromkeys(THREADS, str(max(1, cores() // processes))) if processes > 1 else {}
 
 
-def execute(tasks: Sequence[Task], setup: Setup, crew: Crew) -> Generator[list[Record], None, None]:
+def execute(tasks: Sequence[ScoringTask], setup: Setup, workers: WorkerCount) -> Generator[list[Record], None, None]:
     """The records of every task as they come, in no fixed order. Closing the generator ends the processes."""
-    return _Pool(tasks, setup, crew.processes, crew.cards).run()
+    return _Pool(tasks, setup, workers.processes, workers.cards).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Try:
-    task: Task
+    task: ScoringTask
     deaths: int = 0
 
 
@@ -94,11 +94,11 @@ class _Worker:
 class _Pool:
     """Worker processes fed a few tasks each. A process that dies is replaced and its tasks are tried again."""
 
-    def __init__(self, tasks: Sequence[Task], setup: Setup, processes: int, cards: Sequence[str] = ()) -> None:
+    def __init__(self, tasks: Sequence[ScoringTask], setup: Setup, processes: int, cards: Sequence[str] = ()) -> None:
         self._setup = setup
         self._processes = processes
         self._cards = cards
-        self._waiting = Handout(tasks)
+        self._waiting = Scheduler(tasks)
         self._in_hand = in_hand(len(tasks), processes, setup.waits)
         self._answers: queue.SimpleQueue[tuple[_Worker, tuple[int, Any] | None]] = queue.SimpleQueue()
         self._suspects: deque[_Try] = deque()

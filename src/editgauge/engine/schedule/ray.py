@@ -21,9 +21,9 @@ from editgauge.core.trace.summary import write_part
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import FAILED_STARTS, Setup
 from editgauge.engine.schedule.ray_cluster import actors_for, cluster, living_nodes, needs_of
-from editgauge.engine.schedule.scheduler import Handout, in_hand
-from editgauge.engine.worker.ray_actor import SAME_PATHS, Refused, Scorer, Surroundings
-from editgauge.engine.worker.scoring import Task, crashed
+from editgauge.engine.schedule.scheduler import Scheduler, in_hand
+from editgauge.engine.worker.ray_actor import SAME_PATHS, ActorRefusal, CommandEnvironment, Scorer
+from editgauge.engine.worker.scoring import ScoringTask, crashed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -38,7 +38,7 @@ SECONDS_OF_SILENCE = 60
 
 
 def execute(
-    tasks: Sequence[Task], setup: Setup, processes: int = 0, address: str | None = None
+    tasks: Sequence[ScoringTask], setup: Setup, processes: int = 0, address: str | None = None
 ) -> Generator[list[Record], None, None]:
     """The records of every task as they come, in no fixed order. Closing the generator ends the actors.
 
@@ -63,7 +63,7 @@ def refuse_unseen_pictures(records: Sequence[Record]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Try:
-    task: Task
+    task: ScoringTask
     deaths: int = 0
 
 
@@ -78,7 +78,7 @@ class _Actor:
 class _Actors:
     """Actors fed a few tasks each, and only when they are ready: one that waits for room must not keep any."""
 
-    def __init__(self, ray: Any, tasks: Sequence[Task], setup: Setup, actors: int) -> None:
+    def __init__(self, ray: Any, tasks: Sequence[ScoringTask], setup: Setup, actors: int) -> None:
         self._ray = ray
         self._setup = setup
         self._wanted = actors
@@ -91,8 +91,8 @@ class _Actors:
             max_concurrency=self._in_hand,
             scheduling_strategy="SPREAD",
         )
-        self._around = Surroundings.here()
-        self._waiting = Handout(tasks)
+        self._around = CommandEnvironment.here()
+        self._waiting = Scheduler(tasks)
         self._left = len(tasks)
         self._suspects: deque[_Try] = deque()
         self._news: queue.SimpleQueue[tuple[_Actor, int | None, Any]] = queue.SimpleQueue()
@@ -114,7 +114,7 @@ class _Actors:
                     yield from self._bury(actor, death)
                     self._start()
                     continue
-                if isinstance(answer, Refused):
+                if isinstance(answer, ActorRefusal):
                     raise EditGaugeError(answer.why)
                 if number is None:
                     actor.node, self._failed_starts = answer, 0

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import groupby, islice
 
-from editgauge.engine.worker.scoring import Task
+from editgauge.engine.worker.scoring import ScoringTask
 
 WITHOUT_MODELS = 8
 """Tasks in hand of a process that never waits: enough to keep it busy."""
@@ -26,15 +26,15 @@ def in_hand(tasks: int, processes: int, models: bool) -> int:
     return max(few, min(WITH_MODELS, tasks // (PARTS * processes))) if models else few
 
 
-class Handout:
+class Scheduler:
     """The tasks that no worker has been given yet; they are read when their turn comes."""
 
-    def __init__(self, tasks: Iterable[Task]) -> None:
+    def __init__(self, tasks: Iterable[ScoringTask]) -> None:
         self._sources = _portions(tasks)
-        self._given_back: deque[deque[Task]] = deque()
-        self._of: dict[Hashable, deque[Task]] = {}
+        self._given_back: deque[deque[ScoringTask]] = deque()
+        self._of: dict[Hashable, deque[ScoringTask]] = {}
 
-    def next(self, worker: Hashable) -> Task | None:
+    def next(self, worker: Hashable) -> ScoringTask | None:
         """A further outcome of the source the worker is at, or of the next; at the end, of what another has left."""
         mine = self._of.get(worker) or self._another_source()
         if not mine:
@@ -47,16 +47,16 @@ class Handout:
         if left := self._of.pop(worker, None):
             self._given_back.appendleft(left)
 
-    def _another_source(self) -> deque[Task]:
+    def _another_source(self) -> deque[ScoringTask]:
         if self._given_back:
             return self._given_back.popleft()
         if another := next(self._sources, None):
             return another
-        longest = max(self._of.values(), key=len, default=deque[Task]())
+        longest = max(self._of.values(), key=len, default=deque[ScoringTask]())
         return deque(reversed([longest.pop() for _ in range((len(longest) + 1) // 2)]))
 
 
-def _portions(tasks: Iterable[Task]) -> Iterator[deque[Task]]:
+def _portions(tasks: Iterable[ScoringTask]) -> Iterator[deque[ScoringTask]]:
     """The tasks of one source after the other, a bounded number at a time."""
     for _, these in groupby(tasks, key=lambda task: task.edit.source.path):
         while portion := deque(islice(these, MOST_OF_A_SOURCE)):

@@ -19,7 +19,7 @@ from editgauge.core.progress import progress
 from editgauge.core.run import Key, Row, Run
 from editgauge.core.types import Edit, Item, Outcome
 from editgauge.engine.judges import FOLDER, recorded_jury
-from editgauge.engine.worker.perception import Sight
+from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import item_rows, prepare
 from editgauge.models import service
 from editgauge.protocols import Protocol, open_protocol
@@ -32,7 +32,7 @@ NOT_AT_HAND = frozenset({"no_model", "crashed", "budget", "refused", "unreachabl
 """Reasons for having no score now that say nothing about the score the run has."""
 
 
-class Place(NamedTuple):
+class BenchmarkPlace(NamedTuple):
     """Where the benchmark of a run lies, for one that its name alone does not find."""
 
     benchmark: str | Path | None = None
@@ -40,7 +40,7 @@ class Place(NamedTuple):
     images: str | Path | None = None
 
 
-class Image(NamedTuple):
+class RecordedImage(NamedTuple):
     """A picture as the run recorded it."""
 
     path: str
@@ -54,8 +54,8 @@ class Sampled:
     edit: str
     method: str
     seed: int
-    source: Image
-    edited: Image
+    source: RecordedImage
+    edited: RecordedImage
     stored: dict[str, dict[str, float | str]] = field(default_factory=dict)
     """Protocol and score to the value, or the reason why there is none."""
 
@@ -79,7 +79,7 @@ class Recomputed:
             self.unchecked[why] = self.unchecked.get(why, 0) + scores
 
 
-def recompute(run: Run, count: int, place: Place, seed: int, quiet: bool) -> Recomputed:
+def recompute(run: Run, count: int, place: BenchmarkPlace, seed: int, quiet: bool) -> Recomputed:
     """Scores `count` outcomes of the run again, drawn by the seed among those that have both pictures."""
     found = Recomputed()
     chosen = sample(run, count, seed)
@@ -105,14 +105,14 @@ def sample(run: Run, count: int, seed: int) -> list[Sampled]:
     for edit, method, number, protocol, source, source_pixels, edited, edited_pixels, name, value, reason in rows:
         if source_pixels is None or edited_pixels is None:
             continue
-        images = Image(source, source_pixels), Image(edited, edited_pixels)
+        images = RecordedImage(source, source_pixels), RecordedImage(edited, edited_pixels)
         each = known.setdefault((edit, method, number), Sampled(edit, method, number, *images))
         each.stored.setdefault(protocol, {})[name] = reason if value is None else value
     names = sorted(known)
     return [known[name] for name in sorted(random.Random(seed).sample(names, min(count, len(names))))]  # noqa: S311
 
 
-def _edits(run: Run, place: Place) -> dict[str, Edit]:
+def _edits(run: Run, place: BenchmarkPlace) -> dict[str, Edit]:
     """The edits of the very benchmark that was run; another one is refused."""
     name = place.benchmark or run.manifest.benchmark
     opened = open_benchmark(name, place.data, place.images)
@@ -171,7 +171,10 @@ async def _score_all(
     models, absent = _models(run)
     transcripts = run.folder / FOLDER
     jury = recorded_jury(run.manifest.judges) if transcripts.is_dir() else None
-    with Sight(models, None, jury, transcripts) as see, progress("scoring again", len(chosen), quiet=quiet) as advance:
+    with (
+        RunPerception(models, None, jury, transcripts) as see,
+        progress("scoring again", len(chosen), quiet=quiet) as advance,
+    ):
         for each in chosen:
             before = found.scores + len(found.problems)
             item = _item(each, edits)

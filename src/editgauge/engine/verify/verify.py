@@ -14,7 +14,7 @@ from editgauge.core.run import Run
 from editgauge.core.run.journal import journals, read_journal
 from editgauge.core.run.segments import SIDES
 from editgauge.core.run.sets import FILE as SETS
-from editgauge.engine.verify.recompute import Place, Recomputed
+from editgauge.engine.verify.recompute import BenchmarkPlace, Recomputed
 from editgauge.engine.verify.recompute import recompute as score_again
 
 SAMPLE = 20
@@ -71,7 +71,7 @@ def verify(
             problems += _image_problems(Path(path), recorded)
             advance()
     problems += _missing_records(opened)
-    again = score_again(opened, recompute, Place(benchmark, data, images), seed, quiet)
+    again = score_again(opened, recompute, BenchmarkPlace(benchmark, data, images), seed, quiet)
     return Verification(
         _count_files(opened), len(stamps), opened.scores.num_rows, (*problems, *again.problems), recomputed=again
     )

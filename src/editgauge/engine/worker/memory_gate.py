@@ -10,7 +10,7 @@ MOST_BYTES = 400_000_000
 """Of decoded pictures in one process: 250 items of 512 x 512, or one of 64 megapixels and whatever came before it."""
 
 
-class Room:
+class MemoryGate:
     """Lets items in, in their order, as long as those inside hold fewer bytes than there is room for."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:

@@ -17,7 +17,7 @@ from editgauge.models.service import Service
 Value = TypeVar("Value")
 
 
-class Sight(Service):
+class RunPerception(Service):
     """Models and judges behind one ask layer; use it as an asynchronous context manager when judges are among them.
 
     Args:

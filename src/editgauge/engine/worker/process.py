@@ -20,9 +20,9 @@ from editgauge.engine.options import choose
 from editgauge.engine.record.judge_usage import leave_tally
 from editgauge.engine.schedule.local import READY, REFUSED, Setup
 from editgauge.engine.worker.memory import keep_freed_memory
-from editgauge.engine.worker.memory_gate import Room
-from editgauge.engine.worker.perception import Sight
-from editgauge.engine.worker.scoring import Task, score_task
+from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine.worker.scoring import ScoringTask, score_task
 from editgauge.engine.worker.tracing import recorded
 
 PARENT_IS_GONE = (EOFError, OSError, pickle.UnpicklingError)
@@ -36,15 +36,15 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
 
     try:
         chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
-        see, room = Sight(setup.models, setup.cache, setup.jury, setup.transcripts), Room()
+        see, gate = RunPerception(setup.models, setup.cache, setup.jury, setup.transcripts), MemoryGate()
     except EditGaugeError as error:
         send(REFUSED, str(error))
         return
-    loop, waiting = asyncio.get_running_loop(), asyncio.Queue[tuple[int, Task] | None]()
+    loop, waiting = asyncio.get_running_loop(), asyncio.Queue[tuple[int, ScoringTask] | None]()
     in_hand: set[int] = set()
 
     def listen() -> None:
-        message: tuple[int, Task] | None
+        message: tuple[int, ScoringTask] | None
         while True:
             try:
                 message = pickle.load(tasks_in)  # noqa: S301
@@ -58,9 +58,9 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
             if message is None:
                 return
 
-    async def answer(number: int, task: Task) -> None:
+    async def answer(number: int, task: ScoringTask) -> None:
         try:
-            records = await score_task(task, [chosen[name] for name in task.protocols], see, room)
+            records = await score_task(task, [chosen[name] for name in task.protocols], see, gate)
         except EditGaugeError as error:
             send(REFUSED, str(error))
             return

@@ -15,9 +15,9 @@ from editgauge.core.trace import timeline
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import Setup
 from editgauge.engine.worker.memory import keep_freed_memory
-from editgauge.engine.worker.memory_gate import Room
-from editgauge.engine.worker.perception import Sight
-from editgauge.engine.worker.scoring import Task, score_task
+from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine.worker.scoring import ScoringTask, score_task
 from editgauge.models.cache import place
 
 OURS = "EDITGAUGE_"
@@ -26,7 +26,7 @@ SAME_PATHS = "All nodes must see the run's pictures under the same paths, such a
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CommandEnvironment:
     """Where a command was given: what a process on another node would not know by itself."""
 
     folder: str
@@ -34,14 +34,14 @@ class Surroundings:
     settings: Mapping[str, str]
 
     @classmethod
-    def here(cls) -> Surroundings:
+    def here(cls) -> CommandEnvironment:
         """Those of this process."""
         ours = {name: value for name, value in os.environ.items() if name.startswith(OURS)}
         return cls(os.getcwd(), ours)  # noqa: PTH109 - told to another machine as text
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ActorRefusal:
     """What a user must mend before anything can be scored. Said, not raised: not every error survives a pickle."""
 
     why: str
@@ -50,11 +50,11 @@ class Refused:
 class Scorer:
     """An actor. `ready` is asked once, before any task."""
 
-    def __init__(self, setup: Setup, around: Surroundings) -> None:
+    def __init__(self, setup: Setup, around: CommandEnvironment) -> None:
         self._setup = setup
         self._around = around
 
-    async def ready(self) -> str | Refused:
+    async def ready(self) -> str | ActorRefusal:
         """The id of the node it runs on, once everything is loaded."""
         import ray
 
@@ -65,24 +65,26 @@ class Scorer:
         try:
             os.chdir(self._around.folder)
         except OSError as error:
-            return Refused(f"Ray node {node[:8]} cannot enter '{self._around.folder}' ({error.strerror}). {SAME_PATHS}")
+            return ActorRefusal(
+                f"Ray node {node[:8]} cannot enter '{self._around.folder}' ({error.strerror}). {SAME_PATHS}"
+            )
         # Each node remembers on a disk of its own; what nodes share is the second level behind it.
         setup = replace(self._setup, cache=place() if self._setup.cache else None)
         if setup.profile:
             self._timeline = timeline.start()
         try:
             self._chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
-            self._see, self._room = Sight(setup.models, setup.cache), Room()
+            self._see, self._gate = RunPerception(setup.models, setup.cache), MemoryGate()
         except EditGaugeError as error:
-            return Refused(f"Ray node {node[:8]}: {error}")
+            return ActorRefusal(f"Ray node {node[:8]}: {error}")
         return node
 
-    async def score(self, task: Task) -> list[Record] | Refused:
+    async def score(self, task: ScoringTask) -> list[Record] | ActorRefusal:
         """The records of one task."""
         try:
-            return await score_task(task, [self._chosen[name] for name in task.protocols], self._see, self._room)
+            return await score_task(task, [self._chosen[name] for name in task.protocols], self._see, self._gate)
         except EditGaugeError as error:
-            return Refused(str(error))
+            return ActorRefusal(str(error))
 
     async def profile(self) -> dict[str, Any]:
         """What it did since it was ready."""

@@ -22,7 +22,7 @@ from editgauge.models.service import Service
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from editgauge.engine.worker.memory_gate import Room
+    from editgauge.engine.worker.memory_gate import MemoryGate
     from editgauge.protocols import Part, Protocol, Sight
 
 ROUNDING = 1e-6
@@ -33,7 +33,7 @@ Images = tuple[ImageStamp, ImageStamp | None, ImageStamp | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ScoringTask:
     """One outcome to be scored by some protocols."""
 
     place: int
@@ -42,9 +42,9 @@ class Task:
     protocols: tuple[str, ...]
 
 
-async def score_task(task: Task, protocols: Sequence[Protocol], see: Sight, room: Room) -> list[Record]:
+async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sight, gate: MemoryGate) -> list[Record]:
     """One record per protocol. Nothing an image or a protocol does can raise: it becomes unscored with its reason."""
-    async with room.entered() as hold:
+    async with gate.entered() as hold:
         source = _decoded(task.edit.source.path)
         edited = _decoded(task.outcome.image) if task.outcome.image else None
         reference = _decoded(task.edit.reference.path) if task.edit.reference else None
@@ -77,7 +77,7 @@ async def part_of(protocol: Protocol, item: Item, see: Sight) -> Part | Unscored
         return crash(error)
 
 
-def crashed(task: Task, protocols: Sequence[Protocol], why: str) -> list[Record]:
+def crashed(task: ScoringTask, protocols: Sequence[Protocol], why: str) -> list[Record]:
     """The records of an outcome whose scoring took the whole process down."""
     stamps, nothing = stamps_of(task), Unscored("crashed", why)
     return [_record(task, protocol, stamps, _nothing(protocol, nothing)) for protocol in protocols]
@@ -133,7 +133,7 @@ def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
     return None if pixels is None else resized(pixels, width, height)
 
 
-def stamps_of(task: Task) -> Images:
+def stamps_of(task: ScoringTask) -> Images:
     """The files of a task as they are now: the source, the outcome and the ground truth."""
     outcome, reference = task.outcome.image, task.edit.reference
     return (
@@ -172,7 +172,7 @@ def _decoded(path: Path) -> _Decoded:
     return _decoded_as_stamped(now.path, now.size, now.changed_ns)
 
 
-def _item(task: Task, source: _Decoded, edited: _Decoded | None) -> Item | Unscored:
+def _item(task: ScoringTask, source: _Decoded, edited: _Decoded | None) -> Item | Unscored:
     """What the protocols are to score, or why there is nothing to score."""
     if edited is None:
         return Unscored("missing_outcome", task.outcome.absence or "")
@@ -222,7 +222,7 @@ def _as_text(detail: str) -> str:
     return detail.encode("utf-8", "backslashreplace").decode()
 
 
-def _record(task: Task, protocol: Protocol, images: Images, rows: tuple[Row, ...]) -> Record:
+def _record(task: ScoringTask, protocol: Protocol, images: Images, rows: tuple[Row, ...]) -> Record:
     source, edited, reference = images
     return Record(
         place=task.place,

@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image
 
 from editgauge.core.errors import BadInput
-from editgauge.methods.diffusion.pipeline import Asked, Diffusion, common
-from editgauge.methods.diffusion.weights import Weights, clear_errors
+from editgauge.methods.diffusion.pipeline import Diffusion, PipelineInput, common
+from editgauge.methods.diffusion.weights import PipelineWeights, clear_errors
 from editgauge.methods.options import number, offers, text, whole
 
 STABLE_DIFFUSION = "stable-diffusion-v1-5/stable-diffusion-v1-5"
@@ -32,11 +32,11 @@ class SDEdit(Diffusion):
         strength=STRENGTH,
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The source, denoised."""
         return self.call(asked, image=asked.image, **self.usual(asked))
 
-    def usual(self, asked: Asked) -> dict[str, Any]:
+    def usual(self, asked: PipelineInput) -> dict[str, Any]:
         """What all of these are told alike."""
         steps, strength = self.options["steps"], self.options["strength"]
         if int(steps * strength) < 1:
@@ -80,7 +80,7 @@ class ControlNetCanny(SDEdit):
         high=whole(200, "Canny's upper threshold", least=0),
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The source, denoised along its edges."""
         return self.call(
             asked,
@@ -95,9 +95,9 @@ class ControlNetCanny(SDEdit):
         return {**super().settings(), "controlnet": self.control.id, "controlnet_revision": self.control.commit}
 
     @cached_property
-    def control(self) -> Weights:
+    def control(self) -> PipelineWeights:
         """Where the control network is."""
-        return Weights(self.options["controlnet"], index="config.json")
+        return PipelineWeights(self.options["controlnet"], index="config.json")
 
     def parts(self, library: Any) -> dict[str, Any]:
         """The control network."""
@@ -127,7 +127,7 @@ class TextToImage(Diffusion):
         guidance=number(7.5, "towards the caption"),
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The caption, painted at the source's shape."""
         width, height = asked.image.size
         return self.call(

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
-from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Asked, Diffusion, common
+from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Diffusion, PipelineInput, common
 from editgauge.methods.diffusion.weights import diffusers
 from editgauge.methods.options import number, offers, whole
 
@@ -33,7 +33,7 @@ class DiffEdit(Diffusion):
         mask_strength=number(0.5, "noise under which the captions are contrasted", least=0.05, most=1.0),
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The source, repainted inside the mask."""
         steps, strength = self.options["steps"], self.options["strength"]
         pipe = self.pipe
@@ -92,7 +92,7 @@ class LEditsPP(Diffusion):
         threshold=number(0.9, "share of the picture that stays", most=1.0),
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The source, guided towards the target caption."""
         self.pipe.invert(
             image=asked.image,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.diffusion.pipeline import PipelineInput
 from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod, mixed
 from editgauge.methods.options import number, offers, whole
 
@@ -29,7 +29,7 @@ class DDS(PaperMethod):
         rate=number(1.0, "size of a step, as a multiple of that in the paper's code"),
     )
 
-    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
         """The source, moved."""
         import torch
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.diffusion.pipeline import PipelineInput
 from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod
 from editgauge.methods.diffusion.tuning import denoising_loss, learn, tuned
-from editgauge.methods.options import Option, number, offers, whole
+from editgauge.methods.options import MethodOption, number, offers, whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,14 +22,14 @@ class Imagic(PaperMethod):
     form = "caption"
     known = offers(
         USUAL,
-        eta=Option(0.9, "how far towards the target's words: 0 the source, 1 the target", least=0.0, most=2.0),
+        eta=MethodOption(0.9, "how far towards the target's words: 0 the source, 1 the target", least=0.0, most=2.0),
         word_steps=whole(1000, "optimisation steps of the words", least=0),
         word_rate=number(2e-3, "their learning rate"),
         tuning_steps=whole(1500, "tuning steps of the network", least=0),
         tuning_rate=number(5e-7, "their learning rate"),
     )
 
-    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
         """The picture of the words between source and target."""
         options, latents = self.options, painter.latents(asked.image)
         target = painter.words(asked.prompt.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from editgauge.core.errors import BadInput
-from editgauge.methods.diffusion.pipeline import Asked, Diffusion, common
+from editgauge.methods.diffusion.pipeline import Diffusion, PipelineInput, common
 from editgauge.methods.options import number, offers, text, whole
 
 
@@ -23,7 +23,7 @@ class InstructPix2Pix(Diffusion):
         image_guidance=number(1.5, "towards the source", least=1.0),
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The instruction, followed."""
         return self.call(
             asked,
@@ -51,7 +51,7 @@ class _Large(Diffusion):
         pipe.enable_model_cpu_offload(device=self.device)
         return pipe
 
-    def follow(self, asked: Asked, **options: Any) -> Any:
+    def follow(self, asked: PipelineInput, **options: Any) -> Any:
         """The instruction, followed, at the size chosen here and no other."""
         width, height = asked.image.size
         return self.call(
@@ -82,7 +82,7 @@ class FluxKontext(_Large):
         guidance=number(3.5, "distilled guidance towards the instruction"),
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The instruction, followed; the pipeline would choose another size by itself."""
         width, height = asked.image.size
         return self.follow(asked, guidance_scale=self.options["guidance"], max_area=width * height, _auto_resize=False)
@@ -102,7 +102,7 @@ class Flux2Klein(_Large):
         guidance=number(1.0, "towards the instruction; a distilled network ignores it"),
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The instruction, followed."""
         return self.follow(asked, guidance_scale=self.options["guidance"])
 
@@ -122,7 +122,7 @@ class QwenImageEdit(_Large):
         guidance=number(4.0, "towards the instruction, away from a blank one"),
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The instruction, followed; without a negative prompt the pipeline takes no guidance."""
         return self.follow(asked, true_cfg_scale=self.options["guidance"], negative_prompt=" ")
 
@@ -155,7 +155,7 @@ class OmniGen(_Large):
         image_guidance=number(1.6, "towards the source"),
     )
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The instruction, followed; where the source belongs is marked as the model was trained to read it."""
         return self.call(
             asked,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.methods.diffusion.attention import Injection, counterparts, looking, padded
 from editgauge.methods.diffusion.inversion import inverted
-from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.diffusion.pipeline import PipelineInput
 from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod, moved
 from editgauge.methods.options import number, offers, whole
 
@@ -27,7 +27,7 @@ class NullText(PaperMethod):
         own=number(0.5, "share of the steps in which attention within the picture is the source's", most=1.0),
     )
 
-    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
         """The target, painted beside the source."""
         source, target = painter.words(asked.prompt.source or ""), painter.words(asked.prompt.text)
         way = inverted(painter, painter.latents(asked.image), source, self.options["steps"])
@@ -102,7 +102,7 @@ def learned_blanks(
     return learned
 
 
-def _places(painter: Painter, asked: Asked) -> Tensor:
+def _places(painter: Painter, asked: PipelineInput) -> Tensor:
     import torch
 
     tokenizer = painter.pipe.tokenizer

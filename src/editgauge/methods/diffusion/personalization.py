@@ -8,7 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput
-from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.diffusion.pipeline import PipelineInput
 from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod
 from editgauge.methods.diffusion.tuning import denoising_loss, learn, tuned
 from editgauge.methods.options import Value, number, offers, text, whole
@@ -35,7 +35,7 @@ class _Personal(PaperMethod):
         """Those of every method, and what the source was called."""
         return {**super().settings(), "learned_as": TEMPLATE}
 
-    def _generated(self, painter: Painter, asked: Asked, like: Tensor) -> Tensor:
+    def _generated(self, painter: Painter, asked: PipelineInput, like: Tensor) -> Tensor:
         noise = painter.random_like(like, asked.generator)
         words, blank = painter.words(asked.prompt.text), painter.words("")
         return painter.sampled(noise, words, blank, self.options["guidance"], self.options["steps"])
@@ -54,7 +54,7 @@ class TextualInversion(_Personal):
         tuning_rate=number(5e-4, "their learning rate"),
     )
 
-    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
         """The caption with the learned word, painted."""
         latents, token = painter.latents(asked.image), single_token(painter, self.options["token"])
         vector = first_meaning(painter, token, asked.edit.subject).clone().requires_grad_()
@@ -83,7 +83,7 @@ class DreamBooth(_Personal):
         tuning_rate=number(5e-6, "their learning rate"),
     )
 
-    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
         """The caption with the rare word, painted by the tuned network."""
         options, latents = self.options, painter.latents(asked.image)
         words = painter.words(called(options["token"], asked.edit.subject))

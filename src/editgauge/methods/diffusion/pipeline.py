@@ -17,14 +17,14 @@ from editgauge.core.errors import BadInput
 from editgauge.methods import Method
 from editgauge.methods.absence import Refused
 from editgauge.methods.diffusion.sizes import fitted, outcome_like
-from editgauge.methods.diffusion.weights import Weights, clear_errors, diffusers, quiet
-from editgauge.methods.options import Option, Value, chosen, text, whole
+from editgauge.methods.diffusion.weights import PipelineWeights, clear_errors, diffusers, quiet
+from editgauge.methods.options import MethodOption, Value, chosen, text, whole
 from editgauge.models.hub.loading import usual_device
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.types import Edit
-    from editgauge.methods.prompts import Form, Prompt
+    from editgauge.methods.prompts import Form, MethodPrompt
 
 LATENT_DDIM = MappingProxyType({"clip_sample": False, "set_alpha_to_one": False})
 """DDIM for latents, which go beyond 1: the scheduler's own habit of clipping is meant for pixels."""
@@ -33,16 +33,16 @@ PRECISIONS = ("float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PipelineInput:
     """One edit as a pipeline gets it: the words, the source at a size it takes, and the noise it may draw."""
 
     edit: Edit
-    prompt: Prompt
+    prompt: MethodPrompt
     image: Image.Image
     generator: Any
 
 
-def common(model: str, size: int = 512) -> dict[str, Option]:
+def common(model: str, size: int = 512) -> dict[str, MethodOption]:
     """The options every method has."""
     return {
         "model": text(model, "an id of the model hub, or a folder that `save_pretrained` wrote"),
@@ -63,7 +63,7 @@ class Diffusion(Method):
     scheduler: ClassVar[str] = ""
     """The scheduler that the method wants, whatever the model brings."""
     scheduler_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    known: Mapping[str, Option]
+    known: Mapping[str, MethodOption]
     form: Form | None = "instruction"
     multiple: ClassVar[int] = 8
     by_area: ClassVar[bool] = False
@@ -99,24 +99,24 @@ class Diffusion(Method):
 
         generator = torch.Generator("cpu").manual_seed(_mixed(seed, edit.id))  # same noise on every device
         image = fitted(source, self.options["size"], self.multiple, by_area=self.by_area)
-        asked = Asked(edit, self.prompt(edit), image, generator)
+        asked = PipelineInput(edit, self.prompt(edit), image, generator)
         with quiet(), torch.no_grad():
             return outcome_like(source, self.make(asked))
 
     @abstractmethod
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """The edited picture, height x width x 3 in [0, 1]."""
 
-    def call(self, asked: Asked, **options: Any) -> Any:
+    def call(self, asked: PipelineInput, **options: Any) -> Any:
         """What the pipeline makes; raises `Refused` where its safety checker flagged it."""
         made = self.pipe(generator=asked.generator, output_type="np", **options)
         refuse_flagged(getattr(made, "nsfw_content_detected", None))
         return made.images[0]
 
     @cached_property
-    def weights(self) -> Weights:
+    def weights(self) -> PipelineWeights:
         """Where the model is."""
-        return Weights(self.options["model"], self.options["revision"])
+        return PipelineWeights(self.options["model"], self.options["revision"])
 
     @property
     def device(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from editgauge.methods.diffusion.pipeline import Asked
+from editgauge.methods.diffusion.pipeline import PipelineInput
 from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod, moved
 from editgauge.methods.diffusion.tuning import tuned
 from editgauge.methods.options import number, offers, whole
@@ -29,7 +29,7 @@ class SINE(PaperMethod):
         tuning_rate=number(1e-6, "their learning rate"),
     )
 
-    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
         """The target, guided by what the source looks like."""
         import torch
 

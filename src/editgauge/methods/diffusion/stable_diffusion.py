@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
-from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Asked, Diffusion, common, refuse_flagged
+from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Diffusion, PipelineInput, common, refuse_flagged
 from editgauge.methods.options import number, offers, whole
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ class PaperMethod(Diffusion):
     on_gpu = "float32"  # gradients of half precision vanish
     form: Form | None = "captions"
 
-    def make(self, asked: Asked) -> Any:
+    def make(self, asked: PipelineInput) -> Any:
         """What was painted; raises `Refused` where the model's safety checker flags it."""
         return self.painter.picture(self.paint(self.painter, asked))
 
     @abstractmethod
-    def paint(self, painter: Painter, asked: Asked) -> Tensor:
+    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
         """The latents of the outcome."""
 
     @property

@@ -37,7 +37,7 @@ def diffusers(wanted: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Weights:
+class PipelineWeights:
     """A pipeline, or a part of one, by hub id and revision, or by folder."""
 
     name: str
@@ -99,7 +99,7 @@ class Weights:
 
 
 @contextmanager
-def clear_errors(weights: Weights) -> Iterator[None]:
+def clear_errors(weights: PipelineWeights) -> Iterator[None]:
     """Turns whatever the library raises on a damaged folder into one sentence."""
     try:
         yield

@@ -15,7 +15,7 @@ from editgauge.judges.endpoint import ADDRESS, OPENAI, OPENAI_KEY
 from editgauge.judges.faults import Trouble
 from editgauge.judges.pace import Patience
 from editgauge.methods import Method
-from editgauge.methods.external.exchange import Exchange
+from editgauge.methods.external.exchange import EndpointClient
 from editgauge.methods.external.pictures import as_mask, as_png
 from editgauge.methods.options import read_options
 
@@ -67,7 +67,7 @@ class ImageEndpoint(Method):
         self.price = read["price"] if "price" in self._given else None
         self._with_mask, self._with_seed = read["mask"], read["send_seed"]
         self._patience = Patience(attempts=read["attempts"], timeout=read["timeout"], longest_wait=read["longest_wait"])
-        self._exchange = Exchange(url, _key(read["key"], url))
+        self._exchange = EndpointClient(url, _key(read["key"], url))
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """What the endpoint sent back; a filter's refusal is an absence."""

@@ -27,7 +27,7 @@ REFUSALS = ("moderation_blocked", "safety_violation", "sensitive_content")
 NOTHING_LEFT = ("insufficient_quota", "billing_hard_limit")
 
 
-class Exchange:
+class EndpointClient:
     """The way to one endpoint.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput
 from editgauge.methods import Method
-from editgauge.methods.options import Option, read_options
+from editgauge.methods.options import MethodOption, read_options
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
@@ -41,7 +41,7 @@ class FunctionMethod(Method):
         self._function = function
         self._usual = _options_of(name, function)
         self._options = {**self._usual, **(options or {})}
-        self.known = {each: Option(usual, "") for each, usual in self._usual.items()}
+        self.known = {each: MethodOption(usual, "") for each, usual in self._usual.items()}
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """What the function gives; the runner looks whether it is a picture."""

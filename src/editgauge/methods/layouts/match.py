@@ -14,7 +14,7 @@ from editgauge.methods.layouts.names import folded, same_letters, shown
 if TYPE_CHECKING:
     from editgauge.core.types import Edit
     from editgauge.methods.layouts import Layout
-    from editgauge.methods.layouts.tree import Image, Tree
+    from editgauge.methods.layouts.tree import Tree, TreeImage
 
 
 class Claim(NamedTuple):
@@ -32,7 +32,7 @@ class Claim(NamedTuple):
     seed: int
 
 
-class Offer(NamedTuple):
+class FileMatch(NamedTuple):
     """A file that can be an outcome; the least is the best."""
 
     capitals: bool
@@ -46,11 +46,11 @@ class Match:
     """What a layout makes of a folder."""
 
     layout: Layout
-    used: Mapping[tuple[str, int], Offer]
+    used: Mapping[tuple[str, int], FileMatch]
     """Edit id and seed to the file."""
-    spare: tuple[tuple[Offer, Offer], ...]
+    spare: tuple[tuple[FileMatch, FileMatch], ...]
     """Files that could have been used, each with the better one that was."""
-    left: tuple[Image, ...]
+    left: tuple[TreeImage, ...]
     """Images that match no edit."""
     problems: tuple[str, ...]
     """Why the folder cannot be used as it is."""
@@ -63,13 +63,13 @@ def match(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Match:
         for rank, path in enumerate(layout.asks(edit)):
             for read, seed, seeded, file in tree.readings.get(folded(path), ()):
                 claims[file].append(Claim(read != path, seeded, rank, edit.id, path, seed))
-    offers: dict[tuple[str, int], list[Offer]] = defaultdict(list)
+    offers: dict[tuple[str, int], list[FileMatch]] = defaultdict(list)
     problems, left = [], []
     for image in tree.images:
         strongest = _strongest(claims[image.name]) if image.name in claims else []
         if len(strongest) == 1:
             claim = strongest[0]
-            offers[claim.edit_id, claim.seed].append(Offer(claim.capitals, claim.rank, image.name, claim.path))
+            offers[claim.edit_id, claim.seed].append(FileMatch(claim.capitals, claim.rank, image.name, claim.path))
         elif strongest and not strongest[0].capitals:
             who = ", ".join(f"'{claim.edit_id}'" for claim in strongest[:5])
             problems.append(f"{shown(image.name)} is expected by {len(strongest)} edits: {who}")

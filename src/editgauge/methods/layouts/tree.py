@@ -17,7 +17,7 @@ DEPTH = 5
 """Folders below folders; the deepest public layout has four, and a folder per seed makes five."""
 
 
-class Image(NamedTuple):
+class TreeImage(NamedTuple):
     """An image below the folder."""
 
     name: str
@@ -26,7 +26,7 @@ class Image(NamedTuple):
     """The same without suffix and mark of a seed."""
 
 
-class Reading(NamedTuple):
+class NameReading(NamedTuple):
     """One way to read a file's name: as it stands, or with its mark of a seed taken off."""
 
     path: str
@@ -40,8 +40,8 @@ class Tree:
     """What lies in a folder, in the order of names."""
 
     folder: Path
-    images: tuple[Image, ...]
-    readings: Mapping[str, Sequence[Reading]]
+    images: tuple[TreeImage, ...]
+    readings: Mapping[str, Sequence[NameReading]]
     """By path, whatever its capitals."""
     others: tuple[str, ...]
     """Files that are no images."""
@@ -57,17 +57,17 @@ def list_tree(folder: Path) -> Tree:
     listing = _Listing(Path(os.path.realpath(folder)))
     listing.look(str(folder), "", DEPTH)
     images, others = [], []
-    readings: dict[str, list[Reading]] = defaultdict(list)
+    readings: dict[str, list[NameReading]] = defaultdict(list)
     for name in sorted(listing.files):
         if not is_image(name):
             others.append(name)
             continue
         path = same_letters(without_suffix(name))
-        readings[folded(path)].append(Reading(path, 0, False, name))
+        readings[folded(path)].append(NameReading(path, 0, False, name))
         seeded = read_seed(path)
         if seeded:
-            readings[folded(seeded[0])].append(Reading(*seeded, True, name))
-        images.append(Image(name, seeded[0] if seeded else path))
+            readings[folded(seeded[0])].append(NameReading(*seeded, True, name))
+        images.append(TreeImage(name, seeded[0] if seeded else path))
     ordered = sorted(listing.faults, key=lambda fault: fault.where)
     return Tree(folder, tuple(images), readings, tuple(others), tuple(ordered))
 

@@ -18,7 +18,7 @@ from editgauge.methods.prompts.files import USUAL_SET, check_choice, find, has_o
 from editgauge.methods.prompts.language import expand, lacking
 from editgauge.methods.prompts.parts import caption_with, parts_of
 
-__all__ = ["FORMS", "Family", "Form", "Prompt", "families", "family", "render", "render_for"]
+__all__ = ["FORMS", "Family", "Form", "MethodPrompt", "families", "family", "render", "render_for"]
 
 FORMS: tuple[Form, ...] = get_args(Form)
 OWN_WORDS = {"instruction": "instruction", "caption": "target_caption", "source": "source_caption"}
@@ -26,7 +26,7 @@ OWN_WORDS = {"instruction": "instruction", "caption": "target_caption", "source"
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class MethodPrompt:
     """What a method is told about an edit."""
 
     text: str
@@ -44,7 +44,7 @@ def render(
     token: str = USUAL_TOKEN,
     folder: Path | str | None = None,
     overrides: bool = False,
-) -> Prompt:
+) -> MethodPrompt:
     """The prompt for an edit.
 
     Args:
@@ -80,7 +80,7 @@ def render_for(
     template: str | None = None,
     token: str | None = None,
     folder: Path | str | None = None,
-) -> Prompt:
+) -> MethodPrompt:
     """The prompt for an edit as a well-known family of methods wants it; what is given here overrides the table."""
     row = family(method)
     token = token if token is not None else row.token or USUAL_TOKEN
@@ -125,6 +125,6 @@ def _given(words: str | None) -> Made | None:
     return (words, None) if words and words.strip() else None
 
 
-def _prompt(target: Made, source: Made | None = None) -> Prompt:
+def _prompt(target: Made, source: Made | None = None) -> MethodPrompt:
     made = (target, source) if source else (target,)
-    return Prompt(target[0], source[0] if source else None, tuple(template for _, template in made if template))
+    return MethodPrompt(target[0], source[0] if source else None, tuple(template for _, template in made if template))

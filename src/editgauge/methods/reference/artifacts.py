@@ -43,7 +43,7 @@ LEAST_SEEN = 6.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Work:
+class ArtifactSite:
     """A right outcome, and where in it the artifacts of an editor would be."""
 
     source: Pixels
@@ -57,10 +57,10 @@ class Work:
     """Of a full circle: chance's part, where there is a choice of directions."""
 
 
-Artifact = Callable[[Work, float], "Pixels"]
+Artifact = Callable[[ArtifactSite, float], "Pixels"]
 
 
-def with_artifact(work: Work, artifact: str, severity: float) -> Pixels:
+def with_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
     """The outcome with an artifact; the right one at severity 0. Raises `CannotEdit` where none would be seen."""
     if artifact not in ARTIFACTS:
         raise ValueError(f"there is no artifact called '{artifact}'; there are {', '.join(ARTIFACTS)}")
@@ -72,26 +72,26 @@ def with_artifact(work: Work, artifact: str, severity: float) -> Pixels:
     return work.result if severity == 0 else ARTIFACTS[artifact](work, severity)
 
 
-def halo(work: Work, severity: float) -> Pixels:
+def halo(work: ArtifactSite, severity: float) -> Pixels:
     """A bright rim around the object, or a dark one in bright surroundings."""
     rim = grown(work.subject, MARGIN) & ~work.subject
     return _laid_over(work, _contrasting(work, rim), severity * _softened(rim, 1.5))
 
 
-def seam(work: Work, severity: float) -> Pixels:
+def seam(work: ArtifactSite, severity: float) -> Pixels:
     """A crisp line along the object's edge."""
     line = grown(work.subject, 3) & ~work.subject
     return _laid_over(work, _contrasting(work, line), severity * line.astype(np.float32))
 
 
-def wrong_shade(work: Work, severity: float) -> Pixels:
+def wrong_shade(work: ArtifactSite, severity: float) -> Pixels:
     """The edited part under another light than the rest: warmer and brighter, or colder and darker."""
     part = _edited_part(work)
     towards = _away_from_the_end(work.result, part) * OFF_SHADE * np.array([1.0, 0.75, 0.4])
     return _laid_over(work, work.result + towards, severity * _softened(part, 1.0))
 
 
-def blurred(work: Work, severity: float) -> Pixels:
+def blurred(work: ArtifactSite, severity: float) -> Pixels:
     """The edited part out of focus."""
     part = _edited_part(work)
     spread = severity * max(3.0, np.sqrt(part.sum()) / 20)
@@ -99,13 +99,13 @@ def blurred(work: Work, severity: float) -> Pixels:
     return _laid_over(work, soft, _softened(part, 1.5))
 
 
-def ghost(work: Work, severity: float) -> Pixels:
+def ghost(work: ArtifactSite, severity: float) -> Pixels:
     """What was there before shines through."""
     part = _softened(_edited_part(work) | work.left, 1.0)
     return _laid_over(work, work.source, SHINING_THROUGH * severity * part)
 
 
-def shadow(work: Work, severity: float) -> Pixels:
+def shadow(work: ArtifactSite, severity: float) -> Pixels:
     """A dark patch at the foot of the object, as a removed one leaves behind."""
     where = grown(work.left if work.left.any() else _edited_part(work), MARGIN)
     top, bottom = np.flatnonzero(where.any(axis=1))[[0, -1]]
@@ -114,14 +114,14 @@ def shadow(work: Work, severity: float) -> Pixels:
     return _laid_over(work, np.zeros_like(work.result), (SHADE * severity * dark).astype(np.float32))
 
 
-def shifted(work: Work, severity: float) -> Pixels:
+def shifted(work: ArtifactSite, severity: float) -> Pixels:
     """All that was edited lies a little aside, and at its edge the old picture is seen."""
     left, top, right, bottom = box_of(work.subject)
     farthest = max(LEAST_SHIFT, FARTHEST_SHIFT * float(np.hypot(right - left, bottom - top)))
     return _aside(work, severity * farthest, _direction(work, farthest))
 
 
-def duplicated(work: Work, severity: float) -> Pixels:
+def duplicated(work: ArtifactSite, severity: float) -> Pixels:
     """The object seen once more beside itself, first faintly, then fully."""
     left, top, right, _ = box_of(work.subject)
     room_left, room_right = left, work.subject.shape[1] - right
@@ -145,7 +145,7 @@ ARTIFACTS: MappingProxyType[str, Artifact] = MappingProxyType(
 )
 
 
-def _direction(work: Work, farthest: float) -> float:
+def _direction(work: ArtifactSite, farthest: float) -> float:
     """The way, beginning with chance's, in which farther is also worse: stripes shifted by a stripe look as before."""
     for turn in range(DIRECTIONS):
         angle = 2 * np.pi * (work.turn + turn / DIRECTIONS)
@@ -156,7 +156,7 @@ def _direction(work: Work, farthest: float) -> float:
     raise CannotEdit("There is no direction in which this could be shifted farther and look ever worse.")
 
 
-def _aside(work: Work, distance: float, angle: float) -> Pixels:
+def _aside(work: ArtifactSite, distance: float, angle: float) -> Pixels:
     matrix = np.array([[1, 0, round(distance * np.cos(angle))], [0, 1, round(distance * np.sin(angle))]], np.float32)
     size = work.result.shape[1::-1]
     moved = cv2.warpAffine(work.result, matrix, size, borderMode=cv2.BORDER_REFLECT)
@@ -164,7 +164,7 @@ def _aside(work: Work, distance: float, angle: float) -> Pixels:
     return np.where(there[..., None] > 0, np.asarray(moved, np.uint8), work.source)
 
 
-def _edited_part(work: Work) -> BoolMask:
+def _edited_part(work: ArtifactSite) -> BoolMask:
     """The object, or where it may not be changed, what surrounds it closely."""
     inside = work.subject & work.footprint
     if 2 * inside.sum() > work.subject.sum():
@@ -173,7 +173,7 @@ def _edited_part(work: Work) -> BoolMask:
     return grown(work.subject, max(MARGIN, round(0.15 * np.hypot(right - left, bottom - top)))) & work.footprint
 
 
-def _laid_over(work: Work, over: NDArray[np.generic], alpha: NDArray[np.float32]) -> Pixels:
+def _laid_over(work: ArtifactSite, over: NDArray[np.generic], alpha: NDArray[np.float32]) -> Pixels:
     """The outcome with something over it, inside the footprint only."""
     return blended(work.result, as_pixels(over), np.where(work.footprint, alpha, 0).astype(np.float32))
 
@@ -182,7 +182,7 @@ def _softened(mask: BoolMask, by: float) -> NDArray[np.float32]:
     return np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), by), np.float32)
 
 
-def _contrasting(work: Work, where: BoolMask) -> NDArray[np.float32]:
+def _contrasting(work: ArtifactSite, where: BoolMask) -> NDArray[np.float32]:
     """The outcome brighter or darker, by what is farther from how it is there."""
     return work.result + _away_from_the_end(work.result, where) * np.float32(BRIGHTER)
 

@@ -13,7 +13,7 @@ from editgauge.core.recipes import Background, Move, Recipe, Remove, Replace, Re
 from editgauge.methods import Method
 from editgauge.methods.options import number, offers, read_options, text
 from editgauge.methods.reference.apply import asked_for, changeable, followed
-from editgauge.methods.reference.artifacts import ARTIFACTS, Work, with_artifact
+from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, with_artifact
 from editgauge.methods.reference.editors import chance_of, recipe_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Flawed(Method):
         return Flawed(**read_options(self.name, self.settings(), options))
 
 
-def work_of(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Generator) -> Work:
+def work_of(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Generator) -> ArtifactSite:
     """Where in the recipe's right outcome an artifact would be."""
     height, width = source.shape[:2]
     nothing = np.zeros((height, width), np.bool_)
@@ -80,7 +80,7 @@ def work_of(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Gen
             subject = _middle(width, height)
         case _:
             subject = asked_for(recipe, source)
-    return Work(source, right, subject, left & ~subject, changeable(recipe, source), chance.random())
+    return ArtifactSite(source, right, subject, left & ~subject, changeable(recipe, source), chance.random())
 
 
 def _middle(width: int, height: int) -> BoolMask:

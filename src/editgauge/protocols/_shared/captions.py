@@ -8,7 +8,7 @@ from typing import Literal
 
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.types import Edit
-from editgauge.methods.prompts import Prompt, render
+from editgauge.methods.prompts import MethodPrompt, render
 
 Side = Literal["source", "target"]
 
@@ -55,7 +55,7 @@ def _from_parts(side: Side, words: str, template: str) -> EditText:
     return EditText(side, words, f"from the edit's parts, by the template {template}")
 
 
-def _rendered(side: Side, write: Callable[[], Prompt]) -> Prompt:
+def _rendered(side: Side, write: Callable[[], MethodPrompt]) -> MethodPrompt:
     try:
         return write()
     except BadInput as error:

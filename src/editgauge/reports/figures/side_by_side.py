@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from editgauge.render import words
-from editgauge.render.svg import Scale
+from editgauge.render.svg import AxisRange
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito's palette, which people tell apart whatever their colour vision; lines repeat it with other dashes."""
@@ -41,7 +41,7 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    up: Scale
+    up: AxisRange
     count: int
     lines: int
 
@@ -57,7 +57,7 @@ class _Field:
         return HEIGHT - BOTTOM - self.up.share(value) * (HEIGHT - BOTTOM - TOP)
 
 
-def plot(series: Sequence[Series], kinds: Sequence[str], up: Scale, title: str, decimals: int) -> Markup:
+def plot(series: Sequence[Series], kinds: Sequence[str], up: AxisRange, title: str, decimals: int) -> Markup:
     """The plot of one score; the last of the kinds is the total and stands apart."""
     field = _Field(up, len(kinds), len(series))
     parts = [

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from editgauge.findings.summary import FEW_SOURCES
 from editgauge.render import words
-from editgauge.render.svg import Scale, scale_for
+from editgauge.render.svg import AxisRange, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,19 +29,19 @@ APART = 5.0
 """Between the marks of two lines at one value, so that their intervals do not hide each other."""
 
 
-class Point(NamedTuple):
+class SweepPoint(NamedTuple):
     """A value of the option and the mean there, if there is one."""
 
     value: float
     mean: Mean | None
 
 
-class Line(NamedTuple):
+class SweepLine(NamedTuple):
     """Points that differ in the option alone."""
 
     label: str
     """What else is chosen; empty when nothing is."""
-    points: Sequence[Point]
+    points: Sequence[SweepPoint]
 
     @property
     def known(self) -> list[tuple[float, Mean]]:
@@ -53,8 +53,8 @@ class Line(NamedTuple):
 class _Field:
     """Where values and means stand in the drawing."""
 
-    across: Scale
-    up: Scale
+    across: AxisRange
+    up: AxisRange
     end: float
 
     def x(self, value: float) -> float:
@@ -64,12 +64,12 @@ class _Field:
         return HEIGHT - BOTTOM - self.up.share(mean) * (HEIGHT - BOTTOM - TOP)
 
 
-def plot(lines: Sequence[Line], option: str, table: ScoreTable) -> Markup:
+def plot(lines: Sequence[SweepLine], option: str, table: ScoreTable) -> Markup:
     """The plot of one score."""
     values = sorted({point.value for line in lines for point in line.points})
     up = scale_for([mean for line in lines for _, mean in line.known], table.spec.range)
     end = WIDTH - (RIGHT_WITH_LABELS if len(lines) > 1 else RIGHT)
-    field = _Field(Scale(values[0], values[-1]), up, end)
+    field = _Field(AxisRange(values[0], values[-1]), up, end)
     arrow = "↑" if table.spec.higher_is_better else "↓"
     parts = [
         _levels(field),
@@ -99,7 +99,7 @@ def _values(values: Sequence[float], field: _Field) -> list[Markup]:
     return [_text(field.x(value), HEIGHT - BOTTOM + 15, words.plain(value), "middle") for value in values[::step]]
 
 
-def _line(line: Line, field: _Field, aside: float) -> Markup:
+def _line(line: SweepLine, field: _Field, aside: float) -> Markup:
     through = "L".join(f"{field.x(value) + aside:.1f} {field.y(mean.value):.1f}" for value, mean in line.known)
     parts = [Markup('<path class="span" opacity=".5" d="M{}"/>').format(through)] if len(line.known) > 1 else []
     for value, mean in line.known:
@@ -112,7 +112,7 @@ def _line(line: Line, field: _Field, aside: float) -> Markup:
     return Markup().join(parts)
 
 
-def _labels(lines: Sequence[Line], field: _Field) -> list[Markup]:
+def _labels(lines: Sequence[SweepLine], field: _Field) -> list[Markup]:
     """What else is chosen, beside the end of each line; one that would touch another moves up."""
     ends = sorted(((field.y(line.known[-1][1].value), line.label) for line in lines if line.known), reverse=True)
     placed: list[Markup] = []
@@ -124,7 +124,7 @@ def _labels(lines: Sequence[Line], field: _Field) -> list[Markup]:
     return placed
 
 
-def _spoken(line: Line, decimals: int) -> str:
+def _spoken(line: SweepLine, decimals: int) -> str:
     said = (
         f"{words.plain(point.value)} {words.number(point.mean.value, decimals) if point.mean else 'no score'}"
         for point in line.points

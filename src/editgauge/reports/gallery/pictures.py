@@ -21,7 +21,7 @@ from editgauge.core.run import ImageStamp
 from editgauge.render.words import without_folders
 
 if TYPE_CHECKING:
-    from editgauge.reports.outcomes import File
+    from editgauge.reports.outcomes import ImageFile
 
 SMALL, LARGE = 360, 1024
 EMBEDDED = 240
@@ -53,7 +53,7 @@ class Absent:
     problem: str
 
 
-def decode(file: File) -> Decoded | Absent:
+def decode(file: ImageFile) -> Decoded | Absent:
     """The picture as it is now, or why it cannot be shown."""
     try:
         pixels = read_image(Path(file.path))
@@ -93,11 +93,11 @@ class Album:
         self._known = {key: copies for key, copies in _read_known(folder / KNOWN).items() if self._holds(copies)}
         self._used: dict[str, Json] = {}
 
-    def source(self, file: File) -> Json:
+    def source(self, file: ImageFile) -> Json:
         """Names and size of the copies of a source image, or the problem to show in their place."""
         return self._remembered(_key(file)) or self._place(_key(file), self._decoded_source(file))
 
-    def edited(self, source: File, edited: File) -> tuple[Json, Json | None]:
+    def edited(self, source: ImageFile, edited: ImageFile) -> tuple[Json, Json | None]:
         """The same for an edited image, and for the difference where both images can be decoded."""
         key, key_of_both = _key(edited), _key(source, edited)
         copies, heat = self._remembered(key), self._remembered(key_of_both)
@@ -166,7 +166,7 @@ class EmbeddedAlbum(Album):
         return name
 
 
-def _key(*files: File) -> str:
+def _key(*files: ImageFile) -> str:
     """Another one whenever a file changes, or the way copies are made. Hashed: a report shall not tell paths."""
     stamps = [(ImageStamp.of(Path(file.path)), file.pixels) for file in files]
     return hashlib.blake2b(repr((SMALL, LARGE, QUALITY, FULL_HEAT, stamps)).encode(), digest_size=12).hexdigest()

@@ -11,7 +11,7 @@ from editgauge.render import words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from editgauge.reports.tables import ScoreTable, Shown
+    from editgauge.reports.tables import PrintedCell, ScoreTable
 
 STEPS = 7
 """Steps of the colour scale, light to dark in one hue: the order survives gray printing and colour blindness."""
@@ -68,7 +68,7 @@ def heat_map(table: ScoreTable, methods: Sequence[str]) -> HeatMap:
     return HeatMap(table, columns, rows, words.number(worst, table.decimals), words.number(best, table.decimals))
 
 
-def _cell(shown: Shown | None, edit_type: str, worst: float, best: float) -> HeatCell:
+def _cell(shown: PrintedCell | None, edit_type: str, worst: float, best: float) -> HeatCell:
     where = "all edits" if edit_type == ALL else words.spaced(edit_type)
     if shown is None:
         return HeatCell("none", None, f"{where}: no outcomes")

@@ -31,14 +31,14 @@ MOST_NAMED = 4
 """So many methods or edit types are named in one breath; more are counted."""
 
 
-class Standing(NamedTuple):
+class ScoreInterval(NamedTuple):
     """One method on one score: its interval with the better end last, at the precision that is printed."""
 
     cell: Cell
     worse_end: float
     better_end: float
 
-    def beats(self, other: Standing) -> bool:
+    def beats(self, other: ScoreInterval) -> bool:
         """Whether even its worse end is better than the other's better end."""
         return self.worse_end > other.better_end
 
@@ -56,7 +56,7 @@ def sentences(context: Context) -> list[Markup]:
     ]
 
 
-def standings(cells: Iterable[Cell], decimals: int) -> list[Standing]:
+def standings(cells: Iterable[Cell], decimals: int) -> list[ScoreInterval]:
     """Methods whose interval can be relied on, best mean first. Values are negated where lower is better."""
     found = []
     for cell in cells:
@@ -65,11 +65,11 @@ def standings(cells: Iterable[Cell], decimals: int) -> list[Standing]:
             continue
         sign = 1 if cell.spec.higher_is_better else -1
         low, high = sorted(sign * round(end, decimals) for end in (mean.low, mean.high))
-        found.append(Standing(cell, low, high))
+        found.append(ScoreInterval(cell, low, high))
     return sorted(found, key=lambda standing: -_goodness(standing.cell))
 
 
-def best_group(ranked: Sequence[Standing]) -> list[Standing]:
+def best_group(ranked: Sequence[ScoreInterval]) -> list[ScoreInterval]:
     """The best method and all it cannot be told from."""
     return [standing for standing in ranked if not ranked[0].beats(standing)]
 
@@ -263,7 +263,7 @@ def _goodness(cell: Cell) -> float:
     return value if cell.spec.higher_is_better else -value
 
 
-def _method(standing: Standing, decimals: int) -> Markup:
+def _method(standing: ScoreInterval, decimals: int) -> Markup:
     mean = standing.cell.mean
     values = (mean.value, mean.low, mean.high) if mean else ()
     numbers = [words.number(value, decimals) for value in values if value is not None]

@@ -8,8 +8,8 @@ from editgauge.findings.agree import LEVELS
 from editgauge.render import words
 from editgauge.reports.sections.people_rows import (
     DECIMALS,
-    Beside,
     PeopleTable,
+    ScoreBesidePeople,
     as_mean,
     by_type,
     drawn,
@@ -65,7 +65,9 @@ def _ratings(question: str, found: Agreement) -> PeopleTable:
     scores = [score for score in found.rated if score.question == question]
     title = f"Ratings: {question}" if question else "Ratings"
     rows = [
-        Beside(score.protocol, score.spec, [told(score.levels[level].spearman) for level in LEVELS], score.unscored)
+        ScoreBesidePeople(
+            score.protocol, score.spec, [told(score.levels[level].spearman) for level in LEVELS], score.unscored
+        )
         for score in scores
     ]
     lines = lines_of([(score, as_mean(score.levels["pooled"].spearman)) for score in scores])
@@ -78,7 +80,7 @@ def _choices(chosen: ChosenScores) -> PeopleTable:
     types = types_of(chosen.scores)
     adjusted = {each.second: each.adjusted for each in chosen.behind}
     rows = [
-        Beside(
+        ScoreBesidePeople(
             score.protocol,
             score.spec,
             [share(score.share, "no choice has both scores"), p_value(score, adjusted), *by_type(score, types)],
@@ -100,7 +102,7 @@ def _triplets(selected: SelectedScores) -> PeopleTable:
     adjusted = {each.second: each.adjusted for each in selected.behind}
     nothing = "no triplet has all three scores"
     rows = [
-        Beside(
+        ScoreBesidePeople(
             score.protocol,
             score.spec,
             [
@@ -132,7 +134,7 @@ def _order(ranking: Ranking) -> PeopleTable:
     """Ranks side by side: people's in the heading, those of every score below."""
     asked = "choices" if ranking.by == "choices" else f"ratings: {ranking.by}" if ranking.by else "ratings"
     rows = [
-        Beside(
+        ScoreBesidePeople(
             score.protocol,
             score.spec,
             [told(score.kendall), told(score.spearman), *(place(score, method) for method in ranking.people)],

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from editgauge.findings.evaluators.judge_choices import SPEC as JUDGED
 from editgauge.render import words
-from editgauge.render.svg import Scale
-from editgauge.reports.sections.profiles import Line, plot
+from editgauge.render.svg import AxisRange
+from editgauge.reports.sections.profiles import ProfileRow, plot
 from editgauge.stats.intervals import Mean
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ DECIMALS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PrintedEstimate:
     """One number with its interval, ready to print."""
 
     text: str
@@ -39,12 +39,12 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ScoreBesidePeople:
     """One score beside what people said."""
 
     protocol: str
     spec: ScoreSpec
-    cells: list[Told]
+    cells: list[PrintedEstimate]
     unscored: int
 
 
@@ -56,7 +56,7 @@ class PeopleTable:
     about: str
     columns: list[tuple[str, str]]
     """Heading and what it means."""
-    rows: list[Beside]
+    rows: list[ScoreBesidePeople]
     plot: Markup
 
     @property
@@ -65,10 +65,10 @@ class PeopleTable:
         return list(dict.fromkeys(cell.reason for row in self.rows for cell in row.cells if cell.reason))
 
 
-def place(score: RankedScore, method: str) -> Told:
+def place(score: RankedScore, method: str) -> PrintedEstimate:
     """The place that a score gives a method."""
     rank = score.ranks.get(method)
-    return Told("–", "") if rank is None else Told(str(rank.value), f"[{rank.low}–{rank.high}]")
+    return PrintedEstimate("–", "") if rank is None else PrintedEstimate(str(rank.value), f"[{rank.low}–{rank.high}]")
 
 
 def types_of(scores: Sequence[ChosenScore | SelectedScore]) -> list[str]:
@@ -77,24 +77,24 @@ def types_of(scores: Sequence[ChosenScore | SelectedScore]) -> list[str]:
     return types if len(types) > 1 else []
 
 
-def by_type(score: ChosenScore | SelectedScore, types: Sequence[str]) -> list[Told]:
+def by_type(score: ChosenScore | SelectedScore, types: Sequence[str]) -> list[PrintedEstimate]:
     """Its share at each edit type."""
     return [share(score.by_type.get(name), "") for name in types]
 
 
-def p_value(score: ChosenScore | SelectedScore, adjusted: Mapping[str, float | None]) -> Told:
+def p_value(score: ChosenScore | SelectedScore, adjusted: Mapping[str, float | None]) -> PrintedEstimate:
     """Whether it is as good as the first, after Holm."""
     p = adjusted.get(f"{score.protocol}/{score.spec.name}")
-    return Told("–", "") if p is None else Told("< 0.001" if p < 0.001 else f"{p:.3f}", "")
+    return PrintedEstimate("–", "") if p is None else PrintedEstimate("< 0.001" if p < 0.001 else f"{p:.3f}", "")
 
 
 def lines_of(
     scores: Sequence[tuple[RatedScore | ChosenScore | SelectedScore | RankedScore, Mean | None]],
-) -> list[Line]:
+) -> list[ProfileRow]:
     """A row of the plot for each; the protocol is told where the name alone would not do."""
     names = [score.spec.name for score, _ in scores]
     return [
-        Line(
+        ProfileRow(
             score.spec.name if names.count(score.spec.name) == 1 and score.spec != JUDGED else _with_protocol(score),
             mean,
         )
@@ -106,14 +106,14 @@ def _with_protocol(score: RatedScore | ChosenScore | SelectedScore | RankedScore
     return score.protocol if score.spec == JUDGED else f"{score.protocol}: {score.spec.name}"
 
 
-def drawn(lines: Sequence[Line], chance: float, title: str) -> Markup:
+def drawn(lines: Sequence[ProfileRow], chance: float, title: str) -> Markup:
     """From chance to perfect agreement, and further down where a score disagrees; nothing without any number."""
     if not any(line.mean for line in lines):
         return Markup()
     ends = [end for line in lines if line.mean for end in (line.mean.value, line.mean.low) if end is not None]
     lowest = min([chance, *ends])
     low = chance if lowest >= chance else max(-1.0, float(int(lowest * 5 - 1)) / 5)
-    return plot(lines, Scale(low, 1.0), DECIMALS, title)
+    return plot(lines, AxisRange(low, 1.0), DECIMALS, title)
 
 
 def as_mean(found: Estimate) -> Mean | None:
@@ -121,18 +121,18 @@ def as_mean(found: Estimate) -> Mean | None:
     return None if found.value is None else Mean(found.value, found.low, found.high, found.n, found.clusters)
 
 
-def told(found: Estimate) -> Told:
+def told(found: Estimate) -> PrintedEstimate:
     """A correlation, or why there is none."""
     if found.value is None:
-        return Told("–", "", found.n, found.reason)
-    return Told(words.number(found.value, DECIMALS), interval(found), found.n)
+        return PrintedEstimate("–", "", found.n, found.reason)
+    return PrintedEstimate(words.number(found.value, DECIMALS), interval(found), found.n)
 
 
-def share(found: Mean | None, reason: str) -> Told:
+def share(found: Mean | None, reason: str) -> PrintedEstimate:
     """A share, or why there is none."""
     if found is None:
-        return Told("–", "", 0, reason)
-    return Told(words.number(found.value, DECIMALS), interval(found), found.n)
+        return PrintedEstimate("–", "", 0, reason)
+    return PrintedEstimate(words.number(found.value, DECIMALS), interval(found), found.n)
 
 
 def interval(found: Estimate | Mean) -> str:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from editgauge.findings.summary import ALL, FEW_SOURCES
 from editgauge.render import words
-from editgauge.render.svg import Scale, scale_for
+from editgauge.render.svg import AxisRange, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ LABEL, PLOT, NUMBER = 158, 146, 56
 LONGEST_LABEL = 24
 
 
-class Line(NamedTuple):
+class ProfileRow(NamedTuple):
     """One row of a plot."""
 
     label: str
@@ -41,26 +41,26 @@ def of_method(table: ScoreTable, methods: Sequence[str], method: str) -> Markup:
         ]
         own = row[mine]
         label = "all edits" if edit_type == ALL else words.spaced(edit_type)
-        lines.append(Line(label, own.cell.mean if own else None, others))
+        lines.append(ProfileRow(label, own.cell.mean if own else None, others))
     return plot(lines, _scale(table), table.decimals, f"{table.title} of {method} by edit type")
 
 
 def of_edit_type(table: ScoreTable, methods: Sequence[str], edit_type: str) -> Markup:
     """Every method's mean at the edit type."""
     lines = [
-        Line(method, shown.cell.mean if shown else None)
+        ProfileRow(method, shown.cell.mean if shown else None)
         for method, shown in zip(methods, table.rows[edit_type], strict=True)
     ]
     return plot(lines, _scale(table), table.decimals, f"{table.title} at {words.spaced(edit_type)} by method")
 
 
-def _scale(table: ScoreTable) -> Scale:
+def _scale(table: ScoreTable) -> AxisRange:
     """The same for all plots of a score, so that they can be compared by eye."""
     means = [shown.cell.mean for row in table.rows.values() for shown in row if shown and shown.cell.mean]
     return scale_for(means, table.spec.range)
 
 
-def plot(lines: Sequence[Line], scale: Scale, decimals: int, title: str) -> Markup:
+def plot(lines: Sequence[ProfileRow], scale: AxisRange, decimals: int, title: str) -> Markup:
     """Dots with whiskers under each other on one axis."""
     bottom = TOP + ROW * len(lines)
     width, height = LABEL + PLOT + NUMBER, bottom + BOTTOM
@@ -78,7 +78,7 @@ def plot(lines: Sequence[Line], scale: Scale, decimals: int, title: str) -> Mark
     ).format(width, height, width, height, f"{title}: {spoken}", drawn, axis)
 
 
-def _line(line: Line, scale: Scale, decimals: int, y: float) -> Markup:
+def _line(line: ProfileRow, scale: AxisRange, decimals: int, y: float) -> Markup:
     label = line.label if len(line.label) <= LONGEST_LABEL else line.label[: LONGEST_LABEL - 1] + "…"
     parts = [
         Markup('<text class="label" x="{}" y="{:g}">{}</text>').format(LABEL - 10, y + 4, label),
@@ -104,11 +104,11 @@ def _line(line: Line, scale: Scale, decimals: int, y: float) -> Markup:
     return Markup().join(parts)
 
 
-def _spoken(line: Line, decimals: int) -> str:
+def _spoken(line: ProfileRow, decimals: int) -> str:
     return f"{line.label} {words.number(line.mean.value, decimals) if line.mean else 'no score'}"
 
 
-def _x(value: float, scale: Scale) -> float:
+def _x(value: float, scale: AxisRange) -> float:
     return LABEL + scale.share(value) * PLOT
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from editgauge.findings.summary import ALL
-from editgauge.reports.figures.sweep import Line, Point, plot
+from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot
 from editgauge.reports.sections.standard import TemplateSection
 
 if TYPE_CHECKING:
@@ -77,10 +77,11 @@ def draw(each: Swept, table: ScoreTable, methods: Sequence[str]) -> Markup:
     """The score over the option: a line for everything else that is chosen, an interval at every value."""
     cells = dict(zip(methods, table.rows[ALL], strict=True))
     lines = [
-        Line(
+        SweepLine(
             others,
             tuple(
-                Point(value, shown.cell.mean if (shown := cells[method]) else None) for value, method in values.items()
+                SweepPoint(value, shown.cell.mean if (shown := cells[method]) else None)
+                for value, method in values.items()
             ),
         )
         for others, values in each.series.items()

@@ -53,7 +53,7 @@ class Bar:
         return name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "…"
 
 
-class Asked(NamedTuple):
+class ModelUsage(NamedTuple):
     """What was asked of one model; None where nothing of the kind happened."""
 
     model: str
@@ -80,7 +80,7 @@ def bars(profile: Profile) -> list[Bar]:
     return sorted(found.values(), key=lambda bar: -bar.total)
 
 
-def asked(profile: Profile) -> list[Asked]:
+def asked(profile: Profile) -> list[ModelUsage]:
     """What was asked of every model."""
     times: dict[str, dict[str, int]] = {}
     seconds: dict[str, dict[str, float]] = {}
@@ -93,7 +93,7 @@ def asked(profile: Profile) -> list[Asked]:
         answered = counted.get("queue", 0)
         if questions:
             each = (seconds[model].get(stage, 0.0) / answered if answered else None for stage in _FOR_ONE)
-            rows.append(Asked(model, questions, known / questions, answered, *each))
+            rows.append(ModelUsage(model, questions, known / questions, answered, *each))
     return rows
 
 

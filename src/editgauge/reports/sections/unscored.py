@@ -17,7 +17,7 @@ MOST_SAID = 4
 
 
 @dataclass(slots=True)
-class Failure:
+class UnscoredReason:
     """One reason for having no score."""
 
     missing: Missing
@@ -38,9 +38,9 @@ class Failure:
         return max(0, len(self.details) - MOST_SAID)
 
 
-def failures(context: Context) -> list[Failure]:
+def failures(context: Context) -> list[UnscoredReason]:
     """Every reason, the most frequent first."""
-    found = {each.reason: Failure(each) for each in missing_scores(context.incomplete)}
+    found = {each.reason: UnscoredReason(each) for each in missing_scores(context.incomplete)}
     for outcome in context.incomplete:
         edit_type = context.run.edits.get(outcome.edit, {}).get("type", "")
         for (protocol, _), score in outcome.scores.items():

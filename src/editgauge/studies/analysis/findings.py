@@ -20,8 +20,8 @@ from editgauge.findings.people.study_levels import Asked, Level, LevelAnswer, Qu
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.raters import krippendorff, panel
 from editgauge.studies.answers.records import AnswerRecord, rating_of, records
-from editgauge.studies.design import Question
-from editgauge.studies.store import Item, Rater
+from editgauge.studies.design import DesignQuestion
+from editgauge.studies.store import Rater, StudyItem
 from editgauge.studies.study import Study
 
 COUNTED = ("choice", "scale", "yes_no")
@@ -33,7 +33,7 @@ def findings(study: Study) -> StudyFindings:
     design = study.design
     with study.database.read() as session:
         pages = [page for page in records(session) if page.state == "done" and page.kind == "rated"]
-        sources = {row[0]: row[1]["source"] for row in session.execute(select(Item.key, Item.content))}
+        sources = {row[0]: row[1]["source"] for row in session.execute(select(StudyItem.key, StudyItem.content))}
         labels = {row[0]: row[1] for row in session.execute(select(Rater.name, Rater.label)) if row[1]}
     if not pages:
         raise BadInput(f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is.")
@@ -68,7 +68,7 @@ def compared_attributes(study: Study) -> list[ComparedAttributes]:
 
 
 def _question(
-    study: Study, question: Question, pages: Sequence[AnswerRecord], sources: dict[str, str]
+    study: Study, question: DesignQuestion, pages: Sequence[AnswerRecord], sources: dict[str, str]
 ) -> QuestionFindings | None:
     numbered = [(option, rating_of(study.design, question.id, option.value)) for option in question.choices]
     if all(value is not None for _, value in numbered):
@@ -84,7 +84,7 @@ def _question(
 
 
 def _reasons(
-    questions: Sequence[Question], pages: Sequence[AnswerRecord], sources: dict[str, str]
+    questions: Sequence[DesignQuestion], pages: Sequence[AnswerRecord], sources: dict[str, str]
 ) -> tuple[Feedback, ...]:
     """Words that are asked for only after another answer say what is wrong; other words may be about anything."""
     asked = [each.id for each in questions if each.kind == "text" and each.when]
@@ -97,7 +97,7 @@ def _method(page: AnswerRecord) -> str:
     return str(shown["method"])
 
 
-def _side(question: Question, pages: Sequence[AnswerRecord], sources: dict[str, str]) -> SideFindings | None:
+def _side(question: DesignQuestion, pages: Sequence[AnswerRecord], sources: dict[str, str]) -> SideFindings | None:
     chosen = [page for page in pages if question.id in page.answers]
     if not chosen:
         return None

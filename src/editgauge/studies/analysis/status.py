@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from editgauge.studies.design import Design
-from editgauge.studies.store import Assignment, Cell, Event, Item, Rater
+from editgauge.studies.store import Assignment, Event, Rater, StudyCell, StudyItem
 
 RECENT_SECONDS = 24 * 3600
 """The pace is that of the last day on which something was answered."""
@@ -73,17 +73,17 @@ class Status:
 def progress_of(session: Session, rater_id: int, design: Design) -> Progress:
     """Counts the rater's own pages, and takes the study's counters."""
     mine = select(func.count()).where(Assignment.rater_id == rater_id, Assignment.state.in_(("done", "surplus")))
-    left = session.scalar(select(func.sum(Cell.wanted - Cell.taken)))
+    left = session.scalar(select(func.sum(StudyCell.wanted - StudyCell.taken)))
     return Progress(session.scalar(mine) or 0, design.items_per_rater, int(left or 0))
 
 
 def status_of(session: Session, wanted_raters: int, now: float) -> Status:
     """Counts everything."""
-    rated = select(func.count()).select_from(Assignment).join(Item).where(Item.kind == "rated")
+    rated = select(func.count()).select_from(Assignment).join(StudyItem).where(StudyItem.kind == "rated")
     count = {
         state: session.scalar(rated.where(Assignment.state == state)) or 0 for state in ("done", "claimed", "surplus")
     }
-    items = session.scalar(select(func.count()).where(Item.kind == "rated")) or 0
+    items = session.scalar(select(func.count()).where(StudyItem.kind == "rated")) or 0
     cells = _cells(session)
     wanted = items * wanted_raters
     return Status(
@@ -100,15 +100,15 @@ def status_of(session: Session, wanted_raters: int, now: float) -> Status:
 
 
 def _complete(session: Session, wanted: int) -> int:
-    full = select(Assignment.item_id).join(Item).where(Item.kind == "rated", Assignment.state == "done")
+    full = select(Assignment.item_id).join(StudyItem).where(StudyItem.kind == "rated", Assignment.state == "done")
     grouped = full.group_by(Assignment.item_id).having(func.count() >= wanted).subquery()
     return session.scalar(select(func.count()).select_from(grouped)) or 0
 
 
 def _cells(session: Session) -> tuple[CellStatus, ...]:
-    counted = select(Item.cell_id, func.count()).join(Assignment).where(Assignment.state == "done")
-    done = {row[0]: row[1] for row in session.execute(counted.group_by(Item.cell_id))}
-    cells = session.scalars(select(Cell).order_by(Cell.id))
+    counted = select(StudyItem.cell_id, func.count()).join(Assignment).where(Assignment.state == "done")
+    done = {row[0]: row[1] for row in session.execute(counted.group_by(StudyItem.cell_id))}
+    cells = session.scalars(select(StudyCell).order_by(StudyCell.id))
     return tuple(CellStatus(cell.name, cell.items, cell.wanted, done.get(cell.id, 0)) for cell in cells)
 
 

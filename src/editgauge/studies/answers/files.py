@@ -15,7 +15,7 @@ from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import read_text
 from editgauge.studies.answers.records import AnswerRecord, Version, as_time, from_time
-from editgauge.studies.design import Answers, Ask, Design, from_form
+from editgauge.studies.design import Answers, Design, QuestionFields, from_form
 
 ANSWER = "answer."
 """How the columns of answers begin in CSV."""
@@ -57,7 +57,7 @@ def _told(record: AnswerRecord) -> dict[str, Any]:
     return told | {"history": [asdict(each) | {"at": as_time(each.at)} for each in record.history]}
 
 
-def _questions(design: Design) -> dict[str, Ask]:
+def _questions(design: Design) -> dict[str, QuestionFields]:
     checks = design.attention.questions if design.attention else []
     return {question.id: question for question in (*design.questions, *checks)}
 

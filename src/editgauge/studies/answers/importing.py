@@ -16,7 +16,7 @@ from editgauge.studies.assignment.slots import note_served, take
 from editgauge.studies.design import Design, checked
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.quality import exclude, log, wrong_answers
-from editgauge.studies.store import AnswerRow, Assignment, Item, Rater
+from editgauge.studies.store import AnswerRow, Assignment, Rater, StudyItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Imported:
 
 def import_records(session: Session, design: Design, pages: Sequence[AnswerRecord], now: float) -> Imported:
     """Takes all pages in, or none: `BadInput` lists every problem. The same pages again change nothing."""
-    items = {item.key: item for item in session.scalars(select(Item))}
+    items = {item.key: item for item in session.scalars(select(StudyItem))}
     problems = [
         f"page {place}: {problem}"
         for place, page in enumerate(pages, start=1)
@@ -58,7 +58,7 @@ def import_records(session: Session, design: Design, pages: Sequence[AnswerRecor
     return result
 
 
-def _problems(page: AnswerRecord, item: Item | None, design: Design) -> list[str]:
+def _problems(page: AnswerRecord, item: StudyItem | None, design: Design) -> list[str]:
     if item is None:
         return [f"the study has no item {shown(page.item)}"]
     if page.state not in ANSWERED:
@@ -88,7 +88,7 @@ def _rater(session: Session, name: str, now: float) -> Rater:
 
 
 def _import_page(
-    session: Session, design: Design, page: AnswerRecord, rater: Rater, item: Item, now: float
+    session: Session, design: Design, page: AnswerRecord, rater: Rater, item: StudyItem, now: float
 ) -> str:  # fmt: skip
     mine = select(Assignment).where(Assignment.rater_id == rater.id, Assignment.item_id == item.id)
     assignment = session.scalars(mine).first()

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from editgauge.studies.design import Answer, Answers, Design
-from editgauge.studies.store import AnswerRow, Assignment, Event, Item, Rater
+from editgauge.studies.store import AnswerRow, Assignment, Event, Rater, StudyItem
 
 ANSWERED = ("done", "surplus", "void")
 ROWS_AT_ONCE = 5000
@@ -58,7 +58,7 @@ class AnswerRecord:
 def records(session: Session, rater: str | None = None) -> Iterator[AnswerRecord]:
     """Every answered page, or those of one rater, in the order they were handed out."""
     why = _exclusions(session)
-    rows = select(Assignment, Item, Rater).join(Item, Assignment.item_id == Item.id)
+    rows = select(Assignment, StudyItem, Rater).join(StudyItem, Assignment.item_id == StudyItem.id)
     rows = rows.join(Rater, Assignment.rater_id == Rater.id).where(Assignment.state.in_(ANSWERED))
     if rater is not None:
         rows = rows.where(Rater.name == rater)
@@ -70,7 +70,7 @@ def records(session: Session, rater: str | None = None) -> Iterator[AnswerRecord
             yield _record(assignment, item, person, history.get(assignment.id, []), why.get(person.id, ""))
 
 
-def _record(assignment: Assignment, item: Item, rater: Rater, history: list[Version], why: str) -> AnswerRecord:
+def _record(assignment: Assignment, item: StudyItem, rater: Rater, history: list[Version], why: str) -> AnswerRecord:
     latest = {version.question: version.value for version in history}
     return AnswerRecord(
         rater=rater.name,

@@ -10,10 +10,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from editgauge.studies.assignment.slots import note_served, take
-from editgauge.studies.design import Answer, Answers, Check, Design, Question, applicable, checked, checked_draft
+from editgauge.studies.design import Answer, Answers, Check, Design, DesignQuestion, applicable, checked, checked_draft
 from editgauge.studies.errors import NotAllowed
 from editgauge.studies.quality import judge, log
-from editgauge.studies.store import AnswerRow, Assignment, Item, Rater
+from editgauge.studies.store import AnswerRow, Assignment, Rater, StudyItem
 
 CLOSED = {
     "excluded": "Your part in this study has ended.",
@@ -35,17 +35,17 @@ class Receipt:
     """Whether anything is new: handing in the same page twice changes nothing."""
 
 
-def owned(session: Session, rater: Rater, assignment_id: int) -> tuple[Assignment, Item]:
+def owned(session: Session, rater: Rater, assignment_id: int) -> tuple[Assignment, StudyItem]:
     """The rater's own page; `NotAllowed` for anybody else's, and for a rater who may not take part."""
     if rater.state in CLOSED:
         raise NotAllowed(CLOSED[rater.state])
     assignment = session.get(Assignment, assignment_id)
     if assignment is None or assignment.rater_id != rater.id:
         raise NotAllowed("This page is not yours. Open the study with your own link again.")
-    return assignment, session.get_one(Item, assignment.item_id)
+    return assignment, session.get_one(StudyItem, assignment.item_id)
 
 
-def asked(design: Design, assignment: Assignment, item: Item) -> tuple[list[Question], list[Check]]:
+def asked(design: Design, assignment: Assignment, item: StudyItem) -> tuple[list[DesignQuestion], list[Check]]:
     """The questions of a page, and its attention check if it has one."""
     checks = [c for c in design.attention.questions if c.id == assignment.check] if design.attention else []
     return applicable(design.questions, item.content["edit"]), checks
@@ -80,7 +80,7 @@ def submit(
     return Receipt(assignment.id, assignment.state, changed)
 
 
-def _count(session: Session, rater: Rater, assignment: Assignment, item: Item, now: float) -> None:
+def _count(session: Session, rater: Rater, assignment: Assignment, item: StudyItem, now: float) -> None:
     late = assignment.state == "expired"
     free = take(session, item) if late else True
     assignment.state = "done" if free else "surplus"

@@ -10,20 +10,20 @@ from sqlalchemy.orm import Session
 from editgauge.studies.assignment.chance import draw, is_turn
 from editgauge.studies.assignment.slots import expire, note_served, take
 from editgauge.studies.design import Design
-from editgauge.studies.store import Assignment, Cell, Item, Rater, Served
+from editgauge.studies.store import Assignment, Rater, Served, StudyCell, StudyItem
 
 SHUFFLE_BELOW = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AssignmentRules:
     """What claims go by."""
 
     design: Design
     seed: int
 
 
-def claim(session: Session, rater: Rater, rules: Rules, now: float) -> Assignment | None:
+def claim(session: Session, rater: Rater, rules: AssignmentRules, now: float) -> Assignment | None:
     """The page the rater is at, or a new one, or None when there is none left for this rater."""
     expire(session, now)
     until = now + 60 * rules.design.minutes
@@ -59,45 +59,47 @@ def _has_enough(session: Session, rater: Rater, design: Design) -> bool:
     if design.items_per_rater is None:
         return False
     answered = select(func.count()).where(Assignment.rater_id == rater.id, Assignment.state.in_(("done", "surplus")))
-    rated = answered.join_from(Assignment, Item).where(Item.kind == "rated")
+    rated = answered.join_from(Assignment, StudyItem).where(StudyItem.kind == "rated")
     return (session.scalar(rated) or 0) >= design.items_per_rater
 
 
-def _pick(session: Session, rater: Rater, rules: Rules) -> Item | None:
+def _pick(session: Session, rater: Rater, rules: AssignmentRules) -> StudyItem | None:
     number = rater.served + 1
     point = draw(SHUFFLE_BELOW, rules.seed, "order", rater.name, number)
     item = _pick_rated(session, rater, point, rules)
     gold = rules.design.gold
     if item is not None and is_turn(gold.every, number, rules.seed, "gold", rater.name):
-        return _from(session, select(Item).where(Item.kind == "gold"), rater, point) or item
+        return _from(session, select(StudyItem).where(StudyItem.kind == "gold"), rater, point) or item
     return item
 
 
-def _pick_rated(session: Session, rater: Rater, point: int, rules: Rules) -> Item | None:
+def _pick_rated(session: Session, rater: Rater, point: int, rules: AssignmentRules) -> StudyItem | None:
     """An item of the least served cell that has one for this rater."""
     had = {row.cell_id: row.items for row in session.scalars(select(Served).where(Served.rater_id == rater.id))}
-    unfinished = select(Cell.id, Cell.taken, Cell.wanted, Cell.items).where(Cell.taken < Cell.wanted)
+    unfinished = select(StudyCell.id, StudyCell.taken, StudyCell.wanted, StudyCell.items).where(
+        StudyCell.taken < StudyCell.wanted
+    )
     cells = [row for row in session.execute(unfinished) if had.get(row.id, 0) < row.items]
     cells.sort(key=lambda row: (row.taken / row.wanted, draw(SHUFFLE_BELOW, rules.seed, "cell", point, row.id)))
     for cell in cells:
-        in_cell = select(Item).where(Item.cell_id == cell.id, Item.is_open.is_(True))
+        in_cell = select(StudyItem).where(StudyItem.cell_id == cell.id, StudyItem.is_open.is_(True))
         item = _from(session, in_cell, rater, point)
         if item is not None:
             return item
     return None
 
 
-def _from(session: Session, items: Select[Item], rater: Rater, point: int) -> Item | None:
+def _from(session: Session, items: Select[StudyItem], rater: Rater, point: int) -> StudyItem | None:
     """The first of these items after a point of the shuffled circle that the rater has not had."""
     had = exists().where(
-        Assignment.item_id == Item.id, Assignment.rater_id == rater.id, Assignment.state != "expired"
+        Assignment.item_id == StudyItem.id, Assignment.rater_id == rater.id, Assignment.state != "expired"
     )  # fmt: skip
-    fresh = items.where(~had).order_by(Item.shuffle).limit(1)
-    after = session.scalars(fresh.where(Item.shuffle >= point)).first()
-    return after if after is not None else session.scalars(fresh.where(Item.shuffle < point)).first()
+    fresh = items.where(~had).order_by(StudyItem.shuffle).limit(1)
+    after = session.scalars(fresh.where(StudyItem.shuffle >= point)).first()
+    return after if after is not None else session.scalars(fresh.where(StudyItem.shuffle < point)).first()
 
 
-def _attention_check(rater: Rater, rules: Rules) -> str | None:
+def _attention_check(rater: Rater, rules: AssignmentRules) -> str | None:
     attention = rules.design.attention
     if attention is None or not is_turn(attention.every, rater.served, rules.seed, "attention", rater.name):
         return None

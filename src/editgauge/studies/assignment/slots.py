@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge.studies.store import Assignment, Cell, Item, Served
+from editgauge.studies.store import Assignment, Served, StudyCell, StudyItem
 
 EXPIRED_AT_ONCE = 200
 """How many abandoned pages one claim clears away, so that none takes long; the next claim goes on."""
 
 
-def take(session: Session, item: Item) -> bool:
+def take(session: Session, item: StudyItem) -> bool:
     """Takes a place; says whether there was one. Gold items have places for everybody."""
     if item.cell_id is None:
         return True
@@ -23,7 +23,7 @@ def take(session: Session, item: Item) -> bool:
     return True
 
 
-def give_back(session: Session, item: Item) -> None:
+def give_back(session: Session, item: StudyItem) -> None:
     """Gives a place back; an answer that had come too late for one gets it before anybody is asked anew."""
     if item.cell_id is None:
         return
@@ -35,14 +35,14 @@ def give_back(session: Session, item: Item) -> None:
         _move(session, item, -1)
 
 
-def _move(session: Session, item: Item, free: int) -> None:
+def _move(session: Session, item: StudyItem, free: int) -> None:
     item.free += free
     item.is_open = item.free > 0
-    cell = session.get_one(Cell, item.cell_id)
+    cell = session.get_one(StudyCell, item.cell_id)
     cell.taken -= free
 
 
-def note_served(session: Session, rater_id: int, item: Item, change: int) -> None:
+def note_served(session: Session, rater_id: int, item: StudyItem, change: int) -> None:
     """Counts how many items of a cell the rater has had."""
     if item.cell_id is None:
         return
@@ -64,7 +64,7 @@ def expire(session: Session, now: float) -> int:
 def release(session: Session, claimed: Iterable[Assignment]) -> None:
     """Takes pages back that a rater has not finished. What was answered so far stays, should the rater return."""
     for assignment in claimed:
-        item = session.get_one(Item, assignment.item_id)
+        item = session.get_one(StudyItem, assignment.item_id)
         assignment.state = "expired"
         note_served(session, assignment.rater_id, item, -1)
         give_back(session, item)

@@ -23,7 +23,7 @@ SIDES_OF_AN_EDIT = ("source", "target")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ComparedThing:
     """One of the things that a page compares: an outcome, or an attribute in words."""
 
     method: str | None = None
@@ -33,7 +33,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PageCandidate:
     """What one page could be about."""
 
     edit: str
@@ -42,7 +42,7 @@ class Candidate:
     cell: str
     """Methods and edit type: what the study is balanced over."""
     source: Path
-    compared: tuple[Shown, ...]
+    compared: tuple[ComparedThing, ...]
     side: str | None = None
 
     @property
@@ -59,10 +59,10 @@ class Candidate:
 
 
 @dataclass(slots=True)
-class Offer:
+class CandidateList:
     """All candidates of a run, and how many outcomes cannot be shown, by reason."""
 
-    candidates: list[Candidate]
+    candidates: list[PageCandidate]
     skipped: Counter[str] = field(default_factory=Counter)
 
 
@@ -71,19 +71,21 @@ class _Found:
     edit: str
     edit_type: str
     source: Path
-    shown: Shown
+    shown: ComparedThing
 
 
-def offer(run: Run, unit: Unit, attributes: Path | None) -> Offer:
+def offer(run: Run, unit: Unit, attributes: Path | None) -> CandidateList:
     """Everything of the run that a design of this unit can ask about."""
     skipped: Counter[str] = Counter()
     by_edit: dict[str, list[_Found]] = {}
     for found in _outcomes(run, skipped):
         by_edit.setdefault(found.edit, []).append(found)
     if unit == "attributes":
-        return Offer(list(_attribute_pairs(run, by_edit, _attributes(run, attributes))))
+        return CandidateList(list(_attribute_pairs(run, by_edit, _attributes(run, attributes))))
     make = _singles if unit == "outcome" else _pairs
-    return Offer([one for edit, found in by_edit.items() for one in make(_fields(run, edit, found), found)], skipped)
+    return CandidateList(
+        [one for edit, found in by_edit.items() for one in make(_fields(run, edit, found), found)], skipped
+    )
 
 
 def _outcomes(run: Run, skipped: Counter[str]) -> Iterator[_Found]:
@@ -100,7 +102,7 @@ def _outcomes(run: Run, skipped: Counter[str]) -> Iterator[_Found]:
         elif pixels is None or source_pixels is None:
             skipped["unreadable image"] += 1
         else:
-            yield _Found(edit, edit_type, Path(source), Shown(method, seed, Path(edited)))
+            yield _Found(edit, edit_type, Path(source), ComparedThing(method, seed, Path(edited)))
 
 
 def _fields(run: Run, edit: str, found: Sequence[_Found]) -> dict[str, Any]:
@@ -108,13 +110,13 @@ def _fields(run: Run, edit: str, found: Sequence[_Found]) -> dict[str, Any]:
     return {name: told[name] for name in (*EDIT_FIELDS, "extras") if name in told} | {"type": found[0].edit_type}
 
 
-def _singles(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[Candidate]:
+def _singles(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[PageCandidate]:
     for each in found:
         cell = f"{each.shown.method}, {each.edit_type}"
-        yield Candidate(each.edit, fields, cell, each.source, (each.shown,))
+        yield PageCandidate(each.edit, fields, cell, each.source, (each.shown,))
 
 
-def _pairs(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[Candidate]:
+def _pairs(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[PageCandidate]:
     """Every two methods once for an edit, at the lowest seed that both have: choices are kept by methods alone."""
     methods = list(dict.fromkeys(each.shown.method for each in found))
     by_key = {(each.shown.method, each.shown.seed): each for each in found}
@@ -125,7 +127,7 @@ def _pairs(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[Candi
         seed = min(seeds, key=lambda one: -1 if one is None else one)
         one, other = by_key[first, seed], by_key[second, seed]
         cell = f"{first} and {second}, {one.edit_type}"
-        yield Candidate(one.edit, fields, cell, one.source, (one.shown, other.shown))
+        yield PageCandidate(one.edit, fields, cell, one.source, (one.shown, other.shown))
 
 
 def _attributes(run: Run, file: Path | None) -> dict[str, dict[str, list[str]]]:
@@ -156,10 +158,10 @@ def _listed(entry: Any) -> dict[str, list[str]]:
 
 def _attribute_pairs(
     run: Run, by_edit: Mapping[str, Sequence[_Found]], attributes: Mapping[str, Mapping[str, list[str]]]
-) -> Iterator[Candidate]:
+) -> Iterator[PageCandidate]:
     for edit, found in by_edit.items():
         fields = _fields(run, edit, found)
         for side, words in attributes.get(edit, {}).items():
             for one, other in combinations(words, 2):
-                compared = (Shown(attribute=one), Shown(attribute=other))
-                yield Candidate(edit, fields, f"{side}, {found[0].edit_type}", found[0].source, compared, side)
+                compared = (ComparedThing(attribute=one), ComparedThing(attribute=other))
+                yield PageCandidate(edit, fields, f"{side}, {found[0].edit_type}", found[0].source, compared, side)

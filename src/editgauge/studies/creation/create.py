@@ -18,13 +18,13 @@ from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
 from editgauge.studies.assignment.chance import draw
 from editgauge.studies.assignment.queue import SHUFFLE_BELOW
-from editgauge.studies.creation.candidates import Candidate, offer
+from editgauge.studies.creation.candidates import PageCandidate, offer
 from editgauge.studies.creation.gold import GoldItem, read_gold
 from editgauge.studies.creation.pictures import PictureShelf
 from editgauge.studies.creation.sampling import sampled
 from editgauge.studies.design import Design, find_design, read_design
 from editgauge.studies.manifest import BESIDE, DESIGN, IMAGES, StudyManifest, new_name
-from editgauge.studies.store import Cell, Database, Item
+from editgauge.studies.store import Database, StudyCell, StudyItem
 from editgauge.studies.study import Study
 
 
@@ -115,7 +115,13 @@ def _nothing(design: Design, run: Run, skipped: Counter[str]) -> str:
 
 
 def _rows(
-    rated: Sequence[Candidate], golden: Sequence[GoldItem], raters: int, seed: int, shelf: PictureShelf, *, quiet: bool
+    rated: Sequence[PageCandidate],
+    golden: Sequence[GoldItem],
+    raters: int,
+    seed: int,
+    shelf: PictureShelf,
+    *,
+    quiet: bool,
 ) -> list[dict[str, Any]]:
     cells = {name: number for number, name in enumerate(dict.fromkeys(each.cell for each in rated), start=1)}
     rows = []
@@ -139,7 +145,7 @@ def _rows(
     return rows
 
 
-def _content(candidate: Candidate, shelf: PictureShelf) -> dict[str, Any]:
+def _content(candidate: PageCandidate, shelf: PictureShelf) -> dict[str, Any]:
     compared = [
         {"attribute": each.attribute}
         if each.image is None
@@ -157,14 +163,14 @@ def _quiz_pictures(design: Design, beside: Path | None, shelf: PictureShelf) -> 
 
 
 def _fill(
-    database: Database, study: str, rated: Sequence[Candidate], rows: list[dict[str, Any]], raters: int
+    database: Database, study: str, rated: Sequence[PageCandidate], rows: list[dict[str, Any]], raters: int
 ) -> None:  # fmt: skip
     counts = Counter(candidate.cell for candidate in rated)
     cells = [{"name": name, "items": n, "wanted": n * raters, "taken": 0} for name, n in counts.items()]
     try:
         database.make(study)
         with database.write() as session:
-            session.execute(insert(Cell), [{"id": number, **cell} for number, cell in enumerate(cells, start=1)])
-            session.execute(insert(Item), rows)
+            session.execute(insert(StudyCell), [{"id": number, **cell} for number, cell in enumerate(cells, start=1)])
+            session.execute(insert(StudyItem), rows)
     finally:
         database.close()

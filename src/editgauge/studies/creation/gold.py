@@ -16,8 +16,8 @@ from editgauge.core.errors import BadInput
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import Document, Spot, read_jsonl
 from editgauge.core.reading.sources import read_text
-from editgauge.studies.creation.candidates import Candidate
-from editgauge.studies.design import Design, Question
+from editgauge.studies.creation.candidates import PageCandidate
+from editgauge.studies.design import Design, DesignQuestion
 from editgauge.studies.design.fields import Value
 
 SWAPPED = {"first": "second", "second": "first"}
@@ -28,14 +28,14 @@ Right = dict[str, list[Value]]
 class GoldItem:
     """A candidate with its right answers."""
 
-    candidate: Candidate
+    candidate: PageCandidate
     right: Right
 
 
-def read_gold(file: Path, design: Design, candidates: Sequence[Candidate]) -> list[GoldItem]:
+def read_gold(file: Path, design: Design, candidates: Sequence[PageCandidate]) -> list[GoldItem]:
     """The gold items of a file; raises `BadInput` that lists everything wrong with it, line by line."""
     document = read_jsonl(read_text(file), file.name)
-    by_names: dict[tuple[str, ...], list[Candidate]] = {}
+    by_names: dict[tuple[str, ...], list[PageCandidate]] = {}
     for candidate in candidates:
         by_names.setdefault((candidate.edit, *_names(candidate)), []).append(candidate)
     found: dict[str, GoldItem] = {}
@@ -57,12 +57,12 @@ def _raise(document: Document, file: Path) -> None:
         raise BadInput(f"The gold items in '{file}' have problems.", document.problems())
 
 
-def _names(candidate: Candidate) -> list[str]:
+def _names(candidate: PageCandidate) -> list[str]:
     return [str(each.method if each.attribute is None else each.attribute) for each in candidate.compared]
 
 
 def _gold_item(
-    values: Any, design: Design, by_names: Mapping[tuple[str, ...], list[Candidate]], spot: Spot
+    values: Any, design: Design, by_names: Mapping[tuple[str, ...], list[PageCandidate]], spot: Spot
 ) -> GoldItem | None:
     wanted = ("edit", "method") if design.unit == "outcome" else ("edit", "first", "second")
     if not isinstance(values, dict) or any(not isinstance(values.get(name), str) for name in wanted):
@@ -108,7 +108,7 @@ def _right_answers(answers: Any, design: Design, spot: Spot) -> Right:
     return right
 
 
-def _values(question: Question) -> tuple[Value, ...]:
+def _values(question: DesignQuestion) -> tuple[Value, ...]:
     """Sides are named from the item, not from the page: nobody knows beforehand what will stand on the left."""
     if question.kind == "pick_side":
         return ("first", "second", "tie") if question.tie else ("first", "second")

@@ -12,13 +12,15 @@ from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Run
 from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes, scored_outcomes, wanted_scores
 from editgauge.studies.assignment.chance import draw
-from editgauge.studies.creation.candidates import Candidate
+from editgauge.studies.creation.candidates import PageCandidate
 
 Sample = Literal["all", "stratified", "disagreement"]
 ANY = 2**62
 
 
-def sampled(candidates: Sequence[Candidate], sample: str, items: int | None, run: Run, seed: int) -> list[Candidate]:
+def sampled(
+    candidates: Sequence[PageCandidate], sample: str, items: int | None, run: Run, seed: int
+) -> list[PageCandidate]:
     """The candidates to be rated, in the run's order."""
     if sample not in get_args(Sample):
         raise UnknownName("way of sampling", sample, get_args(Sample))
@@ -42,7 +44,7 @@ def sampled(candidates: Sequence[Candidate], sample: str, items: int | None, run
     return [candidates[place] for place in sorted(chosen)]
 
 
-def _stratified(candidates: Sequence[Candidate], items: int, seed: int) -> list[int]:
+def _stratified(candidates: Sequence[PageCandidate], items: int, seed: int) -> list[int]:
     """As many of every cell as there are, taken in turn, at random within the cell."""
     cells: dict[str, list[int]] = defaultdict(list)
     for place, candidate in enumerate(candidates):
@@ -55,7 +57,7 @@ def _stratified(candidates: Sequence[Candidate], items: int, seed: int) -> list[
     return [place for _, _, place in sorted(ranked)[:items]]
 
 
-def disagreement(candidates: Sequence[Candidate], run: Run) -> dict[int, float]:
+def disagreement(candidates: Sequence[PageCandidate], run: Run) -> dict[int, float]:
     """How far the scores' opinions of a candidate lie apart, from 0 to 1 (of a pair: to 2), by its place.
 
     Each score ranks all outcomes of the run from worst (0) to best (1). The opinion of an outcome is its rank, of a

@@ -4,19 +4,19 @@
 """
 
 from editgauge.studies.design.answers import Answer, Answers, applicable, checked, checked_draft, from_form, is_asked
-from editgauge.studies.design.fields import Ask, Check, Design, Node, Option, Question
+from editgauge.studies.design.fields import AnswerOption, Check, Design, DesignQuestion, QuestionFields, TreeStep
 from editgauge.studies.design.reader import built_in, find_design, read_design
 from editgauge.studies.design.templates import fill
 
 __all__ = [
     "Answer",
+    "AnswerOption",
     "Answers",
-    "Ask",
     "Check",
     "Design",
-    "Node",
-    "Option",
-    "Question",
+    "DesignQuestion",
+    "QuestionFields",
+    "TreeStep",
     "applicable",
     "built_in",
     "checked",

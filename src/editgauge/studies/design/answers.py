@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from editgauge.core.reading.fields import shown
-from editgauge.studies.design.fields import Ask, Check, Question, Value
+from editgauge.studies.design.fields import Check, DesignQuestion, QuestionFields, Value
 from editgauge.studies.design.templates import lookup
 from editgauge.studies.errors import BadAnswers
 
@@ -17,12 +17,12 @@ Answers = dict[str, Answer]
 LONGEST_TEXT = 5000
 
 
-def applicable(questions: Iterable[Question], edit: Mapping[str, Any]) -> list[Question]:
+def applicable(questions: Iterable[DesignQuestion], edit: Mapping[str, Any]) -> list[DesignQuestion]:
     """The questions that make sense for an edit; `when` may still hide some of them."""
     return [question for question in questions if question.needs is None or lookup(edit, question.needs) is not None]
 
 
-def is_asked(question: Question, answers: Mapping[str, Answer]) -> bool:
+def is_asked(question: DesignQuestion, answers: Mapping[str, Answer]) -> bool:
     """Whether the answers so far make the question appear."""
     return all(_given(answers.get(name)) & set(values) for name, values in question.when.items())
 
@@ -33,7 +33,7 @@ def _given(answer: Answer | None) -> set[Value]:
     return set(answer) if isinstance(answer, list) else {answer}
 
 
-def checked(questions: Sequence[Question], checks: Sequence[Check], given: Mapping[str, Any]) -> Answers:
+def checked(questions: Sequence[DesignQuestion], checks: Sequence[Check], given: Mapping[str, Any]) -> Answers:
     """The answers as they are stored; raises `BadAnswers` with the problem of every question.
 
     Answers to questions that `when` hides are left out: a form may still send what was chosen before it was hidden.
@@ -47,7 +47,7 @@ def checked(questions: Sequence[Question], checks: Sequence[Check], given: Mappi
     return answers
 
 
-def checked_draft(questions: Sequence[Question], checks: Sequence[Check], given: Mapping[str, Any]) -> Answers:
+def checked_draft(questions: Sequence[DesignQuestion], checks: Sequence[Check], given: Mapping[str, Any]) -> Answers:
     """The same for a page that is not finished: answers may be missing, but not wrong."""
     answers, problems = _read(questions, checks, given)
     if problems:
@@ -56,14 +56,14 @@ def checked_draft(questions: Sequence[Question], checks: Sequence[Check], given:
 
 
 def _read(
-    questions: Sequence[Question], checks: Sequence[Check], given: Mapping[str, Any]
+    questions: Sequence[DesignQuestion], checks: Sequence[Check], given: Mapping[str, Any]
 ) -> tuple[Answers, dict[str, str]]:
     known = {question.id for question in questions} | {check.id for check in checks}
     problems = {str(name): "there is no such question here" for name in given if name not in known}
     answers: Answers = {}
     for question in (*questions, *checks):
         value = given.get(question.id)
-        if value in (None, "", []) or (isinstance(question, Question) and not is_asked(question, answers)):
+        if value in (None, "", []) or (isinstance(question, DesignQuestion) and not is_asked(question, answers)):
             continue
         problem = _problem(question, value)
         if problem:
@@ -73,7 +73,7 @@ def _read(
     return answers, problems
 
 
-def _problem(question: Ask, value: object) -> str | None:
+def _problem(question: QuestionFields, value: object) -> str | None:
     if question.kind == "text":
         return _text_problem(value)
     values = value if isinstance(value, list) and question.kind == "multi_choice" else [value]
@@ -95,7 +95,7 @@ def _text_problem(value: object) -> str | None:
     return None
 
 
-def from_form(question: Ask, words: Sequence[str]) -> Answer | None:
+def from_form(question: QuestionFields, words: Sequence[str]) -> Answer | None:
     """What the fields of a web form or the cell of a table mean: levels become numbers, ticks become a list.
 
     >>> from_form(Ask(id="a", kind="scale", label="?"), ["2"])
@@ -110,7 +110,7 @@ def from_form(question: Ask, words: Sequence[str]) -> Answer | None:
     return int(word) if question.kind == "scale" and word.lstrip("-").isdecimal() else word
 
 
-def is_right(question: Ask, answer: Answer | None, right: Sequence[Value], tolerance: int = 0) -> bool:
+def is_right(question: QuestionFields, answer: Answer | None, right: Sequence[Value], tolerance: int = 0) -> bool:
     """Whether an answer is among the right ones; a level may be off by the tolerance."""
     if question.kind == "multi_choice":
         return isinstance(answer, list) and set(answer) == set(right)

@@ -7,7 +7,16 @@ from typing import get_args
 
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.core.reading.lines import Spot
-from editgauge.studies.design.fields import Ask, Check, Design, Kind, Node, Question, QuizItem, Value
+from editgauge.studies.design.fields import (
+    Check,
+    Design,
+    DesignQuestion,
+    Kind,
+    QuestionFields,
+    QuizItem,
+    TreeStep,
+    Value,
+)
 from editgauge.studies.design.templates import EDIT_FIELDS, fields_of, is_field
 
 WITH_OPTIONS = ("choice", "multi_choice", "scale")
@@ -50,7 +59,7 @@ def _check_names(design: Design, top: Spot) -> None:
         seen.add(name)
 
 
-def _check_ask(question: Ask, spot: Spot) -> None:
+def _check_ask(question: QuestionFields, spot: Spot) -> None:
     kind: Kind = question.kind
     if kind not in WITH_OPTIONS:
         if question.options:
@@ -77,7 +86,7 @@ def _report_twice(values: Iterable[Value], spot: Spot, what: str) -> None:
         seen.add(value)
 
 
-def _check_question(question: Question, earlier: Sequence[Question], spot: Spot) -> None:
+def _check_question(question: DesignQuestion, earlier: Sequence[DesignQuestion], spot: Spot) -> None:
     known = {each.id: each for each in earlier}
     for name, values in question.when.items():
         asked = known.get(name)
@@ -100,14 +109,14 @@ def _check_question(question: Question, earlier: Sequence[Question], spot: Spot)
         _check_values(list(question.tree.leaves()), question, spot.within("tree"))
 
 
-def _check_values(values: Sequence[Value], question: Ask, spot: Spot) -> None:
+def _check_values(values: Sequence[Value], question: QuestionFields, spot: Spot) -> None:
     for value in values:
         if value not in question.values:
             there = ", ".join(map(str, question.values)) or "none"
             spot.report(f"{shown(value)} is no option of '{question.id}'; there are: {there}")
 
 
-def _check_tree(node: Node, spot: Spot) -> None:
+def _check_tree(node: TreeStep, spot: Spot) -> None:
     for place, branch in enumerate(node.answers):
         here = spot.within("answers", place)
         if (branch.then is None) == (branch.choose is None):

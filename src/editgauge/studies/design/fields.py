@@ -19,7 +19,7 @@ Key = Annotated[str, Field(min_length=1, max_length=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
-class Option(Fields):
+class AnswerOption(Fields):
     """One answer to choose."""
 
     value: Value
@@ -35,11 +35,11 @@ class Branch(Fields):
     """One way on from a node of a decision tree: to the next node, or to the option to choose."""
 
     say: Text
-    then: Node | None = None
+    then: TreeStep | None = None
     choose: Value | None = None
 
 
-class Node(Fields):
+class TreeStep(Fields):
     """A step of a decision tree."""
 
     ask: Text
@@ -54,22 +54,22 @@ class Node(Fields):
                 yield branch.choose
 
 
-YES_NO = (Option(value="yes", label="Yes", key="y"), Option(value="no", label="No", key="n"))
-SIDES = (Option(value="left", label="Left", key="1"), Option(value="right", label="Right", key="2"))
-TIE = Option(value="tie", label="Neither more than the other", key="0")
+YES_NO = (AnswerOption(value="yes", label="Yes", key="y"), AnswerOption(value="no", label="No", key="n"))
+SIDES = (AnswerOption(value="left", label="Left", key="1"), AnswerOption(value="right", label="Right", key="2"))
+TIE = AnswerOption(value="tie", label="Neither more than the other", key="0")
 
 
-class Ask(Fields):
+class QuestionFields(Fields):
     """What every kind of question has."""
 
     id: Id
     kind: Kind
     label: Text
     help: Word = ""
-    options: list[Option] = Field(default_factory=list)
+    options: list[AnswerOption] = Field(default_factory=list)
 
     @property
-    def choices(self) -> tuple[Option, ...]:
+    def choices(self) -> tuple[AnswerOption, ...]:
         """The options to choose from; none where words are written."""
         return {"yes_no": YES_NO, "pick_side": SIDES, "text": ()}.get(self.kind, tuple(self.options))
 
@@ -79,7 +79,7 @@ class Ask(Fields):
         return tuple(option.value for option in self.choices)
 
 
-class Question(Ask):
+class DesignQuestion(QuestionFields):
     """One question of a page."""
 
     required: bool = True
@@ -91,11 +91,11 @@ class Question(Ask):
     """Asked only of edits that have this field, such as `extras.caption`."""
     prefill: Word | None = None
     """Text to begin with, such as `{extras.caption}`."""
-    tree: Node | None = None
+    tree: TreeStep | None = None
     """Helps to decide; shown on request."""
 
     @property
-    def choices(self) -> tuple[Option, ...]:
+    def choices(self) -> tuple[AnswerOption, ...]:
         """The options to choose from, with the tie where it is allowed."""
         return (*super().choices, TIE) if self.kind == "pick_side" and self.tie else super().choices
 
@@ -115,7 +115,7 @@ class QuizItem(Fields):
     source: Word | None = None
     """A picture, relative to the design file."""
     edited: Word | None = None
-    question: Ask
+    question: QuestionFields
     right: Annotated[list[Value], Field(min_length=1)]
     why: Word = ""
 
@@ -139,7 +139,7 @@ class Gold(Fields):
     """Levels by which the answer to a scale may be off; 0 where nothing is said."""
 
 
-class Check(Ask):
+class Check(QuestionFields):
     """A question that only tests whether the rater reads."""
 
     right: Annotated[list[Value], Field(min_length=1)]
@@ -176,7 +176,7 @@ class Design(Fields):
     instructions: Text
     text: Text
     """What stands over the pictures of a page, such as `{instruction}`."""
-    questions: Annotated[list[Question], Field(min_length=1)]
+    questions: Annotated[list[DesignQuestion], Field(min_length=1)]
     eligibility: list[Eligibility] = Field(default_factory=list)
     qualification: Qualification | None = None
     gold: Gold = Gold()
@@ -188,6 +188,6 @@ class Design(Fields):
     items_per_rater: Count | None = None
     mturk: MTurk | None = None
 
-    def question(self, name: str) -> Question | None:
+    def question(self, name: str) -> DesignQuestion | None:
         """The question of that id."""
         return next((question for question in self.questions if question.id == name), None)

@@ -17,7 +17,7 @@ BUILT_IN = {
 }
 
 
-class Exchange(Protocol):
+class ExchangeFormat(Protocol):
     """A format of another tool."""
 
     def write(self, study: Study, out: Path, url: str | None = None) -> int:
@@ -29,4 +29,4 @@ class Exchange(Protocol):
         ...
 
 
-exchanges: Registry[Exchange] = Registry("exchange", BUILT_IN)
+exchanges: Registry[ExchangeFormat] = Registry("exchange", BUILT_IN)

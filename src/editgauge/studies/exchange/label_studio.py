@@ -20,10 +20,10 @@ from editgauge.core.files import write_text
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.sources import read_text
 from editgauge.studies.answers.records import AnswerRecord
-from editgauge.studies.design import Answers, Ask, Design, Question, from_form
+from editgauge.studies.design import Answers, Design, DesignQuestion, QuestionFields, from_form
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.exchange.tasks import (
-    Task,
+    ExportedTask,
     all_checks,
     fitting,
     flags_of,
@@ -34,7 +34,7 @@ from editgauge.studies.exchange.tasks import (
     picture_address,
     problems_of,
 )
-from editgauge.studies.store import Item
+from editgauge.studies.store import StudyItem
 from editgauge.studies.study import Study
 
 PICTURES = {"outcome": ("source", "edited"), "pair": ("source", "left", "right"), "attributes": ("source",)}
@@ -95,7 +95,7 @@ def config(design: Design) -> str:
     return Xml.tostring(top, encoding="unicode") + "\n"
 
 
-def _add_question(top: Xml.Element, question: Question) -> None:
+def _add_question(top: Xml.Element, question: DesignQuestion) -> None:
     place = top
     for name, values in question.when.items():
         told = [str(value) for value in values]
@@ -122,7 +122,7 @@ def _add_question(top: Xml.Element, question: Question) -> None:
         Xml.SubElement(choices, "Choice", {"value": str(option.value), "html": words} | hint)
 
 
-def _data(design: Design, task: Task, address: str) -> dict[str, str]:
+def _data(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
     page = task.page
     told = {"item": task.name, "flipped": "yes" if task.flipped else "no", "text": page.text}
     told |= {picture.role: address + picture.name for picture in page.pictures}
@@ -167,7 +167,7 @@ def _tasks(file: Path) -> list[Any]:
     return told
 
 
-def _page(study: Study, item: Item, annotation: Mapping[str, Any], *, flipped: bool) -> AnswerRecord:
+def _page(study: Study, item: StudyItem, annotation: Mapping[str, Any], *, flipped: bool) -> AnswerRecord:
     answers = fitting(study.design, item, answers_of(study.design, annotation["result"]), flipped=flipped, check=None)
     by = annotation["completed_by"]
     who = by["id"] if isinstance(by, dict) else by
@@ -187,7 +187,7 @@ def _page(study: Study, item: Item, annotation: Mapping[str, Any], *, flipped: b
 
 def answers_of(design: Design, results: list[dict[str, Any]]) -> Answers:
     """What was answered, question by question; results of other tags that the owner added are none."""
-    known: dict[str, Ask] = {question.id: question for question in (*design.questions, *all_checks(design))}
+    known: dict[str, QuestionFields] = {question.id: question for question in (*design.questions, *all_checks(design))}
     answers: Answers = {}
     for result in results:
         question = known.get(result.get("from_name", ""))

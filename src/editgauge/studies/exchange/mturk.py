@@ -20,11 +20,11 @@ from markupsafe import Markup
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
 from editgauge.studies.answers.records import AnswerRecord
-from editgauge.studies.design import Ask, Design, Question
+from editgauge.studies.design import Design, DesignQuestion, QuestionFields
 from editgauge.studies.design.answers import LONGEST_TEXT
 from editgauge.studies.design.fields import MTurk
 from editgauge.studies.exchange.mturk_results import read_results
-from editgauge.studies.exchange.tasks import Task, all_checks, new_folder, open_tasks, picture_address
+from editgauge.studies.exchange.tasks import ExportedTask, all_checks, new_folder, open_tasks, picture_address
 from editgauge.studies.study import Study
 
 APPROVED_SHARE, APPROVED_COUNT = "000000000000000000L0", "00000000000000000040"
@@ -87,8 +87,8 @@ def _templates() -> Environment:
     return environment
 
 
-def _when(question: Ask) -> Markup:
-    conditions = question.when if isinstance(question, Question) else {}
+def _when(question: QuestionFields) -> Markup:
+    conditions = question.when if isinstance(question, DesignQuestion) else {}
     return literal(json.dumps({name: [str(value) for value in values] for name, values in conditions.items()}))
 
 
@@ -102,7 +102,7 @@ def literal(text: str) -> Markup:
     return Markup(escaped.encode("ascii", "xmlcharrefreplace").decode())  # noqa: S704 - escaped above
 
 
-def input_csv(design: Design, tasks: list[Task], address: str) -> str:
+def input_csv(design: Design, tasks: list[ExportedTask], address: str) -> str:
     """One row per HIT."""
     rows = [_row(design, task, address) for task in tasks]
     out = io.StringIO(newline="")
@@ -112,7 +112,7 @@ def input_csv(design: Design, tasks: list[Task], address: str) -> str:
     return out.getvalue()
 
 
-def _row(design: Design, task: Task, address: str) -> dict[str, str]:
+def _row(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
     page = task.page
     told = {"item": task.name, "flipped": "yes" if task.flipped else "no", "check": task.check or ""}
     told |= {"hidden": " ".join(task.not_asked), "text": literal(page.text)}

@@ -28,7 +28,7 @@ from editgauge.studies.design import Answers, Design, from_form
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.exchange.tasks import all_checks, fitting, flags_of, hidden_name, items_by_name, problems_of
 from editgauge.studies.quality import wrong_answers
-from editgauge.studies.store import Item
+from editgauge.studies.store import StudyItem
 from editgauge.studies.study import Study
 
 NEEDED = ("AssignmentId", "WorkerId", "AssignmentStatus", "Input.item", "Input.flipped", "Input.check")
@@ -88,7 +88,7 @@ def _rows(file: Path) -> tuple[list[str], list[Row]]:
     return columns, rows
 
 
-def _assess(study: Study, item: Item, row: Row) -> Assessed:
+def _assess(study: Study, item: StudyItem, row: Row) -> Assessed:
     flipped, check = row["Input.flipped"] == "yes", row["Input.check"] or None
     given = answers_of(study.design, row)
     try:

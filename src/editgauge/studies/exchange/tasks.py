@@ -18,7 +18,7 @@ from editgauge.studies.design import Answers, Check, Design, checked
 from editgauge.studies.design.answers import is_right
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.page import Page, make_page
-from editgauge.studies.store import Assignment, Item
+from editgauge.studies.store import Assignment, StudyItem
 from editgauge.studies.study import Study
 
 SHORT = 16
@@ -26,7 +26,7 @@ SHORT = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ExportedTask:
     """One item as another tool shows it; the same to everybody there."""
 
     name: str
@@ -38,9 +38,13 @@ class Task:
     """Questions of the design that make no sense for this edit."""
 
 
-def open_tasks(study: Study) -> list[Task]:
+def open_tasks(study: Study) -> list[ExportedTask]:
     """Every item that still wants raters, and every gold item, in the study's order of chance."""
-    wanted = select(Item).where(or_(Item.is_open, Item.kind == "gold")).order_by(Item.shuffle, Item.id)
+    wanted = (
+        select(StudyItem)
+        .where(or_(StudyItem.is_open, StudyItem.kind == "gold"))
+        .order_by(StudyItem.shuffle, StudyItem.id)
+    )
     with study.database.read() as session:
         items = session.scalars(wanted).all()
         tasks = [_task(study, place, item) for place, item in enumerate(items, start=1)]
@@ -49,7 +53,7 @@ def open_tasks(study: Study) -> list[Task]:
     return tasks
 
 
-def _task(study: Study, place: int, item: Item) -> Task:
+def _task(study: Study, place: int, item: StudyItem) -> ExportedTask:
     seed = study.manifest.seed
     flipped = len(item.content["compared"]) == 2 and draw(2, seed, "side elsewhere", item.key) == 1
     attention = study.design.attention
@@ -60,13 +64,13 @@ def _task(study: Study, place: int, item: Item) -> Task:
     page = make_page(study.design, sheet, item, {})
     there = {question.id for question in page.questions}
     missing = tuple(question.id for question in study.design.questions if question.id not in there)
-    return Task(hidden_name(study, item.key), flipped, check, page, missing)
+    return ExportedTask(hidden_name(study, item.key), flipped, check, page, missing)
 
 
-def items_by_name(study: Study) -> dict[str, Item]:
+def items_by_name(study: Study) -> dict[str, StudyItem]:
     """The items of the study by the names that tasks carry."""
     with study.database.read() as session:
-        items = session.scalars(select(Item)).all()
+        items = session.scalars(select(StudyItem)).all()
         session.expunge_all()
     return {hidden_name(study, item.key): item for item in items}
 
@@ -80,7 +84,7 @@ def hidden_name(study: Study, words: str) -> str:
     return hmac.new(key, told, hashlib.sha256).hexdigest()[:SHORT]
 
 
-def fitting(design: Design, item: Item, given: Mapping[str, Any], *, flipped: bool, check: str | None) -> Answers:
+def fitting(design: Design, item: StudyItem, given: Mapping[str, Any], *, flipped: bool, check: str | None) -> Answers:
     """The answers as a study keeps them; `BadAnswers` tells what is wrong.
 
     A tool that cannot hide a question from some items may send an answer to it: that is no answer.

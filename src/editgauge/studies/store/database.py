@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from editgauge.studies.errors import BadStudy
-from editgauge.studies.store.tables import SCHEMA, Meta, Table
+from editgauge.studies.store.tables import SCHEMA, Meta, TableBase
 
 PATIENCE_SECONDS = 60
 """How long a writer waits for its turn."""
@@ -61,7 +61,7 @@ class Database:
         with _told():
             if inspect(self._engine).has_table(Meta.__tablename__):
                 raise BadStudy("The database holds a study already. Give each study a database of its own.")
-            Table.metadata.create_all(self._engine)
+            TableBase.metadata.create_all(self._engine)
             with self.write() as session:
                 session.add_all([Meta(key="schema", value=str(SCHEMA)), Meta(key="study", value=study)])
 

@@ -24,13 +24,13 @@ EventKind = Literal[
 ]
 
 
-class Table(DeclarativeBase):
+class TableBase(DeclarativeBase):
     """The base of all tables; a dictionary or list is stored as JSON."""
 
     type_annotation_map = {dict[str, Any]: JSON, list[str]: JSON, str: String()}  # noqa: RUF012 - read by the base class
 
 
-class Meta(Table):
+class Meta(TableBase):
     """What the database says about itself."""
 
     __tablename__ = "meta"
@@ -38,7 +38,7 @@ class Meta(Table):
     value: Mapped[str]
 
 
-class Rater(Table):
+class Rater(TableBase):
     """A person who rates: a name that says nothing, and the label that the owner gave, if any."""
 
     __tablename__ = "raters"
@@ -52,7 +52,7 @@ class Rater(Table):
     """Pages handed out so far; with the seed it decides the order of the next ones."""
 
 
-class Cell(Table):
+class StudyCell(TableBase):
     """Items of one kind: of the same methods and edit type. Pages come from the least served cell first."""
 
     __tablename__ = "cells"
@@ -65,7 +65,7 @@ class Cell(Table):
     """Answers given or being given."""
 
 
-class Item(Table):
+class StudyItem(TableBase):
     """What one page is about."""
 
     __tablename__ = "items"
@@ -87,7 +87,7 @@ class Item(Table):
     """The right answers of a gold item, each a list of values."""
 
 
-class Assignment(Table):
+class Assignment(TableBase):
     """One rater's page about one item."""
 
     __tablename__ = "assignments"
@@ -114,7 +114,7 @@ class Assignment(Table):
     """For gold items: whether the first answers given were right."""
 
 
-class Served(Table):
+class Served(TableBase):
     """How many items of a cell a rater has had: who had all is not searched for more."""
 
     __tablename__ = "served"
@@ -123,7 +123,7 @@ class Served(Table):
     items: Mapped[int]
 
 
-class AnswerRow(Table):
+class AnswerRow(TableBase):
     """The answer to one question of a page; a changed answer is a new version beside the old one."""
 
     __tablename__ = "answers"
@@ -135,7 +135,7 @@ class AnswerRow(Table):
     at: Mapped[float]
 
 
-class Screening(Table):
+class Screening(TableBase):
     """What a rater answered before the first page: eligibility and qualification."""
 
     __tablename__ = "screenings"
@@ -147,7 +147,7 @@ class Screening(Table):
     at: Mapped[float]
 
 
-class Event(Table):
+class Event(TableBase):
     """What happened to a rater and why; nothing here is ever changed."""
 
     __tablename__ = "events"

@@ -34,7 +34,7 @@ router = APIRouter()
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EventLine:
     """An event, for people."""
 
     at: float
@@ -100,7 +100,7 @@ def _login_page(request: Request, state: State, problem: str = "", status: int =
     return response
 
 
-def _recent(study: Study) -> list[Told]:
+def _recent(study: Study) -> list[EventLine]:
     rows = select(Event, Rater.name).join(Rater, Event.rater_id == Rater.id).order_by(Event.id.desc()).limit(RECENT)
     with study.database.read() as session:
-        return [Told(event.at, event.kind, name, event.reason) for event, name in session.execute(rows)]
+        return [EventLine(event.at, event.kind, name, event.reason) for event, name in session.execute(rows)]

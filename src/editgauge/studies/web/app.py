@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from editgauge.studies.study import Study
 from editgauge.studies.web import admin, pictures, rating, screening
-from editgauge.studies.web.buckets import Buckets, Limits
+from editgauge.studies.web.buckets import Buckets, RateLimits
 from editgauge.studies.web.guard import Guard, add_headers
 from editgauge.studies.web.rendering import Renderer
 from editgauge.studies.web.seals import Seals
@@ -23,14 +23,14 @@ from editgauge.studies.web.state import State, state_of
 PASSWORD = "EDITGAUGE_STUDY_PASSWORD"  # noqa: S105 - the name of the variable that holds it
 
 
-def make_app(study: Study, limits: Limits | None = None) -> FastAPI:
+def make_app(study: Study, limits: RateLimits | None = None) -> FastAPI:
     """The web application of a study; the password of its owner's pages is in `EDITGAUGE_STUDY_PASSWORD`.
 
     Args:
         study: the study, opened; it stays open as long as the application runs.
         limits: how often visitors may ask.
     """
-    limits = limits or Limits()
+    limits = limits or RateLimits()
     app = FastAPI(title=study.design.title, openapi_url=None, docs_url=None, redoc_url=None)
     app.state.shared = State(
         study=study,

@@ -20,7 +20,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RateLimits:
     """What a study's server bears with. A whole class may sit behind one address; a rater has one pair of hands."""
 
     address: Rate = Rate(1000, 100)

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 
 from fastapi import HTTPException, Request
 
-from editgauge.studies.design import Answer, Ask, from_form
+from editgauge.studies.design import Answer, QuestionFields, from_form
 
 CSRF = "form-token"
 """The field that proves that a form is ours. No question can have such a name."""
@@ -30,7 +30,7 @@ async def read_form(request: Request) -> Fields:
         raise HTTPException(400, "This form cannot be read.") from error
 
 
-def read_answers(fields: Fields, questions: Iterable[Ask]) -> dict[str, Answer]:
+def read_answers(fields: Fields, questions: Iterable[QuestionFields]) -> dict[str, Answer]:
     """The answers of a form, as a study takes them; a field that no question has is passed on, for it to refuse."""
     known = {question.id: question for question in questions}
     answers: dict[str, Answer] = {}

@@ -20,7 +20,7 @@ router = APIRouter()
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ServedPicture:
     """A picture as a page shows it."""
 
     address: str
@@ -28,10 +28,10 @@ class Shown:
     height: int
 
 
-def shown(state: State, rater: RaterInfo, name: str) -> Shown:
+def shown(state: State, rater: RaterInfo, name: str) -> ServedPicture:
     """A picture for one rater: its address is sealed, so that nobody can ask for pictures of pages not theirs."""
     seal = state.seals.seal("picture", str(rater.id), name)
-    return Shown(f"/pictures/{seal}/{name}", *size_of(state.study.images / name))
+    return ServedPicture(f"/pictures/{seal}/{name}", *size_of(state.study.images / name))
 
 
 @router.get("/pictures/{seal}/{name}")

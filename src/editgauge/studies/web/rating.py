@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from editgauge.studies.design import Answer, Ask, Design
+from editgauge.studies.design import Answer, Design, QuestionFields
 from editgauge.studies.errors import BadAnswers, NotAllowed
 from editgauge.studies.page import Page
 from editgauge.studies.web.forms import read_answers
@@ -143,7 +143,7 @@ def save(request: Request, who: Who, fields: OwnForm, number: int) -> Response:
     return go("/")
 
 
-def all_questions(design: Design) -> list[Ask]:
+def all_questions(design: Design) -> list[QuestionFields]:
     """Every question that a page of this design may ask."""
     return [*design.questions, *(design.attention.questions if design.attention else [])]
 

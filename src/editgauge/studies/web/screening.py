@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import func, select
 
-from editgauge.studies.design import Answer, Ask
+from editgauge.studies.design import Answer, QuestionFields
 from editgauge.studies.errors import BadAnswers, NotAllowed
 from editgauge.studies.store import Screening
 from editgauge.studies.study import RaterInfo
 from editgauge.studies.web.forms import ATTEMPT, read_answers
-from editgauge.studies.web.pictures import Shown, shown
+from editgauge.studies.web.pictures import ServedPicture, shown
 from editgauge.studies.web.rating import go
 from editgauge.studies.web.state import State, state_of
 from editgauge.studies.web.visitors import OwnForm, Visitor, Who, form_token
@@ -88,8 +88,8 @@ def _attempts(state: State, rater: RaterInfo) -> int:
         return session.scalar(mine) or 0
 
 
-def _eligibility_questions(state: State) -> list[Ask]:
-    return [Ask(id=each.id, kind="yes_no", label=each.label) for each in state.study.design.eligibility]
+def _eligibility_questions(state: State) -> list[QuestionFields]:
+    return [QuestionFields(id=each.id, kind="yes_no", label=each.label) for each in state.study.design.eligibility]
 
 
 def _eligibility_page(
@@ -131,7 +131,9 @@ def _qualification_page(
     )
 
 
-def _quiz_pictures(state: State, who: Visitor, source: str | None, edited: str | None) -> list[tuple[str, Shown]]:
+def _quiz_pictures(
+    state: State, who: Visitor, source: str | None, edited: str | None
+) -> list[tuple[str, ServedPicture]]:
     names = state.study.manifest.pictures
     given = [("source", source), ("edited", edited)]
     return [(role, shown(state, who.rater, names[path])) for role, path in given if path is not None]

@@ -18,8 +18,8 @@ from editgauge.cli import plan as verb
 from editgauge.core.errors import BadInput
 from editgauge.core.images import write_png
 from editgauge.core.run import Run, RunWriter
-from editgauge.engine.forecast.forecast import Foresight, plan
-from editgauge.engine.forecast.model_speed import Calibration
+from editgauge.engine.forecast.forecast import Forecast, plan
+from editgauge.engine.forecast.model_speed import ModelSpeeds
 from editgauge.engine.run import run
 from tests.endpoint import MODEL, Served
 
@@ -37,7 +37,7 @@ def home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make, monkeypatch:
     return tmp_path
 
 
-def foresee(home: Path, **options: Any) -> Foresight:
+def foresee(home: Path, **options: Any) -> Forecast:
     settings = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "out": home / "run", **options}
     return plan(home / "photos", {"mine": home / "mine"}, **settings)
 
@@ -137,7 +137,7 @@ def test_the_least_that_was_measured_is_kept(home: Path, plugged_in: Path) -> No
 @pytest.mark.parametrize("content", ["", "[]", '{"a": "b"}', '{"a": [1, 2]}', "\x00"])
 def test_a_damaged_calibration_is_measured_anew(content: str, tmp_path: Path) -> None:
     (tmp_path / "calibration.json").write_text(content)
-    Calibration(tmp_path / "calibration.json").add([])
+    ModelSpeeds(tmp_path / "calibration.json").add([])
     assert json.loads((tmp_path / "calibration.json").read_text()) == {}
 
 

@@ -12,10 +12,10 @@ from editgauge.core.errors import EditGaugeError
 from editgauge.engine.plan.worker_count import (
     BYTES_OF_A_PROCESS,
     TASKS_WORTH_A_PROCESS,
-    Crew,
     Machine,
+    WorkerCount,
     _left_by_groups,
-    choose_crew,
+    choose_worker_count,
     this_machine,
     visible_cards,
 )
@@ -26,35 +26,37 @@ GIGABYTE = 10**9
 
 
 def test_as_many_as_there_are_cores() -> None:
-    assert choose_crew(0, MANY, Machine(cores=8)) == Crew(8)
+    assert choose_worker_count(0, MANY, Machine(cores=8)) == WorkerCount(8)
 
 
 def test_few_tasks_are_not_worth_many_processes() -> None:
-    assert choose_crew(0, 3, Machine(cores=8)) == Crew(1)
-    assert choose_crew(0, 2 * TASKS_WORTH_A_PROCESS, Machine(cores=8)) == Crew(2)
+    assert choose_worker_count(0, 3, Machine(cores=8)) == WorkerCount(1)
+    assert choose_worker_count(0, 2 * TASKS_WORTH_A_PROCESS, Machine(cores=8)) == WorkerCount(2)
 
 
 def test_only_as_many_as_fit_into_memory() -> None:
-    assert choose_crew(0, MANY, Machine(cores=8, memory=3 * BYTES_OF_A_PROCESS)) == Crew(3)
-    assert choose_crew(0, MANY, Machine(cores=8, memory=0)) == Crew(1)
+    assert choose_worker_count(0, MANY, Machine(cores=8, memory=3 * BYTES_OF_A_PROCESS)) == WorkerCount(3)
+    assert choose_worker_count(0, MANY, Machine(cores=8, memory=0)) == WorkerCount(1)
 
 
 def test_models_take_room_in_every_process() -> None:
     machine = Machine(cores=8, memory=8 * GIGABYTE)
-    assert choose_crew(0, MANY, machine).processes == 8
-    assert choose_crew(0, MANY, machine, weights=GIGABYTE).processes == 3
+    assert choose_worker_count(0, MANY, machine).processes == 8
+    assert choose_worker_count(0, MANY, machine, weights=GIGABYTE).processes == 3
 
 
 def test_one_process_for_each_card() -> None:
     machine = Machine(cores=2, memory=GIGABYTE, cards=("0", "1", "5"))
-    assert choose_crew(0, MANY, machine, on_cards=True) == Crew(3, ("0", "1", "5"))
-    assert choose_crew(0, MANY, machine, on_cards=False) == Crew(1)
-    assert choose_crew(6, MANY, machine, on_cards=True) == Crew(6, ("0", "1", "5"))
-    assert choose_crew(0, MANY, Machine(cores=8, cards=("0",)), on_cards=True) == Crew(1)
+    assert choose_worker_count(0, MANY, machine, on_cards=True) == WorkerCount(3, ("0", "1", "5"))
+    assert choose_worker_count(0, MANY, machine, on_cards=False) == WorkerCount(1)
+    assert choose_worker_count(6, MANY, machine, on_cards=True) == WorkerCount(6, ("0", "1", "5"))
+    assert choose_worker_count(0, MANY, Machine(cores=8, cards=("0",)), on_cards=True) == WorkerCount(1)
 
 
 def test_judges_are_asked_by_one_process() -> None:
-    assert choose_crew(4, MANY, Machine(cores=8, cards=("0", "1")), judges=True, on_cards=True) == Crew(1)
+    assert choose_worker_count(4, MANY, Machine(cores=8, cards=("0", "1")), judges=True, on_cards=True) == WorkerCount(
+        1
+    )
 
 
 @given(
@@ -65,7 +67,7 @@ def test_judges_are_asked_by_one_process() -> None:
     some.integers(0, 10**11),
 )
 def test_there_is_always_someone(wanted: int, tasks: int, cores: int, memory: int | None, weights: int) -> None:
-    chosen = choose_crew(wanted, tasks, Machine(cores, memory), weights=weights).processes
+    chosen = choose_worker_count(wanted, tasks, Machine(cores, memory), weights=weights).processes
     assert chosen == wanted if wanted else 1 <= chosen <= cores
 
 
