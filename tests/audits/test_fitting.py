@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from editgauge.audits.fit.features import ProbeFeatures
-from editgauge.audits.fit.fit import fit, joined
+from editgauge.audits.fit.fit import fit, joined, truth_of_disturbed, truth_of_done, truth_of_flawed
 from editgauge.audits.fit.trees import grown
-from editgauge.audits.fit.truths import truth_of_disturbed, truth_of_done, truth_of_flawed
 from editgauge.audits.probes.probes import Probe
 from editgauge.protocols.editgauge.features import FEATURES
 from editgauge.protocols.editgauge.model import Fitted, Model, _node, read_fitted

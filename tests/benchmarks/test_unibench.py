@@ -16,9 +16,9 @@ from hypothesis.extra.numpy import arrays
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.photos import PHOTOS
+from editgauge.benchmarks.unibench import read_annotations
 from editgauge.benchmarks.unibench.annotations import FORMAT, Annotations, described, json_schema
 from editgauge.benchmarks.unibench.edits import EXTRA
-from editgauge.benchmarks.unibench.files import read_annotations, write_annotations
 from editgauge.benchmarks.unibench.masks import mask_of, run_lengths
 from editgauge.benchmarks.unibench.sample import shipped_annotations
 from editgauge.benchmarks.unibench.templates import filled
@@ -40,12 +40,11 @@ def annotated() -> dict[str, Any]:
     return cat_on_suitcase()
 
 
-def test_what_is_written_reads_again(annotated: dict[str, Any], tmp_path: Path) -> None:
+def test_annotations_are_read_whole(annotated: dict[str, Any], tmp_path: Path) -> None:
     annotations = Annotations.model_validate(annotated)
-    write_annotations(annotations, tmp_path / "a.json")
+    (tmp_path / "a.json").write_text(json.dumps(annotated), "utf-8")
     assert read_annotations(tmp_path / "a.json") == annotations
-    assert json.loads((tmp_path / "a.json").read_text("utf-8")) == described(annotations) == annotated
-    assert "[10, 10, 49, 10, 49, 49, 10, 49]" in (tmp_path / "a.json").read_text("utf-8")
+    assert described(annotations) == annotated
 
 
 Spoil = Callable[[dict[str, Any]], Any]

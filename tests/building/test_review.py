@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from editgauge.benchmarks.unibench.files import read_annotations
+from editgauge.benchmarks.unibench import read_annotations
 from editgauge.building.review.desk import Desk, Unfit
 from editgauge.building.review.file import (
     Decision,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge.building.training.balance import balanced
+from editgauge.building.training.build import balanced
 from editgauge.building.training.change import DescribedChange, backwards, change_of, towards
 from editgauge.building.training.decoys import ChangeScene, check, decoy
 from editgauge.building.training.lessons import KINDS, QUESTIONS, Lesson

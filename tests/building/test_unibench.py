@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks.unibench import read_annotations
 from editgauge.benchmarks.unibench.annotations import Annotations, ChangeClass, ChangeColor, Generate, MoveTask
-from editgauge.benchmarks.unibench.files import read_annotations
 from editgauge.building.review.desk import Desk
 from editgauge.building.review.file import read_review
 from editgauge.building.unibench.build import unibench

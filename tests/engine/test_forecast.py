@@ -18,8 +18,7 @@ from editgauge.cli import plan as verb
 from editgauge.core.errors import BadInput
 from editgauge.core.images import write_png
 from editgauge.core.run import Run, RunWriter
-from editgauge.engine.forecast.forecast import Forecast, plan
-from editgauge.engine.forecast.model_speed import ModelSpeeds
+from editgauge.engine.forecast.forecast import Forecast, ModelSpeeds, plan
 from editgauge.engine.run import run
 from tests.endpoint import MODEL, Served
 

@@ -18,8 +18,7 @@ import pytest
 from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
 from editgauge.core.run import ImageStamp, Record, Run
 from editgauge.core.trace.summary import read_profile
-from editgauge.engine.engines import check_engine
-from editgauge.engine.run import run
+from editgauge.engine.run import check_engine, run
 from editgauge.engine.schedule.ray import refuse_unseen_pictures
 from editgauge.engine.verify.verify import verify
 from editgauge.reports.export.export import export

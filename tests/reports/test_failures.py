@@ -11,7 +11,7 @@ import pytest
 from editgauge.core.run import Record, Run
 from editgauge.reports.context import Context
 from editgauge.reports.page import report
-from editgauge.reports.sections.unscored import MOST_SAID, failures
+from editgauge.reports.sections.standard import MOST_SAID, failures
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

@@ -18,7 +18,7 @@ from editgauge.core.evidence import Box, Heat, to_json
 from editgauge.core.heat_colors import ABOVE, BELOW, coloured
 from editgauge.core.images import Pixels, write_png
 from editgauge.core.run import ImageStamp, Record
-from editgauge.reports.gallery.maps import STEPS, as_address
+from editgauge.reports.gallery.evidence import STEPS, as_address
 from editgauge.reports.page import report
 
 NUMBERS = np.linspace(0, 1, 24, dtype=np.float32).reshape(4, 6)

@@ -13,7 +13,7 @@ from editgauge.reports import context as contexts
 from editgauge.reports.context import Context
 from editgauge.reports.page import report
 from editgauge.reports.sections.overview import sentences
-from editgauge.reports.sections.unscored import failures
+from editgauge.reports.sections.standard import failures
 
 Make = Callable[..., Path]
 MakeRecord = Callable[..., Record]

@@ -11,8 +11,7 @@ import pytest
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Record, Run
 from editgauge.reports.context import Context
-from editgauge.reports.export.wandb import COLUMNS, rows
-from editgauge.reports.page import report
+from editgauge.reports.page import COLUMNS, report, rows
 
 
 @pytest.fixture

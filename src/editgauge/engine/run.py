@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from editgauge.core.edits import each_line
+from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run, RunWriter
 from editgauge.core.trace.summary import begin, gather
-from editgauge.engine.engines import check_engine, scored
 from editgauge.engine.judges import FOLDER, judges_of, read_jury
 from editgauge.engine.plan.run_plan import prepare
 from editgauge.engine.plan.shards import WHOLE, read_shard, refuse_another_shard
 from editgauge.engine.plan.tasks import tasks_left
+from editgauge.engine.plan.worker_count import (
+    WorkerCount,
+    bytes_of_weights,
+    choose_worker_count,
+    run_on_cards,
+    this_machine,
+)
 from editgauge.engine.record.judge_usage import tallied
 from editgauge.engine.record.sets import forget_sets, score_sets
+from editgauge.engine.schedule import local
 from editgauge.engine.schedule.local import Setup
 from editgauge.methods.outcomes import FoundOutcomes
 from editgauge.models.cache import place
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Record
+    from editgauge.engine.schedule.local import Setup
+    from editgauge.engine.worker.scoring import ScoringTask
 
 FAULTS_TOLD = 8
 
@@ -146,3 +159,47 @@ def _fault_rows(found: FoundOutcomes) -> list[str]:
     rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in found.faults[:FAULTS_TOLD]]
     more = len(found.faults) - len(rows)
     return [*rows, f"  and {more} more; --dry-run lists all"] if more else rows
+
+
+ENGINES = ("local", "ray")
+
+
+def check_engine(engine: str, address: str | None) -> None:
+    """Refuses an engine that does not exist, and an address that nobody would use."""
+    if engine not in ENGINES:
+        raise UnknownName("engine", engine, ENGINES)
+    if address is not None and engine != "ray":
+        raise BadInput(f"--address '{address}' is that of a Ray cluster; give --engine ray with it.")
+
+
+def scored(
+    tasks: Sequence[ScoringTask],
+    setup: Setup,
+    processes: int = 0,
+    engine: str = "local",
+    address: str | None = None,
+    *,
+    quiet: bool = False,
+) -> Generator[list[Record], None, None]:
+    """The records of every task as they come, in no fixed order. Closing the generator ends whoever scores."""
+    if not tasks:
+        return
+    if engine == "ray" and setup.jury.addresses:
+        say("Judges are asked by one process of this machine, the keeper of pace and budget; not by Ray.", quiet=quiet)
+    elif engine == "ray":
+        from editgauge.engine.schedule import ray as ray_engine
+
+        yield from ray_engine.execute(tasks, setup, processes, address)
+        return
+    yield from local.execute(tasks, setup, _crew(processes, len(tasks), setup))
+
+
+def _crew(wanted: int, tasks: int, setup: Setup) -> WorkerCount:
+    return choose_worker_count(
+        wanted,
+        tasks,
+        this_machine(),
+        judges=bool(setup.jury.addresses),
+        weights=bytes_of_weights(setup.models),
+        on_cards=run_on_cards(setup.models),
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -15,13 +16,16 @@ from editgauge.core.files import write_bytes, write_json
 from editgauge.core.progress import say
 from editgauge.core.run import Run
 from editgauge.findings.agree import agree
+from editgauge.findings.summary import ALL
 from editgauge.render import words
 from editgauge.reports import report_sections
 from editgauge.reports.assets import frame, refuse_a_page_of_others
 from editgauge.reports.context import Context
-from editgauge.reports.export.wandb import log_means
 from editgauge.reports.gallery.data import MOST_EMBEDDED, Gallery, worst_edits
 from editgauge.reports.gallery.pictures import Album, EmbeddedAlbum
+
+if TYPE_CHECKING:
+    from editgauge.reports.context import Context
 
 MARKER = "editgauge-report.json"
 """Tells a folder of ours, which may be refreshed, from anybody else's, which may not be touched."""
@@ -157,3 +161,37 @@ def _failure(name: str, error: Exception) -> Markup:
     told = error if isinstance(error, EditGaugeError) else f"{type(error).__name__}: {error}"
     form = Markup('<p class="warning">This section, from {}, could not be made. {}</p>')
     return form.format(report_sections.origin(name), words.without_folders(str(told)))
+
+
+COLUMNS = ("protocol", "score", "method", "edit_type", "mean", "low", "high", "n", "unscored")
+
+
+def log_means(context: Context, project: str) -> None:
+    """Logs every mean as a table, and those over all edits by name, in a run of its own."""
+    try:
+        wandb: Any = import_module("wandb")
+    except ImportError as error:
+        raise BadInput(
+            "Logging to Weights & Biases needs its library: pip install 'editgauge[wandb]'. "
+            "The report itself is written; leave --wandb away to do without."
+        ) from error
+    manifest = context.run.manifest
+    settings = {"benchmark": manifest.benchmark, "edits_sha256": manifest.edits_sha256, "seed": manifest.seed}
+    settings |= {"protocols": {name: entry.version for name, entry in manifest.protocols.items()}}
+    with wandb.init(project=project, config={**settings, "models": manifest.models}, job_type="editgauge") as logged:
+        logged.log({"means": wandb.Table(columns=list(COLUMNS), data=rows(context))})
+        for cell in context.cells:
+            if cell.edit_type == ALL and cell.mean:
+                logged.summary[f"{cell.protocol}/{cell.spec.name}/{cell.method}"] = cell.mean.value
+
+
+def rows(context: Context) -> list[list[str | float | int | None]]:
+    """A row for every mean, in the order of `COLUMNS`; what has no score has no mean."""
+    return [
+        [
+            *(cell.protocol, cell.spec.name, cell.method, cell.edit_type),
+            *((cell.mean.value, cell.mean.low, cell.mean.high) if cell.mean else (None, None, None)),
+            *(cell.scored, sum(cell.unscored.values())),
+        ]
+        for cell in context.cells
+    ]

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from editgauge.core.reading.sources import read_text
@@ -25,7 +25,7 @@ from editgauge.studies.errors import NotAllowed
 from editgauge.studies.manifest import DESIGN, IMAGES, StudyManifest
 from editgauge.studies.page import Page, make_page
 from editgauge.studies.raters import Invitation, add_raters, find_rater, forget, token_hash
-from editgauge.studies.store import Assignment, Database, Rater, StudyItem
+from editgauge.studies.store import Assignment, Database, Rater
 
 Clock = Callable[[], float]
 
@@ -172,11 +172,6 @@ class Study:
         """Deletes what the study knows of a person; with `answers` also all that the person answered."""
         with self.database.write() as session:
             forget(session, find_rater(session, rater), self.clock(), answers=answers)
-
-    def count_items(self) -> int:
-        """How many items are rated, gold items aside."""
-        with self.database.read() as session:
-            return session.scalar(select(func.count()).where(StudyItem.kind == "rated")) or 0
 
     @contextmanager
     def _writing_for(self, rater: RaterInfo) -> Iterator[tuple[Session, Rater]]:

@@ -16,8 +16,7 @@ from editgauge.core.types import Edit
 from editgauge.methods.diffusion.attention import Injection, counterparts, padded
 from editgauge.methods.diffusion.dds import dds
 from editgauge.methods.diffusion.imagic import imagic
-from editgauge.methods.diffusion.inversion import inverted, reconstructed
-from editgauge.methods.diffusion.null_text import ddim_p2p, learned_blanks, null_text
+from editgauge.methods.diffusion.null_text import ddim_p2p, inverted, learned_blanks, null_text
 from editgauge.methods.diffusion.personalization import dreambooth, single_token, textual_inversion
 from editgauge.methods.diffusion.sine import sine
 from editgauge.methods.diffusion.stable_diffusion import Painter, PaperMethod, moved
@@ -51,6 +50,15 @@ def small(method: PaperMethod, saved: Any, **options: object) -> PaperMethod:
 def test_a_step_there_and_back_is_no_step(painter: Painter, latents: Any) -> None:
     noise, high, low = torch.ones_like(latents), painter.kept(900), painter.kept(20)
     torch.testing.assert_close(moved(moved(latents, noise, low, high), noise, high, low), latents)
+
+
+def reconstructed(painter: Painter, noise: Any, words: Any, steps: int) -> Any:
+    """What the network paints from inverted noise: the source, but for the error of the inversion."""
+    latents = noise
+    for timestep in painter.timesteps(steps):
+        here, there = painter.kept(timestep), painter.kept(painter.before(timestep, steps))
+        latents = moved(latents, painter.noise(latents, timestep, words), here, there)
+    return latents
 
 
 def test_the_error_of_an_inversion_falls_with_its_steps(painter: Painter, latents: Any) -> None:

@@ -16,8 +16,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import Rectangle
 from editgauge.core.types import Edit
 from editgauge.methods.absence import Refused
-from editgauge.methods.external.endpoint import ImageEndpoint, open_image_endpoint
-from editgauge.methods.external.pictures import as_png
+from editgauge.methods.external.endpoint import ImageEndpoint, as_png, open_image_endpoint
 from tests.endpoint import Reply
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
 from editgauge.engine.edit.edit import edit
-from editgauge.methods.external.pictures import as_png
+from editgauge.methods.external.endpoint import as_png
 from tests.endpoint import Reply
 
 if TYPE_CHECKING:

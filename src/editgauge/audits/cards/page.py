@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from editgauge import __version__
-from editgauge.audits.cards.words import GROUPS, in_words
 from editgauge.audits.probes.probes import EDITS, OUTCOMES
 from editgauge.core.files import write_bytes
 from editgauge.core.images import read_image
@@ -179,3 +179,35 @@ def _edits(probes: Path) -> dict[str, dict[str, Any]]:
 def _data(small: Pixels) -> str:
     _, file = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
     return "data:image/jpeg;base64," + base64.b64encode(file.tobytes()).decode()
+
+
+KINDS = {
+    "right": "the right outcome",
+    "nothing": "nothing done",
+    "wrong_value": "another value or side",
+    "wrong_object": "another object",
+    "another_photograph": "another photograph",
+    "black": "a black picture",
+    "swapped": "pictures swapped",
+    "another_instruction": "another instruction",
+    "resized": "at three quarters of its size",
+    "mirrored": "both pictures mirrored",
+}
+GROUPS = {"rest": "rest disturbed", "artifact": "artifacts", "sent": "JPEG, shift"}
+"""The groups of graded families; others keep their names."""
+_MEASURED = {"jpeg": "JPEG quality {}", "shift": "shifted by {} px"}
+_DEGREE = re.compile(r"(.+)-(\d+)")
+
+
+def in_words(name: str) -> str:
+    """A kind, a group or a family in words.
+
+    >>> in_words("wrong_value"), in_words("jpeg-90"), in_words("colour_cast-50"), in_words("artifact/halo")
+    ('another value or side', 'JPEG quality 90', 'colour cast, 50 %', 'artifact: halo')
+    """
+    if name in KINDS or name in GROUPS:
+        return KINDS.get(name) or GROUPS[name]
+    found = _DEGREE.fullmatch(name)
+    if found:
+        return _MEASURED.get(found[1], f"{found[1].replace('_', ' ')}, {{}} %").format(found[2])
+    return name.replace("_", " ").replace("/", ": ")

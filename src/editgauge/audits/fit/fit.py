@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,7 @@ from sklearn.model_selection import GroupKFold
 
 from editgauge.audits.fit.features import ROLES, ProbeFeatures, measure, read_measured
 from editgauge.audits.fit.trees import DIGITS, SHAPE, doubled, grown, weighed
-from editgauge.audits.fit.truths import TRUTHS
-from editgauge.audits.probes.probes import Probe, read_probes
+from editgauge.audits.probes.probes import RIGHT, Probe, read_probes
 from editgauge.core.files import write_text
 from editgauge.core.progress import say
 from editgauge.models.profiles import choose_models
@@ -31,6 +30,9 @@ from editgauge.models.service import describe
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge.features import FEATURES, fingerprint
 from editgauge.protocols.editgauge.model import FILE
+
+if TYPE_CHECKING:
+    from editgauge.protocols.editgauge.features import Question
 
 if TYPE_CHECKING:
     from editgauge.audits.fit.trees import Floats
@@ -168,3 +170,38 @@ def joined(before: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     main()
+
+
+OF_THE_REST, OF_THE_EDIT = "rest/", "artifact/"
+"""How the names of families of disturbances and of artifacts begin."""
+REACHING_OUT = ("artifact/shifted", "artifact/duplicated")
+"""Artifacts that reach into the rest of the picture."""
+
+
+def truth_of_done(probe: Probe) -> float | None:
+    """1 when the edit was done; None where people might disagree."""
+    return None if probe.done is None else float(probe.done)
+
+
+def truth_of_disturbed(probe: Probe) -> float | None:
+    """How much the rest was disturbed, from 0 to 1; None where nobody can say."""
+    if probe.kind in ("another_photograph", "black"):
+        return 1.0
+    if probe.family.startswith(OF_THE_REST):
+        return probe.severity
+    inside = probe.family.startswith(OF_THE_EDIT) and probe.family not in REACHING_OUT
+    return 0.0 if inside or probe.harmless or probe.kind in (RIGHT, "nothing") else None
+
+
+def truth_of_flawed(probe: Probe) -> float | None:
+    """How severe the artifact is; None for outcomes that are no right ones."""
+    if probe.family.startswith(OF_THE_EDIT):
+        return probe.severity
+    return 0.0 if probe.kind == RIGHT or probe.harmless else None
+
+
+TRUTHS: dict[Question, Callable[[Probe], float | None]] = {
+    "done": truth_of_done,
+    "disturbed": truth_of_disturbed,
+    "flawed": truth_of_flawed,
+}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from editgauge.benchmarks.image_store import Shelf
+from editgauge.benchmarks.unibench.annotations import Annotations
 from editgauge.benchmarks.unibench.edits import as_edits
-from editgauge.benchmarks.unibench.files import read_annotations
 from editgauge.benchmarks.unibench.sampling import draw
+from editgauge.benchmarks.unibench.validate import faults_of
 from editgauge.core.errors import BadInput
-from editgauge.core.reading.sources import Faults, file_in
+from editgauge.core.reading.sources import Faults, file_in, read_json
 from editgauge.core.text import counted
 from editgauge.core.types import Benchmark
 
@@ -53,3 +54,16 @@ def told(tasks: int, images: int, seed: int, trials: int) -> str:
     """How large the set is, and how it was drawn."""
     sets = f" in {trials} trials" if trials > 1 else ""
     return f"{counted(tasks, 'task')} on {counted(images, 'image')}{sets}, drawn with seed {seed}"
+
+
+def read_annotations(file: Path) -> Annotations:
+    """The annotations of a file; raises `BadInput` that lists every fault with its place."""
+    faults = Faults("unibench", file)
+    value = read_json(file, faults, dict)
+    problems = [*faults.problems, *(f"{file.name}: {fault}" for fault in faults_of(value))]
+    if problems:
+        raise BadInput(
+            f"The annotations in '{file}' have {'a fault' if len(problems) == 1 else f'{len(problems)} faults'}:",
+            problems,
+        )
+    return Annotations.model_validate(value)

@@ -10,17 +10,17 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from editgauge.benchmarks.editval import TYPES
+from editgauge.benchmarks.editval import NAMES, TYPES
+from editgauge.benchmarks.unibench.annotations import Instance
+from editgauge.benchmarks.unibench.masks import run_lengths
 from editgauge.building.coco.annotations import Coco, CocoImage, read_coco
 from editgauge.building.editval import rule_proposals as rules
-from editgauge.building.editval.file import write_editval
+from editgauge.building.editval.file import form_fault, overlap_fault, write_editval
 from editgauge.building.editval.judge_proposals import ask_classes, ask_operations, told_by
-from editgauge.building.editval.pictures import picture_of
-from editgauge.building.editval.proposals import Pair, Proposed
 from editgauge.building.judge_calls import each_of, the_judge
 from editgauge.building.left_out import report_beside, write_report
 from editgauge.building.review.file import (
@@ -28,6 +28,7 @@ from editgauge.building.review.file import (
     FieldName,
     Review,
     ReviewCandidate,
+    ReviewPicture,
     read_review,
     review_beside,
     write_review,
@@ -36,6 +37,7 @@ from editgauge.building.unibench.build import RULES, BuiltBenchmark
 from editgauge.building.unibench.selection import OmittedTask
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput
+from editgauge.core.masks import box_of
 from editgauge.core.progress import say
 from editgauge.core.reading.sources import slug
 from editgauge.core.text import counted
@@ -225,3 +227,72 @@ def _with_earlier(review: Review, file: Path) -> Review:
         raise BadInput(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another --out.")
     known = {each.id: each for each in earlier.candidates}
     return review.model_copy(update={"candidates": [known.get(each.id, each) for each in review.candidates]})
+
+
+def picture_of(image: CocoImage) -> ReviewPicture:
+    """The picture with all objects that have an outline."""
+    counts: Counter[str] = Counter()
+    instances = []
+    for each in image.objects:
+        counts[each.class_] += 1
+        mask = each.render(image.width, image.height)
+        if mask.any():
+            name = f"{slug(each.class_)}-{counts[each.class_]}"
+            box = [float(side) for side in box_of(mask)]
+            instances.append(Instance(id=name, class_=each.class_, box=box, mask=run_lengths(mask)))
+    return ReviewPicture(
+        file=image.file,
+        width=image.width,
+        height=image.height,
+        number=image.number,
+        captions=list(image.captions),
+        licence=image.licence,
+        instances=instances,
+    )
+
+
+Pair = tuple[str, str]
+"""A class and an edit type."""
+
+
+@dataclass
+class Proposed:
+    """What was proposed so far, and what could not be used."""
+
+    classes: dict[str, list[str]] = field(default_factory=dict)
+    """By edit type."""
+    operations: dict[Pair, list[str]] = field(default_factory=dict)
+    left_out: list[OmittedTask] = field(default_factory=list)
+
+    def take_image(self, image: CocoImage) -> bool:
+        """Will the benchmark find the image by its number? If not, it is noted."""
+        names = [name.format(image.number) for name in NAMES]
+        if image.file in names:
+            return True
+        self.left_out.append(OmittedTask(image.file, f"is not found by its number: call it {names[1]}"))
+        return False
+
+    def take_classes(self, edit_type: str, words: Sequence[str], known: Sequence[str]) -> None:
+        """Those of the list; the others are noted."""
+        self.classes[edit_type] = [word for word in words if word in known]
+        self.left_out += [
+            OmittedTask(f"{edit_type}: {word}", "is no class of the annotations with a fitting image")
+            for word in words
+            if word not in known
+        ]
+
+    def take_operations(self, pair: Pair, words: Sequence[str]) -> None:
+        """Those that can be read and belong to no other type of the class (appendix E); the others are noted."""
+        class_, edit_type = pair
+        taken = [(kind, word) for (owner, kind), found in self.operations.items() for word in found if owner == class_]
+        fit: list[str] = []
+        for word in words:
+            earlier = [*taken, *((edit_type, each) for each in fit)]
+            why = form_fault(edit_type, word) or overlap_fault(edit_type, word, earlier)
+            if why is None and edit_type in {"object_addition", "object_replacement"} and word == class_:
+                why = "is the class itself"
+            if why:
+                self.left_out.append(OmittedTask(f"{class_}, {edit_type}: {word}", why))
+            else:
+                fit.append(word)
+        self.operations[pair] = fit

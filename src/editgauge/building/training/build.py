@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from random import Random
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.building.training.authors import Author, RuleAuthor
-from editgauge.building.training.balance import balanced
 from editgauge.building.training.card import Training, told, write_card
 from editgauge.building.training.decoys import ChangeScene
 from editgauge.building.training.export import export
@@ -221,3 +222,21 @@ def _subject(job: _Job, see: Service) -> Subject:
     scene = ChangeScene(before, resized(after, width, height), see, mask, bool(job.labels.accurate))
     paths = (job.edit.source.path, job.outcome.image)
     return Subject(job.edit, job.outcome.method, job.outcome.seed, *paths, job.labels, scene)
+
+
+def balanced(lessons: Sequence[Lesson], seed: int) -> tuple[list[Lesson], list[Lesson]]:
+    """The lessons of a balanced set in their order, and those that were dropped for it.
+
+    Of each question and action as many are kept with yes as with no, by chance; questions for a text are kept whole.
+    """
+    cells: dict[tuple[str, str], dict[bool, list[str]]] = defaultdict(lambda: {True: [], False: []})
+    for lesson in lessons:
+        if isinstance(lesson.answer, bool):
+            cells[lesson.question, lesson.action][lesson.answer].append(lesson.id)
+    dropped: set[str] = set()
+    for (question, action), answers in cells.items():
+        chance = Random(f"{seed}/{question}/{action}")  # noqa: S311
+        fewer = min(map(len, answers.values()))
+        for names in answers.values():
+            dropped.update(chance.sample(names, len(names) - fewer))
+    return [each for each in lessons if each.id not in dropped], [each for each in lessons if each.id in dropped]

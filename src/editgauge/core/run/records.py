@@ -39,10 +39,6 @@ class ImageStamp:
             return cls(str(path))
         return cls(str(path), found.st_size, found.st_mtime_ns, pixels)
 
-    def same_file(self, other: ImageStamp) -> bool:
-        """Whether nothing touched the file between the two stamps."""
-        return (self.path, self.size, self.changed_ns) == (other.path, other.size, other.changed_ns)
-
 
 Stamps = tuple[ImageStamp | None, ...]
 """The files that a record was scored from: source, outcome, ground truth."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
@@ -20,12 +22,12 @@ from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.files import write_json
 from editgauge.core.progress import progress, say
 from editgauge.core.run.manifest import environment
-from editgauge.engine.edit.method_card import card_of
 from editgauge.engine.edit.outcome_list import OutcomeLine, OutcomeList
 from editgauge.engine.edit.outcomes import JobPrompts, jobs_of, make_all, split
 from editgauge.engine.edit.sweeps import Swept, read_sweep, variants_of
 from editgauge.engine.folder_claim import claim
 from editgauge.engine.options import pairs
+from editgauge.methods.absence import why
 from editgauge.methods.card import SETTINGS, MethodCard
 from editgauge.methods.prompt_choice import PromptOptions, read_wording
 from editgauge.methods.resolve import open_method
@@ -220,3 +222,49 @@ def _settings(method: Method, name: str, order: _Order) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise EditGaugeError(f"The settings of the method '{name}' cannot be written down as JSON: {error}.") from error
     return read
+
+
+KILOBYTE = 1024
+
+
+def card_of(lines: Iterable[OutcomeLine], price: float | None, earlier: Mapping[str, Any]) -> MethodCard:
+    """The card of all outcomes in a folder.
+
+    Args:
+        lines: the outcomes
+        price: of one of them
+        earlier: the card so far: memory is the most that was ever seen
+    """
+    known = list(lines)
+    seconds = [line.seconds for line in known if line.seconds is not None and line.absence is None]
+    outcomes = sum(line.absence is None for line in known)
+    return MethodCard(
+        outcomes=outcomes,
+        failures=dict(Counter(why(line.absence) for line in known if line.absence is not None).most_common()),
+        seconds_mean=round(fmean(seconds), 4) if seconds else None,
+        seconds_median=round(median(seconds), 4) if seconds else None,
+        peak_memory=_most(earlier.get("peak_memory"), _peak_memory()),
+        peak_gpu_memory=_most(earlier.get("peak_gpu_memory"), _peak_gpu_memory()),
+        cost=None if price is None else round(price * outcomes, 6),
+    )
+
+
+def _most(*known: int | None) -> int | None:
+    return max((value for value in known if value), default=None)
+
+
+def _peak_memory() -> int | None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else KILOBYTE
+    return unit * max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _peak_gpu_memory() -> int | None:
+    """Asked of torch only if the method brought it in."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    return int(torch.cuda.max_memory_allocated())

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadInput
+from editgauge.core.fetch import cache_root
+from editgauge.core.files import write_json
+from editgauge.core.run import Run, segments
+from editgauge.core.run.manifest import Manifest
+from editgauge.core.run.records import fingerprint
 from editgauge.engine.forecast.effort import expected, free_cores
-from editgauge.engine.forecast.model_speed import ModelSpeeds
-from editgauge.engine.forecast.remaining import Remaining
 from editgauge.engine.forecast.request import ForecastRequest, is_run
 from editgauge.engine.forecast.trial import TrialResult, score_some, some_of
 from editgauge.engine.forecast.usage import ModelEffort
 from editgauge.engine.judges import FOLDER, judges_of, read_jury
 from editgauge.engine.plan.run_plan import RunPlan, prepare
 from editgauge.engine.plan.shards import read_shard
+from editgauge.engine.plan.tasks import AGAIN, all_tasks, keys_of
 from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
 from editgauge.engine.schedule.local import Setup
+from editgauge.engine.worker.scoring import ScoringTask, stamps_of
 from editgauge.models.cache import place
 
 SOURCES = 6
@@ -240,3 +246,66 @@ def _work(seat: ModelEffort, calibration: ModelSpeeds, times: float) -> list[Mod
         ModelWork(seat.name, question, round(work.asked * times), calibration.seconds_each(seat, question))
         for question, work in seat.work.items()
     ]
+
+
+FILE = "calibration.json"
+
+
+class ModelSpeeds:
+    """Seconds for an answer, by model, revision, device and kind of question.
+
+    Kept is the least that was measured in any plan, because other work on the machine can only add to it.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or cache_root() / FILE
+        self._measured = _read(self.path)
+
+    def add(self, seats: Sequence[ModelEffort]) -> None:
+        """Takes in what these models did, and keeps it."""
+        for seat in seats:
+            for question, work in seat.work.items():
+                key, each = _key(seat, question), work.seconds / work.asked
+                self._measured[key] = min(each, self._measured.get(key, each))
+        write_json(self.path, self._measured)
+
+    def seconds_each(self, seat: ModelEffort, question: str) -> float:
+        """Of one answer to a kind of question that was asked here."""
+        return self._measured[_key(seat, question)]
+
+
+def _key(seat: ModelEffort, question: str) -> str:
+    return f"{question} by {seat.identity}"
+
+
+def _read(path: Path) -> dict[str, float]:
+    """What was measured before; a file that cannot be read is measured anew."""
+    try:
+        stored = json.loads(path.read_text("utf-8"))
+        return {str(key): float(seconds) for key, seconds in stored.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+class Remaining:
+    """The outcomes that a run into a folder would still score, each with the protocols that are left of it."""
+
+    def __init__(self, wanted: RunPlan, out: Path) -> None:
+        self._wanted = wanted
+        self._held = _held(wanted, out)
+
+    def __iter__(self) -> Iterator[ScoringTask]:
+        for task in all_tasks(self._wanted):
+            stamps = stamps_of(task)
+            left = tuple(key.protocol for key in keys_of(task) if fingerprint(key, *stamps) not in self._held)
+            if left:
+                yield replace(task, protocols=left)
+
+
+def _held(wanted: RunPlan, out: Path) -> set[int]:
+    """What the run holds and would keep; nothing when it would start anew."""
+    if not is_run(out) or Manifest.load(out).differences(wanted.manifest):
+        return set()
+    scores = Run.open(out).scores
+    again = set(segments.keys(segments.of_reasons(scores, AGAIN)))
+    return {fingerprint(key, *images) for key, images in segments.stamps(scores) if key not in again}

@@ -11,11 +11,16 @@ import os
 import pickle
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
 import cv2
 
 from editgauge.core.errors import EditGaugeError
+from editgauge.core.trace import timeline
+from editgauge.core.trace.summary import write_part
 from editgauge.engine.options import choose
 from editgauge.engine.record.judge_usage import leave_tally
 from editgauge.engine.schedule.local import READY, REFUSED, Setup
@@ -23,7 +28,6 @@ from editgauge.engine.worker.memory import keep_freed_memory
 from editgauge.engine.worker.memory_gate import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
-from editgauge.engine.worker.tracing import recorded
 
 PARENT_IS_GONE = (EOFError, OSError, pickle.UnpicklingError)
 """What reading from the pipe raises then: at its end, when it is closed, or in the middle of a message."""
@@ -97,3 +101,17 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+@contextmanager
+def recorded(folder: Path | None) -> Iterator[None]:
+    """Leaves what this process did in the folder of a profile, if there is one. Needs a running event loop."""
+    if folder is None:
+        yield
+        return
+    recording = timeline.start()
+    try:
+        yield
+    finally:
+        timeline.stop()
+        write_part(folder, recording.told())

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from editgauge.methods.diffusion.attention import Injection, counterparts, looking, padded
-from editgauge.methods.diffusion.inversion import inverted
 from editgauge.methods.diffusion.pipeline import PipelineInput
 from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod, moved
 from editgauge.methods.options import number, offers, whole
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -114,3 +116,17 @@ def _places(painter: Painter, asked: PipelineInput) -> Tensor:
 
 
 null_text, ddim_p2p = NullText(), DDIMPromptToPrompt()
+
+
+def inverted(painter: Painter, latents: Tensor, words: Tensor, steps: int) -> list[Tensor]:
+    """The way from a picture to its noise: the latents themselves, then those of every timestep upwards.
+
+    Sampling backwards assumes that the noise seen before a step is that seen after it; the error falls with the number
+    of steps. No guidance is used, for with it the assumption fails (Null-text inversion, section 3.2).
+    """
+    way = [latents]
+    for timestep in reversed(painter.timesteps(steps)):
+        here, there = painter.kept(painter.before(timestep, steps)), painter.kept(timestep)
+        noise = painter.noise(way[-1], timestep, words)
+        way.append(moved(way[-1], noise, here, there))
+    return way

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +12,13 @@ from importlib.metadata import version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from PIL import Image
 
-from editgauge.core.errors import BadInput
+from editgauge.core.errors import BadInput, CannotEdit
+from editgauge.core.images import Pixels
 from editgauge.methods import Method
 from editgauge.methods.absence import Refused
-from editgauge.methods.diffusion.sizes import fitted, outcome_like
 from editgauge.methods.diffusion.weights import PipelineWeights, clear_errors, diffusers, quiet
 from editgauge.methods.options import MethodOption, Value, chosen, text, whole
 from editgauge.models.hub.loading import usual_device
@@ -170,3 +172,36 @@ def refuse_flagged(flags: Any) -> None:
 def _mixed(seed: int, edit_id: str) -> int:
     """One number for a seed and an edit: edits of one run do not share their noise."""
     return int.from_bytes(hashlib.sha256(f"{seed}\0{edit_id}".encode()).digest()[:7], "big")
+
+
+def fitted_size(width: int, height: int, size: int, multiple: int, *, by_area: bool = False) -> tuple[int, int]:
+    """The size nearest to this shape whose sides are multiples of `multiple`.
+
+    Its longer side is `size`, as networks trained at one side want it; by area it has as many pixels as a square of it.
+
+    >>> fitted_size(640, 427, 512, 8), fitted_size(30, 3000, 512, 64), fitted_size(400, 100, 1024, 16, by_area=True)
+    ((512, 344), (64, 512), (2048, 512))
+    """
+    scale = size / (math.sqrt(width * height) if by_area else max(width, height))
+    across, down = (max(multiple, round(side * scale / multiple) * multiple) for side in (width, height))
+    return across, down
+
+
+def fitted(source: Pixels, size: int, multiple: int, *, by_area: bool = False) -> Image.Image:
+    """The source at a size the network takes; the shape is kept but for rounding, nothing is cropped."""
+    height, width = source.shape[:2]
+    wanted = fitted_size(width, height, size, multiple, by_area=by_area)
+    return Image.fromarray(source).resize(wanted, Image.Resampling.LANCZOS)
+
+
+def outcome_like(source: Pixels, made: Any) -> Pixels:
+    """What a pipeline made, in [0, 1], as pixels of the source's size."""
+    values = np.asarray(made, dtype=np.float32)
+    if not np.isfinite(values).all():
+        # Written as it is, it would be a black picture, which a protocol would score.
+        raise CannotEdit("The network gave NaN or infinity instead of a picture; --option precision=float32 may help.")
+    picture = Image.fromarray(np.rint(values.clip(0, 1) * 255).astype(np.uint8))
+    height, width = source.shape[:2]
+    if picture.size != (width, height):
+        picture = picture.resize((width, height), Image.Resampling.LANCZOS)
+    return np.asarray(picture)

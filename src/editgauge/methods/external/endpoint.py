@@ -6,8 +6,12 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PIL import Image
 
 from editgauge.core.errors import BadImage, BadInput, CannotEdit
 from editgauge.core.images import read_image
@@ -16,8 +20,11 @@ from editgauge.judges.faults import Trouble
 from editgauge.judges.pace import Patience
 from editgauge.methods import Method
 from editgauge.methods.external.exchange import EndpointClient
-from editgauge.methods.external.pictures import as_mask, as_png
 from editgauge.methods.options import read_options
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.core.masks import BoolMask
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
@@ -138,3 +145,21 @@ def _decoded(content: bytes) -> Pixels:
             return read_image(file)
         except BadImage as error:
             raise CannotEdit(f"crashed: the endpoint sent {len(content):,} bytes that are no picture") from error
+
+
+def as_png(pixels: Pixels) -> bytes:
+    """The picture, without loss."""
+    return _png(Image.fromarray(pixels))
+
+
+def as_mask(where: BoolMask) -> bytes:
+    """Black, and transparent where the picture may change: the form that endpoints for image edits want."""
+    rgba = np.zeros((*where.shape, 4), dtype=np.uint8)
+    rgba[..., 3] = np.where(where, 0, 255)
+    return _png(Image.fromarray(rgba))
+
+
+def _png(image: Image.Image) -> bytes:
+    buffer = BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()

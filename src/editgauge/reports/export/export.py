@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,11 +12,9 @@ from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_bytes, write_parts
 from editgauge.core.run import Run
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
+from editgauge.render.tables import Column, EmptyCell, ResultTable, ValueCell, as_latex, as_markdown
 from editgauge.reports import methods_text as paper
 from editgauge.reports.export.rows import COLUMNS, SCHEMA, as_csv, as_jsonl, as_parquet, rows_of, tables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MEAN = ("mean", "low", "high")
 MEANS = ("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons")
@@ -88,63 +86,39 @@ def _means_table(run: Run) -> pa.Table:
 
 
 def _markdown(run: Run) -> bytes:
-    lines = []
-    for title, header, body in _tables(run, paper.markdown_safe):
-        lines += [f"### {title}", "", _markdown_row(header), f"|{'---|' * len(header)}"]
-        lines += map(_markdown_row, body)
-        lines.append("")
-    return "\n".join(lines).encode()
+    return "\n".join(map(as_markdown, _tables(run))).encode()
 
 
 def _latex(run: Run) -> bytes:
-    lines = ["% needs \\usepackage{booktabs}"]
-    for title, header, body in _tables(run, paper.latex_safe):
-        rows = [" & ".join(row) + r" \\" for row in (header, *body)]
-        lines += [
-            r"\begin{table}",
-            r"\caption{" + title + "}",
-            r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}",
-            r"\toprule",
-            rows[0],
-            r"\midrule",
-            *rows[1:],
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    return "\n".join(lines).encode()
+    return "\n".join(["% needs \\usepackage{booktabs}", *map(as_latex, _tables(run))]).encode()
 
 
-def _tables(run: Run, safe: Callable[[str], str]) -> Iterable[tuple[str, list[str], list[list[str]]]]:
-    """One table per score: a row per edit type, a column per method. `safe` is for names, which may hold any sign."""
+def _tables(run: Run) -> Iterator[ResultTable]:
+    """One table per score: a row per edit type, a column per method."""
     cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarise(run)}
     methods = list(run.manifest.methods)
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
             better = "higher" if spec.higher_is_better else "lower"
-            columns = f"mean [{safe('95 % interval')}] n scored + unscored; few: under {FEW_SOURCES} source images"
-            title = f"{safe(protocol)}: {safe(spec.name)} ({better} is better; {columns})"
-            body = [
-                [safe(edit_type), *(_cell(cells.get((protocol, spec.name, method, edit_type))) for method in methods)]
-                for edit_type in (*edit_types(run), ALL)
-            ]
-            yield title, ["edit type", *map(safe, methods)], body
+            values = f"mean [95 % interval] n scored + unscored; few: under {FEW_SOURCES} source images"
+            yield ResultTable(
+                columns=[Column("edit type", align="left"), *map(Column, methods)],
+                rows=[
+                    [edit_type, *(_cell(cells.get((protocol, spec.name, method, edit_type))) for method in methods)]
+                    for edit_type in (*edit_types(run), ALL)
+                ],
+                title=f"{protocol}: {spec.name}",
+                legend=f"{better} is better; {values}",
+            )
 
 
-def _cell(cell: Cell | None) -> str:
+def _cell(cell: Cell | None) -> ValueCell | EmptyCell:
     if cell is None:
-        return "-"
-    unscored = sum(cell.unscored.values())
-    if cell.mean is None:
-        return f"unscored {unscored}"
-    few = " (few)" if cell.mean.clusters < FEW_SOURCES else ""
-    interval = f" [{cell.mean.low:.3f}, {cell.mean.high:.3f}]{few}" if cell.mean.low is not None else ""
-    return f"{cell.mean.value:.3f}{interval} n={cell.mean.n}" + (f"+{unscored}" if unscored else "")
-
-
-def _markdown_row(texts: Sequence[str]) -> str:
-    return f"| {' | '.join(texts)} |"
+        return EmptyCell()
+    unscored, mean = sum(cell.unscored.values()), cell.mean
+    if mean is None:
+        return EmptyCell(unscored, text=f"unscored {unscored}")
+    return ValueCell(mean.value, mean.low, mean.high, mean.n, unscored, few=mean.clusters < FEW_SOURCES)
 
 
 Export = Callable[[Run], Iterable[bytes]]

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from editgauge.core.run import SetScore
+from editgauge.core.run.sets import ALL
 from editgauge.findings.aggregations import OF_A_METHOD, OF_ALL_METHODS
 from editgauge.methods.card import read_card
+from editgauge.render.words import number
 from editgauge.reports import methods_text as paper
-from editgauge.reports.outcomes import missing_scores
+from editgauge.reports.outcomes import Why, missing_scores
 from editgauge.reports.sections.aggregations import aggregated
 from editgauge.reports.sections.heat_map import STEPS
 from editgauge.reports.sections.heat_map import heat_map as map_of
 from editgauge.reports.sections.overview import sentences
 from editgauge.reports.sections.people import left_out, people_tables
 from editgauge.reports.sections.profiles import of_edit_type, of_method
-from editgauge.reports.sections.sets import set_tables
-from editgauge.reports.sections.unscored import failures
 from editgauge.reports.sections.variants import sweeps
 from editgauge.reports.tables import SHADES
 from editgauge.reports.tables import overview as overview_tables
+
+if TYPE_CHECKING:
+    from editgauge.reports.context import Context
+    from editgauge.reports.outcomes import Missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +37,49 @@ if TYPE_CHECKING:
     from editgauge.reports.context import Context
 
 Content = dict[str, Any]
+
+
+MOST_SAID = 4
+"""So many different details are quoted; the gallery has all."""
+
+
+@dataclass(slots=True)
+class UnscoredReason:
+    """One reason for having no score."""
+
+    missing: Missing
+    methods: Counter[str] = field(default_factory=Counter)
+    protocols: Counter[str] = field(default_factory=Counter)
+    edit_types: Counter[str] = field(default_factory=Counter)
+    details: Counter[str] = field(default_factory=Counter)
+    """All count scores. What was said is told without the folders of the machine."""
+
+    @property
+    def said(self) -> list[tuple[str, int]]:
+        """What was said most often."""
+        return self.details.most_common(MOST_SAID)
+
+    @property
+    def said_otherwise(self) -> int:
+        """How many more things were said."""
+        return max(0, len(self.details) - MOST_SAID)
+
+
+def failures(context: Context) -> list[UnscoredReason]:
+    """Every reason, the most frequent first."""
+    found = {each.reason: UnscoredReason(each) for each in missing_scores(context.incomplete)}
+    for outcome in context.incomplete:
+        edit_type = context.run.edits.get(outcome.edit, {}).get("type", "")
+        for (protocol, _), score in outcome.scores.items():
+            if isinstance(score, Why):
+                failure = found[score.reason]
+                failure.methods[outcome.method] += 1
+                failure.protocols[protocol] += 1
+                if edit_type:
+                    failure.edit_types[edit_type] += 1
+                if score.detail:
+                    failure.details[score.detail] += 1
+    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +165,46 @@ agreement = TemplateSection("agreement", "People", 55, _agreement)
 unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"failures": failures(context)})
 gallery = TemplateSection("gallery", "Gallery", 70, _gallery)
 measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.as_text(context.run)})
+
+
+@dataclass(frozen=True, slots=True)
+class SetTable:
+    """One score of one protocol."""
+
+    protocol: str
+    name: str
+    about: str
+    higher_is_better: bool
+    kinds: tuple[str, ...]
+    rows: dict[str, tuple[tuple[str, str], ...]]
+    """Method to one value per edit type, and how many outcomes it rests on."""
+    warnings: tuple[str, ...]
+
+
+def set_tables(scores: Sequence[SetScore], methods: Sequence[str]) -> list[SetTable]:
+    """The tables of a run; none when no protocol scored sets."""
+    return [
+        _table(protocol, name, scores, methods)
+        for protocol, name in dict.fromkeys((s.protocol, s.name) for s in scores)
+    ]
+
+
+def _table(protocol: str, name: str, scores: Sequence[SetScore], methods: Sequence[str]) -> SetTable:
+    mine = [score for score in scores if (score.protocol, score.name) == (protocol, name)]
+    kinds = (ALL, *sorted({score.edit_type for score in mine} - {ALL}))
+    by_cell = {(score.method, score.edit_type): score for score in mine}
+    rows = {method: tuple(_told(by_cell.get((method, kind))) for kind in kinds) for method in methods}
+    warnings = dict.fromkeys(score.detail for score in mine if score.edit_type == ALL and score.detail)
+    return SetTable(protocol, name, mine[0].about, mine[0].higher_is_better, kinds, rows, tuple(warnings))
+
+
+def _told(score: SetScore | None) -> tuple[str, str]:
+    if score is None:
+        return "", ""
+    count = f"n {score.n:,}" + (f", {score.missing:,} missing{_why(score)}" if score.missing else "")
+    return "unscored" if score.value is None else number(score.value, 3), count
+
+
+def _why(score: SetScore) -> str:
+    told = (f"{reason.replace('_', ' ')} {count:,}" for reason, count in score.reasons.items())
+    return f" ({', '.join(told)})" if score.reasons else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -13,14 +14,14 @@ from sqlalchemy import insert
 
 from editgauge import __version__
 from editgauge.core.errors import BadInput
-from editgauge.core.files import DRAFT, write_text
+from editgauge.core.files import DRAFT, write_bytes, write_text
+from editgauge.core.images import read_image, write_png
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
 from editgauge.studies.assignment.chance import draw
 from editgauge.studies.assignment.queue import SHUFFLE_BELOW
 from editgauge.studies.creation.candidates import PageCandidate, offer
 from editgauge.studies.creation.gold import GoldItem, read_gold
-from editgauge.studies.creation.pictures import PictureShelf
 from editgauge.studies.creation.sampling import sampled
 from editgauge.studies.design import Design, find_design, read_design
 from editgauge.studies.manifest import BESIDE, DESIGN, IMAGES, StudyManifest, new_name
@@ -174,3 +175,37 @@ def _fill(
             session.execute(insert(StudyItem), rows)
     finally:
         database.close()
+
+
+SHOWN_BY_BROWSERS = (".png", ".jpg", ".jpeg", ".webp", ".gif")
+
+
+class PictureShelf:
+    """Takes pictures in; the same content gets the same name, and is kept once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.names: dict[Path, str] = {}
+
+    def take(self, path: Path) -> str:
+        """Copies a picture, and gives its new name. A format that browsers do not show becomes PNG."""
+        if path not in self.names:
+            self.names[path] = self._copy(path)
+        return self.names[path]
+
+    def _copy(self, path: Path) -> str:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise BadInput(
+                f"The picture '{path}' cannot be read: {error.strerror or error}. Was it moved since the run?"
+            ) from error
+        name = hashlib.sha256(content).hexdigest()[:40]
+        suffix = path.suffix.lower()
+        target = self.folder / (name + (suffix if suffix in SHOWN_BY_BROWSERS else ".png"))
+        if not target.exists():
+            if suffix in SHOWN_BY_BROWSERS:
+                write_bytes(target, content)
+            else:
+                write_png(read_image(path), target)
+        return target.name
