@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -33,6 +34,7 @@ def test_errors_come_through() -> None:
     async def notebook() -> None:
         run_async(fail())
 
-    for call in (lambda: run_async(fail()), lambda: asyncio.run(notebook())):
+    calls: list[Callable[[], object]] = [lambda: run_async(fail()), lambda: asyncio.run(notebook())]
+    for call in calls:
         with pytest.raises(ValueError, match="no"):
             call()
