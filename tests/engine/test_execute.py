@@ -16,7 +16,6 @@ from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.images import Pixels, write_png
 from editgauge.core.run import Run
 from editgauge.core.run.records import Key
-from editgauge.engine import engines
 from editgauge.engine.run import run
 from editgauge.engine.verify.verify import verify
 from editgauge.reports.export.export import export
@@ -55,11 +54,11 @@ def worked_on(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The edits that were really scored, in any of the runs of a test."""
     from editgauge.engine import run as execute
 
-    seen: list[str] = []
+    scored, seen = execute.scored, list[str]()
 
     def watched(tasks: list[Any], *rest: Any, **options: Any) -> Iterator[Any]:
         seen.extend(task.edit.id for task in tasks)
-        return engines.scored(tasks, *rest, **options)
+        return scored(tasks, *rest, **options)
 
     monkeypatch.setattr(execute, "scored", watched)
     return seen
