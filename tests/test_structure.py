@@ -1,0 +1,155 @@
+"""Folders, modules and class names stay findable. Exceptions are listed here, and the lists only shrink."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from pathlib import PurePosixPath
+
+from tests.test_architecture import sources
+
+MOST_MODULES = 14
+REGISTERED = r"editgauge\.([\w.]+):\w+"
+"""How a registry names what a module defines."""
+CROWDED = {
+    "benchmarks": 16,
+    "cli": 32,
+    "cli/tables": 16,
+    "core": 17,
+    "instructions": 15,
+    "judges": 19,
+    "models/hub": 16,
+    "models/lite": 17,
+}
+"""Folders with more modules than `MOST_MODULES` beside `__init__.py`, and how many: these numbers only fall."""
+SHORT_FILE = 60
+SHORT_FILES = frozenset(
+    [
+        "benchmarks/options",
+        "building/verbs",
+        "cli/tables/calibration",
+        "cli/tables/disentanglement",
+        "cli/tables/readings",
+        "cli/tables/see",
+        "cli/tables/study",
+        "core/ask/batches",
+        "core/fetch/shown",
+        "findings/captions/groups",
+        "findings/evaluators/external_scores",
+        "findings/plots/feedback",
+        "judges/replay",
+        "metrics/distributions",
+        "metrics/segmentation",
+        "models/crops",
+        "models/hub/addresses",
+        "models/hub/captions",
+        "models/hub/dino",
+        "models/hub/semantic",
+        "models/phrases",
+        "protocols/_shared/perception",
+        "protocols/_shared/set_distances",
+        "protocols/difference/sets",
+        "protocols/difference/side_by_side",
+        "protocols/difference/word_overlap",
+        "protocols/editgauge/calibrated",
+        "protocols/editgauge/preservation_features",
+        "protocols/pixlens/background",
+        "protocols/pixlens/released",
+        "protocols/unibench/pictures",
+        "reports/sections/aggregations",
+        "stats/rater_bias",
+        "vision/keypoints",
+    ]
+)
+"""Short modules with one importer that are still to be merged into it: this list only shrinks."""
+AMBIGUOUS = frozenset(
+    [
+        "Agreement",
+        "Answer",
+        "Asked",
+        "Captioner",
+        "Card",
+        "Choice",
+        "Context",
+        "Curve",
+        "Draft",
+        "Entry",
+        "Estimate",
+        "Fitted",
+        "Found",
+        "Group",
+        "Kind",
+        "Level",
+        "Model",
+        "Options",
+        "Pace",
+        "Pairwise",
+        "Parts",
+        "Place",
+        "Prompt",
+        "Reading",
+        "Record",
+        "Refused",
+        "Region",
+        "Row",
+        "Scene",
+        "Seen",
+        "Service",
+        "Shelf",
+        "Sight",
+        "Source",
+        "Standing",
+        "Step",
+        "Thing",
+        "Verdict",
+        "Words",
+    ]
+)
+"""Class names that still stand for more than one thing: this list only shrinks."""
+
+
+def test_a_folder_is_seen_at_a_glance() -> None:
+    """A listing of a folder is read at once; what has grown beyond that is divided."""
+    modules = Counter(str(PurePosixPath(file).parent) for file in sources() if not file.endswith("__init__.py"))
+    crowded = {folder: count for folder, count in modules.items() if count > CROWDED.get(folder, MOST_MODULES)}
+    assert crowded == {}
+
+
+def test_a_short_module_has_more_than_one_importer() -> None:
+    """Otherwise it belongs into that one; an extension's own file, which a registry names, may be short."""
+    short = {
+        file.removesuffix(".py")
+        for file, source in sources().items()
+        if len(source.splitlines()) < SHORT_FILE and not file.endswith("__init__.py")
+    }
+    verbs = {file for file in short if re.fullmatch(r"cli/(build/)?\w+", file)}
+    importers = _importers()
+    single = {file for file in short - verbs if len(importers.get(file, ())) == 1}
+    assert single - SHORT_FILES == set()
+
+
+def _importers() -> dict[str, set[str]]:
+    """The files that import each module, without `.py`; one that a registry names by its path has the world as well."""
+    importers: dict[str, set[str]] = defaultdict(set)
+    for file, source in sources().items():
+        tree = ast.parse(source)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").startswith("editgauge"):
+                for path in (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    importers[path.removeprefix("editgauge.").replace(".", "/")].add(file)
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    importers[alias.name.removeprefix("editgauge.").replace(".", "/")].add(file)
+            elif isinstance(node, ast.Constant) and (named := re.fullmatch(REGISTERED, str(node.value))):
+                importers[named[1].replace(".", "/")] |= {file, "a registry"}
+    return importers
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for file, source in sources().items():
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(file)
+    assert {name: files for name, files in places.items() if len(files) > 1 and name not in AMBIGUOUS} == {}
