@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from editgauge.audits.fit.fit import fit, joined, truth_of_disturbed, truth_of_d
 from editgauge.audits.fit.trees import grown
 from editgauge.audits.probes.probes import Probe
 from editgauge.protocols.editgauge.features import FEATURES
-from editgauge.protocols.editgauge.model import Fitted, Model, _node, read_fitted
+from editgauge.protocols.editgauge.model import RATINGS_FILE, Fitted, Model, _node, read_fitted
 
 PHOTOS = 10
+RATINGS = (files("editgauge.protocols.editgauge") / RATINGS_FILE).read_text("utf-8")
 
 
 def measured(number: int, chance: np.random.Generator) -> ProbeFeatures:
@@ -29,7 +31,6 @@ def measured(number: int, chance: np.random.Generator) -> ProbeFeatures:
         question: {name: chance.random() if chance.random() < 0.5 else None for name in names}
         for question, names in FEATURES.items()
     }
-    values["done"]["comes_after"] = tells
     values["disturbed"]["rest_unlike"] = float(family == "rest/blur") + 0.2 * chance.random()
     values["flawed"] |= {"rim_gain": float(family == "artifact/halo") + 0.2 * chance.random(), "beyond": 0.0}
     probe = Probe(
@@ -52,11 +53,11 @@ def told(probes: list[ProbeFeatures]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def model(told: dict[str, Any]) -> Fitted:
-    return read_fitted(json.dumps(told))
+    return read_fitted(json.dumps(told), RATINGS)
 
 
 def test_what_is_read_back_tells_true_from_false(model: Fitted, probes: list[ProbeFeatures]) -> None:
-    for question, truth in (("done", truth_of_done), ("disturbed", truth_of_disturbed), ("flawed", truth_of_flawed)):
+    for question, truth in (("disturbed", truth_of_disturbed), ("flawed", truth_of_flawed)):
         asked = [(each, known) for each in probes if (known := truth(each.probe)) is not None]
         answers = [model.models[question].answer(each.values[question]).value for each, _ in asked]  # type: ignore[index]
         right = [(answer > 0.5) == (known > 0.5) for answer, (_, known) in zip(answers, asked, strict=True)]
@@ -64,19 +65,20 @@ def test_what_is_read_back_tells_true_from_false(model: Fitted, probes: list[Pro
 
 
 def test_effects_and_start_add_up_to_the_answer(model: Fitted, probes: list[ProbeFeatures]) -> None:
-    done = model.models["done"]
+    disturbed = model.models["disturbed"]
+    assert isinstance(disturbed, Model)
     for each in probes[:20]:
-        answer = done.answer(each.values["done"])
-        odds = done.start + sum(answer.effects.values())
+        answer = disturbed.answer(each.values["disturbed"])
+        odds = disturbed.start + sum(answer.effects.values())
         assert answer.value == pytest.approx(1 / (1 + np.exp(-odds)))
 
 
 def test_what_tells_the_truth_is_what_moves_the_answer(model: Fitted, probes: list[ProbeFeatures]) -> None:
-    effects = [model.models["done"].answer(each.values["done"]).effects for each in probes]
-    moved = {name: np.mean([abs(each.get(name, 0.0)) for each in effects]) for name in FEATURES["done"]}
+    effects = [model.models["disturbed"].answer(each.values["disturbed"]).effects for each in probes]
+    moved = {name: np.mean([abs(each.get(name, 0.0)) for each in effects]) for name in FEATURES["disturbed"]}
 
-    assert max(moved, key=lambda name: moved[name]) == "comes_after"
-    assert moved["comes_after"] > 5 * sorted(moved.values())[-2]
+    assert max(moved, key=lambda name: moved[name]) == "rest_unlike"
+    assert moved["rest_unlike"] > 5 * sorted(moved.values())[-2]
 
 
 def test_the_held_back_half_changes_nothing(told: dict[str, Any], probes: list[ProbeFeatures]) -> None:
@@ -90,11 +92,11 @@ def test_the_held_back_half_changes_nothing(told: dict[str, Any], probes: list[P
 def test_one_question_is_fitted_alone_and_the_others_stay(told: dict[str, Any], probes: list[ProbeFeatures]) -> None:
     alone = fit(probes[: len(probes) // 2], ["flawed"])
 
-    both = joined(told, {**alone, "types": []})
+    both = joined(told, alone)
 
     assert list(alone["models"]) == ["flawed"]
     assert both["models"]["flawed"] == alone["models"]["flawed"] != told["models"]["flawed"]
-    assert (both["models"]["done"], both["types"]) == (told["models"]["done"], told["types"])
+    assert both["models"]["disturbed"] == told["models"]["disturbed"]
 
 
 def test_what_is_written_says_what_was_fitted(probes: list[ProbeFeatures]) -> None:
@@ -112,10 +114,10 @@ def test_what_is_written_says_what_was_fitted(probes: list[ProbeFeatures]) -> No
 
 
 def test_a_model_of_other_features_is_refused(told: dict[str, Any]) -> None:
-    other = {**told, "models": {**told["models"], "done": {**told["models"]["done"], "features": "0"}}}
+    other = {**told, "models": {**told["models"], "flawed": {**told["models"]["flawed"], "features": "0"}}}
 
-    with pytest.raises(ValueError, match="'done' has other features"):
-        read_fitted(json.dumps(other))
+    with pytest.raises(ValueError, match="'flawed' was fitted on other features"):
+        read_fitted(json.dumps(other), RATINGS)
 
 
 @pytest.mark.parametrize(

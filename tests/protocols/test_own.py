@@ -19,14 +19,14 @@ from editgauge.core.types import Edit, Position
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge.appearance import style_fit, to_lab
 from editgauge.protocols.editgauge.artifact_features import flaws
-from editgauge.protocols.editgauge.edit_features import doing
+from editgauge.protocols.editgauge.asked import asked_features, not_judged
 from editgauge.protocols.editgauge.explanations import CLAIMS, MEANINGS, reasons
 from editgauge.protocols.editgauge.features import FEATURES, features
 from editgauge.protocols.editgauge.model import Answer
 from editgauge.protocols.editgauge.outlines import seen_again
 from editgauge.protocols.editgauge.preservation_features import keeping
 from editgauge.protocols.editgauge.roles import roles_of
-from editgauge.protocols.editgauge.view import Pair, View
+from editgauge.protocols.editgauge.view import Named, Pair, View
 from editgauge.protocols.preservation_aligned import in_frame
 from editgauge.vision.changed_regions import find_changes
 from editgauge.vision.object_changes import Thing
@@ -140,13 +140,15 @@ def test_every_feature_is_given_and_no_other(cat: Pixels) -> None:
         }
 
 
-def test_the_asked_colour_comes_nearer_and_another_does_not(cat: Pixels) -> None:
-    mask = rectangle(FACE, cat.shape)
-    red, blue = (doing(viewed(cat, tinted(cat, mask, to), RED, mask=mask)) for to in ((255, 0, 0), (0, 0, 255)))
-    nothing = doing(viewed(cat, cat, RED, mask=mask))
+def test_the_asked_color_comes_nearer_and_another_does_not(cat: Pixels) -> None:
+    mask, thing = rectangle(FACE, cat.shape), seen(FACE, cat.shape)
+    red, blue, nothing = (
+        asked_features(viewed(cat, picture, RED, {"stays": ([thing], [thing])}, mask))
+        for picture in (tinted(cat, mask, (255, 0, 0)), tinted(cat, mask, (0, 0, 255)), cat)
+    )
 
-    assert red["colour_rank"] == 1
-    for name in ("colour_gain", "colour_rank"):
+    assert red["color_rank"] == 1
+    for name in ("color_gain", "color_rank"):
         one, other, still = red[name], blue[name], nothing[name]
         assert one is not None
         assert other is not None
@@ -154,39 +156,83 @@ def test_the_asked_colour_comes_nearer_and_another_does_not(cat: Pixels) -> None
         assert one > max(other, still)
 
 
-def test_a_change_beside_the_mask_is_not_the_expected_one(cat: Pixels) -> None:
-    mask = rectangle(FACE, cat.shape)
-    there, elsewhere = (
-        doing(viewed(cat, tinted(cat, rectangle(box, cat.shape), (255, 0, 0)), RED, mask=mask))
-        for box in (FACE, ELSEWHERE)
-    )
-
-    assert there["change_expected"] is not None
-    assert there["expected_changed"] is not None
-    assert there["change_expected"] > 0.9
-    assert there["expected_changed"] > 0.9
-    assert elsewhere["change_expected"] == 0
-    assert elsewhere["expected_changed"] == 0
-
-
-def test_a_thing_that_is_gone_is_missed_in_its_place_only(cat: Pixels) -> None:
+def test_a_thing_that_is_gone_is_measured_against_what_was_seen_before(cat: Pixels) -> None:
     removal = {"type": "object_removal", "subject": "cat"}
-    face, other = seen(FACE, cat.shape), seen(ELSEWHERE, cat.shape)
-    mask = face.mask
-    gone = doing(viewed(cat, cat, removal, {"goes": ([face, other], [other])}, mask))
-    wrong = doing(viewed(cat, cat, removal, {"goes": ([face, other], [face])}, mask))
+    face, faint = seen(FACE, cat.shape), seen(FACE, cat.shape, sure=0.2)
+    gone = asked_features(viewed(cat, cat, removal, {"goes": ([face], [])}))
+    there = asked_features(viewed(cat, cat, removal, {"goes": ([face], [face])}))
+    unsure = asked_features(viewed(cat, cat, removal, {"goes": ([faint], [])}))
 
-    assert gone["goes_after"] == 0
-    assert gone["goes_gain"] == pytest.approx(0.75)  # a confidence of three operating points
-    assert wrong["goes_gain"] == 0
-    assert gone["goes_count"] == wrong["goes_count"] == 1
+    assert (gone["gone"], there["gone"], unsure["gone"]) == (1, 0, None)
+
+
+def test_the_surer_of_detector_and_classifier_says_whether_a_thing_came(cat: Pixels) -> None:
+    added = {"type": "object_addition", "to": "hat"}
+    view = viewed(cat, cat, added, {"comes": ([], [seen(FACE, cat.shape, sure=POINT)])})
+    both = replace(view, named={"comes": Named("hat", 0.0, 0.9)})
+
+    assert asked_features(view)["presence"] == pytest.approx(0.5)
+    assert asked_features(both)["presence"] == pytest.approx(0.9)
+    assert asked_features(both)["presence_gain"] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(("count", "wrong"), [(1, 0.0), (2, 1.0)])
+def test_as_many_must_be_seen_as_were_asked_for(count: int, wrong: float, cat: Pixels) -> None:
+    added = {"type": "object_addition", "to": "banana", "count": count}
+    view = viewed(cat, cat, added, {"comes": ([], [seen(FACE, cat.shape)])})
+
+    assert asked_features(view)["count_wrong"] == wrong
+
+
+# --- no answer without the question ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        ({"type": "unspecified"}, "not_understood"),
+        ({"type": "object_addition"}, "not_understood"),
+        ({"type": "object_addition", "to": "apron"}, "unknown_word"),
+        ({"type": "object_replacement", "subject": "cat", "to": "apron"}, "unknown_word"),
+        ({"type": "object_removal", "subject": "cat"}, "not_detected"),
+        ({"type": "color", "subject": "cat", "to": "red"}, "not_detected"),
+        ({"type": "texture", "subject": "cat", "to": "wooden"}, "no_rule"),
+        ({"type": "action", "subject": "cat", "to": "sleeping"}, "no_rule"),
+        ({"type": "style", "to": "a mosaic"}, "no_rule"),
+    ],
+)
+def test_what_was_not_looked_for_is_not_judged(edit: dict[str, Any], reason: str, cat: Pixels) -> None:
+    pairs: dict[str, tuple[list[Thing], list[Thing]]] = {"goes": ([], []), "stays": ([], [])}
+    unscored = not_judged(viewed(cat, cat, edit, pairs))
+
+    assert unscored is not None
+    assert unscored.reason == reason
+    assert unscored.detail
+
+
+@pytest.mark.parametrize(
+    ("edit", "pairs"),
+    [
+        ({"type": "object_addition", "to": "cup"}, {"comes": ([], [])}),
+        ({"type": "object_removal", "subject": "cat"}, {"goes": (["cat"], [])}),
+        ({"type": "color", "subject": "cat", "to": "red"}, {"stays": (["cat"], ["cat"])}),
+        ({"type": "style", "to": "a sepia photo"}, {}),
+    ],
+)
+def test_what_was_looked_for_or_measured_is_judged(
+    edit: dict[str, Any], pairs: dict[str, tuple[list[str], list[str]]], cat: Pixels
+) -> None:
+    thing = seen(FACE, cat.shape)
+    staged = {role: ([thing for _ in one], [thing for _ in other]) for role, (one, other) in pairs.items()}
+
+    assert not_judged(viewed(cat, cat, edit, staged)) is None
 
 
 @pytest.mark.parametrize(("relation", "sign"), [("left", -1), ("right", 1)])
 def test_the_new_thing_lies_on_the_asked_side(relation: Any, sign: int, cat: Pixels) -> None:
     edit = {"type": "positional_addition", "subject": "cat", "to": "cup", "position": Position(relation, "cat")}
     anchor, added = seen(FACE, cat.shape), seen(ELSEWHERE, cat.shape)
-    fit = doing(viewed(cat, cat, edit, {"anchor": ([anchor], []), "comes": ([], [added])}))["place_fit"]
+    fit = asked_features(viewed(cat, cat, edit, {"anchor": ([anchor], []), "comes": ([], [added])}))["place_fit"]
 
     assert fit is not None
     assert 0.5 < sign * fit <= 1
@@ -195,9 +241,9 @@ def test_the_new_thing_lies_on_the_asked_side(relation: Any, sign: int, cat: Pix
 def test_a_thing_that_grew_fits_large_and_not_small(cat: Pixels) -> None:
     small, large = seen((150, 100, 250, 200), cat.shape), seen((125, 75, 275, 225), cat.shape)
     fits = {
-        to: doing(viewed(cat, cat, {"type": "size", "subject": "cat", "to": to}, {"stays": ([small], [large])}))[
-            "size_fit"
-        ]
+        to: asked_features(
+            viewed(cat, cat, {"type": "size", "subject": "cat", "to": to}, {"stays": ([small], [large])})
+        )["size_fit"]
         for to in ("large", "small")
     }
 
@@ -309,13 +355,13 @@ def test_every_feature_has_a_meaning_for_people() -> None:
 
 
 def test_reasons_tell_what_spoke_for_and_against_and_what_is_not_known() -> None:
-    answer = Answer(0.7, {"comes_after": 1.2, "changed": -0.4, "pixlens": 0.3, "frame": 0.01})
-    values = {"comes_after": 0.9, "changed": 0.1, "pixlens": None, "frame": 1.0}
-    told = [piece.text for piece in reasons(answer, values, CLAIMS["done"]) if isinstance(piece, Note)]
+    answer = Answer(0.7, {"presence": 1.2, "most_changed": -0.4, "gone": 0.3, "unmatched": 0.01})
+    values = {"presence": 0.9, "most_changed": 0.1, "gone": None, "unmatched": 1.0}
+    texts = [piece.text for piece in reasons(answer, values, CLAIMS["asked"]) if isinstance(piece, Note)]
 
-    assert told == [
-        "For the edit being done: how surely the asked-for thing is seen in its place, 0.90 (+1.2).",
-        f"Against the edit being done: {MEANINGS['changed']}, 0.10 (-0.4).",
+    assert texts == [
+        f"For what was asked for being there: {MEANINGS['presence']}, 0.90 (+1.2).",
+        f"Against what was asked for being there: {MEANINGS['most_changed']}, 0.10 (-0.4).",
         "That some features have no meaning here or cannot be seen counts +0.3.",
     ]
 

@@ -19,7 +19,7 @@ from editgauge.core.types import Score, Scores, Unscored
 from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import Own
-from editgauge.protocols.editgauge.calibrated import by_people, product
+from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration, Curve, Point, read_calibration
 
 WEIGHTS = ("efficientdet-lite2", "u2netp")
@@ -28,8 +28,9 @@ UNSURE = Curve("accuracy", 0.5, 0.5, -0.5, 80, ENDS)
 FOUND: Scores = {
     "edit": Score(0.8, (Note("For the edit being done: all."),)),
     "preservation": Score(0.9),
+    "quality": Score(0.5),
     "artifact": Score(0.1),
-    "overall": product(0.8, 0.9, 0.1),
+    "overall": together(0.8, 0.5),
 }
 
 
@@ -66,22 +67,23 @@ def test_a_calibrated_number_says_what_it_was_and_what_people_make_of_it() -> No
 
     assert value(made["edit"]) == pytest.approx(expit(0.5 * logit(0.8) - 0.5))
     assert notes(made["edit"]) == [
-        "Calibrated on probes alone it is 0.80; people's answers to 'accuracy' on 80 outcomes make 0.55 (0.48 to 0.84) "
+        "Before the calibration it is 0.80; people's answers to 'accuracy' on 80 outcomes make 0.55 (0.48 to 0.84) "
         "of it (c.json). The reasons add up to the former.",
         "For the edit being done: all.",
     ]
     assert (made["preservation"], made["artifact"]) == (FOUND["preservation"], FOUND["artifact"])
 
 
-def test_overall_is_the_product_of_what_people_make_of_its_parts_unless_it_has_a_curve() -> None:
+def test_overall_joins_what_people_make_of_its_parts_unless_it_has_a_curve() -> None:
     by_parts = by_people(FOUND, Calibration("c.json", "00", "1", {}, {"edit": UNSURE}))
     by_itself = by_people(FOUND, Calibration("c.json", "00", "1", {}, {"overall": UNSURE}))
 
-    assert value(by_parts["overall"]) == pytest.approx(value(by_parts["edit"]) * 0.9 * 0.9)
+    assert value(by_parts["overall"]) == pytest.approx(value(by_parts["edit"]) ** 0.8 * 0.5**0.2)
     assert notes(by_parts["overall"]) == [
-        "Calibrated on probes alone it is 0.65; by people's ratings 0.55 done x 0.90 kept x 0.90 clean = 0.44 (c.json)."
+        "Before the calibration (c.json) it is 0.73.",
+        "0.55 done and 0.50 well made, weighted 4 to 1: 0.54.",
     ]
-    assert value(by_itself["overall"]) == pytest.approx(UNSURE(0.8 * 0.9 * 0.9))
+    assert value(by_itself["overall"]) == pytest.approx(UNSURE(0.8**0.8 * 0.5**0.2))
     assert by_itself["edit"] == FOUND["edit"]
 
 
@@ -198,7 +200,7 @@ def test_from_a_run_and_ratings_to_calibrated_numbers(
         chance = expit(2 * (logit(number) - middle))
         lines += [f"{edit},{method},{int(random.uniform() < chance)},r{rater}" for rater in range(3)]
     Path("ratings.csv").write_text("\n".join(lines))
-    built = editgauge.build.calibration("run", "ratings.csv", "calibration.json")
+    built = editgauge.build.calibration("run", "ratings.csv", "calibration.json", scores=["quality"])
     (found,) = built.scores
 
     run = editgauge.run(benchmark, places, ["editgauge", built.protocol], "calibrated", limit=3, **words)
@@ -208,7 +210,7 @@ def test_from_a_run_and_ratings_to_calibrated_numbers(
     assert before == {key: plain[key] for key in before}
     assert made == {key: pytest.approx(found.curve(number)) for key, number in before.items()}
     assert len(made) == 6
-    told = [text for key, score, text in run.all_evidence() if (key.protocol, score) == (name, "edit")]
+    told = [text for key, score, text in run.all_evidence() if (key.protocol, score) == (name, "quality")]
     assert sum("people's answers on 40 outcomes make" in text for text in told) == 6
 
     Path("calibration.json").write_text(Path("calibration.json").read_text() + "\n")
@@ -219,4 +221,4 @@ def test_from_a_run_and_ratings_to_calibrated_numbers(
 def values_of(run: Run, protocol: str) -> dict[tuple[str, str], float]:
     columns = ("edit", "method", "protocol", "name", "value")
     rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
-    return {(edit, method): value for edit, method, by, name, value in rows if (by, name) == (protocol, "edit")}
+    return {(edit, method): value for edit, method, by, name, value in rows if (by, name) == (protocol, "quality")}

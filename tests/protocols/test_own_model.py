@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.protocols.editgauge import editgauge
 from editgauge.protocols.editgauge.features import FEATURES, Question
-from editgauge.protocols.editgauge.model import FILE, Model, Node, fitted
+from editgauge.protocols.editgauge.model import FILE, TREES, Model, Node, fitted
 
 WORSE = (
     "rest_changed",
@@ -26,7 +24,7 @@ WORSE = (
     "frame_lost",
 )
 PLAINER = ("rim_gain", "rim_change", "soft_beside", "blurred", "shines_through", "again", "beyond_near")
-BETTER = ("comes_after", "goes_gain", "colour_rank", "style_fit", "place_fit", "size_fit", "editval", "pixlens")
+BETTER = ("presence", "presence_gain", "gone", "color_rank", "style_fit", "place_fit", "size_fit")
 maybe = st.none() | st.floats(-1, 2)
 
 
@@ -35,14 +33,15 @@ def every(question: Question) -> st.SearchStrategy[dict[str, float | None]]:
 
 
 def test_the_file_was_made_from_these_features_and_says_how() -> None:
-    told = fitted()
+    models = fitted()
 
-    assert set(told.models) == set(FEATURES)
-    assert told.provenance["split"] == "tuning"
+    assert set(models.models) == set(FEATURES)
+    assert models.provenance["probes"]["split"] == "tuning"
     written = json.loads((files("editgauge.protocols.editgauge") / FILE).read_text("utf-8"))
     assert all(model["photographs"] >= 10 for model in written["models"].values())
-    assert told.provenance["command"].startswith("python -m editgauge.audits.fit.fit")
-    assert set(told.types) < set(EDIT_TYPES)
+    assert models.provenance["probes"]["command"].startswith("python -m editgauge.audits.fit.fit")
+    assert models.provenance["ratings"]["command"].startswith("python -m editgauge.audits.fit.ratings")
+    assert models.provenance["ratings"]["photographs"] >= 40
 
 
 @pytest.mark.parametrize("question", list(FEATURES))
@@ -55,7 +54,8 @@ def test_whatever_is_seen_the_answer_is_a_chance(question: Question, data: st.Da
 
 
 def test_when_nothing_is_known_the_answer_is_no_certainty() -> None:
-    for question, names in FEATURES.items():
+    for question in TREES:
+        names = FEATURES[question]
         assert 0.02 < fitted().models[question].answer(dict.fromkeys(names)).value < 0.98
 
 
@@ -71,11 +71,11 @@ def test_a_worse_rest_is_never_better_preserved(
 
 
 @settings(max_examples=60, deadline=None)
-@given(values=every("done"), name=st.sampled_from(BETTER), low=st.floats(-1, 1), more=st.floats(0, 1))
+@given(values=every("asked"), name=st.sampled_from(BETTER), low=st.floats(-1, 1), more=st.floats(0, 1))
 def test_a_better_sign_never_speaks_against_the_edit(
     values: dict[str, float | None], name: str, low: float, more: float
 ) -> None:
-    model = fitted().models["done"]
+    model = fitted().models["asked"]
     one, other = (model.answer({**values, name: level}).value for level in (low, low + more))
 
     assert other >= one - 1e-4
@@ -113,8 +113,11 @@ def test_a_slightly_more_disturbed_rest_is_slightly_less_preserved() -> None:
     assert max(rises) < (odds[-1] - odds[0]) / 4
 
 
-def test_the_protocol_says_for_which_types_it_knows_nothing() -> None:
-    without = {"alter_parts", "shape", "action", "viewpoint"}
+def test_a_thing_that_is_not_seen_is_never_done_whatever_else_changed() -> None:
+    """No pass without evidence of what was asked for: `edit` is this chance times one that is at most 1."""
+    nothing: dict[str, float | None] = dict.fromkeys(FEATURES["asked"])
+    unseen = {**nothing, "asks_presence": 1.0, "presence": 0.0, "presence_gain": 0.0}
 
-    assert not without & set(fitted().types)
-    assert all(any(name in text for text in editgauge.deviations) for name in without)
+    assert fitted().models["asked"].answer(unseen).value < 0.5
+    assert fitted().models["asked"].answer({**unseen, "replaced": 0.0}).value < 0.5
+    assert fitted().models["asked"].answer({**nothing, "gone": 0.0}).value < 0.5

@@ -187,6 +187,8 @@ class Item:
     reference: Pixels | None = None
     """The benchmark's own edited image in the size of `source`, where it has one."""
     resized_from: tuple[int, int] | None = None
+    original: Pixels | None = None
+    """The edited picture in its own size, where that is another: models look at this one."""
 
 
 @dataclass(frozen=True, slots=True)

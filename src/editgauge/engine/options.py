@@ -57,7 +57,8 @@ def choose_with_models(
     """
     opened = choose(names, {})
     roles = {
-        each.name: [role for role in (*each.needs, *(each.uses if profile else ())) if role != JUDGE] for each in opened
+        each.name: [role for role in (*each.needs, *each.prefers, *(each.uses if profile else ())) if role != JUDGE]
+        for each in opened
     }
     named = pairs(overrides, "model", "ROLE=NAME")
     choice = _without_idle(choose_for_protocols(profile or USUAL, named, roles), opened)
@@ -89,7 +90,7 @@ def choose_with_models(
 
 def _without_idle(choice: Choice, protocols: Sequence[Protocol]) -> Choice:
     """Only the models that a protocol may ask, one that declares no role any: another would pass for one that was."""
-    declared = [{*each.needs, *each.uses} for each in protocols]
+    declared = [{*each.needs, *each.prefers, *each.uses} for each in protocols]
     if not all(declared):
         return choice
     asked = set().union(*declared)

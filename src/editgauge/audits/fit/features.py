@@ -22,10 +22,10 @@ from editgauge.protocols.editgauge.features import features
 from editgauge.protocols.editgauge.view import look
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.features import Question
 
-ROLES = ("detector", "segmenter")
+ROLES = ("detector", "segmenter", "image_embedder", "classifier", "text_reader")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
     python -m editgauge.audits.fit.fit PROBES MEASURED [QUESTION ...]
 
 PROBES is a folder made by `editgauge build probes`; what is seen in its probes is kept in the file MEASURED, so that a
-second fit sees nothing anew. Without questions all three models are fitted; else those alone, on the probes that tell
-about them, and the others stay as they are. The held-back half is not looked at.
+second fit sees nothing anew. Without questions both models are fitted; else those alone, on the probes that tell
+about them, and the others stay as they are. The held-back half is not looked at. `editgauge.audits.fit.ratings` fits
+the models of `edit` and `quality`.
 """
 
 from __future__ import annotations
@@ -29,10 +30,7 @@ from editgauge.models.profiles import choose_models
 from editgauge.models.service import describe
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge.features import FEATURES, fingerprint
-from editgauge.protocols.editgauge.model import FILE
-
-if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.features import Question
+from editgauge.protocols.editgauge.model import FILE, TREES
 
 if TYPE_CHECKING:
     from editgauge.audits.fit.trees import Floats
@@ -41,11 +39,6 @@ if TYPE_CHECKING:
 MOST_TREES = 200
 """How many of them are kept is decided by folds of photographs within the tuning half."""
 RISING = {
-    "done": (
-        "expected_changed", "change_expected", "comes_after", "comes_gain", "goes_gain", "colour_gain", "colour_rank",
-        "colour_rank_gain", "style_fit", "style_gain", "same_content", "new_content", "place_fit", "third_fit",
-        "size_fit", "editval", "pixlens",
-    ),
     "disturbed": FEATURES["disturbed"],
     "flawed": (
         "rim", "rim_gain", "rim_change", "step", "soft", "soft_beside", "blurred", "shines_through", "left_over",
@@ -53,22 +46,17 @@ RISING = {
     ),
 }  # fmt: skip
 """Features of which more never speaks against the claim: a prior worth many photographs."""
-FALLING = {"done": ("goes_after", "stays_lost")}
-RAMPS = {"done": 0.0, "disturbed": 0.1, "flawed": 0.25}
-"""How gently answers pass from one side of a threshold to the other: what has degrees has no steps; an edit is done or
-it is not."""
+RAMPS = {"disturbed": 0.1, "flawed": 0.25}
+"""How gently answers pass from one side of a threshold to the other: what has degrees has no steps."""
 FOLDS = 5
 BETWEEN = ("jpeg-95", "jpeg-75", "jpeg-50", "shift-2", "shift-4")
 """Kinds that lie between others of their family, as severity 0.75 does: they are not looked at, to save time."""
 
 
-def fit(
-    measured: Sequence[ProbeFeatures], questions: Sequence[Question] = tuple(FEATURES), seed: int = 0
-) -> dict[str, Any]:
+def fit(measured: Sequence[ProbeFeatures], questions: Sequence[Question] = TREES, seed: int = 0) -> dict[str, Any]:
     """Models as a JSON value, each with what it was fitted on and how it fared on photographs that it had not seen."""
     tuning = [each for each in measured if each.probe.split == "tuning"]
     return {
-        "types": sorted({each.probe.type for each in tuning}),
         "models": {question: _fitted(question, tuning, seed) for question in questions},
         "provenance": {
             "split": "tuning",
@@ -88,7 +76,7 @@ def _fitted(question: Question, tuning: Sequence[ProbeFeatures], seed: int) -> d
     values = np.array([[_number(each.values[question][name]) for name in names] for each, _ in known])
     truths = np.array([truth for _, truth in known])
     photos = np.array([each.probe.photo for each, _ in known])
-    directions = [(name in RISING[question]) - (name in FALLING.get(question, ())) for name in names]
+    directions = [int(name in RISING[question]) for name in names]
     staged = np.zeros((MOST_TREES, len(truths)))
     for kept, left_out in GroupKFold(min(FOLDS, len(set(photos)))).split(values, truths, photos):
         trees = grown(values[kept], truths[kept], directions, MOST_TREES, RAMPS[question], seed)
@@ -146,14 +134,12 @@ def main() -> None:
     told = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     told.add_argument("probes", help="the folder of probes")
     told.add_argument("measured", help="the file of features; made when it is not there")
-    told.add_argument(
-        "questions", nargs="*", metavar="QUESTION", help=f"of {', '.join(FEATURES)}; all when none is given"
-    )
+    told.add_argument("questions", nargs="*", metavar="QUESTION", help=f"of {', '.join(TREES)}; all when none is given")
     given = told.parse_args()
-    unknown = [question for question in given.questions if question not in FEATURES]
+    unknown = [question for question in given.questions if question not in TREES]
     if unknown:
         told.error(f"no such question: {', '.join(unknown)}")
-    questions = [question for question in FEATURES if question in (given.questions or FEATURES)]
+    questions = [question for question in TREES if question in (given.questions or TREES)]
     measure(given.probes, given.measured, [each for each in read_probes(given.probes) if _is_asked(each, questions)])
     result = fit(list(read_measured(given.probes, given.measured)), questions)
     target = Path(str(own.__file__)).parent / FILE
@@ -163,9 +149,8 @@ def main() -> None:
 
 
 def joined(before: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    """The models that were there, but for those fitted anew; the types are those of which it is known what is done."""
-    types = result["types"] if "done" in result["models"] else before["types"]
-    return {**result, "types": types, "models": {**before["models"], **result["models"]}}
+    """The models that were there, but for those fitted anew."""
+    return {**result, "models": {**before["models"], **result["models"]}}
 
 
 if __name__ == "__main__":
@@ -201,7 +186,6 @@ def truth_of_flawed(probe: Probe) -> float | None:
 
 
 TRUTHS: dict[Question, Callable[[Probe], float | None]] = {
-    "done": truth_of_done,
     "disturbed": truth_of_disturbed,
     "flawed": truth_of_flawed,
 }

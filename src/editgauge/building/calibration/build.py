@@ -86,7 +86,11 @@ def calibration(
     given = answers_of(opened, Path(ratings), [*_listed(scores)], [*_listed(questions)], level, quiet)
     found = tuple(_calibrated(each) for each in given)
     version = opened.manifest.protocols[PROTOCOL].version
-    models = {role: opened.manifest.models[role]["name"] for role in editgauge.needs if role in opened.manifest.models}
+    models = {
+        role: opened.manifest.models[role]["name"]
+        for role in (*editgauge.needs, *editgauge.prefers)
+        if role in opened.manifest.models
+    }
     write_json(file, {
         "schema": SCHEMA,
         "protocol": PROTOCOL,

@@ -52,7 +52,7 @@ async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sigh
         item = _item(task, source, edited)
         if isinstance(item, Unscored):
             return [_record(task, protocol, stamps, _nothing(protocol, item)) for protocol in protocols]
-        hold(item.source.nbytes + item.edited.nbytes)
+        hold(item.source.nbytes + item.edited.nbytes + (0 if item.original is None else item.original.nbytes))
         records = [_record(task, protocol, stamps, await item_rows(protocol, item, see)) for protocol in protocols]
         await _get_ready_for_sets(item, protocols, see)
         return records
@@ -113,7 +113,7 @@ def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Ite
     mask = edit.mask.render(width, height) if edit.mask else None
     same_size = resized(edited, width, height)
     reference = _reference(edit, width, height)
-    for array in (source, same_size, mask, reference):
+    for array in (source, edited, same_size, mask, reference):
         if array is not None:
             array.setflags(write=False)
     return Item(
@@ -124,6 +124,7 @@ def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Ite
         mask=mask,
         reference=reference,
         resized_from=was,
+        original=None if was is None else edited,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from editgauge.models.answers import Vector
+from editgauge.models.answers import Patches, Vector
 from editgauge.models.hub.network import Network, numbers
 from editgauge.models.hub.pixels import squeezed
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import torch
 
     from editgauge.core.images import Pixels
+
+
+SIDE = 224
+"""Of the square that patches are taken from: a multiple of every patch size."""
 
 
 class DinoEmbedder(Network):
@@ -38,6 +42,20 @@ class DinoEmbedder(Network):
             return np.zeros((0, self.source.config["hidden_size"]), np.float32)
         with self.thinking():
             return numbers(self.network(pixel_values=self.prepared(images)).last_hidden_state[:, 0])
+
+    def patches(self, images: Sequence[Pixels]) -> list[Patches]:
+        """All tokens of each picture; the whole picture is pressed into the network's square."""
+        return [self._tokens(image) for image in images]
+
+    def _tokens(self, image: Pixels) -> Patches:
+        config = self.source.config
+        side = int(config["image_size"]) if config["model_type"] == "vit" else SIDE
+        pixels = squeezed([image], {**self.source.preprocessing, "size": {"width": side, "height": side}})
+        with self.thinking():
+            tokens = numbers(self.network(pixel_values=pixels.to(self.device)).last_hidden_state[0])
+        grid = side // int(config["patch_size"])
+        places = tokens[-grid * grid :].reshape(grid, grid, -1)  # after the class token and registers
+        return Patches(places.astype(np.float16), tokens[0].astype(np.float16))
 
     def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
         """The pictures as the network wants them."""

@@ -1,21 +1,24 @@
-"""The protocol `editgauge`: was the edit done, did the rest stay, is it clean; from what the five papers look at.
+"""The protocol `editgauge`: was the edit done, is the picture well made, did the rest stay, is it free of artifacts.
 
-Features of both pictures, none of which needs a judge, go into three small models that were fitted on probes: outcomes
-whose truth is known. Every number says what spoke for it and what against it. `editgauge[calibration=FILE]` gives what
-people's ratings make of the numbers instead.
+`edit` and `quality` were fitted on real edits that people rated, and on probes with known truth; `preservation` and
+`artifact` on probes. None needs a judge, and every number says what spoke for it and what against it. `edit` exists
+only where what was asked for was looked for or measured. `editgauge[calibration=FILE]` gives what other people's
+ratings make of the numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols.editgauge.calibrated import by_people, product
+from editgauge.protocols.editgauge.asked import not_judged
+from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration, read_calibration
 from editgauge.protocols.editgauge.explanations import CLAIMS, reasons, shown
 from editgauge.protocols.editgauge.features import features
@@ -25,9 +28,14 @@ from editgauge.protocols.preservation_aligned import told_frame
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
-    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.asked import Values
+    from editgauge.protocols.editgauge.features import Question
+    from editgauge.protocols.editgauge.view import View
 
-NO_PROBES = "no probe is of this type, so nothing says how likely the edit was done; see studies or judges"
+NO_TOKENS = Unscored(
+    "no_model", "no image embedder with patch tokens; choose one with --model image_embedder=dinov2-s14"
+)
+PASSED = 0.5
 CALIBRATED = (
     "Numbers with a curve in the calibration are the share of people who say so, as ratings of other outcomes foretell "
     "it; `overall` without a curve of its own is the product of these."
@@ -35,26 +43,31 @@ CALIBRATED = (
 
 
 class Own(Protocol):
-    """Three answers and their product."""
+    """Four answers, and edit and quality in one number."""
 
     name = "editgauge"
-    about = "Was the edit done, did the rest stay, is it clean? One number of the three, each with its reasons."
-    paper = "EditGauge; composed of what EditVal, PixLens and EditInspector look at, fitted on probes."
-    version = "2"
-    deviations: tuple[str, ...] = (
-        "Fitted with the models of the profile `lite` on photographs edited by classical means; with other models, or "
-        "on the outcomes of generative editors, the numbers order outcomes but need not be frequencies.",
-        "The edited image is resized to the source's size, and laid back over it where a common frame is certain.",
-        "Of edit types without probes (alter_parts, shape, action, viewpoint) `edit` and `overall` are unscored.",
+    about = "Was the edit done, is the picture well made, did the rest stay, are there artifacts? Each with reasons."
+    paper = (
+        "EditGauge; composed of what EditVal, PixLens and EditInspector look at, fitted on people's ratings and probes."
     )
-    needs = ("detector", "segmenter")
+    version = "3"
+    deviations: tuple[str, ...] = (
+        "Fitted with the models of the profile `lite`; with other models the numbers order outcomes but need not be "
+        "frequencies until `editgauge build calibration` has seen ratings.",
+        "The edited image is resized to the source's size, and laid back over it where a common frame is certain.",
+        "`edit` is unscored where nothing that was asked for could be looked for or measured.",
+    )
+    needs = ("detector", "segmenter", "image_embedder")
+    prefers = ("classifier", "text_reader")
     scores: tuple[ScoreSpec, ...] = (
-        ScoreSpec("edit", True, (0.0, 1.0), "How likely the edit was done, where half of all edits are."),
+        ScoreSpec("edit", True, (0.0, 1.0), "How likely people say that the edit was done, without over-editing."),
+        ScoreSpec("steps_done", True, (0.0, 1.0), "The share of the instruction's steps that pass."),
+        ScoreSpec("quality", True, (0.0, 1.0), "How natural and free of artifacts people would call the picture."),
         ScoreSpec("preservation", True, (0.0, 1.0), "Did the rest stay? 1 - the expected severity of a disturbance."),
         ScoreSpec(
             "artifact", False, (0.0, 1.0), "The expected severity of an artifact, where half of all edits have one."
         ),
-        ScoreSpec("overall", True, (0.0, 1.0), "Done, kept and clean: edit x preservation x (1 - artifact)."),
+        ScoreSpec("overall", True, (0.0, 1.0), "Done and well made: edit and quality, weighted 4 to 1."),
     )
 
     def __init__(self, calibration: Calibration | None = None) -> None:
@@ -94,29 +107,75 @@ class Own(Protocol):
         return self
 
     async def score(self, item: Item, see: Perception) -> Scores:
-        """The three answers with their reasons, and their product; by people's ratings where there is a calibration."""
-        found = await self._on_probes(item, see)
-        return found if self._calibration is None else by_people(found, self._calibration)
+        """The answers with their reasons; by other people's ratings where there is a calibration."""
+        scores = await self._scores(item, see)
+        return scores if self._calibration is None else by_people(scores, self._calibration)
 
-    async def _on_probes(self, item: Item, see: Perception) -> Scores:
-        view = await look(item, see)
-        values, models = features(view), fitted().models
-        done, disturbed, flawed = (models[question].answer(values[question]) for question in models)
-        artifact = _artifact(flawed, values["flawed"])
-        kept = Score(
-            1 - disturbed.value,
-            (told_frame(view.changes.alignment), *reasons(disturbed, values["disturbed"], CLAIMS["disturbed"])),
-        )
-        if item.edit.type not in fitted().types:
-            nothing = Unscored("no_rule", NO_PROBES)
-            return {"edit": nothing, "preservation": kept, "artifact": artifact, "overall": nothing}
-        edit = Score(done.value, (*shown(view), *reasons(done, values["done"], CLAIMS["done"])))
+    async def _scores(self, item: Item, see: Perception) -> Scores:
+        steps = [replace(item, edit=step) for step in steps_of(item.edit)]
+        views = [await look(step, see) for step in steps]
+        answered = [_answers(view) for view in views]
+        judged = [_edit(view, *each) for view, each in zip(views, answered, strict=True)]
+        edit = _all_steps(judged)
+        answers, values = answered[0]
         return {
             "edit": edit,
-            "preservation": kept,
-            "artifact": artifact,
-            "overall": product(edit.value, kept.value, artifact.value),
+            "steps_done": _share_done(judged),
+            "quality": _quality(views[0], answers["quality"], values["quality"]),
+            "preservation": Score(
+                1 - answers["disturbed"].value,
+                (
+                    told_frame(views[0].changes.alignment),
+                    *reasons(answers["disturbed"], values["disturbed"], CLAIMS["disturbed"]),
+                ),
+            ),
+            "artifact": _artifact(answers["flawed"], values["flawed"]),
+            "overall": edit if isinstance(edit, Unscored) else together(edit.value, answers["quality"].value),
         }
+
+
+Answers = tuple[Mapping["Question", Answer], Mapping["Question", "Values"]]
+"""By question, and the features that they rest on."""
+
+
+def _answers(view: View) -> Answers:
+    values, models = features(view), fitted().models
+    return {question: models[question].answer(values[question]) for question in models}, values
+
+
+def _edit(view: View, answers: Mapping[Question, Answer], values: Mapping[Question, Values]) -> Score | Unscored:
+    """What was asked for is there, and nothing else was redrawn."""
+    unscored = not_judged(view) or (None if view.redrawn else NO_TOKENS)
+    if unscored:
+        return unscored
+    asked, contained = answers["asked"], answers["contained"]
+    told = (*shown(view), *reasons(asked, values["asked"], CLAIMS["asked"]))
+    if view.roles.everywhere or view.roles.behind:
+        return Score(asked.value, told)
+    value = asked.value * contained.value
+    product = f"{asked.value:.2f} asked for and there x {contained.value:.2f} nothing else redrawn = {value:.2f}."
+    return Score(value, (Note(product), *told, *reasons(contained, values["contained"], CLAIMS["contained"])))
+
+
+def _all_steps(steps: Sequence[Score | Unscored]) -> Score | Unscored:
+    """Done when every step is: the least of them. A step that nobody can judge matters unless another one failed."""
+    scores = [step for step in steps if isinstance(step, Score)]
+    unscored = next((step for step in steps if isinstance(step, Unscored)), None)
+    worst = min(scores, key=lambda step: step.value, default=None)
+    if worst is None or (unscored is not None and worst.value >= PASSED):
+        return unscored or NO_TOKENS
+    return worst
+
+
+def _share_done(steps: Sequence[Score | Unscored]) -> Score | Unscored:
+    """Of the steps of the instruction."""
+    unscored = next((step for step in steps if isinstance(step, Unscored)), None)
+    passed = sum(isinstance(step, Score) and step.value >= PASSED for step in steps)
+    return unscored or Score(passed / len(steps), (Note(f"{passed} of {len(steps)} steps are done."),))
+
+
+def _quality(view: View, answer: Answer, values: Values) -> Score | Unscored:
+    return Score(answer.value, reasons(answer, values, CLAIMS["quality"])) if view.redrawn else NO_TOKENS
 
 
 def _artifact(answer: Answer, values: Values) -> Score:

@@ -17,7 +17,7 @@ from editgauge.protocols.editgauge.roles import removes
 if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
     from editgauge.protocols.editgauge.appearance import Lab
-    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.view import View
 
 CLEARLY = 10.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from editgauge.core.evidence import Box, Evidence, Note, Region
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.features import Question
     from editgauge.protocols.editgauge.model import Answer
     from editgauge.protocols.editgauge.view import View
@@ -20,31 +20,30 @@ FAINT = 0.1
 
 MEANINGS: MappingProxyType[str, str] = MappingProxyType(
     {
-        "changed": "how much of the picture changed, from 0 (nothing) to 1 (all of it), by orders of magnitude",
-        "expected_changed": "the share of the region that may change which did change",
-        "change_expected": "the share of the change that lies in the region that may change",
-        "strength": "how strong the change is, where 1 is clearly different",
-        "comes_after": "how surely the asked-for thing is seen in its place",
-        "comes_gain": "how much more surely the asked-for thing is seen than before",
-        "comes_count": "how many more of the asked-for thing are seen",
-        "goes_after": "how surely the thing that should go is still seen in its place",
-        "goes_gain": "how much less surely the thing that should go is seen than before",
-        "goes_count": "how many fewer of the thing that should go are seen",
-        "stays_after": "how surely the thing that should stay is seen",
-        "stays_lost": "how much less surely the thing that should stay is seen than before",
-        "colour_gain": "how much nearer the asked-for colour came, in hundredths of CIE Lab's lightness",
-        "colour_rank": "the share of everyday colours that fit worse than the asked-for one",
-        "colour_rank_gain": "how the asked-for colour rose among everyday colours that fit",
+        "asks_presence": "something new was looked for",
+        "presence": "how surely the asked-for thing is seen, 0.5 at a model's operating point",
+        "presence_gain": "how much more surely the asked-for thing is seen than before",
+        "gone": "how much less surely the thing that should go is seen than before",
+        "replaced": "how surely the new thing is seen, times how much less surely the old one",
+        "count_wrong": "whether another number is seen than was asked for",
+        "color_gain": "how much nearer the asked-for color came, in hundredths of CIE Lab's lightness",
+        "color_rank": "the share of everyday colors that fit worse than the asked-for one",
+        "color_rank_gain": "how the asked-for color rose among everyday colors that fit",
         "style_fit": "how well the picture fits the plain meaning of the style",
         "style_gain": "how much better it fits than the other way round",
-        "same_content": "how alike the region's shapes are, which should stay",
-        "new_content": "how unlike the region's shapes are, which should change",
         "place_fit": "how well the thing lies or went in the asked direction, from -1 to 1",
         "third_fit": "whether the thing is in the asked third of the picture",
         "size_fit": "how often the thing doubled in area as asked",
-        "editval": "the verdict of EditVal's rule",
-        "pixlens": "the verdict of PixLens's rule",
-        "frame": "the share of the source's texture that is found at its place",
+        "text_fit": "how well the asked-for words can be read, letter by letter",
+        "text_gain": "how much better than before they can be read",
+        "most_changed": "how much the most changed patches changed, from 0 to 2",
+        "median_changed": "how much the median patch changed, from 0 to 2",
+        "share_changed": "the share of patches that show something else",
+        "unmatched": "how unlike every patch of the source the edited picture's patches are on average",
+        "novelty": "how unlike every patch of the source the newest patches are",
+        "token_length": "how much longer the patches' tokens became",
+        "clipped": "the root of the share of pixels that are black or white without detail",
+        "sharper": "how much finest detail came, as a log ratio",
         "frame_lost": "the share of the source's texture that is not found at its place",
         "frame_moved": "how far the frame moved, where 1 is a twentieth of the diagonal",
         "rest_changed": "the root of the share of the rest that changed clearly",
@@ -114,9 +113,17 @@ def shown(view: View) -> tuple[Evidence, ...]:
         pieces += [Box("source", *thing.box, pair.name, thing.confidence) for thing in pair.before[:MOST]]
         pieces += [Box("edited", *thing.box, pair.name, thing.confidence) for thing in pair.after[:MOST]]
     pieces.append(Note(f"What may change: {region.why}."))
-    return (*pieces, *(Note(f"Not looked for: {why}.") for why in view.unknown))
+    for role, named in view.named.items():
+        pieces.append(Note(f"Classifier: '{named.word}' {named.before:.2f} before, {named.after:.2f} after ({role})."))
+    return (*pieces, *(Note(f"The detector did not look: {why}.") for why in dict.fromkeys(view.unknown.values())))
 
 
 CLAIMS: MappingProxyType[Question, str] = MappingProxyType(
-    {"done": "the edit being done", "disturbed": "a disturbed rest", "flawed": "an artifact"}
+    {
+        "asked": "what was asked for being there",
+        "contained": "nothing else being redrawn",
+        "quality": "a well-made picture",
+        "disturbed": "a disturbed rest",
+        "flawed": "an artifact",
+    }
 )

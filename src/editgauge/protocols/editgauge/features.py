@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from editgauge.protocols.editgauge.artifact_features import OF_FLAWS, flaws
-from editgauge.protocols.editgauge.edit_features import doing
+from editgauge.protocols.editgauge.asked import asked_features
 from editgauge.protocols.editgauge.preservation_features import OF_THE_REST, keeping
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.view import View
 
-Question = Literal["done", "disturbed", "flawed"]
+Question = Literal["asked", "contained", "quality", "disturbed", "flawed"]
 
 FEATURES: Mapping[Question, tuple[str, ...]] = {
-    "done": (
-        "changed", "expected_changed", "change_expected", "strength", "comes_after", "comes_gain", "comes_count",
-        "goes_after", "goes_gain", "goes_count", "stays_after", "stays_lost", "colour_gain", "colour_rank",
-        "colour_rank_gain", "style_fit", "style_gain", "same_content", "new_content", "place_fit", "third_fit",
-        "size_fit", "editval", "pixlens", "frame",
+    "asked": (
+        "asks_presence", "presence", "presence_gain", "gone", "replaced", "count_wrong", "color_gain", "color_rank",
+        "color_rank_gain", "style_fit", "style_gain", "place_fit", "third_fit", "size_fit", "text_fit", "text_gain",
     ),
+    "contained": ("most_changed", "median_changed", "share_changed", "unmatched"),
+    "quality": ("novelty", "most_changed", "token_length", "clipped", "sharper"),
     "disturbed": ("frame_lost", "frame_moved", *OF_THE_REST),
     "flawed": OF_FLAWS,
 }  # fmt: skip
@@ -31,7 +31,15 @@ FEATURES: Mapping[Question, tuple[str, ...]] = {
 
 def features(view: View) -> dict[Question, Values]:
     """The values of every feature, by question; None where a feature has no meaning or cannot be seen."""
-    return {"done": doing(view), "disturbed": keeping(view), "flawed": flaws(view)}
+    redrawn = view.redrawn
+    contained = {} if view.roles.everywhere or view.roles.behind else redrawn
+    return {
+        "asked": asked_features(view),
+        "contained": {name: contained.get(name) for name in FEATURES["contained"]},
+        "quality": {name: redrawn.get(name) for name in FEATURES["quality"]},
+        "disturbed": keeping(view),
+        "flawed": flaws(view),
+    }
 
 
 def fingerprint(names: tuple[str, ...]) -> str:

@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 from editgauge.protocols.editgauge.features import FEATURES, fingerprint
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.features import Question
 
 FILE = "model.json"
+TREES: tuple[Question, ...] = ("disturbed", "flawed")
+"""Answered by trees fitted on probes; the other questions by sums fitted on people's ratings and probes."""
+RATINGS_FILE = "ratings_model.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +88,44 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
+class Sum:
+    """A logistic model: what each feature adds to the log-odds is its weight times its value."""
+
+    intercept: float
+    weights: Mapping[str, float]
+
+    def answer(self, values: Values) -> Answer:
+        """The probability; a feature without a value adds nothing."""
+        effects = {name: weight * value for name, weight in self.weights.items() if (value := values[name]) is not None}
+        odds = self.intercept + sum(effects.values())
+        return Answer(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
+
+
+@dataclass(frozen=True, slots=True)
 class Fitted:
     """All that was fitted, and on what."""
 
-    models: Mapping[Question, Model]
-    types: tuple[str, ...]
-    """Edit types of which there were probes: of others the chance that the edit was done is not known."""
+    models: Mapping[Question, Model | Sum]
     provenance: Mapping[str, Any]
 
 
 @lru_cache(maxsize=1)
 def fitted() -> Fitted:
     """The models that come with the package."""
-    return read_fitted((files(__package__) / FILE).read_text("utf-8"))
+    folder = files(__package__)
+    return read_fitted((folder / FILE).read_text("utf-8"), (folder / RATINGS_FILE).read_text("utf-8"))
 
 
-def read_fitted(text: str) -> Fitted:
-    """Models from their JSON form; refuses those of other features."""
-    told = json.loads(text)
+def read_fitted(trees: str, sums: str) -> Fitted:
+    """Models from their JSON forms; refuses those of other features."""
+    of_probes, of_ratings = json.loads(trees), json.loads(sums)
+    models: dict[Question, Model | Sum] = {}
     for question, names in FEATURES.items():
-        if told["models"][question]["features"] != fingerprint(names):
-            raise ValueError(f"the model of '{question}' has other features; run editgauge.audits.fit.fit again")
-    models = {question: _read(told["models"][question], FEATURES[question]) for question in FEATURES}
-    return Fitted(models, tuple(told["types"]), told["provenance"])
+        content = (of_probes if question in TREES else of_ratings)["models"][question]
+        if content["features"] != fingerprint(names):
+            raise ValueError(f"the model of '{question}' was fitted on other features; fit it again (audits/fit)")
+        models[question] = _read(content, names) if question in TREES else Sum(content["intercept"], content["weights"])
+    return Fitted(models, {"probes": of_probes["provenance"], "ratings": of_ratings["provenance"]})
 
 
 def _read(told: dict[str, Any], names: tuple[str, ...]) -> Model:

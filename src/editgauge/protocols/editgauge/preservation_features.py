@@ -13,7 +13,7 @@ from editgauge.metrics.pixels import ssim
 from editgauge.protocols.editgauge.appearance import detail, to_lab
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.edit_features import Values
+    from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.view import View
 
 

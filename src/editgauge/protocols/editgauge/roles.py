@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
     from editgauge.core.types import Edit
 
-RESTRUCTURED = ("texture", "shape", "alter_parts")
-"""Changes of an object after which the region has another structure."""
-SAME_CONTENT = ("color",)
-"""After them, the region has the structure it had."""
-
 
 @dataclass(frozen=True, slots=True)
 class Roles:
@@ -57,12 +52,9 @@ def roles_of(edit: Edit) -> Roles:
         return Roles(goes=subject)
     if edit.type == "alter_parts":
         return Roles(comes=new, stays=subject)
-    return Roles(stays=subject, everywhere=kind.region == "everywhere", behind=kind.region == "background")
-
-
-def has_new_content(edit: Edit) -> bool:
-    """True when the edited region should have another structure afterwards."""
-    return EDIT_TYPES[edit.type].effect != "changes" or edit.type in RESTRUCTURED
+    if kind.region == "background":
+        return Roles(comes=new, stays=subject, behind=True)
+    return Roles(stays=subject, everywhere=kind.region == "everywhere")
 
 
 def removes(edit: Edit) -> bool:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.masks import BoolMask, grown
-from editgauge.core.types import Score
 from editgauge.protocols._shared.changes import operating_point
+from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.editgauge.roles import Region, Roles, roles_of
-from editgauge.protocols.editval import EditVal, editval
-from editgauge.protocols.pixlens import PixLens, pixlens
 from editgauge.protocols.preservation_aligned import in_frame
 from editgauge.vision.changed_regions import Changes, find_changes
 from editgauge.vision.object_changes import HALF_SURE, Thing
@@ -27,7 +25,8 @@ if TYPE_CHECKING:
 
 AROUND = 0.012
 """Of the longer side: so far around its outline a thing's edge, and what is smoothed across it, may reach."""
-RULES: tuple[EditVal | PixLens, ...] = (editval, pixlens)
+HARDLY_LIKELY = 0.05
+"""Probability of a class under which nobody asks whether it was there in the other picture."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +36,15 @@ class Pair:
     name: str
     before: tuple[Thing, ...]
     after: tuple[Thing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """How likely a classifier calls the picture, or one of its changed places, by a word."""
+
+    word: str
+    before: float
+    after: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,10 +64,14 @@ class View:
     mask: BoolMask | None = None
     pairs: dict[str, Pair] = field(default_factory=dict)
     """By role: `comes`, `goes`, `stays`, `anchor`; a role that the edit or the detector has no word for is missing."""
-    unknown: tuple[str, ...] = ()
-    """Why things of the edit could not be looked for."""
-    verdicts: dict[str, float] = field(default_factory=dict)
-    """What the rules of single protocols say of the edit, by name; what they leave unscored is missing."""
+    unknown: dict[str, str] = field(default_factory=dict)
+    """Why the detector could not look for a thing, by role."""
+    named: dict[str, Named] = field(default_factory=dict)
+    """What a classifier calls the changed places, for `comes` and `goes`."""
+    read: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """The lines of text in both pictures, for edits of text; None when nobody can read them."""
+    redrawn: dict[str, float] = field(default_factory=dict)
+    """How much was redrawn, by patch tokens and pixels; empty when no model gives patch tokens."""
 
     @property
     def diagonal(self) -> float:
@@ -102,12 +114,13 @@ async def look(item: Item, see: Perception) -> View:
     """Everything that the features are made of."""
     changes = find_changes(item.source, item.edited)
     edited, shown = in_frame(changes.alignment, item.edited)
-    framed = item if edited is item.edited else replace(item, edited=edited)
     roles = roles_of(item.edit)
     point = operating_point(see)
-    named = {role: word for role, word in roles.words().items() if word}
-    answers = await gather(*(_pair(see, item.source, edited, word, point) for word in named.values()))
-    verdicts = await gather(*(_verdict(protocol, framed, see) for protocol in RULES))
+    words = {role: word for role, word in roles.words().items() if word}
+    answers = await gather(*(_pair(see, item.source, edited, word, point) for word in words.values()))
+    redrawn, places = await _redrawn(item, see)
+    judged = {role: word for role, word in words.items() if role in ("comes", "goes") and see.knows(word)}
+    named = await gather(*(_named(see, item, role, word, places) for role, word in judged.items()))
     return View(
         edit=item.edit,
         source=item.source,
@@ -117,9 +130,11 @@ async def look(item: Item, see: Perception) -> View:
         point=point,
         roles=roles,
         mask=item.mask,
-        pairs={role: pair for role, pair in zip(named, answers, strict=True) if isinstance(pair, Pair)},
-        unknown=tuple(dict.fromkeys(answer for answer in answers if isinstance(answer, str))),
-        verdicts={protocol.name: value for protocol, value in zip(RULES, verdicts, strict=True) if value is not None},
+        pairs={role: pair for role, pair in zip(words, answers, strict=True) if isinstance(pair, Pair)},
+        unknown={role: why for role, why in zip(words, answers, strict=True) if isinstance(why, str)},
+        named=dict(zip(judged, named, strict=True)),
+        read=await _read(item, see) if item.edit.type == "text" else None,
+        redrawn=redrawn,
     )
 
 
@@ -139,6 +154,34 @@ async def _things(see: Perception, picture: Pixels, word: str, point: float) -> 
     return tuple(Thing(word, (box[0], box[1], box[2], box[3]), mask, sure) for box, mask, sure in rows if mask.any())
 
 
-async def _verdict(protocol: EditVal | PixLens, item: Item, see: Perception) -> float | None:
-    given = (await protocol.score(item, see))["edit"]
-    return given.value if isinstance(given, Score) else None
+async def _redrawn(item: Item, see: Perception) -> tuple[dict[str, float], list[BoxSides]]:
+    """How much was redrawn, and the places that changed most."""
+    try:
+        before, after = await gather(see.patches(item.source), see.patches(item.edited))
+    except CannotTell:
+        return {}, []
+    height, width = item.source.shape[:2]
+    values = token_features(before, after) | pixel_features(item.source, item.edited)
+    return values, changed_places(before, after, width, height)
+
+
+async def _read(item: Item, see: Perception) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    try:
+        before, after = await gather(see.read_text(item.source), see.read_text(item.edited))
+    except CannotTell:
+        return None
+    return before.texts, after.texts
+
+
+async def _named(see: Perception, item: Item, role: str, word: str, places: Sequence[BoxSides]) -> Named:
+    """Asks first in the picture where the thing should be, and in the other one only about places where it may be."""
+    first, second = (item.edited, item.source) if role == "comes" else (item.source, item.edited)
+    boxes: list[BoxSides | None] = [None, *places]
+    there = await gather(*(_share(see, first, box, word) for box in boxes))
+    likely = [box for box, share in zip(boxes, there, strict=True) if share >= HARDLY_LIKELY]
+    other = await gather(*(_share(see, second, box, word) for box in (likely or [None])))
+    return Named(word, max(other), max(there)) if role == "comes" else Named(word, max(there), max(other))
+
+
+async def _share(see: Perception, picture: Pixels, box: BoxSides | None, word: str) -> float:
+    return (await see.classify(picture, box)).share(word)

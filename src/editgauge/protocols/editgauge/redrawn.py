@@ -1,0 +1,82 @@
+"""How much of a picture was redrawn, by the patch tokens of an image embedder and by its finest pixels.
+
+Tokens describe what a patch shows, so they stay alike where an editor redrew the same things pixel by pixel.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from editgauge.core.images import Pixels
+    from editgauge.models.answers import Patches
+
+BoxSides = tuple[float, float, float, float]
+"""Left, top, right, bottom, in pixels."""
+
+CHANGED = 0.7
+"""Cosine of two tokens under which a patch shows something else."""
+CLEARLY_CHANGED = 0.25
+"""Least change of a patch (1 - cosine) that belongs to a changed place."""
+MOST_PLACES = 2
+AROUND = 1.25
+"""The side of the square around a changed place, in sides of the place."""
+
+
+def token_features(before: Patches, after: Patches) -> dict[str, float]:
+    """What changed between two pictures, patch by patch.
+
+    `novelty` compares each patch of the edited picture with the most similar patch anywhere in the source: what no
+    patch of the source resembles is either new content or an artifact.
+    """
+    change = 1 - before.similarity(after)
+    old, new = (each.unit_tokens.reshape(-1, each.tokens.shape[2]) for each in (before, after))
+    nearest = (new @ old.T).max(axis=1)
+    lengths = [float(np.linalg.norm(each.tokens.astype(np.float32), axis=2).mean()) for each in (before, after)]
+    return {
+        "novelty": 1 - float(np.percentile(nearest, 5)),
+        "unmatched": 1 - float(nearest.mean()),
+        "most_changed": float(np.percentile(change, 97)),
+        "median_changed": float(np.median(change)),
+        "share_changed": float((change > 1 - CHANGED).mean()),
+        "token_length": (lengths[1] - lengths[0]) / 10,
+    }
+
+
+def changed_places(before: Patches, after: Patches, width: int, height: int) -> list[BoxSides]:
+    """Squares around the places where the tokens changed most, strongest first; none when nothing changed."""
+    change = 1 - before.similarity(after)
+    rows, columns = change.shape
+    least = max(CLEARLY_CHANGED, float(np.percentile(change, 85)))
+    count, labels, boxes, _ = cv2.connectedComponentsWithStats((change >= least).astype(np.uint8), connectivity=4)
+    strength = {label: float(change[labels == label].sum()) for label in range(1, count)}
+    strongest = sorted(strength, key=lambda label: -strength[label])[:MOST_PLACES]
+    return [_square(boxes[label], columns, rows, width, height) for label in strongest]
+
+
+def _square(box: NDArray[np.int32], columns: int, rows: int, width: int, height: int) -> BoxSides:
+    left, top, wide, high = (float(side) for side in box[:4])
+    x, y = (left + wide / 2) * width / columns, (top + high / 2) * height / rows
+    side = AROUND * max(wide * width / columns, high * height / rows)
+    across, down = min(side, width), min(side, height)
+    left, top = min(max(0.0, x - across / 2), width - across), min(max(0.0, y - down / 2), height - down)
+    return left, top, left + across, top + down
+
+
+def pixel_features(before: Pixels, after: Pixels) -> dict[str, float]:
+    """Pixels without detail because they are black or white, and how much finest detail came or went."""
+    brightest = after.max(axis=2)
+    return {
+        "clipped": math.sqrt(float(((brightest >= 253) | (brightest <= 3)).mean())),
+        "sharper": _finest(after) - _finest(before),
+    }
+
+
+def _finest(picture: Pixels) -> float:
+    gray = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    return math.log(float(cv2.Laplacian(gray, cv2.CV_32F).var()) + 1)
