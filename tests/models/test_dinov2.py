@@ -12,6 +12,7 @@ import skimage.data
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
+from editgauge.metrics.tokens import semantic_change
 from editgauge.models.interfaces import ImageEmbedder, PatchEmbedder
 from editgauge.models.lite.dinov2 import FILE, DinoV2Small
 from editgauge.models.service import Service
@@ -71,7 +72,7 @@ def test_the_patches_that_changed_meaning_are_found() -> None:
     cat = cv2.resize(photographs.chelsea()[:, 100:400], (150, 150), interpolation=cv2.INTER_AREA)
     changed[20:170, 420:570] = cat
     before, after = DINO.patches([room, changed])
-    likeness = before.similarity(after)
+    likeness = 1 - semantic_change(before.tokens, after.tokens)
     height, width = room.shape[:2]
     inside = np.zeros((16, 16), bool)
     inside[int(16 * 20 / height) + 1 : int(16 * 170 / height), int(16 * 420 / width) + 1 : int(16 * 570 / width)] = True

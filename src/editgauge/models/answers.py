@@ -160,16 +160,6 @@ class Patches:
     whole: NDArray[np.float16]
     """The class token."""
 
-    def similarity(self, other: Patches) -> NDArray[np.float32]:
-        """The cosine of each patch with the patch at the same place of another picture, rows x columns."""
-        return np.asarray((self.unit_tokens * other.unit_tokens).sum(axis=2), np.float32)
-
-    @property
-    def unit_tokens(self) -> NDArray[np.float32]:
-        """The tokens of the patches at length 1."""
-        tokens = self.tokens.astype(np.float32)
-        return tokens / np.maximum(np.linalg.norm(tokens, axis=2, keepdims=True), 1e-6)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassScores:
