@@ -14,7 +14,7 @@ from editgauge.core.images import Pixels, read_image, write_png
 from editgauge.models.weights import available
 
 Command = Callable[..., Any]
-HERE = all(map(available, ("efficientdet-lite2", "u2netp", "wordnet")))
+HERE = all(map(available, ("efficientdet-lite2", "u2netp", "wordnet", "efficientnet-lite2")))
 pytestmark = pytest.mark.skipif(not HERE, reason="NOT TESTED: run `editgauge models pull lite`")
 
 
@@ -45,7 +45,37 @@ def test_json_has_boxes_outlines_and_models(editgauge: Command, cat: Path) -> No
     left, top, right, bottom = seen["box"]
     assert (right - left) * (bottom - top) > 0.5 * 300 * 451
     assert 0.3 < seen["share"] < 0.95
-    assert set(told["models"]) == {"detector", "segmenter"}
+    assert set(told["models"]) == {"detector", "segmenter", "classifier"}
+
+
+def test_what_the_detector_does_not_know_the_classifier_may(editgauge: Command, cat: Path) -> None:
+    sight = json.loads(editgauge("see", str(cat), "lynx", "tripod", "unicorn", "cat", "--json").stdout)
+
+    assert next(iter(sight["classes"])) == "Egyptian cat"
+    assert sight["named"]["lynx"] < 0.1
+    assert sight["named"]["tripod"] < 0.01
+    assert set(sight["cannot_tell"]) == {"unicorn"}
+    (seen,) = sight["seen"]
+    assert "cat" in next(iter(seen["classes"]))
+
+
+@pytest.mark.skipif(
+    not all(map(available, ("pp-ocr", "yunet-sface", "face-landmarker"))),
+    reason="NOT TESTED: run `editgauge models pull lite-plus`",
+)
+def test_text_and_faces_are_told_when_asked_for(editgauge: Command, tmp_path: Path) -> None:
+    astronaut: Callable[[], Pixels] = skimage.data.astronaut
+    path = tmp_path / "astronaut.png"
+    write_png(astronaut(), path)
+    asked = ("see", str(path), "person", "--text", "--faces", "--models", "lite-plus")
+    sight = json.loads(editgauge(*asked, "--json").stdout)
+    printed = editgauge(*asked).stdout
+
+    (face,) = sight["faces"]
+    assert face["smile"] > 0.7
+    assert isinstance(sight["text"], list)
+    assert "face: 0.9" in printed
+    assert "smile 0.9" in printed
 
 
 def test_without_phrases_it_tells_all_it_knows(editgauge: Command, cat: Path) -> None:
@@ -68,6 +98,10 @@ def test_a_role_can_be_played_by_another_model(editgauge: Command, cat: Path) ->
         (["nowhere.png"], "There is no image at 'nowhere.png'"),
         (["CAT", "--models", "lyte"], "There is no profile called 'lyte'. Did you mean 'lite'?"),
         (["CAT", "--models", "paper"], "Nothing can be seen without a detector.\n  - detector: owlvit-base is not on"),
+        (
+            ["CAT", "--faces"],
+            "without a face reader.\n  - face_reader: the profile 'lite' has no model for it",
+        ),
         (["CAT", "--detector", "owlet"], "There is no model called 'owlet'"),
         (["CAT", "--model", "eyes=owlvit-base"], "There is no role called 'eyes'"),
         (["CAT", "--detector", "lpips-alex"], "cannot play the role 'detector'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,18 @@ import numpy as np
 from editgauge.core.concurrency import run_async
 from editgauge.core.drawing import draw
 from editgauge.core.errors import BadInput, CannotTell
+from editgauge.core.evidence import Evidence
 from editgauge.core.images import Pixels, read_image, write_png
 from editgauge.engine.options import pairs
-from editgauge.models.answers import Detections, Instances, Prompt
+from editgauge.models.answers import ClassScores, Detections, Faces, Instances, Prompt, TextLines
 from editgauge.models.interfaces import Perception
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service, describe
+
+MOST_BOXES = 10
+"""So many objects, surest first, are shown to the classifier one by one."""
+Area = tuple[float, float, float, float]
+"""Left, top, right, bottom in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +36,33 @@ class Seen:
     word: str
     """What the model calls it."""
     confidence: float
-    box: tuple[float, float, float, float]
-    """Left, top, right, bottom in pixels."""
+    box: Area
     share: float | None
     """How much of the picture its outline covers; None where no model draws outlines."""
+    classes: dict[str, float]
+    """What the classifier calls it, likeliest first; empty without a classifier, and for all but the surest objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenText:
+    """One line of text."""
+
+    text: str
+    confidence: float
+    box: Area
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFace:
+    """One face; what it expresses is None where it is too small or hidden."""
+
+    confidence: float
+    box: Area
+    smile: float | None
+    open_mouth: float | None
+    closed_eyes: float | None
+    turned: float | None
+    """To the person's left, in degrees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +73,28 @@ class Sight:
     not_seen: tuple[str, ...]
     cannot_tell: dict[str, str]
     """Phrase to the reason."""
+    classes: dict[str, float]
+    """What the classifier calls the whole picture, likeliest first."""
+    named: dict[str, float]
+    """Phrases that only the classifier knows, with the highest probability that the picture or an object got."""
+    text: tuple[SeenText, ...] | None
+    """None when it was not asked for."""
+    faces: tuple[SeenFace, ...] | None
+    """None when it was not asked for."""
     models: dict[str, dict[str, Any]]
     remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the models answered about one picture."""
+
+    objects: dict[str, Instances | Detections | CannotTell]
+    whole: ClassScores | None
+    boxes: list[ClassScores]
+    """Of the surest objects."""
+    text: TextLines | None
+    faces: Faces | None
 
 
 def see(
@@ -54,60 +104,137 @@ def see(
     model: Mapping[str, str] | Sequence[str] = (),
     least: float | None = None,
     out: str | Path | None = None,
+    text: bool = False,
+    faces: bool = False,
 ) -> Sight:
     """Says, and draws, what the models of a profile see in a picture.
 
     Args:
         image: the picture.
         phrases: what to look for; nothing given looks for all that a closed vocabulary knows.
-        models: the profile: lite, paper or best.
+        models: the profile: lite, lite-plus, paper or best.
         model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
         least: the confidence from which on something counts as seen; the detector's own when not given.
         out: where to draw it, as PNG.
+        text: read the words in the picture, too.
+        faces: find the faces and what they express, too; lite-plus has a model for it.
     """
-    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ["detector", "segmenter"])
-    if "detector" not in chosen.models:
-        raise BadInput("Nothing can be seen without a detector.", chosen.remarks)
+    wanted = ["detector", "segmenter", "classifier", *["text_reader"] * text, *["face_reader"] * faces]
+    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), wanted)
+    for role, needed in {"detector": True, "text_reader": text, "face_reader": faces}.items():
+        if needed and role not in chosen.models:
+            raise BadInput(f"Nothing can be seen without a {role.replace('_', ' ')}.", chosen.remarks)
     picture = read_image(Path(image))
     with Service(chosen.models) as service:
-        looking = _look(service, picture, phrases, least, outlines="segmenter" in chosen.models)
-        answers = run_async(looking)
-    found = [answer for answer in answers.values() if not isinstance(answer, CannotTell)]
+        answers = run_async(_look(service, picture, phrases, least, set(chosen.models)))
     if out is not None:
-        write_png(draw(picture, [piece for each in found for piece in each.evidence("source")]), Path(out))
-    return Sight(
-        seen=tuple(sorted((one for each in found for one in _each(each)), key=lambda one: -one.confidence)),
-        not_seen=tuple(name for name, each in answers.items() if not isinstance(each, CannotTell) and not len(each)),
-        cannot_tell={name: each.detail for name, each in answers.items() if isinstance(each, CannotTell)},
-        models=describe(chosen.models),
-        remarks=chosen.remarks,
-    )
+        write_png(draw(picture, _evidence(answers)), Path(out))
+    return _sight(answers, describe(chosen.models), chosen.remarks)
 
 
 async def _look(
-    see: Perception, picture: Pixels, phrases: Sequence[str], least: float | None, *, outlines: bool
-) -> dict[str, Instances | Detections | CannotTell]:
+    see: Perception, picture: Pixels, phrases: Sequence[str], least: float | None, roles: set[str]
+) -> _Answers:
     """One answer per phrase, because one unknown word must not hide what the others find."""
 
     async def answer(phrase: str | None) -> Instances | Detections | CannotTell:
         try:
             found = await (see.detect(picture, phrase, least=least) if phrase else see.detect_all(picture, least))
-            if not (found.found and outlines):
+            if not (found.found and "segmenter" in roles):
                 return found
             return Instances(found, await see.segment(picture, Prompt(boxes=found.boxes)))
         except CannotTell as unable:
             return unable
 
     names: list[str | None] = [*dict.fromkeys(phrases)] or [None]
-    answers = await asyncio.gather(*(answer(name) for name in names))
-    return {name or "everything it knows": each for name, each in zip(names, answers, strict=True)}
+    objects = await asyncio.gather(*(answer(name) for name in names))
+    boxes = [box for each in objects if not isinstance(each, CannotTell) for box in _detections(each).boxes.tolist()]
+    if any(isinstance(each, CannotTell) for each in objects) and "classifier" in roles:
+        boxes += await _any_boxes(see, picture)  # where may be what the detector has no word for
+    named = boxes[:MOST_BOXES] if "classifier" in roles else []
+    return _Answers(
+        {name or "everything it knows": each for name, each in zip(names, objects, strict=True)},
+        await see.classify(picture) if "classifier" in roles else None,
+        list(await asyncio.gather(*(see.classify(picture, box) for box in named))),
+        await see.read_text(picture) if "text_reader" in roles else None,
+        await see.faces(picture) if "face_reader" in roles else None,
+    )
 
 
-def _each(answer: Instances | Detections) -> list[Seen]:
-    found = answer.detections if isinstance(answer, Instances) else answer
+async def _any_boxes(see: Perception, picture: Pixels) -> list[list[float]]:
+    try:
+        boxes: list[list[float]] = (await see.detect_all(picture)).boxes.tolist()
+    except CannotTell:
+        return []
+    return boxes
+
+
+def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[str, ...]) -> Sight:
+    objects = {name: each for name, each in answers.objects.items() if not isinstance(each, CannotTell)}
+    unable = {name: each for name, each in answers.objects.items() if isinstance(each, CannotTell)}
+    named = {name: share for name in unable if (share := _share(name, answers)) is not None}
+    classes = iter(answers.boxes)
+    seen = [one for each in objects.values() for one in _each(each, classes)]
+    return Sight(
+        seen=tuple(sorted(seen, key=lambda one: -one.confidence)),
+        not_seen=tuple(name for name, each in objects.items() if not len(each)),
+        cannot_tell={name: each.detail for name, each in unable.items() if name not in named},
+        classes=_top(answers.whole, 5),
+        named=named,
+        text=None if answers.text is None else _lines(answers.text),
+        faces=None if answers.faces is None else _faces(answers.faces),
+        models=models,
+        remarks=remarks,
+    )
+
+
+def _share(phrase: str, answers: _Answers) -> float | None:
+    """The highest probability of a phrase in the picture and its objects; None when the classifier does not know it."""
+    try:
+        shares = [scores.share(phrase) for scores in (answers.whole, *answers.boxes) if scores is not None]
+    except CannotTell:
+        return None
+    return round(max(shares), 4) if shares else None
+
+
+def _top(scores: ClassScores | None, count: int) -> dict[str, float]:
+    return {} if scores is None else {name: round(share, 4) for name, share in scores.top(count)}
+
+
+def _evidence(answers: _Answers) -> list[Evidence]:
+    answered = [each for each in answers.objects.values() if not isinstance(each, CannotTell)]
+    more = [each for each in (answers.text, answers.faces) if each is not None]
+    return [piece for each in (*answered, *more) for piece in each.evidence("source")]
+
+
+def _detections(answer: Instances | Detections) -> Detections:
+    return answer.detections if isinstance(answer, Instances) else answer
+
+
+def _each(answer: Instances | Detections, classes: Any) -> list[Seen]:
+    found = _detections(answer)
     shares = [float(mask.mean()) for mask in answer.masks] if isinstance(answer, Instances) else [None] * len(found)
-    rows = zip(found.phrases, found.words, found.confidences, np.round(found.boxes, 1).tolist(), shares, strict=True)
+    rows = zip(found.phrases, found.words, found.confidences, found.boxes, shares, strict=True)
     return [
-        Seen(phrase, word, round(float(sure), 4), (left, top, right, bottom), share)
-        for phrase, word, sure, (left, top, right, bottom), share in rows
+        Seen(phrase, word, round(float(sure), 4), _area(box), share, _top(next(classes, None), 3))
+        for phrase, word, sure, box, share in rows
     ]
+
+
+def _lines(lines: TextLines) -> tuple[SeenText, ...]:
+    rows = zip(lines.texts, lines.confidences, lines.boxes, strict=True)
+    return tuple(SeenText(text, round(float(sure), 4), _area(box)) for text, sure, box in rows)
+
+
+def _faces(faces: Faces) -> tuple[SeenFace, ...]:
+    rows = zip(faces.smile, faces.open_mouth, faces.closed_eyes, faces.angles[:, 0], strict=True)
+    read = [[None if math.isnan(each) else round(float(each), 3) for each in row] for row in rows]
+    return tuple(
+        SeenFace(round(float(sure), 4), _area(box), *values)
+        for sure, box, values in zip(faces.confidences, faces.boxes, read, strict=True)
+    )
+
+
+def _area(box: Any) -> Area:
+    left, top, right, bottom = np.round(box, 1).tolist()
+    return left, top, right, bottom
