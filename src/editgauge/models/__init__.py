@@ -64,7 +64,7 @@ BUILT_IN: dict[str, str] = {
 
 models: Registry[Callable[[], Model]] = Registry("model", BUILT_IN)
 
-_VERBS = frozenset({"info", "list_weights", "pull", "verify"})
+_VERBS = frozenset({"available", "info", "list_weights", "pull", "verify", "weights_of"})
 
 
 def __getattr__(name: str) -> Any:
