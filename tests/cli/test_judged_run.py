@@ -128,6 +128,15 @@ def test_a_dry_run_tells_the_cost_and_asks_nobody(run: Command, served: Served) 
     assert served.requests == []
 
 
+def test_no_more_calls_are_made_than_were_foreseen(run: Command, served: Served) -> None:
+    served.plan = lambda text, seen: "no" if seen % 2 else "Hm, hard to tell."
+    (told,) = yaml.safe_load(run("--dry-run").stdout)["asking"].values()
+    run()
+    assert told["calls"] <= told["calls at most"]
+    assert 0 < len(served.requests) <= told["calls at most"]
+    served.requests.clear()
+
+
 def test_the_cost_of_shards_is_the_cost_of_the_whole(run: Command, served: Served) -> None:
     def calls(*words: str) -> int:
         (told,) = yaml.safe_load(run("--dry-run", *words).stdout)["asking"].values()
@@ -154,7 +163,7 @@ def test_own_prompts_are_asked_and_start_the_run_anew(run: Command, home: Path, 
         (["--judge", "gpt-4o"], "--judge takes an address such as"),
         (["--price", "cheap"], "--price takes what a million tokens"),
         (["--budget", "3"], "A budget needs the price"),
-        (["--prompts", "nowhere"], "There is no folder of prompts"),
+        (["--prompts", "nowhere"], "There are no prompts at"),
         (["--replay", "--out", "new"], "There are no transcripts to replay"),
     ],
 )

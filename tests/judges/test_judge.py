@@ -288,7 +288,7 @@ def test_a_dry_run_asks_nothing_and_bounds_the_cost(
     price = Price(2.0, 8.0)
     planned = judge(price=price).estimate([*questions, questions[0]])
     assert (planned.questions, planned.recorded, planned.calls) == (10, 0, 10)
-    assert planned.completion_tokens == 10 * 512
+    assert (planned.repairs, planned.completion_tokens) == (10, 20 * 512)
     assert served.requests == []
     spent = judge(price=price)
     ask(spent, *questions[:6])

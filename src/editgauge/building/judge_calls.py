@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from editgauge.engine.judges import Jury
-from editgauge.judges import ModelJudge, Parameters, open_judge
+from editgauge.judges import ModelJudge, open_judge
 
 T = TypeVar("T")
 WAITING = 4
@@ -26,7 +26,7 @@ def the_judge(jury: Jury, out: Path) -> ModelJudge:
     return open_judge(
         address,
         transcripts=transcripts_beside(out),
-        parameters=Parameters(max_tokens=jury.max_tokens),
+        parameters=jury.parameters,
         price=jury.price,
         budget=jury.budget,
         replay=jury.replay,

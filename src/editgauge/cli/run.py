@@ -9,7 +9,19 @@ from typing import Annotated
 
 import typer
 
-from editgauge.cli._judge_options import Budget, Judges, MaxTokens, Price, Prompts, Replay
+from editgauge.cli._judge_options import (
+    Budget,
+    Judges,
+    JudgeSeed,
+    MaxTokens,
+    Panel,
+    Price,
+    Prompts,
+    Quorum,
+    Replay,
+    Temperature,
+    TopP,
+)
 from editgauge.cli._role_options import Models, Profile, WithRoles
 
 
@@ -36,6 +48,11 @@ def run(
     max_tokens: MaxTokens = None,
     prompts: Prompts = None,
     replay: Replay = False,
+    panel: Panel = None,
+    quorum: Quorum = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    judge_seed: JudgeSeed = None,
     seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0,
     processes: Annotated[int, typer.Option(help="Worker processes; 0 chooses by cores, memory and GPUs.", min=0)] = 0,
     engine: Annotated[str, typer.Option(help="What scores: `local` processes, or a `ray` cluster.")] = "local",
@@ -72,7 +89,9 @@ def run(
         from editgauge.engine.run import run as execute
 
         if dry_run:
-            jury = read_jury(judge, price, budget, max_tokens, replay, prompts, judges_of(out))
+            sampling = temperature, top_p, judge_seed
+            known = judges_of(out)
+            jury = read_jury(judge, price, budget, max_tokens, replay, prompts, known, panel, quorum, *sampling)
             part = read_shard(shard)
             plan = prepare(
                 benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury, part, limit
@@ -98,6 +117,11 @@ def run(
             max_tokens,
             prompts,
             replay,
+            panel,
+            quorum,
+            temperature,
+            top_p,
+            judge_seed,
             seed,
             processes,
             engine,

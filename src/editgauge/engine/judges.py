@@ -14,6 +14,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.run.manifest import FILE as MANIFEST
 from editgauge.core.run.manifest import Manifest
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
+from editgauge.judges.panel import panel_name
 from editgauge.judges.prompts import check_prompts
 from editgauge.judges.replay import Recorded
 
@@ -32,11 +33,23 @@ class Jury:
     addresses: dict[str, str] = field(default_factory=dict)
     price: Price | None = None
     budget: float | None = None
-    max_tokens: int = Parameters().max_tokens
+    parameters: Parameters = field(default_factory=Parameters)
     replay: bool = False
     prompts: Path | None = None
     recorded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For a replay, what a manifest says of judges; so nothing of them need be at hand."""
+    panel: str | None = None
+    """What the panel of all of them is called, where they are to answer together too."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Who can be asked: each of them, and their panel."""
+        return (*self.addresses, *([self.panel] if self.panel else []))
+
+    @property
+    def max_tokens(self) -> int:
+        """How long an answer may become."""
+        return self.parameters.max_tokens
 
     def opened(self, transcripts: Path | None, ask: Ask) -> dict[str, ModelJudge]:
         """The judges themselves; calls go into the folder, answers come out of it."""
@@ -73,7 +86,7 @@ class Jury:
         }
         if told := self.recorded.get(name):
             return ModelJudge(Recorded(told["model"]), parameters=Parameters(**told["parameters"]), **terms)
-        return open_judge(self.addresses[name], parameters=Parameters(max_tokens=self.max_tokens), **terms)
+        return open_judge(self.addresses[name], parameters=self.parameters, **terms)
 
     def replayed(self, told: Mapping[str, Mapping[str, Any]]) -> Jury:
         """The same judges answering from transcripts alone, as a manifest knows them."""
@@ -88,6 +101,11 @@ def read_jury(
     replay: bool = False,
     prompts: str | Path | None = None,
     earlier: Mapping[str, Mapping[str, Any]] | None = None,
+    panel: str | None = None,
+    quorum: int | None = None,
+    temperature: float | None = None,
+    top_p: float | None = None,
+    judge_seed: int | None = None,
 ) -> Jury:
     """The jury that a user's options describe.
 
@@ -99,15 +117,30 @@ def read_jury(
         replay: ask nobody; answer from the transcripts.
         prompts: a folder of prompts that take the place of the built-in ones of the same name.
         earlier: what the manifest of an earlier run says of its judges.
+        panel: `median`, `mean` or `majority`: the judges also answer together.
+        quorum: how many of a panel must answer; more than half when left out.
+        temperature: how freely they choose their words; 0 when left out.
+        top_p: from how much of the likely words they choose.
+        judge_seed: for endpoints that take one; repetitions count up from it.
     """
     addresses = dict(judge) if isinstance(judge, Mapping) else _named([judge] if isinstance(judge, str) else judge)
     if budget is not None and len(addresses) > 1:
         raise BadInput("--budget watches over one judge; give each judge a command of its own, into the same run.")
     if prompts is not None:
         check_prompts(Path(prompts))
-    tokens = Parameters().max_tokens if max_tokens is None else max_tokens
+    usual = Parameters()
+    parameters = Parameters(
+        max_tokens=usual.max_tokens if max_tokens is None else max_tokens,
+        temperature=usual.temperature if temperature is None else temperature,
+        top_p=top_p,
+        seed=judge_seed,
+    )
     folder = Path(prompts) if prompts else None
-    return Jury(addresses, _price(price), budget, tokens, replay, folder, (earlier or {}) if replay else {})
+    if quorum is not None and panel is None:
+        raise BadInput("--quorum is for a panel; give --panel median, mean or majority too.")
+    together = panel_name(panel, list(addresses), quorum) if panel else None
+    known = (earlier or {}) if replay else {}
+    return Jury(addresses, _price(price), budget, parameters, replay, folder, known, together)
 
 
 def judges_of(folder: str | Path) -> dict[str, dict[str, Any]]:

@@ -56,6 +56,11 @@ def run(
     max_tokens: int | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
+    panel: str | None = None,
+    quorum: int | None = None,
+    temperature: float | None = None,
+    top_p: float | None = None,
+    judge_seed: int | None = None,
     seed: int = 0,
     processes: int = 0,
     engine: str = "local",
@@ -90,6 +95,11 @@ def run(
         max_tokens: how long an answer of a judge may become; 512 when left out.
         prompts: a folder of prompts in place of the built-in ones.
         replay: ask no judge; answer from the transcripts of the run.
+        panel: `median`, `mean` or `majority`: several judges also answer together, beside each for itself.
+        quorum: how many judges of the panel must answer; more than half when left out.
+        temperature: how freely judges choose their words; 0 when left out.
+        top_p: from how much of the likely words they choose.
+        judge_seed: for endpoints that take one; repetitions count up from it.
         seed: for everything drawn at random.
         processes: worker processes; 0 chooses by cores, memory and graphics cards.
         engine: what scores: `local` processes of this machine, or actors of a `ray` cluster.
@@ -100,7 +110,9 @@ def run(
         profile: also record where the time goes, into the folder `profile` of the run; the report then shows it.
         quiet: no progress, no remarks.
     """
-    jury = read_jury(judge, price, budget, max_tokens, replay, prompts, judges_of(out))
+    jury = read_jury(
+        judge, price, budget, max_tokens, replay, prompts, judges_of(out), panel, quorum, temperature, top_p, judge_seed
+    )
     part = read_shard(shard)
     check_engine(engine, address)
     plan = prepare(

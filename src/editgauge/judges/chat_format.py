@@ -11,6 +11,10 @@ from editgauge.judges.pictures import DataUrls
 from editgauge.judges.questions import Parameters, Question
 
 _SAID_OF_FORMATS = ("response_format", "json_schema", "structured output", "guided", "grammar", "response format")
+_SAID_OF_SIZES = ("too large", "image size", "too many pixels", "maximum context", "context length", "image_too_large")
+OPTIONAL = ("temperature", "top_p", "seed")
+FIRST_LIMIT, LEAST_SIDE = 768, 192
+"""A picture that is too large is sent at 768 pixels a side, then at half of that, and not below 192."""
 
 
 @dataclass(slots=True)
@@ -20,6 +24,16 @@ class Dialect:
     unwanted_schemas: set[str] = field(default_factory=set)
     tokens: str = "max_tokens"
     """The word for the limit of tokens; newer models of one vendor want another."""
+    unwanted: set[str] = field(default_factory=set)
+    """Parameters that the model refuses, such as a temperature."""
+    most_side: int | None = None
+    """The longest side of a picture that the endpoint bears, as far as it complained."""
+
+    @property
+    def concessions(self) -> tuple[str, ...]:
+        """What is sent otherwise than it was asked for, in words."""
+        without = [f"without {name}, which the model refuses" for name in sorted(self.unwanted)]
+        return (*without, *([f"pictures of at most {self.most_side} pixels a side"] if self.most_side else []))
 
     def learns(self, body: Mapping[str, Any], told: str) -> bool:
         """Was the request turned down for something that can be said in another way? Then it is from now on."""
@@ -27,37 +41,60 @@ class Dialect:
         if "max_completion_tokens" in lowered and "max_tokens" in body:
             self.tokens = "max_completion_tokens"
             return True
+        for name in OPTIONAL:
+            if name in body and name in lowered and not self._says_the_range(lowered):
+                self.unwanted.add(name)
+                return True
+        if any(word in lowered for word in _SAID_OF_SIZES) and _has_pictures(body):
+            smaller = (self.most_side or FIRST_LIMIT * 2) // 2
+            if smaller >= LEAST_SIDE:
+                self.most_side = smaller
+                return True
         if "response_format" in body and any(word in lowered for word in _SAID_OF_FORMATS):
             self.unwanted_schemas.add(_key(body["response_format"]))
             return True
         return False
+
+    @staticmethod
+    def _says_the_range(told: str) -> bool:
+        """A value outside its range is the user's mistake, and leaving it out would hide that."""
+        return "between" in told or "less than or equal" in told or "greater than" in told
+
+
+def _has_pictures(body: Mapping[str, Any]) -> bool:
+    return isinstance(body["messages"][0]["content"], list)
 
 
 def request_body(
     model: str, question: Question[Any], parameters: Parameters, dialect: Dialect, pictures: DataUrls
 ) -> dict[str, Any]:
     """The chat completion that is asked for: each label before its picture, the words last."""
-    content = _content(question, parameters, pictures)
+    content = _content(question, parameters, dialect, pictures)
     body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": content}]}
     body[dialect.tokens] = parameters.max_tokens
-    if parameters.temperature is not None:
-        body["temperature"] = parameters.temperature
-    if parameters.seed is not None:
-        body["seed"] = parameters.seed + question.repetition
+    wanted = {
+        "temperature": parameters.temperature,
+        "top_p": parameters.top_p,
+        "seed": None if parameters.seed is None else parameters.seed + question.repetition,
+    }
+    body |= {name: value for name, value in wanted.items() if value is not None and name not in dialect.unwanted}
     if question.form.schema is not None:
-        wanted = {"name": question.form.kind, "strict": True, "schema": question.form.schema}
-        asked = {"type": "json_schema", "json_schema": wanted}
+        schema = {"name": question.form.kind, "strict": True, "schema": question.form.schema}
+        asked = {"type": "json_schema", "json_schema": schema}
         if _key(asked) not in dialect.unwanted_schemas:
             body["response_format"] = asked
     return body
 
 
-def _content(question: Question[Any], parameters: Parameters, pictures: DataUrls) -> str | list[dict[str, Any]]:
+def _content(
+    question: Question[Any], parameters: Parameters, dialect: Dialect, pictures: DataUrls
+) -> str | list[dict[str, Any]]:
     if not question.images:
         return question.words.text  # endpoints without eyes know no list of parts
     parts: list[dict[str, Any]] = []
+    most_side = min(parameters.most_side, dialect.most_side or parameters.most_side)
     for shown in question.images:
-        url = pictures.url(shown.pixels, parameters.most_side, parameters.encoding)
+        url = pictures.url(shown.pixels, most_side, parameters.encoding)
         parts += [{"type": "text", "text": shown.label}, {"type": "image_url", "image_url": {"url": url}}]
     return [*parts, {"type": "text", "text": question.words.text}]
 

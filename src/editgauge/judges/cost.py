@@ -50,6 +50,8 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float
+    repairs: int = 0
+    """So many calls more, if no answer could be read at first; tokens and cost include them."""
 
     @property
     def calls(self) -> int:

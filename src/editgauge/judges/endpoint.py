@@ -56,12 +56,17 @@ class Endpoint:
         """Where it is, for the record: without a name, a password or a query that the address may hold."""
         return re.sub(r"//[^/@]*@", "//", self._url)
 
+    @property
+    def concessions(self) -> tuple[str, ...]:
+        """What is sent otherwise than it was asked for, because the endpoint refused it."""
+        return self._dialect.concessions
+
     async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
         """The chat completion; raises `Trouble` when this attempt brought none."""
         while True:
             body, encoded = await asyncio.to_thread(self._encoded, question, parameters)
             status, headers, content = await self._post(encoded, timeout)
-            if status in (400, 404, 422, 501) and self._dialect.learns(body, content.decode("utf-8", "replace")):
+            if status in (400, 404, 413, 422, 501) and self._dialect.learns(body, content.decode("utf-8", "replace")):
                 continue
             return self._read(status, headers, content)
 

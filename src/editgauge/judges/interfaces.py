@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -19,6 +20,8 @@ class Answer(Generic[Value]):
 
     value: Value
     call: Call
+    members: Mapping[str, Any] | None = None
+    """What each judge of a panel answered; the call is then that of one of them."""
 
 
 @dataclass(frozen=True, slots=True)

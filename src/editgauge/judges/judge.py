@@ -6,6 +6,7 @@ Asking passes through the ask layer, which shares a question that several items 
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import time
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from typing import Any, Self, TypeVar
 from editgauge.core.ask import Ask, Request
 from editgauge.core.errors import Hopeless
 from editgauge.judges.calls import Call
-from editgauge.judges.cost import Estimate, Ledger, Price
+from editgauge.judges.cost import BYTES_PER_TOKEN, Estimate, Ledger, Price
 from editgauge.judges.faults import Fault, NoAnswer
 from editgauge.judges.interfaces import Answer, Card, Client
 from editgauge.judges.pace import Pace, Patience
@@ -145,14 +146,16 @@ class ModelJudge:
         return call
 
     def estimate(self, questions: Iterable[Question[Any]]) -> Estimate:
-        """What asking all of these would take at most, if none fails; none is asked."""
+        """What asking all of these would take at most, if no call fails; none is asked."""
         distinct = {identity(described(self.name, each, self.parameters)): each for each in questions}
         new = [each for key, each in distinct.items() if self._known(key) is None]
         raised = (self.ledger.raised(self._asker.prompt_tokens(each), bool(each.images)) for each in new)
-        prompts = math.ceil(sum(raised))
-        completions = len(new) * self.parameters.max_tokens
+        repairs = [each for each in new if each.form.schema is not None] if self._repair else []
+        repeated = sum(_repair_tokens(each, self.parameters.max_tokens) for each in repairs)
+        prompts = math.ceil(sum(raised) + self.ledger.raised(repeated, pictures=False))
+        completions = (len(new) + len(repairs)) * self.parameters.max_tokens
         cost = self.ledger.price.cost(prompts, completions)
-        return Estimate(len(distinct), len(distinct) - len(new), prompts, completions, cost)
+        return Estimate(len(distinct), len(distinct) - len(new), prompts, completions, cost, len(repairs))
 
     async def reply(self, request: Request) -> Call:
         """The call for a request of the ask layer, recorded; what went wrong is in it."""
@@ -175,7 +178,7 @@ class ModelJudge:
             cost=tried.cost,
             latency=tried.latency,
             seconds=round(time.monotonic() - began, 4),
-            attempts=(*tried.failed, fault or "answered"),
+            attempts=(*tried.failed, *getattr(self._asker.client, "concessions", ()), fault or "answered"),
             at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         )
         self.transcripts.append(call)
@@ -222,3 +225,8 @@ class ModelJudge:
         except NoAnswer as error:
             return error.fault, error.told
         return None, ""
+
+
+def _repair_tokens(question: Question[Any], max_tokens: int) -> int:
+    """About how many tokens a repair question has at most: its own words, the schema, and the answer it shows."""
+    return max_tokens + 200 + len(json.dumps(question.form.schema)) // BYTES_PER_TOKEN

@@ -83,6 +83,7 @@ class Parameters:
         temperature: how freely it chooses its words; None leaves that to the endpoint, as some models demand
         max_tokens: how long an answer may become
         seed: for endpoints that take one; repetitions count up from it
+        top_p: from how much of the likely words it chooses; None leaves that to the endpoint
         most_side: pictures with a longer side are made smaller, by Lanczos
         encoding: `png` loses nothing; `jpeg` (quality 90) is smaller, and adds flaws of its own
     """
@@ -92,12 +93,15 @@ class Parameters:
     seed: int | None = None
     most_side: int = 1024
     encoding: Encoding = "png"
+    top_p: float | None = None
 
     def __post_init__(self) -> None:
         counts = {"max_tokens": self.max_tokens, "most_side": self.most_side}
         problems = [f"{name} must be at least 1, got {count}" for name, count in counts.items() if count < 1]
         if self.temperature is not None and not 0 <= self.temperature <= 2:
             problems.append(f"temperature goes from 0 to 2, got {self.temperature}")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            problems.append(f"top_p is above 0 and at most 1, got {self.top_p}")
         if self.encoding not in ("png", "jpeg"):
             problems.append(f"encoding is png or jpeg, got '{self.encoding}'")
         if problems:
@@ -151,10 +155,15 @@ def described(model: str, question: Question[Any], parameters: Parameters) -> di
         "text": question.words.text,
         "form": {"kind": question.form.kind, "schema": question.form.schema},
         "images": [[shown.label, pixel_hash(shown.pixels)] for shown in question.images],
-        "parameters": dataclasses.asdict(parameters),
+        "parameters": {name: value for name, value in dataclasses.asdict(parameters).items() if _is_told(name, value)},
         "repetition": question.repetition,
         **({"repairs": question.repairs} if question.repairs else {}),
     }
+
+
+def _is_told(name: str, value: object) -> bool:
+    """Parameters that came later are told only where they are set, so that older answers keep their identity."""
+    return name != "top_p" or value is not None
 
 
 def identity(described: Mapping[str, Any]) -> str:

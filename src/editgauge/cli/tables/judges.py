@@ -11,6 +11,7 @@ from editgauge.cli.tables.common import new_table, show
 
 if TYPE_CHECKING:
     from editgauge.audits.judges.guess_cost import GuessCost
+    from editgauge.audits.judges.ledger import Checked, Drift
 
 
 def show_guess_cost(found: Sequence[GuessCost]) -> None:
@@ -28,6 +29,38 @@ def show_guess_cost(found: Sequence[GuessCost]) -> None:
             table.add_row(each.question, each.dimension, *map(str, counts), _mean(each.mean), *means)
         show(table)
     show(Text("± : how far random guesses move a mean from run to run (two standard deviations).", style="dim"))
+
+
+def show_check(found: Checked) -> None:
+    """Who was asked what, and how far the answers are from earlier ones."""
+    check = found.check
+    answered = sum(value is not None for values in check.answers.values() for value in values)
+    asked = sum(len(values) for values in check.answers.values())
+    show(Text(f"{check.judge} ({check.model or 'unnamed'} at {check.endpoint}), {check.at}", style="bold"))
+    show(Text(f"{answered} of {asked} answers to {len(check.answers)} anchors; kept in {found.folder}"))
+    for fault, count in check.faults.items():
+        show(Text(f"without an answer: {count} {fault}"))
+    if found.since_first is None:
+        show(Text("This is the first check; the next one can tell whether the judge moved."))
+        return
+    show(Text(_drift("the first check", found.since_first)))
+    if found.since_last and found.since_last.since != found.since_first.since:
+        show(Text(_drift("the last check", found.since_last)))
+
+
+def _drift(what: str, drift: Drift) -> str:
+    verdict = "MOVED" if drift.moved else "no movement to be seen"
+    name = "; the endpoint calls the model by another name" if drift.other_model else ""
+    excess = f"{drift.excess:+.3f} ({_number(drift.low)} … {_number(drift.high)}) beyond its own changes of mind"
+    shift = f"{drift.shift:+.3f} ({_number(drift.shift_low)} … {_number(drift.shift_high)}) of the scale"
+    return (
+        f"since {what} ({drift.since}): {verdict}{name}. {drift.changed:.0%} of {drift.anchors} anchors answered "
+        f"otherwise, {excess}; answers shifted by {shift}; 95 % intervals"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.3f}"
 
 
 def _mean(value: float | None, spread: float | None = None) -> str:

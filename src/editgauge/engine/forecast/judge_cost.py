@@ -1,8 +1,13 @@
-"""What the judges of a run would be asked, and what that would cost: looked up on a few outcomes, asking nobody."""
+"""What the judges of a run would be asked at most, and what that would cost: told from a few outcomes, asking nobody.
+
+Protocols ask further questions after some answers. They are therefore listened to twice, once with every answer yes and
+much, once with no and little, and of each prompt the larger number counts. Each answer may need a repair question.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,14 +15,16 @@ from statistics import median
 from typing import Any, TypeVar
 
 from editgauge.core.concurrency import run_async
+from editgauge.engine.forecast.hypothetical import hypothetical
 from editgauge.engine.judges import FOLDER
 from editgauge.engine.plan.run_plan import RunPlan
 from editgauge.engine.plan.tasks import all_tasks
 from editgauge.engine.worker.memory_gate import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
-from editgauge.judges import Answer, NoAnswer, Question
+from editgauge.judges import Answer, Question
 from editgauge.judges.calls import Call
+from editgauge.judges.panel import members_of
 from editgauge.models.cache import place
 
 LOOKED_AT = 24
@@ -27,17 +34,31 @@ Value = TypeVar("Value")
 
 
 class CountingPerception(RunPerception):
-    """Notes what is asked, and answers nothing."""
+    """Notes what is asked; the answers are made up, lead to what would be asked next, and are kept nowhere."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.asked: dict[str, list[Question[Any]]] = defaultdict(list)
+        self.inclined = True
+        """Whether made-up answers are yes and much, or no and little."""
+        self.heard: dict[bool, dict[str, list[Question[Any]]]] = {each: defaultdict(list) for each in (True, False)}
+
+    def asked(self, name: str) -> list[Question[Any]]:
+        """What a judge would be asked at most: of each prompt as many as in the listening that heard more of it."""
+        by_prompt: dict[str, list[list[Question[Any]]]] = defaultdict(list)
+        for inclined in (True, False):
+            mine: dict[str, list[Question[Any]]] = defaultdict(list)
+            for question in self.heard[inclined][name]:
+                mine[question.words.prompt].append(question)
+            for prompt, questions in mine.items():
+                by_prompt[prompt].append(questions)
+        return [question for heard in by_prompt.values() for question in max(heard, key=len)]
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
-        """No answer, whatever the question."""
+        """A made-up answer of the asked form."""
         self.judge(role)
-        self.asked[role].append(question)
-        raise NoAnswer("budget", "a dry run asks nobody")
+        for member in members_of(role):
+            self.heard[self.inclined][member].append(question)
+        return hypothetical(question, self.inclined)
 
     def told(self, outcomes: int, times: float, call_seconds: float | None = None) -> dict[str, dict[str, Any]]:
         """For each judge the calls, tokens, cost and time of so many times these outcomes.
@@ -51,14 +72,15 @@ class CountingPerception(RunPerception):
 
     def _told(self, name: str, outcomes: int, times: float, call_seconds: float | None) -> dict[str, Any]:
         judge = self.judges[name]
-        found = judge.estimate(self.asked[name])
+        found = judge.estimate(self.asked(name))
         told = {
             "questions": round(found.questions * times),
             "answered before": round(found.recorded * times),
-            "calls": round(found.calls * times),
+            "calls": math.ceil(found.calls * times),
+            "calls at most": math.ceil((found.calls + found.repairs) * times),
             "prompt tokens": round(found.prompt_tokens * times),
             "completion tokens at most": round(found.completion_tokens * times),
-            "told from": f"{outcomes} outcomes; questions that follow from answers come on top",
+            "told from": f"{outcomes} outcomes; what follows from answers is counted, at most adds a repair to each",
         }
         if judge.ledger.price.prompt or judge.ledger.price.completion:
             told["cost at most"] = round(found.cost * times, 4)
@@ -76,7 +98,7 @@ def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:
 
 
 def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
-    """For each judge the calls, tokens and cost of the whole run, or shard; what follows from answers comes on top."""
+    """For each judge the calls, tokens and cost of the whole run, or shard, at most."""
     if not plan.jury.addresses:
         return {}
     with_image = sum(task.outcome.image is not None for task in all_tasks(plan))
@@ -95,4 +117,5 @@ def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
 async def _listen(plan: RunPlan, tasks: Sequence[ScoringTask], see: CountingPerception) -> None:
     gate = MemoryGate()
     async with see:
-        await asyncio.gather(*(score_task(task, plan.protocols, see, gate) for task in tasks))
+        for see.inclined in (True, False):
+            await asyncio.gather(*(score_task(task, plan.protocols, see, gate) for task in tasks))

@@ -108,7 +108,9 @@ async def _score_twice(order: TrialOrder, start: Effort) -> TrialResult:
     setup = order.setup
     ears = TimingPerception(setup.models, setup.cache, setup.jury, setup.transcripts)
     async with ears:
+        ears.inclined = False
         first, _ = await _scored(order, ears)
+        ears.inclined = True
         second, records = await _scored(order, ears)
     seats = tuple(seat.told() for seat in ears.seats)
     judges = ears.told(len(order.tasks), order.times, order.call_seconds)

@@ -102,7 +102,7 @@ class TimingPerception(CountingPerception):
 
     def forget(self) -> None:
         """Begins anew with models that have loaded their weights: only from then on times tell anything."""
-        self.asked.clear()
+        self.heard[self.inclined].clear()
         for seat in self.seats:
             seat.begin_anew(Memory(BYTES_IN_MEMORY))
 

@@ -101,7 +101,7 @@ def prepare(
 ) -> RunPlan:
     """Opens the benchmark and finds the outcomes; writes nothing."""
     jury = jury or Jury()
-    chosen, choice = choose_with_models(protocol, models, model, jury.addresses, jury.prompts)
+    chosen, choice = choose_with_models(protocol, models, model, jury.names, jury.prompts)
     given = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
     places = {name: _place(text) for name, text in pairs(given, "outcomes", "NAME=FOLDER").items()}
     if not places:

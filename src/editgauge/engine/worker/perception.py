@@ -10,6 +10,7 @@ from typing import Self, TypeVar
 from editgauge.core.ask import Ask
 from editgauge.engine.judges import Jury
 from editgauge.judges import Answer, Judge, ModelJudge, Question
+from editgauge.judges.panel import members_of
 from editgauge.judges.prompts import Prompt
 from editgauge.judges.service import Service as Judges
 from editgauge.models.service import Service
@@ -48,7 +49,9 @@ class RunPerception(Service):
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
         """The answer of the judge of a name."""
-        self.questions[self._judging.judge(role).name] += 1
+        self._judging.judge(role)  # raises when nobody plays it
+        for member in members_of(role):
+            self.questions[self._judging.judge(member).name] += 1
         return await self._judging.ask(question, role)
 
     def prompt(self, name: str) -> Prompt:

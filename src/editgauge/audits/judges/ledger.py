@@ -1,0 +1,224 @@
+"""A ledger of judges: the same anchors asked again and again, and whether the answers moved, with an interval."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from editgauge.audits.judges.anchors import VERSION, Anchor, anchors_of_run, drawn_anchors
+from editgauge.core.concurrency import run_async
+from editgauge.core.errors import BadInput, BadRun
+from editgauge.core.files import write_json
+from editgauge.engine.judges import judge_name
+from editgauge.judges import ModelJudge, NoAnswer, open_judge
+from editgauge.stats.intervals import clustered_mean
+
+TIMES = 2
+"""How often each anchor is asked in one check, to know how far the judge agrees with itself on one day."""
+FILE = "check.json"
+Answers = Mapping[str, Sequence[float | None]]
+"""Anchor to what was answered each time; yes is 1, no is 0, None where there was no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a judge answered on one day."""
+
+    judge: str
+    model: str | None
+    """As the endpoint calls it."""
+    endpoint: str
+    at: str
+    anchors: str
+    answers: Answers
+    faults: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How two checks of one judge differ."""
+
+    since: str
+    anchors: int
+    """Answered in both."""
+    other_model: bool
+    """The endpoint calls the model by another name since."""
+    changed: float
+    """The share of anchors with another answer."""
+    excess: float
+    low: float | None
+    high: float | None
+    """`changed` beyond what the judge changes its own mind by on one day, with a 95 % interval."""
+    shift: float
+    shift_low: float | None
+    shift_high: float | None
+    """How far answers moved on average, in shares of their scale, with a 95 % interval."""
+
+    @property
+    def moved(self) -> bool:
+        """Is the interval of either away from nothing?"""
+        more = self.low is not None and self.low > 0
+        shifted = (
+            self.shift_low is not None and self.shift_high is not None and not self.shift_low <= 0 <= self.shift_high
+        )
+        return more or shifted
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A check, and how it differs from the first and the last one before it."""
+
+    check: Check
+    folder: str
+    since_first: Drift | None
+    since_last: Drift | None
+
+
+def check(
+    judge: str, ledger: str | Path = "judge-ledger", run: str | Path | None = None, max_tokens: int | None = None
+) -> Checked:
+    """Asks a judge its anchors and compares the answers with those of earlier checks.
+
+    Args:
+        judge: an address, such as `openai:MODEL@URL`.
+        ledger: the folder in which checks are kept, each with its transcripts.
+        run: a run folder: what its judges were asked before become further anchors, and its answers the first check.
+        max_tokens: how long an answer may become.
+    """
+    anchors = drawn_anchors() + (anchors_of_run(Path(run)) if run is not None else [])
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", judge_name(judge))
+    folder = Path(ledger) / name
+    earlier = read_checks(folder)
+    before = _from_run(anchors, name)
+    at = datetime.now(UTC)
+    here = folder / at.strftime("%Y%m%dT%H%M%S.%fZ")
+    opened = open_judge(judge, transcripts=here / "transcripts", **_parameters(max_tokens))
+    answers, faults, model = run_async(_answers(opened, anchors))
+    found = Check(
+        judge=opened.name,
+        model=model,
+        endpoint=opened.card.endpoint,
+        at=at.isoformat(timespec="seconds"),
+        anchors=VERSION,
+        answers=answers,
+        faults=faults,
+    )
+    if not any(value is not None for values in answers.values() for value in values):
+        raise BadInput(f"The judge '{judge}' answered none of {len(anchors)} anchors: {', '.join(faults)}.")
+    write_json(here / FILE, asdict(found))
+    first = (before or earlier[:1]) or None
+    return Checked(
+        found,
+        str(here),
+        drift(first[0], found, anchors) if first else None,
+        drift(earlier[-1], found, anchors) if earlier else None,
+    )
+
+
+def read_checks(folder: Path) -> list[Check]:
+    """The checks of a judge, oldest first."""
+    found = []
+    for file in sorted(folder.glob(f"*/{FILE}")):
+        try:
+            found.append(Check(**json.loads(file.read_text("utf-8"))))
+        except (OSError, ValueError, TypeError) as error:
+            raise BadRun(f"'{file}' cannot be read: {error}.") from error
+    return found
+
+
+def drift(before: Check, now: Check, anchors: Sequence[Anchor]) -> Drift | None:
+    """How far a judge moved between two checks; None when they share no answered anchor."""
+    scales = {each.name: _scale(each) for each in anchors}
+    excess, changes, shifts, names = [], [], [], []
+    for name, values in now.answers.items():
+        old = [each for each in before.answers.get(name, ()) if each is not None]
+        new = [each for each in values if each is not None]
+        if not old or not new:
+            continue
+        between = fmean(float(a != b) for a in old for b in new)
+        within = [fmean(float(a != b) for a in each for b in each) * len(each) / (len(each) - 1)
+                  for each in (old, new) if len(each) > 1]  # fmt: skip
+        changes.append(between)
+        excess.append(between - (fmean(within) if within else 0.0))
+        shifts.append((fmean(new) - fmean(old)) / scales.get(name.partition("/")[0], 1.0))
+        names.append(name.partition("/")[0])
+    if not names:
+        return None
+    clusters = np.array(names)
+    more, moved = (clustered_mean(np.array(each), clusters) for each in (excess, shifts))
+    return Drift(
+        since=before.at,
+        anchors=len(names),
+        other_model=bool(before.model and now.model and before.model != now.model),
+        changed=fmean(changes),
+        excess=more.value,
+        low=more.low,
+        high=more.high,
+        shift=moved.value,
+        shift_low=moved.low,
+        shift_high=moved.high,
+    )
+
+
+async def _answers(
+    judge: ModelJudge, anchors: Sequence[Anchor]
+) -> tuple[dict[str, list[float | None]], dict[str, int], str | None]:
+    found: dict[str, list[float | None]] = {}
+    faults: dict[str, int] = {}
+    models: list[str] = []
+
+    async def ask(anchor: Anchor, time: int) -> None:
+        try:
+            answer = await judge.ask(anchor.question.again(time))
+        except NoAnswer as error:
+            faults[error.fault] = faults.get(error.fault, 0) + 1
+            found.setdefault(anchor.name, [None] * TIMES)
+            return
+        models.extend([answer.call.model] if answer.call.model else [])
+        for name, value in _numbers(anchor.name, answer.value).items():
+            found.setdefault(name, [None] * TIMES)[time] = value
+
+    async with judge:
+        await asyncio.gather(*(ask(anchor, time) for anchor in anchors for time in range(TIMES)))
+    return found, faults, models[0] if models else None
+
+
+def _numbers(name: str, value: Any) -> dict[str, float]:
+    """What was answered as numbers: one, or one for each dimension."""
+    if isinstance(value, Mapping):
+        return {f"{name}/{dimension}": float(number) for dimension, number in value.items()}
+    return {name: float(value)}
+
+
+def _from_run(anchors: Sequence[Anchor], name: str) -> list[Check]:
+    """What the run answered that anchors come from, as a check of its own."""
+    calls = [(each, each.earlier) for each in anchors if each.earlier is not None]
+    if not calls:
+        return []
+    answers: dict[str, list[float | None]] = {}
+    for anchor, call in calls:
+        text = (call.body or {}).get("choices", [{}])[0].get("message", {}).get("content") or ""
+        for key, value in _numbers(anchor.name, anchor.question.form.read(text)).items():
+            answers[key] = [value]
+    first = min(call.at for _, call in calls)
+    return [Check(name, calls[0][1].model, calls[0][1].endpoint, first, VERSION, answers, {})]
+
+
+def _scale(anchor: Anchor) -> float:
+    form = anchor.question.form
+    return float(getattr(form, "high", 1) - getattr(form, "low", 0)) or 1.0
+
+
+def _parameters(max_tokens: int | None) -> dict[str, Any]:
+    from editgauge.judges import Parameters
+
+    return {"parameters": Parameters(max_tokens=max_tokens)} if max_tokens else {}
