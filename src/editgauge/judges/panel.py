@@ -43,7 +43,7 @@ def panel_name(way: str, members: Sequence[str], quorum: int | None = None) -> s
     return f"{way}{quorum or ''}({'+'.join(members)})"
 
 
-class Panel:
+class JudgePanel:
     """Judges who answer together.
 
     Args:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from editgauge.core.errors import CannotTell
 from editgauge.judges.interfaces import Answer, Judge
-from editgauge.judges.panel import Panel, is_panel, members_of
+from editgauge.judges.panel import JudgePanel, is_panel, members_of
 from editgauge.judges.prompts import Prompt, open_prompt
 from editgauge.judges.questions import Question
 
@@ -30,7 +30,7 @@ class Service:
     def judge(self, role: str = "judge") -> Judge:
         """The judge that plays a role."""
         if role not in self._chosen and is_panel(role) and all(each in self._chosen for each in members_of(role)):
-            self._chosen[role] = Panel(role, self._chosen)
+            self._chosen[role] = JudgePanel(role, self._chosen)
         if role not in self._chosen:
             raise CannotTell("no_model", f"no judge plays the role '{role}'; choose one, such as openai:MODEL@URL")
         return self._chosen[role]

@@ -24,7 +24,7 @@ OURS = "editgauge"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FailureRule:
     """What a peer's released code does when there is no readable answer."""
 
     who: str
@@ -33,12 +33,12 @@ class Rule:
 
 
 RULES = (
-    Rule("ImgEdit, RISE", "dropped", "dropped"),
-    Rule("VIEScore, GEdit", "random", "dropped"),
-    Rule("lmms-eval", "random", "zero"),
-    Rule("KRIS", "lone_digit", "dropped"),
-    Rule("EditScore", "middle", "middle"),
-    Rule("HQ-Edit", "zero", "zero"),
+    FailureRule("ImgEdit, RISE", "dropped", "dropped"),
+    FailureRule("VIEScore, GEdit", "random", "dropped"),
+    FailureRule("lmms-eval", "random", "zero"),
+    FailureRule("KRIS", "lone_digit", "dropped"),
+    FailureRule("EditScore", "middle", "middle"),
+    FailureRule("HQ-Edit", "zero", "zero"),
 )
 
 

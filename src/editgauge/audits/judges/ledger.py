@@ -30,7 +30,7 @@ Answers = Mapping[str, Sequence[float | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class JudgeCheck:
     """What a judge answered on one day."""
 
     judge: str
@@ -77,7 +77,7 @@ class Drift:
 class Checked:
     """A check, and how it differs from the first and the last one before it."""
 
-    check: Check
+    check: JudgeCheck
     folder: str
     since_first: Drift | None
     since_last: Drift | None
@@ -103,7 +103,7 @@ def check(
     here = folder / at.strftime("%Y%m%dT%H%M%S.%fZ")
     opened = open_judge(judge, transcripts=here / "transcripts", **_parameters(max_tokens))
     answers, faults, model = run_async(_answers(opened, anchors))
-    found = Check(
+    found = JudgeCheck(
         judge=opened.name,
         model=model,
         endpoint=opened.card.endpoint,
@@ -124,18 +124,18 @@ def check(
     )
 
 
-def read_checks(folder: Path) -> list[Check]:
+def read_checks(folder: Path) -> list[JudgeCheck]:
     """The checks of a judge, oldest first."""
     found = []
     for file in sorted(folder.glob(f"*/{FILE}")):
         try:
-            found.append(Check(**json.loads(file.read_text("utf-8"))))
+            found.append(JudgeCheck(**json.loads(file.read_text("utf-8"))))
         except (OSError, ValueError, TypeError) as error:
             raise BadRun(f"'{file}' cannot be read: {error}.") from error
     return found
 
 
-def drift(before: Check, now: Check, anchors: Sequence[Anchor]) -> Drift | None:
+def drift(before: JudgeCheck, now: JudgeCheck, anchors: Sequence[Anchor]) -> Drift | None:
     """How far a judge moved between two checks; None when they share no answered anchor."""
     scales = {each.name: _scale(each) for each in anchors}
     excess, changes, shifts, names = [], [], [], []
@@ -199,7 +199,7 @@ def _numbers(name: str, value: Any) -> dict[str, float]:
     return {name: float(value)}
 
 
-def _from_run(anchors: Sequence[Anchor], name: str) -> list[Check]:
+def _from_run(anchors: Sequence[Anchor], name: str) -> list[JudgeCheck]:
     """What the run answered that anchors come from, as a check of its own."""
     calls = [(each, each.earlier) for each in anchors if each.earlier is not None]
     if not calls:
@@ -210,7 +210,7 @@ def _from_run(anchors: Sequence[Anchor], name: str) -> list[Check]:
         for key, value in _numbers(anchor.name, anchor.question.form.read(text)).items():
             answers[key] = [value]
     first = min(call.at for _, call in calls)
-    return [Check(name, calls[0][1].model, calls[0][1].endpoint, first, VERSION, answers, {})]
+    return [JudgeCheck(name, calls[0][1].model, calls[0][1].endpoint, first, VERSION, answers, {})]
 
 
 def _scale(anchor: Anchor) -> float:

@@ -9,8 +9,7 @@ Every reader takes time linear in the length of the text, and none looks at more
 
 from __future__ import annotations
 
-from editgauge.judges.reading.fitting import fitted
-from editgauge.judges.reading.objects import LONGEST, read_object
+from editgauge.judges.reading.objects import LONGEST, fitted, read_object
 from editgauge.judges.reading.spoken import Unreadable, is_nothing, is_refusal, spoken
 from editgauge.judges.reading.values import read_number, read_ratings, read_whole_number, read_word
 

@@ -26,7 +26,7 @@ def guess_cost(
     """
     from editgauge.audits.judges.guess_cost import guess_cost as cost_of_guessing
     from editgauge.cli._json import as_json
-    from editgauge.cli.tables.judges import show_guess_cost
+    from editgauge.cli.judges.tables import show_guess_cost
 
     found = cost_of_guessing(transcripts)
     if json:
@@ -55,7 +55,7 @@ def check(
     """
     from editgauge.audits.judges.ledger import check as check_judge
     from editgauge.cli._json import as_json
-    from editgauge.cli.tables.judges import show_check
+    from editgauge.cli.judges.tables import show_check
 
     found = check_judge(judge, ledger, run, max_tokens)
     if json:
