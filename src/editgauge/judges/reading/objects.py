@@ -1,4 +1,4 @@
-"""Finds the one JSON object in an answer, mends what JSON does not allow, and fits it to the model that was asked for."""
+"""Finds the one JSON object in an answer, mends what JSON does not allow, and fits it to what was asked for."""
 
 from __future__ import annotations
 
