@@ -153,10 +153,6 @@ def joined(before: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     return {**result, "models": {**before["models"], **result["models"]}}
 
 
-if __name__ == "__main__":
-    main()
-
-
 OF_THE_REST, OF_THE_EDIT = "rest/", "artifact/"
 """How the names of families of disturbances and of artifacts begin."""
 REACHING_OUT = ("artifact/shifted", "artifact/duplicated")
@@ -189,3 +185,7 @@ TRUTHS: dict[Question, Callable[[Probe], float | None]] = {
     "disturbed": truth_of_disturbed,
     "flawed": truth_of_flawed,
 }
+
+
+if __name__ == "__main__":
+    main()

@@ -64,12 +64,12 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
 
     async def answer(number: int, task: ScoringTask) -> None:
         try:
-            records = await score_task(task, [chosen[name] for name in task.protocols], see, gate)
+            scored = await score_task(task, [chosen[name] for name in task.protocols], see, gate)
         except EditGaugeError as error:
             send(REFUSED, str(error))
             return
         in_hand.remove(number)
-        send(number, records)
+        send(number, scored)
 
     send(READY, None)
     threading.Thread(target=listen, daemon=True).start()
@@ -99,10 +99,6 @@ def main() -> None:
         os._exit(1)
 
 
-if __name__ == "__main__":
-    main()
-
-
 @contextmanager
 def recorded(folder: Path | None) -> Iterator[None]:
     """Leaves what this process did in the folder of a profile, if there is one. Needs a running event loop."""
@@ -115,3 +111,7 @@ def recorded(folder: Path | None) -> Iterator[None]:
     finally:
         timeline.stop()
         write_part(folder, recording.told())
+
+
+if __name__ == "__main__":
+    main()
