@@ -255,10 +255,9 @@ def judged(records: Sequence[Rated], train: Sequence[Rated]) -> tuple[Floats, Fl
     return edit, _chance(table(records, "quality"), quality)
 
 
-def unseen(records: Sequence[Rated], *, methods: bool) -> dict[str, float]:
-    """How the fit fares on photographs, and on methods if asked, that it has not seen."""
+def out_of_fold(records: Sequence[Rated], *, methods: bool) -> tuple[Floats, Floats]:
+    """`edit` and `quality` of every outcome by a fit that has seen neither its photograph nor, if asked, its method."""
     photos = np.array([each.photo for each in records])
-    of_people = np.array([each.method not in WEIGHTS for each in records])
     edit, quality = np.zeros(len(records)), np.zeros(len(records))
     for kept, left_out in GroupKFold(min(FOLDS, len(set(photos)))).split(photos, photos, photos):
         names = sorted({records[row].method for row in left_out}) if methods else [""]
@@ -266,7 +265,30 @@ def unseen(records: Sequence[Rated], *, methods: bool) -> dict[str, float]:
             rows = [row for row in left_out if records[row].method == name or not methods]
             train = [records[row] for row in kept if not methods or records[row].method != name]
             edit[rows], quality[rows] = judged([records[row] for row in rows], train)
-    return _agreement(records, edit, quality, of_people)
+    return edit, quality
+
+
+def unseen(records: Sequence[Rated], *, methods: bool) -> dict[str, float]:
+    """How the fit fares on photographs, and on methods if asked, that it has not seen."""
+    of_people = np.array([each.method not in WEIGHTS for each in records])
+    return _agreement(records, *out_of_fold(records, methods=methods), of_people)
+
+
+def write_unseen(records: Sequence[Rated], file: Path) -> None:
+    """The scores of every rated outcome by fits that have not seen it, as JSON lines, for `docs/people.py`."""
+    lines: list[str] = []
+    for methods in (False, True):
+        edit, quality = out_of_fold(records, methods=methods)
+        overall = edit ** (1 - QUALITY_SHARE) * quality**QUALITY_SHARE
+        for record, *values in zip(records, edit, quality, overall, strict=True):
+            if record.method in WEIGHTS:
+                continue
+            named = dict(zip(("edit", "quality", "overall"), (round(float(value), 6) for value in values), strict=True))
+            known = named if record.answered else {"quality": named["quality"]}
+            lines.append(
+                json.dumps({"edit": record.edit, "method": record.method, "unseen_method": methods, "scores": known})
+            )
+    write_text(file, "\n".join(lines) + "\n")
 
 
 def _agreement(
@@ -345,6 +367,7 @@ def main() -> None:
     fitting.add_argument("rated", nargs="+", type=Path)
     fitting.add_argument("--probes", type=Path)
     fitting.add_argument("--measured", type=Path)
+    fitting.add_argument("--unseen", type=Path, help="write what fits say that have not seen the outcome")
     given = parser.parse_args()
     if given.verb == "measure":
         run_async(measure(given.benchmark, given.data, given.outcomes, given.ratings, Path(given.out)))
@@ -355,6 +378,8 @@ def main() -> None:
     records = [each for file in given.rated for each in read_rated(file)]
     if given.probes and given.measured:
         records += rated_probes(given.probes, given.measured)
+    if given.unseen:
+        write_unseen(records, given.unseen)
     result = fitted_models(records)
     write_text(Path(str(own.__file__)).parent / RATINGS_FILE, f"{json.dumps(result, indent=1)}\n")
     say(json.dumps(result["provenance"], indent=1), quiet=False)

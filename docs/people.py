@@ -1,0 +1,228 @@
+"""Holds every score of a run against people's ratings, for the page `explanation/people.md`.
+
+    editgauge run imagenhub --data FOLDER --outcomes 'FOLDER/*' --protocol editgauge --protocol editval \
+        --protocol pixlens --protocol preservation --models lite --out run
+    python docs/people.py run --ratings RATINGS --judges vie_scores/*.tsv --unseen unseen.jsonl
+
+FOLDER is `ImagenHub_Text-Guided_IE` with its outcomes, RATINGS the folder of ImagenHub's rating tables, and the judges'
+answers are VIEScore's. `edit`, `quality` and `overall` of `editgauge` were fitted on these ratings, so their rows come
+from fits that have not seen the photograph (`python -m editgauge.audits.fit.ratings fit … --unseen unseen.jsonl`). The
+table is written into the page between its two marks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from editgauge import Run
+from editgauge.benchmarks.datasets import published_ratings
+from editgauge.stats.agreement import SPEARMAN, spearman
+from editgauge.stats.levels import between, within
+from editgauge.stats.resampling import Estimate, estimate, resampled
+
+PAGE = Path(__file__).parent / "explanation/people.md"
+START, END = "<!-- table: docs/people.py -->", "<!-- end of table -->"
+QUESTIONS = {"SC": "semantic consistency", "PQ": "perceptual quality", "overall": "overall"}
+PASSED = 0.5
+LEAST = 0.02
+"""Share of the outcomes under which a score has no row."""
+Key = tuple[str, str]
+"""Edit and method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One score against one question."""
+
+    name: str
+    answered: float
+    per_method: Estimate
+    pooled: Estimate
+    system: Estimate
+    auroc: Estimate | None
+
+
+def means(answers: Iterable[Mapping[str, object]], question: str) -> dict[Key, dict[str, float]]:
+    """The answers to one question by outcome and rater."""
+    found: dict[Key, dict[str, float]] = {}
+    for answer in answers:
+        if answer["question"] == question:
+            key = str(answer["edit"]), str(answer["method"])
+            found.setdefault(key, {})[str(answer["rater"])] = float(str(answer["value"]))
+    return found
+
+
+def mean_of(answers: Iterable[Mapping[str, object]], question: str) -> dict[Key, float]:
+    """The mean answer to one question by outcome."""
+    return {key: float(np.mean(list(each.values()))) for key, each in means(answers, question).items()}
+
+
+def held_against(name: str, scores: Mapping[Key, float], people: Mapping[Key, float], of: int) -> Row:
+    keys = sorted(key for key in people if key in scores)
+    x, y = (np.array([each[key] for key in keys]) for each in (scores, people))
+    methods, photos = np.array([key[1] for key in keys]), np.array([photo(key[0]) for key in keys])
+    return Row(
+        name,
+        len(keys) / of,
+        within(SPEARMAN, x, y, methods, photos, fisher_z=True).average,
+        spearman(x, y, photos),
+        between(SPEARMAN, x, y, methods, photos),
+        _auroc(x, y >= PASSED, photos),
+    )
+
+
+def photo(edit: str) -> str:
+    """Turns of one conversation are edits of one photograph."""
+    return edit.rpartition("_")[0]
+
+
+def _auroc(scores: np.ndarray, good: np.ndarray, photos: np.ndarray) -> Estimate | None:
+    if good.all() or not good.any():
+        return None
+
+    def answer(weights: np.ndarray) -> np.ndarray:
+        return np.array([_weighted(scores, good, column) for column in weights.T])
+
+    drawn = resampled(answer, photos, resamples=400)
+    return estimate(float(roc_auc_score(good, scores)), drawn, len(scores), len(set(photos)))
+
+
+def _weighted(scores: np.ndarray, good: np.ndarray, weights: np.ndarray) -> float:
+    if not (weights[good].any() and weights[~good].any()):
+        return float("nan")
+    return float(roc_auc_score(good, scores, sample_weight=weights))
+
+
+def scores_of(run: Run) -> dict[str, dict[Key, float]]:
+    """Every score by name; one of which less is better is turned round."""
+    better = {
+        f"{protocol}/{spec.name}": spec.higher_is_better
+        for protocol, entry in run.manifest.protocols.items()
+        for spec in entry.scores
+    }
+    found: dict[str, dict[Key, float]] = {name: {} for name in better}
+    columns = (run.scores[name].to_pylist() for name in ("protocol", "name", "edit", "method", "value"))
+    for protocol, name, edit, method, value in zip(*columns, strict=True):
+        if value is not None:
+            full = f"{protocol}/{name}"
+            found[full][edit, method] = value if better[full] else -value
+    return found
+
+
+def unseen_scores(file: Path) -> dict[str, dict[Key, float]]:
+    """The scores of `editgauge` by fits that have not seen the photograph, or neither photograph nor method."""
+    found: dict[str, dict[Key, float]] = {}
+    for line in file.read_text("utf-8").splitlines():
+        record = json.loads(line)
+        what = "photograph and method unseen" if record["unseen_method"] else "photograph unseen"
+        for name, value in record["scores"].items():
+            found.setdefault(f"editgauge/{name}` ({what})", {})[record["edit"], record["method"]] = value
+    return found
+
+
+def table(rows: list[Row]) -> list[str]:
+    lines = [
+        "| score | answers | within a method | pooled | order of the 8 methods | AUROC of a rating >= 0.5 |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells = (row.per_method, row.pooled, row.system, row.auroc)
+        lines.append(f"| {row.name} | {row.answered:.0%} | {' | '.join(shown(cell) for cell in cells)} |")
+    return lines
+
+
+def shown(value: Estimate | None) -> str:
+    if value is None or value.value is None:
+        return "–"
+    return f"{value.value:.2f}" if value.low is None else f"{value.value:.2f} ({value.low:.2f} to {value.high:.2f})"
+
+
+def risk_by_coverage(scores: Mapping[Key, float], people: Mapping[Key, float]) -> list[str]:
+    """How often the verdict agrees with people's when only the surest share of all outcomes is answered."""
+    keys = sorted((key for key in people if key in scores), key=lambda key: -abs(scores[key] - PASSED))
+    lines = ["| answered | agrees with people | of those that pass, people pass |", "|---|---|---|"]
+    for share in (0.1, 0.2, 0.3, 0.4, 0.5):
+        chosen = keys[: int(share * len(people))]
+        if len(chosen) < int(share * len(people)):
+            break
+        same = np.mean([(scores[key] >= PASSED) == (people[key] >= PASSED) for key in chosen])
+        passed = [people[key] >= PASSED for key in chosen if scores[key] >= PASSED]
+        lines.append(
+            f"| {share:.0%} | {same:.2f} | {np.mean(passed):.2f} of {len(passed)} |"
+            if passed
+            else f"| {share:.0%} | {same:.2f} | none passes |"
+        )
+    return lines
+
+
+def one_rater(answers: Mapping[Key, Mapping[str, float]], of: int) -> Row:
+    """One rater against the mean of the others; the rows of all raters together."""
+    raters = sorted({rater for each in answers.values() for rater in each})
+    scores, people = {}, {}
+    for rater in raters:
+        for (edit, method), each in answers.items():
+            others = [value for name, value in each.items() if name != rater]
+            if rater in each and others:
+                scores[edit, f"{method}\n{rater}"], people[edit, f"{method}\n{rater}"] = (
+                    each[rater],
+                    float(np.mean(others)),
+                )
+    return held_against("*one rater against the others*", scores, people, len(people) or of)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--ratings", required=True, type=Path)
+    parser.add_argument("--judges", nargs="*", type=Path, default=[])
+    parser.add_argument("--unseen", required=True, type=Path)
+    given = parser.parse_args()
+    run = Run.open(given.run)
+    fitted = unseen_scores(given.unseen)
+    plain = {
+        name: each for name, each in scores_of(run).items() if not any(new.startswith(f"{name}`") for new in fitted)
+    }
+    scores = {f"`{name}": each for name, each in fitted.items()} | {f"`{name}`": each for name, each in plain.items()}
+    known = set(zip(*(run.scores[name].to_pylist() for name in ("edit", "method")), strict=True))
+    answers = published_ratings("imagenhub", given.ratings)
+    judges = {file.stem.split("_")[-2]: published_ratings("viescore", file) for file in given.judges}
+    lines: list[str] = []
+    for question, meaning in QUESTIONS.items():
+        rated = {key: each for key, each in means(answers, question).items() if key in known}
+        people = {key: float(np.mean(list(each.values()))) for key, each in rated.items()}
+        rows = [
+            held_against(name, each, people, len(people))
+            for name, each in scores.items()
+            if len(set(each.values())) > 1
+        ]
+        rows = sorted((row for row in rows if row.answered > LEAST), key=lambda row: -(row.pooled.value or -1))
+        beside = [
+            held_against(f"*{name} (VIEScore)*", mean_of(said, question), people, len(people))
+            for name, said in judges.items()
+        ]
+        lines += [f"### {question}: {meaning}", "", *table([*beside, one_rater(rated, len(people)), *rows]), ""]
+        if question == "SC":
+            surest = risk_by_coverage(fitted["editgauge/edit` (photograph unseen)"], people)
+            lines += [
+                "Verdicts of `edit` (photograph unseen, pass at 0.5), the surest outcomes first:",
+                "",
+                *surest,
+                "",
+            ]
+    text = PAGE.read_text("utf-8")
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{START}\n" + "\n".join(lines) + f"{END}{after}", "utf-8")
+    sys.stdout.write(f"written: {PAGE}\n")
+
+
+if __name__ == "__main__":
+    main()
