@@ -45,10 +45,10 @@ def main() -> None:
         page = Path(folder) / "report" / "index.html"
         for what in ("made", "refreshed"):
             started = time.perf_counter()
-            report(run, page.parent, quiet=True)
+            report(run, out=page.parent, quiet=True)
             print(f"{what:12} {time.perf_counter() - started:6.2f} s")
         started = time.perf_counter()
-        single = report(run, Path(folder) / "single.html", quiet=True, single_file=True)
+        single = report(run, out=Path(folder) / "single.html", quiet=True, single_file=True)
         print(f"{'single file':12} {time.perf_counter() - started:6.2f} s")
         for path in (page, single):
             print(f"{path.name:12} {path.stat().st_size / 1e6:6.1f} MB")

@@ -9,12 +9,14 @@ import argparse
 import inspect
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import typer
 
 import editgauge
+from editgauge._face import GROUPS, stub
 from editgauge.benchmarks import benchmarks
 from editgauge.benchmarks.unibench.annotations import json_schema
 from editgauge.cli import app
@@ -48,7 +50,8 @@ def _verb(name: str, command: Any) -> str:
         spelled = ", ".join(f"`{one}`" for one in parameter.opts) if is_option else f"`{parameter.name.upper()}`"
         default = parameter.default if is_option and not parameter.required else None
         told = "needed" if parameter.required else _default(default)
-        lines.append(f"| {spelled} | {getattr(parameter, 'help', None) or ''} | {told} |")
+        words = (getattr(parameter, "help", None) or "").replace("|", "\\|")
+        lines.append(f"| {spelled} | {words} | {told} |")
     return "\n".join(lines) + "\n"
 
 
@@ -58,28 +61,20 @@ def _default(value: Any) -> str:
     return f"default `{' '.join(value) if isinstance(value, list) else value}`"
 
 
-GROUPS = {
-    "build": ("unibench", "editval", "review", "attributes", "training", "tune", "calibration", "probes"),
-    "cache": ("info", "clear"),
-    "data": ("pull", "verify", "info", "ratings"),
-    "judges": ("open_judge",),
-    "models": ("list_weights", "pull", "verify", "info", "available", "weights_of"),
-    "study": (
-        *("create", "invite", "serve", "status", "export", "import_", "analyse"),
-        *("exclude", "include", "forget"),
-    ),
-}
-"""Verbs that have verbs of their own."""
-
-
 def python_page() -> str:
     """The public face: functions with their signatures, then the words as classes."""
-    lines = ["# Python\n", "Everything lies in `editgauge` itself and is imported when first used.\n"]
+    lines = [
+        "# Python\n",
+        "Everything is in `editgauge` itself and is imported when first used.\n",
+        "Options that several verbs share are explained once: `DataOptions`, `ModelOptions`, `JudgeOptions`.\n",
+    ]
     for name in sorted(editgauge.__all__, key=lambda word: (word[0].isupper(), word)):
         thing = getattr(editgauge, name)
         if inspect.ismodule(thing):
-            for verb in GROUPS[name]:
-                lines.append(_function(f"editgauge.{name}.{verb}", getattr(thing, verb)))
+            for place in GROUPS[name].values():
+                verb = place.partition(":")[2]
+                owner = thing if hasattr(thing, verb) else import_module(place.partition(":")[0])
+                lines.append(_function(f"editgauge.{name}.{verb}", getattr(owner, verb)))
         elif inspect.isfunction(thing):
             lines.append(_function(f"editgauge.{name}", thing))
         else:
@@ -160,6 +155,11 @@ def main() -> None:
             old += [] if path.is_file() and path.read_text("utf-8") == content else [name]
         else:
             path.write_text(content, "utf-8")
+    face = Path(editgauge.__file__).with_suffix(".pyi")
+    if not check:
+        face.write_text(stub(), "utf-8")
+    elif face.read_text("utf-8") != stub():
+        old.append(face.name)
     if old:
         sys.exit(f"docs/reference is out of date ({', '.join(old)}): run `python docs/generate.py`")
 

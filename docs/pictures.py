@@ -85,10 +85,17 @@ def screenshots() -> None:
 
 def _report(benchmark: str, folder: Path) -> Path:
     for method in METHODS:
-        editgauge.edit(benchmark, method, folder / method, quiet=True)
+        editgauge.edit(benchmark, method=method, out=folder / method, quiet=True)
     places = {method: folder / method for method in METHODS}
-    editgauge.run(benchmark, places, ["editval", "pixlens", "preservation"], folder / "run", models="lite", quiet=True)
-    return editgauge.report(folder / "run", folder / "report", quiet=True)
+    editgauge.run(
+        benchmark,
+        outcomes=places,
+        protocol=["editval", "pixlens", "preservation"],
+        out=folder / "run",
+        models="lite",
+        quiet=True,
+    )
+    return editgauge.report(folder / "run", out=folder / "report", quiet=True)
 
 
 def _public_domain_benchmark(folder: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import subprocess
 import sys
@@ -15,6 +14,11 @@ import pytest
 import typer
 
 import editgauge as face
+from editgauge._face import FACE, GROUPS, stub
+from editgauge._face import VERBS as VERBS_BY_PANEL
+from editgauge.cli import app
+from editgauge.cli._signature import read_signature
+from editgauge.cli._verbs import FLAGS
 
 HEAVY = {
     *("numpy", "cv2", "PIL", "pyarrow", "scipy", "pandas", "torch", "sklearn", "skimage", "pydantic", "jinja2"),
@@ -24,67 +28,24 @@ MODULES_OF_THE_FACE = 50
 """More than an empty interpreter has; measured: 30."""
 MODULES_OF_THE_HELP = 400
 """The same for `editgauge --help`; measured: 295, most of them rich and markdown, which draw it."""
-VERBS = (
-    "accept",
-    "agree",
-    "audit",
-    "changes",
-    "compare",
-    "demo",
-    "diff",
-    "disentangle",
-    "edit",
-    "estimate",
-    "export",
-    "leaderboard",
-    "list",
-    "merge",
-    "plan",
-    "power",
-    "prefer",
-    "report",
-    "run",
-    "score",
-    "see",
-    "understand",
-    "verify",
-)
-GROUPS = ("build", "cache", "data", "judges", "models", "study")
-"""Verbs that have verbs of their own; in Python they are modules."""
-ONLY_ON_THE_COMMAND_LINE = {"json", "dry_run", "file"}
-
-
-def cli_function(verb: str) -> Callable[..., Any]:
-    module = import_module(f"editgauge.cli.{verb}")
-    found: Callable[..., Any] = getattr(module, "list_names" if verb == "list" else verb)
-    return found
+VERBS = {name: place for verbs in VERBS_BY_PANEL.values() for name, place in verbs.items()}
+GROUP_VERBS = {f"{group} {name}": place for group, verbs in GROUPS.items() for name, place in verbs.items()}
+ALL_VERBS = {**VERBS, **GROUP_VERBS}
 
 
 def test_all_is_what_is_there() -> None:
-    assert face.__all__ == sorted(face.__all__)
-    assert set(face._FACE) == set(face.__all__)
+    assert face.__all__ == sorted(FACE)
     for name in face.__all__:
         assert getattr(face, name) is not None
 
 
 def test_a_type_checker_sees_the_same_names() -> None:
-    tree = ast.parse(Path(face.__file__).read_text("utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    assert isinstance(block.test, ast.Name)
-    assert block.test.id == "TYPE_CHECKING"
-    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    seen = {
-        alias.asname or alias.name: (f"{node.module}:{alias.name}", f"{node.module}.{alias.name}")
-        for node in imports
-        for alias in node.names
-    }
-    assert set(seen) == set(face.__all__)
-    for name, places in seen.items():
-        assert face._FACE[name] in places
+    """`python docs/generate.py` writes the stub."""
+    assert Path(face.__file__).with_suffix(".pyi").read_text("utf-8") == stub()
 
 
-def test_dir_shows_every_name() -> None:
-    assert set(face.__all__) <= set(dir(face))
+def test_dir_shows_the_public_face_alone() -> None:
+    assert set(dir(face)) == {*face.__all__, "__version__"}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -102,39 +63,58 @@ def test_every_public_thing_says_what_it_is(name: str) -> None:
         assert [each.__name__ for each in functions if inspect.isfunction(each) and not inspect.getdoc(each)] == []
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "demo"])
-def test_every_argument_of_a_verb_is_explained(verb: str) -> None:
-    function = getattr(face, verb)
-    text = inspect.getdoc(function) or ""
-    assert [name for name in inspect.signature(function).parameters if f"    {name}: " not in text] == []
+def function(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_command_line_and_python_use_the_same_words(verb: str) -> None:
-    python = inspect.signature(getattr(face, verb)).parameters
-    command = {
-        name: parameter
-        for name, parameter in inspect.signature(cli_function(verb)).parameters.items()
-        if name not in ONLY_ON_THE_COMMAND_LINE
-    }
-    assert list(python) == list(command)
+def command(verb: str) -> Any:
+    found: Any = typer.main.get_command(app)
+    for name in verb.split():
+        found = found.commands[name]
+    return found
+
+
+@pytest.mark.parametrize(("verb", "place"), ALL_VERBS.items())
+def test_every_verb_is_explained_with_an_example_in_both_languages(verb: str, place: str) -> None:
+    read = read_signature(place)
+    assert [each.name for each in read.parameters if not each.help] == []
+    assert read.examples
+    assert all(example.startswith(f"editgauge {verb}") for example in read.examples)
+    assert ">>> " in (inspect.getdoc(function(place)) or "")
+
+
+@pytest.mark.parametrize(("verb", "place"), ALL_VERBS.items())
+def test_the_command_line_and_python_use_the_same_words(verb: str, place: str) -> None:
+    python = inspect.signature(function(place)).parameters
+    only_here = {"json", "help", *FLAGS.get(verb, {})}
+    options = {each.name: each for each in command(verb).params if each.name not in only_here}
+    assert list(python) == list(options)
     for name, parameter in python.items():
-        assert plain(parameter.default) == plain(command[name].default), name
+        is_argument = parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        assert options[name].param_type_name == ("argument" if is_argument else "option")
+        assert options[name].required == (parameter.default is inspect.Parameter.empty)
+        if not options[name].required:
+            assert plain(options[name].default) == plain(parameter.default), name
 
 
 def plain(default: object) -> object:
-    """A command line has no tuples, and Python need not know paths: those are the same default."""
-    if isinstance(default, list | tuple):
-        return list(default)
-    return str(default) if isinstance(default, Path) else default
+    """A command line has no tuples."""
+    return list(default) if isinstance(default, tuple) else default
 
 
-def test_every_verb_of_the_command_line_is_in_the_face() -> None:
-    from editgauge.cli import app
+@pytest.mark.parametrize("group", sorted({*GROUPS} - {"judges"}))  # their verbs lie above `editgauge.judges`
+def test_the_verbs_of_a_group_are_functions_of_its_module(group: str) -> None:
+    for name, place in GROUPS[group].items():
+        in_python = {"import": "import_", "list": "list_weights"}.get(name, name)
+        assert getattr(getattr(face, group), in_python) is function(place)
 
-    command = typer.main.get_command(app)
-    assert set(command.commands) == {*VERBS, *GROUPS}  # type: ignore[attr-defined]
-    assert {*VERBS, *GROUPS} <= set(face.__all__)
+
+def test_a_call_with_many_arguments_names_them() -> None:
+    """What follows the one to three things that a verb is about is given by name."""
+    for place in ALL_VERBS.values():
+        assert sum(each.positional for each in read_signature(place).parameters) <= 3
 
 
 def modules_after(code: str) -> set[str]:

@@ -14,8 +14,6 @@ REGISTERED = r"editgauge\.([\w.]+):\w+"
 """How a registry names what a module defines."""
 CROWDED = {
     "benchmarks": 16,
-    "cli": 32,
-    "cli/tables": 16,
     "core": 17,
     "instructions": 15,
     "judges": 19,
@@ -27,12 +25,6 @@ SHORT_FILE = 60
 SHORT_FILES = frozenset(
     [
         "benchmarks/options",
-        "building/verbs",
-        "cli/tables/calibration",
-        "cli/tables/disentanglement",
-        "cli/tables/readings",
-        "cli/tables/see",
-        "cli/tables/study",
         "core/ask/batches",
         "core/fetch/shown",
         "findings/captions/groups",
@@ -123,7 +115,7 @@ def test_a_short_module_has_more_than_one_importer() -> None:
         for file, source in sources().items()
         if len(source.splitlines()) < SHORT_FILE and not file.endswith("__init__.py")
     }
-    verbs = {file for file in short if re.fullmatch(r"cli/(build/)?\w+", file)}
+    verbs = {"build", "data"}
     importers = _importers()
     single = {file for file in short - verbs if len(importers.get(file, ())) == 1}
     assert single - SHORT_FILES == set()

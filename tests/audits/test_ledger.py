@@ -44,10 +44,10 @@ def judge(served: Served) -> str:
 
 def test_a_judge_that_stays_has_not_moved(served: Served, judge: str, tmp_path: Path) -> None:
     served.plan = steady
-    first = check(judge, tmp_path)
+    first = check(judge, ledger=tmp_path)
     assert (first.since_first, first.since_last) == (None, None)
     asked = len(served.requests)
-    second = check(judge, tmp_path)
+    second = check(judge, ledger=tmp_path)
     assert len(served.requests) == 2 * asked, "a check asks anew"
     assert second.since_last is not None
     assert (second.since_last.changed, second.since_last.moved) == (0.0, False)
@@ -61,16 +61,16 @@ def test_a_judge_that_moved_is_caught_and_one_that_changes_its_mind_is_not(
     served: Served, judge: str, tmp_path: Path
 ) -> None:
     served.plan = steady
-    check(judge, tmp_path / "a")
+    check(judge, ledger=tmp_path / "a")
     served.plan = moved
-    caught = check(judge, tmp_path / "a").since_first
+    caught = check(judge, ledger=tmp_path / "a").since_first
     assert caught is not None
     assert caught.moved
     assert caught.low is not None
     assert caught.low > 0
     served.plan = fickle
-    check(judge, tmp_path / "b")
-    same = check(judge, tmp_path / "b").since_last
+    check(judge, ledger=tmp_path / "b")
+    same = check(judge, ledger=tmp_path / "b").since_last
     assert same is not None
     assert same.changed > 0.2
     assert not same.moved
@@ -79,7 +79,7 @@ def test_a_judge_that_moved_is_caught_and_one_that_changes_its_mind_is_not(
 def test_a_judge_that_answers_nothing_leaves_no_check(served: Served, judge: str, tmp_path: Path) -> None:
     served.plan = lambda text, seen: "I cannot see any image."
     with pytest.raises(BadInput, match="answered none of 36 anchors: refused"):
-        check(judge, tmp_path)
+        check(judge, ledger=tmp_path)
 
 
 def test_anchors_are_the_same_every_time() -> None:

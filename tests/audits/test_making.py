@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 from pathlib import Path
 
 import pytest
 import skimage
-import typer
 from typer.testing import CliRunner
 
 from editgauge.audits.probes.build import probes
 from editgauge.audits.probes.probes import read_probes, split_of
 from editgauge.benchmarks import open_benchmark
-from editgauge.building import verbs
-from editgauge.cli import building
-from editgauge.cli.build import probes as command_line
+from editgauge.cli import groups
 from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image, write_png
 from editgauge.models.weights import available
@@ -45,9 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def invoked(*words: str) -> tuple[int, str]:
-    app = typer.Typer()
-    command_line.add_to(app)
-    told = CliRunner().invoke(app, list(words))
+    told = CliRunner().invoke(groups["build"], ["probes", *words])
     return told.exit_code, told.output
 
 
@@ -72,31 +66,23 @@ def test_too_few_photographs_are_told_before_anything_is_looked_at(folder: Path,
     for path in sorted(folder.iterdir())[3:]:
         path.unlink()
     with pytest.raises(BadInput, match="each half needs 2"):
-        probes(tmp_path / "probes", images=folder, quiet=True)
+        probes(out=tmp_path / "probes", images=folder, quiet=True)
     with pytest.raises(BadInput, match="cannot be listed"):  # and the same folder can be given again
-        probes(tmp_path / "probes", images=tmp_path / "nowhere", quiet=True)
+        probes(out=tmp_path / "probes", images=tmp_path / "nowhere", quiet=True)
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="holds no pictures"):
-        probes(tmp_path / "probes", images=tmp_path / "empty", quiet=True)
+        probes(out=tmp_path / "probes", images=tmp_path / "empty", quiet=True)
 
 
 @needs_eyes
 def test_so_few_edits_that_one_half_has_none_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="none lies on a held-back photograph; raise --limit"):
-        probes(tmp_path / "probes", images=folder, limit=1, quiet=True)
+        probes(out=tmp_path / "probes", images=folder, limit=1, quiet=True)
     assert not list((tmp_path / "probes").iterdir()), "what is advised must be possible in the same folder"
 
 
 @needs_eyes
 def test_another_folder_of_photographs_wants_another_folder_of_probes(folder: Path, tmp_path: Path) -> None:
-    probes(tmp_path / "probes", images=folder, limit=4, quiet=True)
+    probes(out=tmp_path / "probes", images=folder, limit=4, quiet=True)
     with pytest.raises(BadInput, match="limit: 4 there, 3 asked for"):
-        probes(tmp_path / "probes", images=folder, limit=3, quiet=True)
-
-
-def test_python_has_the_verb_with_the_same_words() -> None:
-    assert set(building.__all__) == {*verbs.__all__, "probes"}
-    python, command = (inspect.signature(function).parameters for function in (building.probes, command_line.probes))
-    assert list(python) == list(command)
-    text = inspect.getdoc(building.probes) or ""
-    assert [name for name in python if f"    {name}: " not in text] == []
+        probes(out=tmp_path / "probes", images=folder, limit=3, quiet=True)

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from editgauge.audits.cards.result import AuditCard
 from editgauge.audits.probes.probes import split_of
 from editgauge.audits.verb import audit
-from editgauge.cli import audit as command_line
+from editgauge.cli import app
 from editgauge.core.errors import BadInput, UnknownName
 from tests.audits.conftest import RedBoxes
 from tests.endpoint import MODEL, Served
@@ -48,7 +47,7 @@ def audited(folder: Path, tmp_path: Path, served: Served) -> Audited:
 
         served.plan = plan
         judge = [f"openai:{MODEL}@{served.url}"]
-        return audit([protocol], tmp_path / "audit", folder, judge=judge, quiet=True)
+        return audit(protocol=[protocol], out=tmp_path / "audit", probes=folder, judge=judge, quiet=True)
 
     return card
 
@@ -118,7 +117,7 @@ def test_given_again_nothing_is_asked_again(audited: Audited, served: Served) ->
 
 
 def test_pixels_alone_prefer_that_nothing_was_done(folder: Path, tmp_path: Path) -> None:
-    card = audit(["preservation"], tmp_path / "audit", folder, quiet=True)
+    card = audit(protocol=["preservation"], out=tmp_path / "audit", probes=folder, quiet=True)
     ssim = next(each for each in card.scores if each.name == "ssim")
     assert ssim.auroc.value == 0.0
     assert ssim.against["nothing"].value == 0.0
@@ -127,20 +126,20 @@ def test_pixels_alone_prefer_that_nothing_was_done(folder: Path, tmp_path: Path)
 
 
 def test_the_command_line_prints_the_table_and_where_the_page_is(folder: Path, tmp_path: Path) -> None:
-    app = typer.Typer()
-    command_line.add_to(app)
     words = ["--protocol", "preservation", "--probes", str(folder), "--out", str(tmp_path / "audit")]
-    told = CliRunner().invoke(app, words)
+    told = CliRunner().invoke(app, ["audit", *words])
     assert told.exit_code == 0, told.output
     assert "preservation/psnr" in told.output
     assert "nothing" in told.output
     assert (tmp_path / "audit" / "index.html").is_file()
-    again = CliRunner().invoke(app, [*words, "--json", "--quiet"])
+    again = CliRunner().invoke(app, ["audit", *words, "--json", "--quiet"])
     assert json.loads(again.stdout)["probes"] == 2 * PHOTOS
 
 
 def test_one_score_is_held_against_all_others_where_both_have_a_value(folder: Path, tmp_path: Path) -> None:
-    card = audit(["preservation"], tmp_path / "audit", folder, against="preservation/ssim", quiet=True)
+    card = audit(
+        protocol=["preservation"], out=tmp_path / "audit", probes=folder, against="preservation/ssim", quiet=True
+    )
     assert {pair.first for pair in card.ahead} == {"preservation/ssim"}
     assert len(card.ahead) == len(card.scores) - 1
     ssim, l1 = (next(each for each in card.scores if each.name == name) for name in ("ssim", "l1"))
@@ -148,21 +147,21 @@ def test_one_score_is_held_against_all_others_where_both_have_a_value(folder: Pa
     assert (found.first_auroc, found.second_auroc) == (ssim.auroc, l1.auroc)  # both score every probe
     assert found.difference.value == 0.0
     with pytest.raises(UnknownName, match="no score in this audit called 'sim'"):
-        audit(["preservation"], tmp_path / "audit", folder, against="sim", quiet=True)
+        audit(protocol=["preservation"], out=tmp_path / "audit", probes=folder, against="sim", quiet=True)
 
 
 def test_a_wrong_name_is_told_before_anything_is_made(tmp_path: Path) -> None:
     wrong: tuple[dict[str, Any], ...] = ({"models": "nosuch"}, {"against": "sim"}, {"blend": "ssim,sim"})
     for words in wrong:
         with pytest.raises((BadInput, UnknownName)):
-            audit(["preservation"], tmp_path / "audit", quiet=True, **words)
+            audit(protocol=["preservation"], out=tmp_path / "audit", quiet=True, **words)
     assert not (tmp_path / "audit").exists()
 
 
 def test_mistakes_are_told(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="at least one protocol"):
-        audit([], tmp_path / "audit", folder)
+        audit(protocol=[], out=tmp_path / "audit", probes=folder)
     with pytest.raises(BadInput, match="are there already"):
-        audit(["preservation"], tmp_path / "audit", folder, limit=3)
+        audit(protocol=["preservation"], out=tmp_path / "audit", probes=folder, limit=3)
     with pytest.raises(BadInput, match="two scores"):
-        audit(["preservation"], tmp_path / "audit", folder, blend="ssim", quiet=True)
+        audit(protocol=["preservation"], out=tmp_path / "audit", probes=folder, blend="ssim", quiet=True)

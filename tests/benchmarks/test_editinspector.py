@@ -119,7 +119,7 @@ def test_without_magicbrush_it_says_what_to_give(tmp_path: Path, magicbrush: Pat
 
 def test_every_answer_becomes_a_rating_that_is_better_when_it_is_higher(tmp_path: Path) -> None:
     out = tmp_path / "ratings.csv"
-    assert ratings("editinspector", write(tmp_path, *ROWS), "imagen3", out) == 2 * 5 * 3
+    assert ratings("editinspector", data=write(tmp_path, *ROWS), method="imagen3", out=out) == 2 * 5 * 3
     told = [one for one in read_ratings(out) if one.edit == "42-1" and one.rater == "12"]
     assert {one.question: one.value for one in told} == {
         "accuracy": 0,
@@ -133,9 +133,9 @@ def test_every_answer_becomes_a_rating_that_is_better_when_it_is_higher(tmp_path
 
 def test_ratings_are_asked_for_by_name_and_written_as_csv(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="editinspector"):
-        ratings("editinspektor", tmp_path, "mine", tmp_path / "r.csv")
+        ratings("editinspektor", data=tmp_path, method="mine", out=tmp_path / "r.csv")
     with pytest.raises(BadInput, match=r"must end with \.csv"):
-        ratings("editinspector", tmp_path, "mine", tmp_path / "r.txt")
+        ratings("editinspector", data=tmp_path, method="mine", out=tmp_path / "r.txt")
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path, told: Callable[..., tuple[str, ...]]) -> None:

@@ -127,9 +127,9 @@ def test_ground_truth_can_be_scored_as_an_outcome(data: Path, tmp_path: Path) ->
     """Table 5's check: the pictures of the set are a method of their own, and are as near to themselves as can be."""
     finished = run(
         "magicbrush-pixlens",
-        {"truth": data / "images"},
-        ["reference"],
-        tmp_path / "run",
+        outcomes={"truth": data / "images"},
+        protocol=["reference"],
+        out=tmp_path / "run",
         data=data,
         layout="magicbrush-output",
         processes=1,

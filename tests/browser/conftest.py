@@ -179,7 +179,7 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_report(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report(small_run, tmp_path_factory.mktemp("report"), quiet=True)
+    return report(small_run, out=tmp_path_factory.mktemp("report"), quiet=True)
 
 
 @pytest.fixture(scope="session")

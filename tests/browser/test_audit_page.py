@@ -33,7 +33,9 @@ def page_file(tmp_path_factory: pytest.TempPathFactory, red_boxes: RedBoxes) -> 
     probes = list(read_probes(folder))
     people = Probe("0--right", "0", "photo 0", "color", "right", True, split=probes[0].split, over={"0--nothing": 0.8})
     write_probes(folder, [people, *probes[1:]])
-    scored = run(folder, {"probes": folder / "edited"}, ["preservation"], place / "run", quiet=True)
+    scored = run(
+        folder, outcomes={"probes": folder / "edited"}, protocol=["preservation"], out=place / "run", quiet=True
+    )
     pairs = [ProbePair("a", "b", True, f"photo {number}", "nothing") for number in range(9)]
     said = [Said("one", "two" if number % 3 else "one", "one") for number in range(9)]
     told = findings(pairs, said, Cost(27, 900, 90, 0.01, 3.0))

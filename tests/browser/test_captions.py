@@ -37,7 +37,7 @@ def captions(make_run: Callable[..., Path], make_record: Callable[..., Record], 
     ]
     actions = ("Add", "Remove")
     extras = {f"e{n}": {"action": actions[n % 2], "majority": {"accuracy": 3 * (n % 2)}} for n in range(20)}
-    return report(make_run(*records, protocols={NAME: ENTRY}, extras=extras), tmp_path / "report", quiet=True)
+    return report(make_run(*records, protocols={NAME: ENTRY}, extras=extras), out=tmp_path / "report", quiet=True)
 
 
 def test_the_plots_are_shown_in_the_colours_of_the_page(open_page: Callable[..., Page], captions: Path) -> None:

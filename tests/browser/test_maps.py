@@ -40,7 +40,7 @@ def mapped(make_run: Callable[..., Path], make_record: Callable[..., Record], ph
         evidence=tuple(to_json(piece) for piece in pieces),
     )
     other = replace(record, method="other")
-    return report(make_run(record, other), tmp_path / "report", quiet=True)
+    return report(make_run(record, other), out=tmp_path / "report", quiet=True)
 
 
 def opened(page: Page) -> Locator:

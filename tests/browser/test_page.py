@@ -113,7 +113,7 @@ def test_without_javascript_there_are_tables_and_plots(open_page: OpenPage, smal
 def test_a_single_file_opens_alone(
     open_page: OpenPage, small_run: Path, tmp_path: Path, load_all_pictures: Callable[[Page], None]
 ) -> None:
-    file = report(small_run, tmp_path / "alone.html", quiet=True, single_file=True)
+    file = report(small_run, out=tmp_path / "alone.html", quiet=True, single_file=True)
     requests: list[str] = []
     page = open_page(file)
     page.on("request", lambda request: requests.append(request.url))
@@ -130,7 +130,7 @@ def test_a_single_file_opens_alone(
 
 
 def test_five_thousand_edits_are_one_page_of_cards(open_page: OpenPage, large_run: Path, tmp_path: Path) -> None:
-    page = open_page(report(large_run, tmp_path / "report", quiet=True), "#gallery")
+    page = open_page(report(large_run, out=tmp_path / "report", quiet=True), "#gallery")
     cards = page.locator("#edits article")
     assert cards.count() == 20
     status = page.get_by_role("status").first
@@ -195,7 +195,7 @@ def test_an_edit_type_is_folded_only_while_its_score_is_chosen(
         make_record("a", {"gain": 0.5, "loss": 0.5}, edit_type="color"),
         make_record("b", {"gain": "no_rule", "loss": 0.5}, edit_type="style"),
     )
-    page = open_page(report(run, tmp_path / "report", quiet=True), "#type-style")
+    page = open_page(report(run, out=tmp_path / "report", quiet=True), "#type-style")
     panel, folded = page.locator("#type-style"), page.locator("#edit_types .folded")
     assert (panel.is_visible(), folded.is_visible()) == (False, True)
     page.get_by_label("Score", exact=True).select_option("toy/loss")

@@ -30,7 +30,7 @@ def violations(page: Page) -> list[str]:
 
 @pytest.fixture(scope="module")
 def board(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return leaderboard([small_run], tmp_path_factory.mktemp("board"))
+    return leaderboard([small_run], out=tmp_path_factory.mktemp("board"))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def with_people(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         writer = csv.writer(file)
         writer.writerow(["edit", "method", "value", "rater"])
         writer.writerows([edit, "steady", n % 5 + 1, "ada"] for n, edit in enumerate(edits))
-    return report(small_run, folder / "report", quiet=True, ratings=folder / "ratings.csv")
+    return report(small_run, out=folder / "report", quiet=True, ratings=folder / "ratings.csv")
 
 
 @pytest.mark.parametrize("size", SIZES)

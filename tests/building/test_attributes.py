@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from inspect import signature
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from editgauge.benchmarks.attributes import read_attributes
 from editgauge.building.attributes.build import attributes
-from editgauge.cli.build.attributes import add_to
-from editgauge.cli.build.attributes import attributes as command
+from editgauge.cli import groups
 from editgauge.core.errors import BadInput
 from tests.endpoint import MODEL, Reply, Served
 
@@ -35,30 +32,30 @@ def name(text: str) -> str:
 
 def test_rules_write_every_edit_once(bench: Path, tmp_path: Path) -> None:
     file = tmp_path / "attributes.jsonl"
-    first = attributes(bench, file, rules=True, limit=2, quiet=True)
+    first = attributes(bench, out=file, rules=True, limit=2, quiet=True)
     assert (first.made, first.kept, first.lacking) == (2, 0, ())
     before = read_attributes(file)
-    again = attributes(bench, file, rules=True, quiet=True)
+    again = attributes(bench, out=file, rules=True, quiet=True)
     assert (again.made, again.kept) == (2, 2)
     assert before.items() <= read_attributes(file).items()
     assert {each.by for each in read_attributes(file).values()} == {"rules.v1"}
-    assert attributes(bench, file, rules=True, limit=1, quiet=True).kept == 1
+    assert attributes(bench, out=file, rules=True, limit=1, quiet=True).kept == 1
     assert len(read_attributes(file)) == 4  # a shorter command forgets nothing
 
 
 def test_a_judge_is_asked_once_for_ever(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: name(text)
     file, address = tmp_path / "attributes.jsonl", f"openai:{MODEL}@{served.url}"
-    assert attributes(bench, file, judge=address, quiet=True).made == 4
+    assert attributes(bench, out=file, judge=address, quiet=True).made == 4
     found = read_attributes(file)
     (by,) = {each.by for each in found.values()}
     assert by == f"{MODEL} (augclip_caption.v1, augclip_source.v1, augclip_target.v1)"
     assert {each.source for each in found.values()} == {("red cat", "cat on grass")}
     assert {each.caption for each in found.values()} == {"A red cat on grass."}
     asked = len(served.requests)
-    assert attributes(bench, file, judge=address, quiet=True).kept == 4
+    assert attributes(bench, out=file, judge=address, quiet=True).kept == 4
     file.unlink()
-    assert attributes(bench, file, judge=address, replay=True, quiet=True).made == 4  # from the transcripts
+    assert attributes(bench, out=file, judge=address, replay=True, quiet=True).made == 4  # from the transcripts
     assert len(served.requests) == asked
     assert read_attributes(file) == found
 
@@ -68,18 +65,18 @@ def test_faults_are_typed_and_counted_and_asked_again_where_they_may_pass(
 ) -> None:
     file, address = tmp_path / "attributes.jsonl", f"openai:{MODEL}@{served.url}"
     served.plan = lambda text, seen: Reply(status=401) if "Description:" not in text else name(text)
-    closed = attributes(bench, file, judge=address, quiet=True)
+    closed = attributes(bench, out=file, judge=address, quiet=True)
     assert closed.faults == {"rejected": 4}
     assert read_attributes(file) == {}
     served.plan = lambda text, seen: name(text) if "Request:" not in text else "no list here"
-    odd = attributes(bench, file, judge=address, quiet=True)
+    odd = attributes(bench, out=file, judge=address, quiet=True)
     assert odd.faults == {"unparsable": 4}
     assert odd.made == 0
 
 
 def test_an_empty_list_is_no_answer(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: '{"attributes": []}' if "Request:" in text else name(text)
-    found = attributes(bench, tmp_path / "a.jsonl", judge=f"openai:{MODEL}@{served.url}", quiet=True)
+    found = attributes(bench, out=tmp_path / "a.jsonl", judge=f"openai:{MODEL}@{served.url}", quiet=True)
     assert found.faults == {"unparsable": 4}
     assert "no target attribute" in found.lacking[0].detail
 
@@ -87,7 +84,7 @@ def test_an_empty_list_is_no_answer(served: Served, bench: Path, tmp_path: Path)
 def test_seeds_have_a_file_each_and_are_asked_apart(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: name(text)
     file, address = tmp_path / "attributes.jsonl", f"openai:{MODEL}@{served.url}"
-    found = attributes(bench, file, judge=address, seeds=3, limit=1, quiet=True)
+    found = attributes(bench, out=file, judge=address, seeds=3, limit=1, quiet=True)
     assert [each.name for each in found.files] == [
         "attributes.jsonl",
         "attributes.seed1.jsonl",
@@ -101,7 +98,7 @@ def test_seeds_have_a_file_each_and_are_asked_apart(served: Served, bench: Path,
 def test_length_and_number_are_asked_for(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: name(text)
     address = f"openai:{MODEL}@{served.url}"
-    found = attributes(bench, tmp_path / "a.jsonl", address, length="long", number=30, limit=1, quiet=True)
+    found = attributes(bench, out=tmp_path / "a.jsonl", judge=address, length="long", number=30, limit=1, quiet=True)
     lists = [text for text in served.seen if "Description:" in text]
     assert all("exactly 30" in text and "more than 5 words" in text for text in lists)
     assert next(iter(read_attributes(found.files[0]).values())).by.endswith("long, 30)")
@@ -109,9 +106,9 @@ def test_length_and_number_are_asked_for(served: Served, bench: Path, tmp_path: 
 
 def test_attributes_of_two_origins_are_never_mixed(served: Served, bench: Path, tmp_path: Path) -> None:
     file = tmp_path / "attributes.jsonl"
-    attributes(bench, file, rules=True, quiet=True)
+    attributes(bench, out=file, rules=True, quiet=True)
     with pytest.raises(BadInput, match=r"rules\.v1"):
-        attributes(bench, file, judge=f"openai:{MODEL}@{served.url}", quiet=True)
+        attributes(bench, out=file, judge=f"openai:{MODEL}@{served.url}", quiet=True)
     assert served.requests == []
 
 
@@ -119,7 +116,7 @@ def test_a_notebook_with_a_running_loop_can_ask_too(served: Served, bench: Path,
     served.plan = lambda text, seen: name(text)
 
     async def cell() -> int:
-        return attributes(bench, tmp_path / "a.jsonl", f"openai:{MODEL}@{served.url}", quiet=True).made
+        return attributes(bench, out=tmp_path / "a.jsonl", judge=f"openai:{MODEL}@{served.url}", quiet=True).made
 
     assert asyncio.run(cell()) == 4
 
@@ -128,16 +125,15 @@ def test_an_unreadable_source_is_a_fault_of_its_edits_alone(served: Served, benc
     served.plan = lambda text, seen: name(text)
     first = sorted(bench.rglob("*.png"))[0]
     first.write_bytes(b"no picture")
-    found = attributes(bench, tmp_path / "a.jsonl", f"openai:{MODEL}@{served.url}", quiet=True)
+    found = attributes(bench, out=tmp_path / "a.jsonl", judge=f"openai:{MODEL}@{served.url}", quiet=True)
     assert (found.made, found.faults) == (2, {"unreadable_image": 2})  # two edits share a source
 
 
 def test_the_command_line_uses_the_words_of_the_function(bench: Path, tmp_path: Path) -> None:
-    assert list(signature(command).parameters) == list(signature(attributes).parameters)
-    app = typer.Typer()
-    add_to(app)
     file = tmp_path / "a.jsonl"
-    done = CliRunner().invoke(app, [str(bench), "--rules", "--out", str(file), "--limit", "3"])
+    done = CliRunner().invoke(
+        groups["build"], ["attributes", str(bench), "--rules", "--out", str(file), "--limit", "3"]
+    )
     assert done.exit_code == 0, done.output
     assert len(read_attributes(file)) == 3
 
@@ -158,7 +154,7 @@ def test_options_that_make_no_sense_are_refused(
     options: dict[str, bool | int | str], told: str, bench: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(BadInput, match=told):
-        attributes(bench, tmp_path / "a.jsonl", quiet=True, **options)  # type: ignore[arg-type]
+        attributes(bench, out=tmp_path / "a.jsonl", quiet=True, **options)  # type: ignore[arg-type]
     assert not (tmp_path / "a.jsonl").exists()
 
 
@@ -177,7 +173,7 @@ def test_prompts_of_ones_own_may_leave_out_length_and_amount_and_be_answered_by_
 
     served.plan = answer
     file = tmp_path / "attributes.jsonl"
-    made = attributes(bench, file, judge=f"openai:{MODEL}@{served.url}", prompts=prompts, quiet=True)
+    made = attributes(bench, out=file, judge=f"openai:{MODEL}@{served.url}", prompts=prompts, quiet=True)
 
     assert (made.made, made.lacking) == (4, ())
     assert {each.target for each in read_attributes(file).values()} == {("blue cat",)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Mapping
-from inspect import getdoc, signature
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,8 @@ import pytest
 from scipy.special import expit, logit
 from typer.testing import CliRunner
 
-import editgauge
 from editgauge.building.calibration.build import calibration
-from editgauge.cli.build import app
-from editgauge.cli.build import calibration as command_line
+from editgauge.cli import groups
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Record, Run
 from editgauge.core.run.manifest import ProtocolEntry
@@ -81,7 +78,7 @@ def ratings(scored: Path, tmp_path: Path) -> Path:
 
 
 def test_a_question_without_a_name_is_about_the_edit(scored: Path, ratings: Path, tmp_path: Path) -> None:
-    (found,) = calibration(scored, ratings, tmp_path / "c.json").scores
+    (found,) = calibration(scored, ratings=ratings, out=tmp_path / "c.json").scores
 
     assert (found.score, found.question, found.good_from) == ("edit", "", 1.0)
     assert (found.outcomes, found.answers, found.raters, found.sources, found.unscored) == (117, 351, 3, 30, 3)
@@ -98,7 +95,7 @@ def test_a_question_without_a_name_is_about_the_edit(scored: Path, ratings: Path
 
 
 def test_the_protocol_takes_the_file_and_bears_its_hash(scored: Path, ratings: Path, tmp_path: Path) -> None:
-    built = calibration(scored, ratings, tmp_path / "c.json")
+    built = calibration(scored, ratings=ratings, out=tmp_path / "c.json")
     opened = open_protocol(built.protocol)
 
     assert isinstance(opened, Own)
@@ -107,12 +104,14 @@ def test_the_protocol_takes_the_file_and_bears_its_hash(scored: Path, ratings: P
     told = json.loads(built.file.read_text("utf-8"))
     assert told["models"] == {"detector": "efficientdet-lite2", "segmenter": "grabcut"}
     assert told["version"] == Own.version
-    assert calibration(scored, ratings, tmp_path / "again.json").sha256 == built.sha256
+    assert calibration(scored, ratings=ratings, out=tmp_path / "again.json").sha256 == built.sha256
 
 
 def test_questions_of_our_studies_find_their_scores(scored: Path, tmp_path: Path) -> None:
     questions = {"accuracy": unsure, "precise": clean, "caption_right": unsure}
-    found = calibration(scored, people(scored, tmp_path / "r.csv", questions), tmp_path / "c.json", quiet=True)
+    found = calibration(
+        scored, ratings=people(scored, tmp_path / "r.csv", questions), out=tmp_path / "c.json", quiet=True
+    )
 
     assert {each.score: each.question for each in found.scores} == {"edit": "accuracy", "artifact": "precise"}
     artifact = found.scores[1].curve
@@ -123,19 +122,19 @@ def test_questions_of_our_studies_find_their_scores(scored: Path, tmp_path: Path
 def test_the_user_says_which_question_is_about_which_score(scored: Path, tmp_path: Path) -> None:
     file = people(scored, tmp_path / "r.csv", {"done?": unsure, "clean?": clean})
     words: dict[str, Any] = {"scores": ["artifact", "editgauge/edit"], "questions": ["clean?", "done?"]}
-    found = calibration(scored, file, tmp_path / "c.json", **words)
+    found = calibration(scored, ratings=file, out=tmp_path / "c.json", **words)
     assert {each.score: each.question for each in found.scores} == {"artifact": "clean?", "edit": "done?"}
 
-    (one,) = calibration(scored, file, tmp_path / "c.json", questions=["done?"]).scores
+    (one,) = calibration(scored, ratings=file, out=tmp_path / "c.json", question=["done?"]).scores
     assert (one.score, one.question) == ("edit", "done?")
     with pytest.raises(BadInput, match="Each score takes one question"):
-        calibration(scored, file, tmp_path / "c.json")
+        calibration(scored, ratings=file, out=tmp_path / "c.json")
     with pytest.raises(BadInput, match="got 1 scores and 2 questions"):
-        calibration(scored, file, tmp_path / "c.json", ["edit"], ["done?", "clean?"])
+        calibration(scored, ratings=file, out=tmp_path / "c.json", score=["edit"], question=["done?", "clean?"])
     with pytest.raises(UnknownName, match="Did you mean 'done\\?'"):
-        calibration(scored, file, tmp_path / "c.json", ["edit"], ["don?"])
+        calibration(scored, ratings=file, out=tmp_path / "c.json", score=["edit"], question=["don?"])
     with pytest.raises(UnknownName, match="score in this run"):
-        calibration(scored, file, tmp_path / "c.json", ["fidelity"], ["done?"])
+        calibration(scored, ratings=file, out=tmp_path / "c.json", score=["fidelity"], question=["done?"])
 
 
 def test_a_scale_needs_the_level_from_which_on_it_is_good(scored: Path, ratings: Path, tmp_path: Path) -> None:
@@ -145,10 +144,10 @@ def test_a_scale_needs_the_level_from_which_on_it_is_good(scored: Path, ratings:
         "\n".join([lines[0], *(line.replace(",1,r", ",5,r").replace(",0,r", ",2,r") for line in lines[1:])])
     )
     with pytest.raises(BadInput, match=r"go from 2 to 5: say with --level"):
-        calibration(scored, scale, tmp_path / "c.json")
+        calibration(scored, ratings=scale, out=tmp_path / "c.json")
 
     by_level, by_answer = (
-        calibration(scored, file, tmp_path / "c.json", level=level).scores[0].curve
+        calibration(scored, ratings=file, out=tmp_path / "c.json", level=level).scores[0].curve
         for file, level in ((scale, 4), (ratings, None))
     )
     assert by_level == by_answer
@@ -159,44 +158,44 @@ def test_too_few_ratings_are_refused_with_what_is_needed(scored: Path, ratings: 
     few = tmp_path / "few.csv"
     few.write_text("\n".join(lines[:40]))
     with pytest.raises(BadInput) as refused:
-        calibration(scored, few, tmp_path / "c.json")
+        calibration(scored, ratings=few, out=tmp_path / "c.json")
     assert any("10 of each are needed" in problem for problem in refused.value.problems)
     assert any("source images; 10 are needed" in problem for problem in refused.value.problems)
 
     few.write_text("\n".join([lines[0], *(line.replace(",0,r", ",1,r") for line in lines[1:])]))
     with pytest.raises(BadInput, match="all people say yes; both answers are needed"):
-        calibration(scored, few, tmp_path / "c.json")
+        calibration(scored, ratings=few, out=tmp_path / "c.json")
     assert not (tmp_path / "c.json").exists()
 
 
 def test_people_who_contradict_the_score_are_refused(scored: Path, tmp_path: Path) -> None:
     file = people(scored, tmp_path / "r.csv", {"edit": lambda values: 1 - values["edit"]})
     with pytest.raises(BadInput, match="do not rise with editgauge/edit"):
-        calibration(scored, file, tmp_path / "c.json")
+        calibration(scored, ratings=file, out=tmp_path / "c.json")
 
 
 def test_other_runs_are_refused(
     scored: Path, ratings: Path, tmp_path: Path, make_run: Make, make_record: Callable[..., Record]
 ) -> None:
     with pytest.raises(BadInput, match="has no numbers of the protocol 'editgauge'"):
-        calibration(make_run(make_record(), name="toy"), ratings, tmp_path / "c.json")
+        calibration(make_run(make_record(), name="toy"), ratings=ratings, out=tmp_path / "c.json")
     record = make_record("e0", {"edit": 0.5}, protocol="editgauge[calibration=c.json@12]")
     there = make_run(record, name="done", protocols={"editgauge[calibration=c.json@12]": ENTRY})
     with pytest.raises(BadInput, match="calibrated already"):
-        calibration(there, ratings, tmp_path / "c.json")
+        calibration(there, ratings=ratings, out=tmp_path / "c.json")
     half = make_run(make_record("e0", {"edit": 0.5}, protocol="editgauge"), name="half", finish=False,
                     protocols={"editgauge": ENTRY})  # fmt: skip
     with pytest.raises(BadInput, match="is not finished"):
-        calibration(half, ratings, tmp_path / "c.json")
+        calibration(half, ratings=ratings, out=tmp_path / "c.json")
     for name in ("c.txt", "a,b.json"):
         with pytest.raises(BadInput, match="--out"):
-            calibration(scored, ratings, tmp_path / name)
+            calibration(scored, ratings=ratings, out=tmp_path / name)
 
 
 def test_as_users_type_it(scored: Path, tmp_path: Path) -> None:
     file = people(scored, tmp_path / "r.csv", {"accuracy": unsure, "precise": clean})
     out = tmp_path / "c.json"
-    ended = CliRunner().invoke(app, ["calibration", str(scored), "--ratings", str(file), "--out", str(out)])
+    ended = CliRunner().invoke(groups["build"], ["calibration", str(scored), "--ratings", str(file), "--out", str(out)])
     assert ended.exit_code == 0, ended.output
     said = " ".join(ended.output.split())
     assert "351 answers of 3 raters to 'accuracy' on 117 outcomes of 30 source images" in said
@@ -209,14 +208,6 @@ def test_as_users_type_it(scored: Path, tmp_path: Path) -> None:
     assert "expected error" in (drawn.get("aria-label") or "")
 
     words = ["calibration", str(scored), "--ratings", str(file), "--score", "edit", "--question", "accuracy"]
-    told = json.loads(CliRunner().invoke(app, [*words, "--out", str(out), "--json"]).output)
+    told = json.loads(CliRunner().invoke(groups["build"], [*words, "--out", str(out), "--json"]).output)
     assert [each["score"] for each in told["scores"]] == ["edit"]
     assert told["scores"][0]["left_out"]["before"]["brier"]["n"] == 117
-
-
-def test_the_command_line_and_python_use_the_same_words() -> None:
-    command = signature(command_line.calibration).parameters
-    python = signature(calibration).parameters
-    assert [name for name in command if name != "json"] == list(python)
-    assert [name for name in python if f"    {name}: " not in (getdoc(calibration) or "")] == []
-    assert editgauge.build.calibration is calibration

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,15 @@ from editgauge.building.editval.judge_proposals import FIXED, FORMS
 from editgauge.building.editval.rule_proposals import operations_for, table
 from editgauge.building.review.desk import Desk, Unfit
 from editgauge.building.review.file import agreement, read_review
-from editgauge.cli.build import app
-from editgauge.cli.build.editval import editval as command
-from editgauge.cli.build.review import agreement_table
+from editgauge.cli import groups
+from editgauge.cli.show.groups import agreement_table
 from editgauge.core.errors import BadInput
 from tests.building.toys import CocoFiles
 from tests.endpoint import MODEL, Served
 
 
 def test_what_rules_build_is_read_by_the_loader(coco: CocoFiles, tmp_path: Path) -> None:
-    built = editval(coco.instances, coco.images, tmp_path / "object.json", per_type=2, quiet=True)
+    built = editval(coco=coco.instances, images=coco.images, out=tmp_path / "object.json", per_type=2, quiet=True)
     found = open_benchmark("editval", data=built.file, images=coco.images)
     written = json.loads(built.file.read_text())
     told = {
@@ -50,8 +48,8 @@ def test_all_tables_know_all_thirteen_types() -> None:
 
 
 def test_classes_that_suit_most_types_are_chosen(coco: CocoFiles, tmp_path: Path) -> None:
-    everything = editval(coco.instances, coco.images, tmp_path / "all.json", quiet=True)
-    few = editval(coco.instances, coco.images, tmp_path / "few.json", classes=3, quiet=True)
+    everything = editval(coco=coco.instances, images=coco.images, out=tmp_path / "all.json", quiet=True)
+    few = editval(coco=coco.instances, images=coco.images, out=tmp_path / "few.json", classes=3, quiet=True)
 
     def suited(file: Path) -> dict[str, int]:
         found = read_review(file)
@@ -65,7 +63,7 @@ def test_classes_that_suit_most_types_are_chosen(coco: CocoFiles, tmp_path: Path
 
 
 def test_dropping_a_class_for_a_type_drops_its_operations(toys: CocoFiles, tmp_path: Path) -> None:
-    built = editval(toys.instances, toys.images, tmp_path / "object.json", quiet=True)
+    built = editval(coco=toys.instances, images=toys.images, out=tmp_path / "object.json", quiet=True)
     desk = Desk(built.file)
     assert "color" in json.loads(built.file.read_text())["suitcase"]["1"]
     desk.decide("suitcase/color/suits/suitcase", "Ann", "drop")
@@ -75,7 +73,9 @@ def test_dropping_a_class_for_a_type_drops_its_operations(toys: CocoFiles, tmp_p
         desk.decide("suitcase/texture/operation/striped", "Ann", "keep", "red")
     with pytest.raises(Unfit, match="unknown wish 'huge'"):
         desk.decide("suitcase/size/operation/large", "Ann", "keep", "huge")
-    again = editval(toys.instances, toys.images, tmp_path / "object.json", quiet=True)  # what people said stays
+    again = editval(
+        coco=toys.instances, images=toys.images, out=tmp_path / "object.json", quiet=True
+    )  # what people said stays
     assert again.kept == 2
     kept = {each.id: each for each in read_review(again.review).candidates}
     assert kept["suitcase/texture/operation/wooden"].value == "paper"
@@ -83,7 +83,7 @@ def test_dropping_a_class_for_a_type_drops_its_operations(toys: CocoFiles, tmp_p
 
 
 def test_agreement_per_rater_and_type(toys: CocoFiles, tmp_path: Path) -> None:
-    built = editval(toys.instances, toys.images, tmp_path / "object.json", quiet=True)
+    built = editval(coco=toys.instances, images=toys.images, out=tmp_path / "object.json", quiet=True)
     desk = Desk(built.file)
     for class_ in ("cat", "suitcase"):
         for rater in ("Ann", "Ben"):
@@ -115,7 +115,7 @@ def test_a_judge_proposes_classes_and_operations(served: Served, toys: CocoFiles
 
     served.plan = plan
     judge = f"openai:{MODEL}@{served.url}"
-    built = editval(toys.instances, toys.images, tmp_path / "object.json", judge, quiet=True)
+    built = editval(coco=toys.instances, images=toys.images, out=tmp_path / "object.json", judge=judge, quiet=True)
     review = read_review(built.review)
     assert review.by == f"{MODEL} (editval_classes.v1, editval_operations.v1)"
     assert [group.name for group in review.groups] == ["cat"]
@@ -132,23 +132,28 @@ def test_a_judge_proposes_classes_and_operations(served: Served, toys: CocoFiles
 
 
 def test_the_command_line_uses_the_words_of_the_function(toys: CocoFiles, tmp_path: Path) -> None:
-    python, line = signature(editval).parameters, signature(command).parameters
-    assert {name: each.default for name, each in python.items()} == {name: each.default for name, each in line.items()}
     words = ["--coco", str(toys.instances), "--images", str(toys.images), "--out", str(tmp_path / "object.json")]
-    done = CliRunner().invoke(app, ["editval", *words, "--classes", "1"])
+    done = CliRunner().invoke(groups["build"], ["editval", *words, "--classes", "1"])
     assert done.exit_code == 0, done.output
     assert len(json.loads((tmp_path / "object.json").read_text())) == 1
 
 
 def test_images_that_do_not_fit_are_an_error_that_says_so(toys: CocoFiles, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="No image in"):
-        editval(toys.instances, toys.images, tmp_path / "o.json", least_share=0.9, most_share=1.0, quiet=True)
+        editval(
+            coco=toys.instances,
+            images=toys.images,
+            out=tmp_path / "o.json",
+            least_share=0.9,
+            most_share=1.0,
+            quiet=True,
+        )
     told = json.loads(toys.instances.read_text())
     told["images"][0]["file_name"] = "holiday.jpg"
     (toys.images / "000000000001.jpg").rename(toys.images / "holiday.jpg")
     toys.instances.write_text(json.dumps(told))
-    built = editval(toys.instances, toys.images, tmp_path / "o.json", quiet=True)
+    built = editval(coco=toys.instances, images=toys.images, out=tmp_path / "o.json", quiet=True)
     assert [each.what for each in built.left_out if "000000000001.jpg" in each.why] == ["holiday.jpg"]
     assert "1" not in json.loads(built.file.read_text())["cat"]
     with pytest.raises(BadInput, match="at least 1"):
-        editval(toys.instances, toys.images, tmp_path / "o.json", classes=0, quiet=True)
+        editval(coco=toys.instances, images=toys.images, out=tmp_path / "o.json", classes=0, quiet=True)

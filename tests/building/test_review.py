@@ -68,7 +68,7 @@ def test_taking_everything_back_leads_to_the_beginning(said: list[tuple[str, str
 @pytest.fixture
 def desk(toys: CocoFiles, tmp_path: Path) -> Desk:
     out = tmp_path / "unibench.json"
-    unibench(toys.instances, toys.images, out, toys.captions, size=64, limit=1, quiet=True)
+    unibench(coco=toys.instances, images=toys.images, out=out, captions=toys.captions, size=64, limit=1, quiet=True)
     return Desk(out)
 
 

@@ -84,7 +84,14 @@ def see(browser: Browser) -> Iterator[See]:  # noqa: F811 - the fixture of that 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     toys = make_toys(tmp_path / "toys", 2)
-    unibench(toys.instances, toys.images, tmp_path / "unibench.json", toys.captions, size=128, quiet=True)
+    unibench(
+        coco=toys.instances,
+        images=toys.images,
+        out=tmp_path / "unibench.json",
+        captions=toys.captions,
+        size=128,
+        quiet=True,
+    )
     return tmp_path / "unibench.json"
 
 
@@ -201,7 +208,7 @@ def test_the_page_can_be_used_by_everybody(size: tuple[int, int], built: Path, s
 @pytest.mark.slow
 def test_editval_is_reviewed_on_the_same_page(tmp_path: Path, serve: Serve, see: See) -> None:
     toys = make_toys(tmp_path / "toys", 2)
-    file = editval(toys.instances, toys.images, tmp_path / "object.json", quiet=True).file
+    file = editval(coco=toys.instances, images=toys.images, out=tmp_path / "object.json", quiet=True).file
     page = see(serve(file))
     suits = page.locator('[data-candidate="cat/action/suits/cat"]')
     suits.get_by_role("button", name="Drop").click()
@@ -242,7 +249,7 @@ def test_other_sites_cannot_write(built: Path, serve: Serve) -> None:
 def test_ctrl_c_ends_it_and_tells_how_far_reviewers_agreed(built: Path) -> None:
     first = of(built, "change_class", "class")
     Desk(built).decide(first.id, "Ann", "keep", first.value)
-    told = "from editgauge.cli.build import app; app()"
+    told = "from editgauge.cli import groups; groups['build']()"
     command = [sys.executable, "-c", told, "review", str(built), "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ from editgauge.building.training.build import training
 from editgauge.building.training.card import CARD, PAGE, Training, told
 from editgauge.building.training.export import LLAVA, MESSAGES, SEAM
 from editgauge.building.training.sheet import SHEET
-from editgauge.cli.build import app
-from editgauge.cli.build.training import training as command
+from editgauge.cli import groups
 from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image, resized, write_png
 from editgauge.judges.forms import YesNo
@@ -68,7 +66,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ruled(bench: Path) -> Training:
-    return training(bench, bench.with_name("ruled"), quiet=True)
+    return training(bench, out=bench.with_name("ruled"), quiet=True)
 
 
 def read_lines(folder: Path) -> list[dict[str, Any]]:
@@ -139,7 +137,7 @@ def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: Traini
 
 
 def test_the_same_seed_makes_the_same_set(bench: Path, ruled: Training, tmp_path: Path) -> None:
-    again = training(bench, tmp_path / "again", quiet=True)
+    again = training(bench, out=tmp_path / "again", quiet=True)
     for name in (LLAVA, MESSAGES, CARD, SHEET):
         assert (again.folder / name).read_bytes() == (ruled.folder / name).read_bytes()
 
@@ -147,13 +145,13 @@ def test_the_same_seed_makes_the_same_set(bench: Path, ruled: Training, tmp_path
 def test_an_outcome_of_a_method_is_not_held_for_right(bench: Path, tmp_path: Path) -> None:
     outcomes = tmp_path / "mine"
     write_png(read_image(bench / "bowl-cup-edited.png"), outcomes / "bowl-cup.png")
-    done = training(bench, tmp_path / "out", outcomes={"mine": outcomes}, quiet=True)
+    done = training(bench, out=tmp_path / "out", outcomes={"mine": outcomes}, quiet=True)
     assert done.lessons == ()  # nothing is known to be right, so nothing wrong is kept beside it
     assert {each.answer for each in done.dropped} == {False}
     ratings = tmp_path / "ratings.jsonl"
     told = {"edit": "bowl-cup", "method": "mine", "question": "accuracy", "value": 3, "rater": "a"}
     ratings.write_text(json.dumps(told) + "\n", encoding="utf-8")
-    done = training(bench, tmp_path / "rated", outcomes=[f"mine={outcomes}"], ratings=ratings, quiet=True)
+    done = training(bench, out=tmp_path / "rated", outcomes=[f"mine={outcomes}"], ratings=ratings, quiet=True)
     assert {each.answer for each in done.lessons if each.question == "edit"} == {True, False}
 
 
@@ -176,7 +174,7 @@ def words_of(text: str) -> dict[str, Any]:
 
 def test_a_judge_words_what_can_be_checked(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: json.dumps(words_of(text))
-    done = training(bench, tmp_path / "out", judge=ADDRESS.format(served.url), limit=1, quiet=True)
+    done = training(bench, out=tmp_path / "out", judge=ADDRESS.format(served.url), limit=1, quiet=True)
     asked = {each.kind: each.asked.splitlines()[0].partition(": ")[2] for each in done.lessons}
     assert asked["reversed"] == "let the cat be brown again"
     assert asked["negative"] == "make the cat brown", "what is true, or could be, is passed over"
@@ -188,7 +186,7 @@ def test_a_judge_words_what_can_be_checked(served: Served, bench: Path, tmp_path
         (tmp_path / "out" / name).rename(tmp_path / name)
     for folder in ("pictures", "pairs"):
         (tmp_path / "out" / folder).rename(tmp_path / folder)
-    training(bench, tmp_path / "out", judge=ADDRESS.format(served.url), limit=1, replay=True, quiet=True)
+    training(bench, out=tmp_path / "out", judge=ADDRESS.format(served.url), limit=1, replay=True, quiet=True)
     assert (tmp_path / "out" / LLAVA).read_bytes() == (tmp_path / LLAVA).read_bytes()
     assert len(served.requests) == calls
 
@@ -205,7 +203,7 @@ def test_what_a_judge_does_not_say_is_left_out(
     served: Served, bench: Path, tmp_path: Path, answer: str, reason: str
 ) -> None:
     served.plan = lambda text, seen: answer
-    done = training(bench, tmp_path / "out", judge=ADDRESS.format(served.url), limit=2, quiet=True)
+    done = training(bench, out=tmp_path / "out", judge=ADDRESS.format(served.url), limit=2, quiet=True)
     assert done.lessons == ()
     assert {(each.what, each.reason) for each in done.left_out} == {("all instances", reason)}
 
@@ -215,7 +213,7 @@ def test_a_judge_that_fails_half_way_costs_only_its_half(served: Served, bench: 
         return json.dumps(words_of(text)) if "reversed_instruction" in text else "No."
 
     served.plan = plan
-    done = training(bench, tmp_path / "out", judge=ADDRESS.format(served.url), limit=1, quiet=True)
+    done = training(bench, out=tmp_path / "out", judge=ADDRESS.format(served.url), limit=1, quiet=True)
     assert {each.question for each in done.lessons} == {"main_difference"}
     assert {each.kind for each in done.dropped} == {"edit", "reversed"}
     assert {each.what for each in done.left_out} >= {"negative", "reversed_negative"}
@@ -229,7 +227,7 @@ def test_guesses_of_a_judge_are_refused(served: Served, bench: Path, tmp_path: P
     told |= {"instruction": "the cat, but black", "subject": "cat", "to": "black"}
     (folder / "edits.jsonl").write_text(json.dumps(told) + "\n", encoding="utf-8")
     served.plan = lambda text, seen: json.dumps(words_of(text))
-    done = training(folder, tmp_path / "out", judge=ADDRESS.format(served.url), quiet=True)
+    done = training(folder, out=tmp_path / "out", judge=ADDRESS.format(served.url), quiet=True)
     why = {each.what: each.detail for each in done.left_out}
     assert "'brown' before, which nobody told it" in why["reversed"]
     assert {each.kind for each in done.lessons} == {"edit", "negative"}
@@ -237,17 +235,16 @@ def test_guesses_of_a_judge_are_refused(served: Served, bench: Path, tmp_path: P
 
 def test_what_cannot_be_used_is_explained(bench: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="has 0 edited images of its own among 68 edits"):
-        training("sample", tmp_path / "out")
+        training("sample", out=tmp_path / "out")
     with pytest.raises(BadInput, match="holds something already"):
-        training(bench, bench)
+        training(bench, out=bench)
     with pytest.raises(BadInput, match="NAME=FOLDER or reference"):
-        training(bench, tmp_path / "out", outcomes=["mine"])
+        training(bench, out=tmp_path / "out", outcomes=["mine"])
 
 
 def test_the_command_does_it(bench: Path, tmp_path: Path) -> None:
-    assert list(signature(command).parameters) == list(signature(training).parameters)
     words = ["training", str(bench), "--out", str(tmp_path / "out"), "--limit", "1", "--outcomes", "reference"]
-    ended = CliRunner().invoke(app, words)
+    ended = CliRunner().invoke(groups["build"], words)
     assert ended.exit_code == 0, ended.output
     assert len(read_lines(tmp_path / "out")) == 10
     assert "10 lessons" in ended.stderr
@@ -265,7 +262,7 @@ def test_what_people_said_of_editinspector_is_taken(tmp_path: Path) -> None:
     levels = {"metadata_annotated_is_accurate_level": [0, 1, 1]}
     rows = test_editinspector.row(1, "add a boat", "Add", **levels), test_editinspector.ROWS[1]
     file = test_editinspector.write(tmp_path, *rows)
-    done = training("editinspector", tmp_path / "out", data=file, images=images, quiet=True)
+    done = training("editinspector", out=tmp_path / "out", data=file, images=images, quiet=True)
     known = {(each.edit, each.question): each.answer for each in (*done.lessons, *done.dropped) if each.kind == "edit"}
     first, second = (edit.id for edit in open_benchmark("editinspector", file, images).edits)
     assert known[first, "edit"] is False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import torch
 
 from editgauge.building.training.export import MESSAGES, USUAL_LABELS
 from editgauge.building.training.tuning import RECORD, tune
-from editgauge.cli.build.tune import tune as command
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels, write_png
 from editgauge.judges import Parameters, Question, Shown, open_judge
@@ -82,7 +80,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 def test_lessons_are_learned_and_said(tiny: Path, lessons: Path, tmp_path: Path, ask: Callable[..., list[Any]]) -> None:
     out = tmp_path / "tuned"
-    done = tune(lessons, tiny, out, epochs=60, learning_rate=5e-3, lora=8, batch=2, quiet=True)
+    done = tune(data=lessons, model=tiny, out=out, epochs=60, learning_rate=5e-3, lora=8, batch=2, quiet=True)
     assert (done.lessons, done.steps) == (2, 60)
     assert done.losses[-1] < done.losses[0] / 20
     record = json.loads((out / RECORD).read_text("utf-8"))
@@ -95,7 +93,7 @@ def test_lessons_are_learned_and_said(tiny: Path, lessons: Path, tmp_path: Path,
 
 
 def test_one_epoch_by_the_recipe_of_the_paper_changes_the_weights(tiny: Path, lessons: Path, tmp_path: Path) -> None:
-    done = tune(lessons, str(tiny), tmp_path / "tuned", quiet=True)
+    done = tune(data=lessons, model=str(tiny), out=tmp_path / "tuned", quiet=True)
     before, after = ((folder / "model.safetensors").read_bytes() for folder in (tiny, done.folder))
     assert done.steps == 1
     assert len(before) == len(after), "adapters are merged, so that the model has its old shape"
@@ -104,21 +102,17 @@ def test_one_epoch_by_the_recipe_of_the_paper_changes_the_weights(tiny: Path, le
 
 def test_what_cannot_be_tuned_is_explained(tiny: Path, lessons: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"no messages\.jsonl"):
-        tune(tmp_path, tiny, tmp_path / "out")
+        tune(data=tmp_path, model=tiny, out=tmp_path / "out")
     with pytest.raises(BadInput, match="holds something already"):
-        tune(lessons, tiny, tiny)
+        tune(data=lessons, model=tiny, out=tiny)
     with pytest.raises(BadInput, match="over 0"):
-        tune(lessons, tiny, tmp_path / "out", epochs=0)
+        tune(data=lessons, model=tiny, out=tmp_path / "out", epochs=0)
     with pytest.raises(BadInput, match="hf download nobody/nothing"):
-        tune(lessons, "nobody/nothing", tmp_path / "out")
+        tune(data=lessons, model="nobody/nothing", out=tmp_path / "out")
     (lessons / "dark.png").unlink()
     with pytest.raises(BadInput, match="lacks 2 pictures"):
-        tune(lessons, tiny, tmp_path / "out")
+        tune(data=lessons, model=tiny, out=tmp_path / "out")
     (lessons / MESSAGES).write_text("")
     with pytest.raises(BadInput, match=r"no lesson .* README\.md"):
-        tune(lessons, tiny, tmp_path / "out")
+        tune(data=lessons, model=tiny, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_the_command_has_the_words_of_the_function() -> None:
-    assert list(signature(command).parameters) == list(signature(tune).parameters)

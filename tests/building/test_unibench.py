@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from editgauge.benchmarks.unibench.annotations import Annotations, ChangeClass, 
 from editgauge.building.review.desk import Desk
 from editgauge.building.review.file import read_review
 from editgauge.building.unibench.build import unibench
-from editgauge.cli.build import app
-from editgauge.cli.build.unibench import unibench as command
+from editgauge.cli import groups
 from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image
 from tests.building.toys import CocoFiles
@@ -45,7 +43,9 @@ GOOD: dict[str, Any] = {
 
 
 def build(files: CocoFiles, out: Path, **options: Any) -> Annotations:
-    unibench(files.instances, files.images, out, files.captions, quiet=True, size=128, **options)
+    unibench(
+        coco=files.instances, images=files.images, out=out, captions=files.captions, quiet=True, size=128, **options
+    )
     return read_annotations(out)
 
 
@@ -129,7 +129,7 @@ def test_criteria_leave_images_out_and_say_why(
     out = tmp_path / "unibench.json"
     if "fewest" in options:  # a caption mentions two objects only
         told = "no caption mentions 3"
-    built = unibench(toys.instances, toys.images, out, toys.captions, quiet=True, **options)
+    built = unibench(coco=toys.instances, images=toys.images, out=out, captions=toys.captions, quiet=True, **options)
     assert (built.images, len(built.left_out)) == (0, 3)
     assert all(any(part in each.why for part in told.split("|")) for each in built.left_out)
     assert not out.exists()
@@ -137,7 +137,9 @@ def test_criteria_leave_images_out_and_say_why(
 
 
 def test_without_captions_every_object_that_is_alone_counts(toys: CocoFiles, tmp_path: Path) -> None:
-    built = unibench(toys.instances, toys.images, tmp_path / "unibench.json", size=128, limit=1, quiet=True)
+    built = unibench(
+        coco=toys.instances, images=toys.images, out=tmp_path / "unibench.json", size=128, limit=1, quiet=True
+    )
     (image,) = read_annotations(built.file).images
     change = next(task for task in image.tasks if isinstance(task, ChangeClass))
     assert change.templates == ["A photo of a {target} and a suitcase"]
@@ -145,7 +147,9 @@ def test_without_captions_every_object_that_is_alone_counts(toys: CocoFiles, tmp
 
 def test_a_missing_picture_is_left_out(toys: CocoFiles, tmp_path: Path) -> None:
     (toys.images / "000000000002.jpg").unlink()
-    built = unibench(toys.instances, toys.images, tmp_path / "u.json", toys.captions, quiet=True)
+    built = unibench(
+        coco=toys.instances, images=toys.images, out=tmp_path / "u.json", captions=toys.captions, quiet=True
+    )
     assert built.images == 2
     assert [each.what for each in built.left_out if "no image" in each.why] == ["000000000002.jpg"]
 
@@ -223,7 +227,14 @@ def test_a_refusal_leaves_the_image_out_and_the_rest_in(served: Served, toys: Co
 
     served.plan = plan
     judge = f"openai:{MODEL}@{served.url}"
-    built = unibench(toys.instances, toys.images, tmp_path / "u.json", toys.captions, judge, quiet=True)
+    built = unibench(
+        coco=toys.instances,
+        images=toys.images,
+        out=tmp_path / "u.json",
+        captions=toys.captions,
+        judge=judge,
+        quiet=True,
+    )
     assert (built.images, len(served.requests)) == (2, 3)
     (refused,) = [each for each in built.left_out if "no draft" in each.why]
     assert "(refused)" in refused.why
@@ -233,11 +244,9 @@ def test_a_refusal_leaves_the_image_out_and_the_rest_in(served: Served, toys: Co
 
 
 def test_the_command_line_uses_the_words_of_the_function(toys: CocoFiles, tmp_path: Path) -> None:
-    python, line = signature(unibench).parameters, signature(command).parameters
-    assert {name: each.default for name, each in python.items()} == {name: each.default for name, each in line.items()}
     out = tmp_path / "unibench.json"
     words = ["--coco", str(toys.instances), "--images", str(toys.images), "--captions", str(toys.captions)]
-    done = CliRunner().invoke(app, ["unibench", *words, "--out", str(out), "--limit", "1", "--size", "64"])
+    done = CliRunner().invoke(groups["build"], ["unibench", *words, "--out", str(out), "--limit", "1", "--size", "64"])
     assert done.exit_code == 0, done.output
     assert len(read_annotations(out).images) == 1
     assert "Next: editgauge build review" in done.output
@@ -260,5 +269,5 @@ def test_options_that_make_no_sense_are_refused(
 ) -> None:
     given: dict[str, Any] = {"images": toys.images, "out": tmp_path / "u.json", "quiet": True, **options}
     with pytest.raises(BadInput, match=told):
-        unibench(toys.instances, **given)
+        unibench(coco=toys.instances, **given)
     assert not (tmp_path / "u.json").exists()

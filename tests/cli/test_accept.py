@@ -8,15 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from editgauge.cli import accept
+from editgauge.cli import app
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Record
-
-app = typer.Typer()
-accept.add_to(app)
 
 
 @pytest.fixture
@@ -33,7 +29,7 @@ def rated(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp
 
 
 def test_threshold_promise_and_what_passes(rated: list[str], tmp_path: Path) -> None:
-    ended = CliRunner().invoke(app, [*rated, "--plot", str(tmp_path / "curve.svg")])
+    ended = CliRunner().invoke(app, ["accept", *rated, "--plot", str(tmp_path / "curve.svg")])
     assert ended.exit_code == 0
     assert max(map(len, ended.output.splitlines())) <= 100
     assert "An edit passes above 0." in ended.output
@@ -46,14 +42,14 @@ def test_threshold_promise_and_what_passes(rated: list[str], tmp_path: Path) -> 
 
 
 def test_as_json(rated: list[str]) -> None:
-    told = json.loads(CliRunner().invoke(app, [*rated, "--json"]).output)
+    told = json.loads(CliRunner().invoke(app, ["accept", *rated, "--json"]).output)
     assert told["passing"]["mine"]["scored"] == 80
     assert told["threshold"]["alpha"] == 0.1
     assert 0 < told["measured"]["value"] < 0.2
 
 
 def test_too_few_are_told(rated: list[str]) -> None:
-    ended = CliRunner().invoke(app, [*rated, "--share", "0.01"])
+    ended = CliRunner().invoke(app, ["accept", *rated, "--share", "0.01"])
     assert "No threshold: at most 0.01 needs rejected edits of 99 source images" in ended.output
-    mistaken = CliRunner().invoke(app, [*rated, "--share", "3"])
+    mistaken = CliRunner().invoke(app, ["accept", *rated, "--share", "3"])
     assert isinstance(mistaken.exception, BadInput)

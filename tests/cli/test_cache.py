@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from editgauge.cli.cache import app
+from editgauge.cli import groups
 from editgauge.models.cache.store import Store
 
 
@@ -22,7 +22,7 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def said(*words: str) -> str:
-    ended = CliRunner().invoke(app, words)
+    ended = CliRunner().invoke(groups["cache"], words)
     assert ended.exit_code == 0, ended.output
     return ended.output
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from editgauge.cli.models import app
+from editgauge.cli import groups
 from editgauge.core.errors import BadInput
 from editgauge.models.weights import LicenceNotAccepted, MissingWeights, catalogue
 
@@ -21,7 +21,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def models(*words: str) -> Result:
-    ended = CliRunner().invoke(app, list(words))
+    ended = CliRunner().invoke(groups["models"], list(words))
     if ended.exception and not isinstance(ended.exception, SystemExit):
         raise ended.exception
     return ended

@@ -119,7 +119,7 @@ def test_a_wrong_command_shows_how_to_get_help(editgauge: Command, pictures: Pat
 
 
 def test_python_gives_the_same_scores(editgauge: Command, pictures: Path) -> None:
-    mine = score(pictures / "before.png", pictures / "after.png", "make it dark", "color")
+    mine = score(pictures / "before.png", pictures / "after.png", "make it dark", edit_type="color")
     theirs = scores(editgauge, *asked(), cwd=pictures)
     assert [(each.name, each.value, each.reason) for each in mine] == [
         (each["name"], each["value"], each["reason"]) for each in theirs
@@ -127,13 +127,15 @@ def test_python_gives_the_same_scores(editgauge: Command, pictures: Path) -> Non
 
 
 def test_one_protocol_need_not_be_put_into_a_list(pictures: Path) -> None:
-    assert score(pictures / "before.png", pictures / "after.png", "make it dark", "color", protocol="preservation")
+    assert score(
+        pictures / "before.png", pictures / "after.png", "make it dark", edit_type="color", protocol="preservation"
+    )
 
 
 def test_it_works_in_a_notebook(pictures: Path) -> None:
     """There an event loop is running already."""
 
     async def cell() -> int:
-        return len(score(pictures / "before.png", pictures / "after.png", "make it dark", "color"))
+        return len(score(pictures / "before.png", pictures / "after.png", "make it dark", edit_type="color"))
 
     assert asyncio.run(cell()) == 12

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from editgauge.core.drawing import LEGIBLE, draw
+from editgauge.core.drawing import ABOVE, BELOW, LEGIBLE, coloured, draw
 from editgauge.core.evidence import Heat, from_json, to_json
-from editgauge.core.heat_colors import ABOVE, BELOW, coloured
 
 Map = NDArray[np.float32]
 shapes = array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=64)

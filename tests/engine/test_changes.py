@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import skimage.data
-import typer
 from typer.testing import CliRunner
 
-from editgauge.cli.changes import add_to
+from editgauge.cli import app
 from editgauge.core.images import Pixels, read_image, resized, write_png
 from editgauge.look.changes import changes
 from editgauge.models.weights import available
@@ -65,9 +64,6 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(room: tuple[Path, P
 
 
 def test_the_command_says_it_in_words_and_in_json(room: tuple[Path, Path]) -> None:
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    add_to(app)
     said = CliRunner().invoke(app, ["changes", *map(str, room)])
     assert said.stdout == "A cat appeared in the middle.\n"
     told = json.loads(CliRunner().invoke(app, ["changes", *map(str, room), "--json"]).stdout)

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.cli import plan as verb
+from editgauge.cli import app
 from editgauge.core.errors import BadInput
 from editgauge.core.images import write_png
 from editgauge.core.run import Run, RunWriter
@@ -38,12 +37,12 @@ def home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make, monkeypatch:
 
 def foresee(home: Path, **options: Any) -> Forecast:
     settings = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "out": home / "run", **options}
-    return plan(home / "photos", {"mine": home / "mine"}, **settings)
+    return plan(home / "photos", outcomes={"mine": home / "mine"}, **settings)
 
 
 def score(home: Path, **options: Any) -> None:
     settings: dict[str, Any] = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "quiet": True, "processes": 1}
-    run(home / "photos", {"mine": home / "mine"}, **{"out": home / "run", **settings, **options})
+    run(home / "photos", outcomes={"mine": home / "mine"}, **{"out": home / "run", **settings, **options})
 
 
 def test_every_picture_is_looked_at_once(home: Path, plugged_in: Path) -> None:
@@ -100,7 +99,7 @@ def test_it_is_told_from_what_is_left(home: Path, plugged_in: Path, make_outcome
     score(home)
     make_outcomes(home / "photos", home / "theirs", 3)
     both = {"mine": home / "mine", "theirs": home / "theirs"}
-    found = plan(home / "photos", both, ["plugin-protocol"], home / "run", model=EMBEDDER)
+    found = plan(home / "photos", outcomes=both, protocol=["plugin-protocol"], out=home / "run", model=EMBEDDER)
     assert (found.outcomes, found.done, found.told_from) == (12, 12, 12)
     assert [work.forwards for work in found.models] == [6], "the six new pictures; sources are remembered"
 
@@ -143,18 +142,16 @@ def test_a_damaged_calibration_is_measured_anew(content: str, tmp_path: Path) ->
 def test_nothing_to_tell_from(home: Path, plugged_in: Path) -> None:
     (home / "list.jsonl").write_text(json.dumps({"id": "edit-000", "absence": "refused"}) + "\n")
     with pytest.raises(BadInput, match="no outcome with an image"):
-        plan(home / "photos", {"mine": home / "list.jsonl"}, out=home / "run")
+        plan(home / "photos", outcomes={"mine": home / "list.jsonl"}, out=home / "run")
 
 
 def test_the_command_line_tells_the_same(home: Path, plugged_in: Path) -> None:
-    app = typer.Typer()
-    verb.add_to(app)
     words = [str(home / "photos"), "--outcomes", f"mine={home / 'mine'}", "--protocol", "plugin-protocol"]
     words += ["--model", "image_embedder=mean-colour", "--out", str(home / "run")]
-    told = CliRunner().invoke(app, words)
+    told = CliRunner().invoke(app, ["plan", *words])
     assert told.exit_code == 0
     assert "12 of 6 source images" in told.stdout
-    as_json = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    as_json = json.loads(CliRunner().invoke(app, ["plan", *words, "--json"]).stdout)
     assert as_json["models"][0]["forwards"] == 12
 
 
@@ -170,7 +167,7 @@ def test_a_run_on_a_benchmark_that_has_a_name_is_enough(home: Path, plugged_in: 
     (home / "theirs").mkdir()
     for edit in open_benchmark("plugin-benchmark").edits:
         shutil.copy(edit.source.path, home / "theirs" / f"{edit.id}{edit.source.path.suffix}")
-    run("plugin-benchmark", {"theirs": home / "theirs"}, out=home / "run", quiet=True, processes=1)
+    run("plugin-benchmark", outcomes={"theirs": home / "theirs"}, out=home / "run", quiet=True, processes=1)
     with RunWriter(home / "run", Run.open(home / "run").manifest, b"") as writer:
         writer.retire(set(writer.recorded()))
     found = plan(home / "run")

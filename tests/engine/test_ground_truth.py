@@ -32,7 +32,14 @@ def home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make) -> Path:
 
 def score(home: Path) -> dict[str, float | None]:
     """The distance of each outcome to its ground truth."""
-    made = run(home / "photos", {"mine": home / "mine"}, ["reference"], home / "run", quiet=True, processes=1)
+    made = run(
+        home / "photos",
+        outcomes={"mine": home / "mine"},
+        protocol=["reference"],
+        out=home / "run",
+        quiet=True,
+        processes=1,
+    )
     columns = (made.scores[column].to_pylist() for column in ("edit", "name", "value"))
     return {edit: value for edit, name, value in zip(*columns, strict=True) if name == "l1"}
 
@@ -43,17 +50,17 @@ def test_another_ground_truth_makes_another_score(home: Path) -> None:
     write_png(np.zeros_like(read_image(truth)), truth)
     os.utime(truth, (1, 1))
 
-    assert [problem for problem in verify(home / "run", 0, quiet=True).problems if str(truth) in problem]
+    assert [problem for problem in verify(home / "run", recompute=0, quiet=True).problems if str(truth) in problem]
     again = score(home)
     assert (again["edit-000"], again["edit-001"]) == (None, 0.0)
     assert again["edit-002"] is not None
     assert again["edit-002"] > 0
-    assert verify(home / "run", 0, quiet=True).sound
+    assert verify(home / "run", recompute=0, quiet=True).sound
 
 
 def test_ground_truth_that_is_the_same_is_not_scored_again(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     score(home)
-    run(home / "photos", {"mine": home / "mine"}, ["reference"], home / "run", processes=1)
+    run(home / "photos", outcomes={"mine": home / "mine"}, protocol=["reference"], out=home / "run", processes=1)
 
     assert f"{EDITS} of {EDITS} outcomes were scored before; nothing is left to do." in capsys.readouterr().err
     assert Run.open(home / "run").scores["reference_path"].null_count > 0

@@ -58,7 +58,7 @@ def finish(home: Path, out: Path) -> None:
 
 
 def exports(out: Path) -> dict[str, bytes]:
-    return {kind: export(out, kind) for kind in ("jsonl", "csv")}
+    return {kind: export(out, format=kind) for kind in ("jsonl", "csv")}
 
 
 @contextmanager

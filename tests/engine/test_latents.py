@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.cli.disentangle import disentangle
 from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image
 from editgauge.disentanglement.make_latents import make_latents
+from editgauge.disentanglement.verb import disentangle
 
 pytest.importorskip("diffusers", reason="NOT TESTED: diffusers is not installed")
 pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
@@ -168,7 +168,7 @@ def test_from_a_pipeline_to_the_page(saved: Callable[[str], Path], tmp_path: Pat
     (tmp_path / "words.json").write_text(json.dumps(words))
     page = disentangle(
         [tmp_path / "tiny"],
-        tmp_path / "out",
+        out=tmp_path / "out",
         pipeline=str(saved("StableDiffusionInstructPix2PixPipeline")),
         vocabulary=tmp_path / "words.json",
         steps=STEPS,

@@ -47,7 +47,7 @@ def manifest(folder: Path) -> dict[str, Any]:
 def test_an_edit_that_fails_costs_no_other(tmp_path: Path, plugged_in: Path, make_benchmark: Make) -> None:
     subjects = [*FAULTS, "fine"]
     make_benchmark(tmp_path / "photos", edits=len(subjects), size=48, id=subjects, subject=subjects)
-    made = edit(tmp_path / "photos", "clumsy", tmp_path / "out", quiet=True)
+    made = edit(tmp_path / "photos", method="clumsy", out=tmp_path / "out", quiet=True)
     assert made.absences == FAULTS
     assert (made.made, made.kept) == (1, 0)
     assert {line["id"]: line.get("absence") for line in lines(tmp_path / "out")} == {**FAULTS, "fine": None}
@@ -61,30 +61,30 @@ def test_a_refusal_stays_and_other_absences_are_tried_again(
 ) -> None:
     subjects = ["refuses", "raises", "fine"]
     make_benchmark(tmp_path / "photos", edits=3, size=48, id=subjects, subject=subjects)
-    edit(tmp_path / "photos", "clumsy", tmp_path / "out", quiet=True)
-    again = edit(tmp_path / "photos", "clumsy", tmp_path / "out", quiet=True)
+    edit(tmp_path / "photos", method="clumsy", out=tmp_path / "out", quiet=True)
+    again = edit(tmp_path / "photos", method="clumsy", out=tmp_path / "out", quiet=True)
     assert (again.made, again.kept) == (0, 2), "the one that raised was tried once more"
     assert set(again.absences) == {"refuses", "raises"}
 
 
 def test_given_again_it_keeps_what_is_there(tmp_path: Path, photos: Path) -> None:
-    edit(photos, "negative", tmp_path / "out", limit=3, quiet=True)
-    again = edit(photos, "negative", tmp_path / "out", quiet=True)
+    edit(photos, method="negative", out=tmp_path / "out", limit=3, quiet=True)
+    again = edit(photos, method="negative", out=tmp_path / "out", quiet=True)
     assert (again.made, again.kept, again.absences) == (1, 3, {})
     before, after = read_image(photos / "0.png"), read_image(tmp_path / "out" / "edit-000.png")
     assert (before == 255 - after).all()
 
 
 def test_fewer_edits_forget_none_that_are_there(tmp_path: Path, photos: Path) -> None:
-    edit(photos, "negative", tmp_path / "out", quiet=True)
-    edit(photos, "negative", tmp_path / "out", limit=1, quiet=True)
+    edit(photos, method="negative", out=tmp_path / "out", quiet=True)
+    edit(photos, method="negative", out=tmp_path / "out", limit=1, quiet=True)
     assert len(lines(tmp_path / "out")) == 4
 
 
 def test_seeds_have_files_that_are_found_again_and_can_be_added(tmp_path: Path, photos: Path) -> None:
     out = tmp_path / "out"
-    edit(photos, "brighter", out, quiet=True)
-    more = edit(photos, "brighter", out, seeds=3, quiet=True)
+    edit(photos, method="brighter", out=out, quiet=True)
+    more = edit(photos, method="brighter", out=out, seeds=3, quiet=True)
     assert (more.made, more.kept) == (8, 4)
     assert manifest(out)["seeds"] == [0, 1, 2]
     edits = open_benchmark(photos).edits
@@ -99,8 +99,8 @@ def test_seeds_have_files_that_are_found_again_and_can_be_added(tmp_path: Path, 
 
 
 def test_the_same_seed_gives_the_same_picture(tmp_path: Path, photos: Path) -> None:
-    edit(photos, "brighter", tmp_path / "some", seeds=3, quiet=True)
-    edit(photos, "brighter", tmp_path / "one", seed=2, quiet=True)
+    edit(photos, method="brighter", out=tmp_path / "some", seeds=3, quiet=True)
+    edit(photos, method="brighter", out=tmp_path / "one", seed=2, quiet=True)
     name = "edit-001__seed2.png"
     assert (tmp_path / "some" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
 
@@ -108,7 +108,7 @@ def test_the_same_seed_gives_the_same_picture(tmp_path: Path, photos: Path) -> N
 @pytest.mark.parametrize("wrong", [{"seeds": 0}, {"seed": -1}, {"seed": 10**18}])
 def test_odd_seeds_are_refused(tmp_path: Path, photos: Path, wrong: dict[str, int]) -> None:
     with pytest.raises(BadInput, match="at least one seed"):
-        edit(photos, "negative", tmp_path / "out", **wrong, quiet=True)  # type: ignore[arg-type]
+        edit(photos, method="negative", out=tmp_path / "out", **wrong, quiet=True)  # type: ignore[arg-type]
 
 
 def test_two_outcomes_of_one_file_are_refused_before_anything_is_made(
@@ -116,13 +116,13 @@ def test_two_outcomes_of_one_file_are_refused_before_anything_is_made(
 ) -> None:
     make_benchmark(tmp_path / "photos", edits=2, size=48, id=["cat", "cat__seed1"])
     with pytest.raises(BadInput, match=r"'cat' with seed 1 and 'cat__seed1' with seed 0 .* 'cat__seed1\.png'"):
-        edit(tmp_path / "photos", "negative", tmp_path / "out", seeds=2, quiet=True)
+        edit(tmp_path / "photos", method="negative", out=tmp_path / "out", seeds=2, quiet=True)
     assert not (tmp_path / "out").exists()
 
 
 def test_each_turn_follows_the_outcome_of_its_own_seed(tmp_path: Path, plugged_in: Path, make_benchmark: Make) -> None:
     make_benchmark(tmp_path / "turns", edits=2, size=48, follows=[None, "edit-000"], turn=[1, 2])
-    edit(tmp_path / "turns", "mirrored", tmp_path / "out", seeds=2, form="instruction", quiet=True)
+    edit(tmp_path / "turns", method="mirrored", out=tmp_path / "out", seeds=2, form="instruction", quiet=True)
     source = read_image(tmp_path / "turns" / "0.png")
     second = read_image(tmp_path / "out" / "edit-001__seed1.png")
     assert (second == source).all(), "mirrored and rolled by one, twice: back where it was"
@@ -132,43 +132,43 @@ def test_a_turn_after_a_failed_one_says_so(tmp_path: Path, plugged_in: Path, mak
     make_benchmark(
         tmp_path / "turns", edits=2, size=48, follows=[None, "edit-000"], turn=[1, 2], subject=["cannot", "x"]
     )
-    made = edit(tmp_path / "turns", "clumsy", tmp_path / "out", quiet=True)
+    made = edit(tmp_path / "turns", method="clumsy", out=tmp_path / "out", quiet=True)
     assert made.absences["edit-001"] == "the outcome of the turn before, 'edit-000', is missing"
 
 
 def test_outcomes_of_two_settings_are_never_mixed(tmp_path: Path, photos: Path) -> None:
-    edit(photos, "mirrored", tmp_path / "out", option={"shift": "3"}, form="instruction", quiet=True)
+    edit(photos, method="mirrored", out=tmp_path / "out", option={"shift": "3"}, form="instruction", quiet=True)
     with pytest.raises(BadInput, match="made with other settings") as caught:
-        edit(photos, "mirrored", tmp_path / "out", quiet=True)
+        edit(photos, method="mirrored", out=tmp_path / "out", quiet=True)
     assert [problem.partition(":")[0] for problem in caught.value.problems] == ["settings.shift", "prompt.form"]
 
 
 def test_options_are_read_by_the_method_and_recorded(tmp_path: Path, photos: Path) -> None:
-    edit(photos, "mirrored", tmp_path / "out", option=["shift=3"], quiet=True)
+    edit(photos, method="mirrored", out=tmp_path / "out", option=["shift=3"], quiet=True)
     told = manifest(tmp_path / "out")
     assert told["settings"] == {"model": "mirror", "revision": "1", "shift": 3}
     assert told["method"] == "mirrored"
     with pytest.raises(BadInput, match="did you mean 'shift'") as caught:
-        edit(photos, "mirrored", tmp_path / "other", option=["shfit=3", "wait=long"], quiet=True)
+        edit(photos, method="mirrored", out=tmp_path / "other", option=["shfit=3", "wait=long"], quiet=True)
     assert len(caught.value.problems) == 2
     with pytest.raises(BadInput, match="'identity' has no options"):
-        edit(photos, "identity", tmp_path / "other", option=["a=1"], quiet=True)
+        edit(photos, method="identity", out=tmp_path / "other", option=["a=1"], quiet=True)
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path, photos: Path) -> None:
     with pytest.raises(BadInput, match="is not empty and was not made by `editgauge edit`"):
-        edit(photos, "negative", photos, quiet=True)
+        edit(photos, method="negative", out=photos, quiet=True)
 
 
 def test_opencv_is_left_as_it_was(tmp_path: Path, photos: Path) -> None:
     threads = cv2.getNumThreads()
-    edit(photos, "negative", tmp_path / "out", quiet=True)
+    edit(photos, method="negative", out=tmp_path / "out", quiet=True)
     assert cv2.getNumThreads() == threads
 
 
 def test_the_prompt_in_the_methods_own_form_is_recorded(tmp_path: Path, plugged_in: Path, make_benchmark: Make) -> None:
     make_benchmark(tmp_path / "photos", edits=1, size=48, subject=["cat"], to=["black"])
-    edit(tmp_path / "photos", "mirrored", tmp_path / "out", quiet=True)
+    edit(tmp_path / "photos", method="mirrored", out=tmp_path / "out", quiet=True)
     assert lines(tmp_path / "out")[0]["prompt"] == "a black cat"
     assert manifest(tmp_path / "out")["templates"] == ["plain/caption/color.v1.txt"]
 
@@ -180,9 +180,9 @@ def test_another_form_and_templates_of_ones_own_override_it(
     (tmp_path / "mine" / "caption").mkdir(parents=True)
     (tmp_path / "mine" / "caption" / "color.v1.txt").write_text("one {to} {subject}")
     photos, mine = tmp_path / "photos", tmp_path / "mine"
-    edit(photos, "mirrored", tmp_path / "a", prompts=mine, quiet=True)
-    edit(photos, "mirrored", tmp_path / "b", form="instruction", quiet=True)
-    edit(photos, "brighter", tmp_path / "c", form="captions", prompts=mine, quiet=True)
+    edit(photos, method="mirrored", out=tmp_path / "a", prompts=mine, quiet=True)
+    edit(photos, method="mirrored", out=tmp_path / "b", form="instruction", quiet=True)
+    edit(photos, method="brighter", out=tmp_path / "c", form="captions", prompts=mine, quiet=True)
     assert [lines(tmp_path / name)[0]["prompt"] for name in "abc"] == [
         "one black cat",
         "Make it black.",
@@ -191,14 +191,14 @@ def test_another_form_and_templates_of_ones_own_override_it(
     assert manifest(tmp_path / "a")["templates"] == ["mine/caption/color.v1.txt"]
     (mine / "caption" / "color.v1.txt").write_text("this {to} {subject}")
     with pytest.raises(BadInput, match="prompts_sha256"):
-        edit(photos, "mirrored", tmp_path / "a", prompts=mine, quiet=True)
+        edit(photos, method="mirrored", out=tmp_path / "a", prompts=mine, quiet=True)
 
 
 def test_an_edit_that_cannot_be_put_into_words_is_an_absence(
     tmp_path: Path, plugged_in: Path, make_benchmark: Make
 ) -> None:
     make_benchmark(tmp_path / "photos", edits=1, size=48)
-    made = edit(tmp_path / "photos", "mirrored", tmp_path / "out", quiet=True)
+    made = edit(tmp_path / "photos", method="mirrored", out=tmp_path / "out", quiet=True)
     assert "lacks parts for 'plain/caption/color.v1.txt'" in made.absences["edit-000"]
 
 
@@ -215,12 +215,12 @@ def test_what_does_not_exist_is_told_before_anything_is_made(
 
 def test_after_a_kill_a_picture_gets_its_line_and_half_a_line_is_made_again(tmp_path: Path, photos: Path) -> None:
     out = tmp_path / "out"
-    edit(photos, "negative", out, quiet=True)
+    edit(photos, method="negative", out=out, quiet=True)
     whole = (out / "outcomes.jsonl").read_text("utf-8").splitlines(keepends=True)
     (out / "outcomes.jsonl").write_text(whole[0] + whole[2][:30])
     (out / "edit-003.png").unlink()
     (out / f"{DRAFT}abc.png").write_bytes(b"half a picture")
-    again = edit(photos, "negative", out, quiet=True)
+    again = edit(photos, method="negative", out=out, quiet=True)
     assert (again.made, again.kept) == (1, 3)
     assert [line["id"] for line in lines(out)] == [f"edit-00{number}" for number in range(4)]
     assert not list(out.glob(f"{DRAFT}*"))
@@ -231,7 +231,7 @@ def test_a_full_disk_is_a_clear_error_and_leaves_no_half_picture(
 ) -> None:
     out = small_disk("36k") / "out"
     with pytest.raises(BadInput, match=r"No space left on device|the disk is full"):
-        edit(photos, "negative", out, quiet=True)
+        edit(photos, method="negative", out=out, quiet=True)
     for file in out.glob("*.png"):
         assert read_image(file).shape == (48, 48, 3)
 
@@ -239,12 +239,12 @@ def test_a_full_disk_is_a_clear_error_and_leaves_no_half_picture(
 def test_two_at_once_in_one_folder_are_refused(tmp_path: Path, photos: Path) -> None:
     from filelock import FileLock
 
-    edit(photos, "negative", tmp_path / "out", limit=1, quiet=True)
+    edit(photos, method="negative", out=tmp_path / "out", limit=1, quiet=True)
     with (
         FileLock(tmp_path / "out" / ".lock"),
         pytest.raises(BadInput, match="Another process is making outcomes"),
     ):
-        edit(photos, "negative", tmp_path / "out", quiet=True)
+        edit(photos, method="negative", out=tmp_path / "out", quiet=True)
 
 
 def test_a_missing_key_ends_the_work_instead_of_failing_edit_by_edit(
@@ -255,14 +255,14 @@ def test_a_missing_key_ends_the_work_instead_of_failing_edit_by_edit(
 
     monkeypatch.setattr("editgauge_plugin_for_tests.method.brighter", lacking)
     with pytest.raises(EditGaugeError, match="pip install what it needs"):
-        edit(photos, "python:editgauge_plugin_for_tests.method:brighter", tmp_path / "out", quiet=True)
+        edit(photos, method="python:editgauge_plugin_for_tests.method:brighter", out=tmp_path / "out", quiet=True)
 
 
 def test_the_card_knows_what_outcomes_cost_also_of_those_made_before(tmp_path: Path, photos: Path) -> None:
     from editgauge.engine.edit.edit import card_of
     from editgauge.engine.edit.outcome_list import OutcomeList
 
-    edit(photos, "negative", tmp_path / "out", quiet=True)
+    edit(photos, method="negative", out=tmp_path / "out", quiet=True)
     card = card_of(OutcomeList(tmp_path / "out"), 0.04, {"peak_memory": 10**15})
     assert (card.outcomes, card.cost, card.peak_memory) == (4, 0.16, 10**15)
     assert card.seconds_mean is not None

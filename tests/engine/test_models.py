@@ -88,7 +88,7 @@ def test_each_picture_is_looked_at_once_and_in_a_second_run_never(scene: Scene, 
     assert PICTURES <= first <= PICTURES + 2, "but where a worker takes another's last edits"
     scene.finish(tmp_path / "again")
     assert scene.looked_at() == first
-    assert export(scene.out, "csv") == export(tmp_path / "again", "csv")
+    assert export(scene.out, format="csv") == export(tmp_path / "again", format="csv")
 
 
 def test_a_source_is_looked_at_once_even_where_nothing_is_remembered(scene: Scene) -> None:
@@ -121,8 +121,8 @@ def test_killed_while_models_answer_and_answers_are_kept_it_is_the_undisturbed_r
         unpack(path.name.partition(".")[0], path.read_bytes())
     scene.finish()
     assert scene.looked_at() - looked <= PICTURES - len(kept), "what was kept is not asked again"
-    assert [export(scene.out, kind) for kind in ("csv", "jsonl")] == [
-        export(undisturbed.out, kind) for kind in ("csv", "jsonl")
+    assert [export(scene.out, format=kind) for kind in ("csv", "jsonl")] == [
+        export(undisturbed.out, format=kind) for kind in ("csv", "jsonl")
     ]
     assert Run.open(scene.out).scores.num_rows == 2 * EDITS, "no item is there twice"
     assert verify(scene.out, recompute=0, quiet=True).sound
@@ -140,9 +140,9 @@ def test_missing_weights_found_late_end_the_run_with_what_to_do(home: Path, tmp_
     with pytest.raises(EditGaugeError, match="run `editgauge models pull damaged`"):
         run(
             home / "photos",
-            {"mine": home / "mine"},
-            ["plugin-protocol"],
-            tmp_path / "run",
+            outcomes={"mine": home / "mine"},
+            protocol=["plugin-protocol"],
+            out=tmp_path / "run",
             model=["image_embedder=damaged"],
             quiet=True,
         )

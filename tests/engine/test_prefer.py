@@ -49,7 +49,7 @@ def told(file: Path) -> list[dict[str, Any]]:
 
 def test_every_pair_is_asked_in_both_orders_and_nothing_twice(run: Path, judge: str, served: Served) -> None:
     out = run.parent / "judge.jsonl"
-    made = prefer(run, judge, out, quiet=True)
+    made = prefer(run, judge=judge, out=out, quiet=True)
     assert (made.judge, made.pairs, made.unanswered) == (MODEL, 4, {"refused": 1})
     steady, shifty, silent, even = told(out)
     assert (steady["edit"], steady["first"], steady["second"], steady["rater"]) == ("edit-000", "m1", "m2", MODEL)
@@ -61,13 +61,13 @@ def test_every_pair_is_asked_in_both_orders_and_nothing_twice(run: Path, judge: 
     asked = len(served.requests)
     assert asked == 2 * 4
     first = out.read_bytes()
-    prefer(run, judge, out, quiet=True)
-    prefer(run, judge, out, replay=True, quiet=True)
+    prefer(run, judge=judge, out=out, quiet=True)
+    prefer(run, judge=judge, out=out, replay=True, quiet=True)
     assert (len(served.requests), out.read_bytes()) == (asked, first)
 
 
 def test_the_other_order_shows_the_other_picture_first(run: Path, judge: str, served: Served) -> None:
-    prefer(run, judge, run.parent / "judge.jsonl", limit=1, quiet=True)
+    prefer(run, judge=judge, out=run.parent / "judge.jsonl", limit=1, quiet=True)
     given, swapped = (
         [part["image_url"]["url"] for part in asked["messages"][0]["content"] if part["type"] == "image_url"]
         for asked in served.requests
@@ -78,7 +78,7 @@ def test_the_other_order_shows_the_other_picture_first(run: Path, judge: str, se
 
 def test_what_a_judge_says_enters_agree(run: Path, judge: str) -> None:
     out = run.parent / "judge.jsonl"
-    prefer(run, judge, out, quiet=True)
+    prefer(run, judge=judge, out=out, quiet=True)
     people = run.parent / "people.jsonl"
     choices = [{"edit": f"edit-00{n}", "first": "m1", "second": "m2", "chosen": "second"} for n in range(4)]
     people.write_text("".join(json.dumps(each) + "\n" for each in choices))
@@ -94,7 +94,7 @@ def test_only_the_pairs_that_people_judged_are_asked(run: Path, judge: str, serv
     people = run.parent / "people.jsonl"
     lines = [{"edit": "edit-003", "first": "m2", "second": "m1", "chosen": "tie", "rater": name} for name in "ab"]
     people.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    made = prefer(run, judge, run.parent / "judge.jsonl", choices=people, quiet=True)
+    made = prefer(run, judge=judge, out=run.parent / "judge.jsonl", choices=people, quiet=True)
     assert (made.pairs, len(served.requests)) == (1, 2)
     (line,) = told(made.file)
     assert (line["edit"], line["first"], line["second"]) == ("edit-003", "m2", "m1")
@@ -104,13 +104,13 @@ def test_a_picture_that_changed_since_is_not_judged(run: Path, judge: str, serve
     first, second = (run.parent / "m1" / f"edit-00{n}.png" for n in (0, 2))
     first.write_bytes(second.read_bytes())
     with pytest.raises(BadInput, match="another picture than the one that was scored"):
-        prefer(run, judge, run.parent / "judge.jsonl", quiet=True)
+        prefer(run, judge=judge, out=run.parent / "judge.jsonl", quiet=True)
     assert not (run.parent / "judge.jsonl").exists()
 
 
 def test_a_picture_that_went_away_has_no_answer(run: Path, judge: str) -> None:
     (run.parent / "m2" / "edit-003.png").unlink()
-    made = prefer(run, judge, run.parent / "judge.jsonl", quiet=True)
+    made = prefer(run, judge=judge, out=run.parent / "judge.jsonl", quiet=True)
     assert made.unanswered == {"refused": 1, "unreadable_image": 1}
 
 
@@ -125,15 +125,15 @@ def test_outcomes_of_different_sources_are_not_compared(
             for stamp in stamps
         )
     )
-    made = prefer(run, judge, tmp_path / "judge.jsonl", quiet=True)
+    made = prefer(run, judge=judge, out=tmp_path / "judge.jsonl", quiet=True)
     assert (made.unanswered, served.requests) == ({"not_applicable": 1}, [])
 
 
 def test_mistakes_are_told_before_anybody_is_asked(run: Path, judge: str, served: Served) -> None:
     with pytest.raises(UnknownName, match="no method in this run called"):
-        prefer(run, judge, run.parent / "judge.jsonl", methods=["m3"], quiet=True)
+        prefer(run, judge=judge, out=run.parent / "judge.jsonl", method=["m3"], quiet=True)
     with pytest.raises(BadInput, match="no pair to ask about"):
-        prefer(run, judge, run.parent / "judge.jsonl", methods=["m1"], quiet=True)
+        prefer(run, judge=judge, out=run.parent / "judge.jsonl", method=["m1"], quiet=True)
     with pytest.raises(BadInput, match=r"must end with \.jsonl"):
-        prefer(run, judge, run.parent / "judge.csv", quiet=True)
+        prefer(run, judge=judge, out=run.parent / "judge.csv", quiet=True)
     assert served.requests == []

@@ -28,9 +28,9 @@ def test_a_run_with_a_profile_is_the_same_run_and_tells_where_its_time_went(
 ) -> None:
     photos = make_benchmark(tmp_path / "photos", edits=EDITS, size=64)
     mine = {"mine": make_outcomes(photos, tmp_path / "mine")}
-    run(photos, mine, out=tmp_path / "plain", model=MODEL, processes=1, quiet=True)
-    run(photos, mine, out=tmp_path / "timed", model=MODEL, processes=1, profile=True, quiet=True)
-    assert export(tmp_path / "timed", "jsonl") == export(tmp_path / "plain", "jsonl")
+    run(photos, outcomes=mine, out=tmp_path / "plain", model=MODEL, processes=1, quiet=True)
+    run(photos, outcomes=mine, out=tmp_path / "timed", model=MODEL, processes=1, timings=True, quiet=True)
+    assert export(tmp_path / "timed", format="jsonl") == export(tmp_path / "plain", format="jsonl")
     assert read_profile(tmp_path / "plain") is None
 
     profile = read_profile(tmp_path / "timed")
@@ -43,7 +43,7 @@ def test_a_run_with_a_profile_is_the_same_run_and_tells_where_its_time_went(
     assert spent["preservation", "score"].times > EDITS, "each waits for its model at least once"
     work = (LPIPS, "load"), (LPIPS, "forward"), ("pictures", "decode"), ("preservation", "score")
     assert all(0 < spent[each].seconds < profile.seconds for each in work)
-    assert 'class="spent-forward"' in report(tmp_path / "timed", tmp_path / "report", quiet=True).read_text()
+    assert 'class="spent-forward"' in report(tmp_path / "timed", out=tmp_path / "report", quiet=True).read_text()
 
 
 def test_a_profile_tells_of_the_last_command_that_scored_something(
@@ -52,12 +52,12 @@ def test_a_profile_tells_of_the_last_command_that_scored_something(
     photos = make_benchmark(tmp_path / "photos", edits=EDITS, size=16)
     mine = {"mine": make_outcomes(photos, tmp_path / "mine")}
     out = tmp_path / "run"
-    run(photos, mine, out=out, profile=True, processes=1, quiet=True)
+    run(photos, outcomes=mine, out=out, timings=True, processes=1, quiet=True)
     before = (out / FOLDER / TIMELINE).read_bytes()
-    run(photos, mine, out=out, profile=True, processes=1, quiet=True)
+    run(photos, outcomes=mine, out=out, timings=True, processes=1, quiet=True)
     assert (out / FOLDER / TIMELINE).read_bytes() == before, "nothing was left to do"
     more = mine | {"other": make_outcomes(photos, tmp_path / "other", 1)}
-    run(photos, more, out=out, profile=True, processes=1, quiet=True)
+    run(photos, outcomes=more, out=out, timings=True, processes=1, quiet=True)
     events = json.loads((out / FOLDER / TIMELINE).read_text())["traceEvents"]
     assert len({event["pid"] for event in events}) == 1
     profile = read_profile(out)

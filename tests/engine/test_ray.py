@@ -70,7 +70,7 @@ def words(home: Path, out: Path, *engine: str) -> list[str]:
 
 
 def exports(out: Path) -> dict[str, bytes]:
-    return {kind: export(out, kind) for kind in ("jsonl", "csv")}
+    return {kind: export(out, format=kind) for kind in ("jsonl", "csv")}
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def test_a_small_run_on_ray_is_the_local_run(tmp_path: Path, make_benchmark: Mak
     make_outcomes(tmp_path / "photos", tmp_path / "mine")
     for engine in ("local", "ray"):
         command = [SCRIPT, "run", "photos", "--outcomes", "mine=mine", "--out", engine, "--engine", engine, "--quiet"]
-        subprocess.run([*command, "--profile"], cwd=tmp_path, check=True, timeout=PATIENCE)
+        subprocess.run([*command, "--timings"], cwd=tmp_path, check=True, timeout=PATIENCE)
     assert exports(tmp_path / "ray") == exports(tmp_path / "local")
     told = [read_profile(tmp_path / engine) for engine in ("local", "ray")]
     assert [{(each.of, each.stage) for each in one.spent} for one in told if one] == [DONE, DONE]
@@ -209,7 +209,7 @@ def test_engines_and_addresses_that_cannot_be_used_are_told(
         with pytest.raises(EditGaugeError, match=said):
             run(
                 tmp_path / "photos",
-                {"mine": tmp_path / "mine"},
+                outcomes={"mine": tmp_path / "mine"},
                 out=tmp_path / "r",
                 engine="ray",
                 address=address,

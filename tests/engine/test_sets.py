@@ -24,7 +24,9 @@ def test_a_run_scores_its_sets_by_method_and_edit_type(
     places = {"mine": make_outcomes(benchmark, tmp_path / "mine", 1)}
     models = ["fid_features=inception-fid"]
 
-    run = editgauge.run(benchmark, places, ["editval"], tmp_path / "run", model=models, processes=1, quiet=True)
+    run = editgauge.run(
+        benchmark, outcomes=places, protocol=["editval"], out=tmp_path / "run", model=models, processes=1, quiet=True
+    )
     whole = {score.name: score for score in run.sets if score.edit_type == "all"}
     assert set(whole) == {"fid", "kid"}
     assert whole["fid"].value is not None
@@ -43,11 +45,13 @@ def test_a_lost_outcome_is_counted_and_a_run_begun_anew_keeps_no_old_number(
     next(iter(sorted(mine.glob("*.png")))).write_bytes(b"no picture")
     models, out = ["fid_features=inception-fid"], tmp_path / "run"
 
-    run = editgauge.run(benchmark, {"mine": mine}, ["editval"], out, model=models, processes=1, quiet=True)
+    run = editgauge.run(
+        benchmark, outcomes={"mine": mine}, protocol=["editval"], out=out, model=models, processes=1, quiet=True
+    )
     (whole,) = (score for score in run.sets if score.edit_type == "all" and score.name == "fid")
     assert (whole.n, whole.missing) == (3, 1)
     assert whole.reasons == {"unreadable_image": 1}
-    again = editgauge.run(benchmark, {"mine": mine}, ["editval"], out, processes=1, quiet=True)
+    again = editgauge.run(benchmark, outcomes={"mine": mine}, protocol=["editval"], out=out, processes=1, quiet=True)
     assert again.sets == ()
     assert (out / "superseded" / "0001" / "sets.json").is_file()
 
@@ -64,7 +68,9 @@ def test_a_mask_of_another_shape_costs_its_outcome_and_not_the_run(
     (benchmark / "edits.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     models = ["fid_features=inception-fid"]
 
-    run = editgauge.run(benchmark, places, ["editval"], tmp_path / "run", model=models, processes=1, quiet=True)
+    run = editgauge.run(
+        benchmark, outcomes=places, protocol=["editval"], out=tmp_path / "run", model=models, processes=1, quiet=True
+    )
 
     (whole,) = (score for score in run.sets if score.edit_type == "all" and score.name == "fid")
     assert (whole.n, whole.reasons) == (2, {"unreadable_image": 1})

@@ -34,7 +34,7 @@ def home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make) -> Path:
 def score(home: Path, out: str, shard: str | None = None, **options: Any) -> Run:
     outcomes = {method: home / method for method in ("yours", "mine")}
     settings = {"processes": 1, "quiet": True, **options}
-    return run(home / "photos", outcomes, out=home / out, shard=shard, **settings)
+    return run(home / "photos", outcomes=outcomes, out=home / out, shard=shard, **settings)
 
 
 @given(some.lists(some.text(max_size=20), unique=True, max_size=40), some.integers(1, 9))
@@ -72,12 +72,12 @@ def test_shards_become_the_run_they_are_parts_of(home: Path) -> None:
     whole = score(home, "whole")
     parts = [score(home, f"part-{number}", f"{number}/3") for number in (3, 1, 2)]
 
-    merged = merge([part.folder for part in parts], home / "merged", quiet=True)
+    merged = merge([part.folder for part in parts], out=home / "merged", quiet=True)
 
     assert all(0 < part.planned < whole.planned for part in parts)
     assert sum(part.planned for part in parts) == whole.planned == merged.planned
     for kind in ("csv", "jsonl", "parquet", "latex"):
-        assert export(merged.folder, kind) == export(whole.folder, kind)
+        assert export(merged.folder, format=kind) == export(whole.folder, format=kind)
     assert sorted(merged.all_evidence()) == sorted(whole.all_evidence())
     assert merged.manifest.shard == ""
     assert verify(merged.folder, benchmark=home / "photos", quiet=True).sound
@@ -91,33 +91,33 @@ def test_outcomes_of_one_source_stay_together(home: Path) -> None:
 def test_a_merged_run_is_continued_like_any_other(home: Path) -> None:
     """Nothing is left to score: no part of it is written again."""
     parts = [score(home, f"part-{number}", f"{number}/2").folder for number in (1, 2)]
-    merged = merge(parts, home / "merged", quiet=True)
+    merged = merge(parts, out=home / "merged", quiet=True)
     assert score(home, "merged").manifest.segments == merged.manifest.segments
 
 
 def test_a_merge_that_was_stopped_goes_on(home: Path) -> None:
     parts = [score(home, f"part-{number}", f"{number}/2").folder for number in (1, 2)]
-    whole = export(merge(parts, home / "merged", quiet=True).folder, "csv")
+    whole = export(merge(parts, out=home / "merged", quiet=True).folder, format="csv")
     manifest = json.loads((home / "merged" / "manifest.json").read_text())
     last = list(manifest["segments"])[-1]
     del manifest["segments"][last]
     manifest["finished"] = None
     (home / "merged" / "manifest.json").write_text(json.dumps(manifest))
 
-    assert export(merge(parts, home / "merged", quiet=True).folder, "csv") == whole
+    assert export(merge(parts, out=home / "merged", quiet=True).folder, format="csv") == whole
 
 
 def test_a_missing_shard_is_named(home: Path) -> None:
     parts = [score(home, f"part-{number}", f"{number}/3").folder for number in (1, 3)]
     with pytest.raises(BadInput, match="shard 2/3 is not among them"):
-        merge(parts, home / "merged", quiet=True)
+        merge(parts, out=home / "merged", quiet=True)
     assert not (home / "merged").exists()
 
 
 def test_runs_that_differ_are_told_apart(home: Path) -> None:
     one, other = score(home, "one", "1/2"), score(home, "other", "2/2", seed=7)
     with pytest.raises(BadInput, match="the seed changed from 0 to 7"):
-        merge([one.folder, other.folder], home / "merged", quiet=True)
+        merge([one.folder, other.folder], out=home / "merged", quiet=True)
 
 
 def test_another_shard_wants_another_folder(home: Path) -> None:
@@ -129,7 +129,7 @@ def test_another_shard_wants_another_folder(home: Path) -> None:
 
 def test_without_a_shard_it_becomes_the_whole_run(home: Path) -> None:
     part = score(home, "part", "1/2")
-    assert export(score(home, "part").folder, "csv") == export(score(home, "whole").folder, "csv")
+    assert export(score(home, "part").folder, format="csv") == export(score(home, "whole").folder, format="csv")
     assert part.planned < Run.open(home / "part").planned
 
 
@@ -138,13 +138,13 @@ def test_what_two_runs_hold_must_be_the_same(
 ) -> None:
     one = make_run(make_record("a"), make_record("b"), name="one")
     same = make_run(make_record("a"), make_record("b"), name="same")
-    assert merge([one, same], tmp_path / "both", quiet=True).scores.num_rows == 4
+    assert merge([one, same], out=tmp_path / "both", quiet=True).scores.num_rows == 4
     other = make_run(make_record("a", scores={"gain": 0.75, "loss": "not_applicable"}), make_record("b"), name="other")
     with pytest.raises(BadRun, match=r"says something else .* 'a' by 'mine', seed 0, toy"):
-        merge([one, other], tmp_path / "mixed", quiet=True)
+        merge([one, other], out=tmp_path / "mixed", quiet=True)
 
 
 def test_an_unfinished_run_is_not_merged(tmp_path: Path, make_run: Make, make_record: Callable[..., Record]) -> None:
     one = make_run(make_record("a"), name="one", finish=False)
     with pytest.raises(BadInput, match="is not finished"):
-        merge([one], tmp_path / "out", quiet=True)
+        merge([one], out=tmp_path / "out", quiet=True)

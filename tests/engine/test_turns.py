@@ -17,7 +17,7 @@ def test_the_second_turn_is_scored_against_the_first_outcome(
 ) -> None:
     benchmark = make_benchmark(tmp_path / "turns", edits=2, follows=FOLLOWS, turn=[1, 2])
     outcomes = make_outcomes(benchmark, tmp_path / "mine")
-    run = editgauge.run(benchmark, {"mine": outcomes}, out=tmp_path / "run", quiet=True)
+    run = editgauge.run(benchmark, outcomes={"mine": outcomes}, out=tmp_path / "run", quiet=True)
     second = next(row for row in run.scores.to_pylist() if row["edit"] == "edit-001")
     assert second["source_path"] == str(outcomes / "edit-000.png")
     assert second["source"] == "0.png", "scores stay clustered by the benchmark's own image"
@@ -29,7 +29,7 @@ def test_a_second_turn_without_a_first_outcome_is_a_missing_outcome(
     benchmark = make_benchmark(tmp_path / "turns", edits=2, follows=FOLLOWS, turn=[1, 2])
     outcomes = make_outcomes(benchmark, tmp_path / "mine")
     (outcomes / "edit-000.png").unlink()
-    run = editgauge.run(benchmark, {"mine": outcomes}, out=tmp_path / "run", quiet=True)
+    run = editgauge.run(benchmark, outcomes={"mine": outcomes}, out=tmp_path / "run", quiet=True)
     rows = [row for row in run.scores.to_pylist() if row["edit"] == "edit-001"]
     assert {row["reason"] for row in rows} == {"missing_outcome"}
     assert "edit-000" in rows[0]["detail"]
@@ -38,12 +38,12 @@ def test_a_second_turn_without_a_first_outcome_is_a_missing_outcome(
 def test_a_method_edits_its_own_last_picture(tmp_path: Path, make_benchmark: Callable[..., Path]) -> None:
     benchmark = make_benchmark(tmp_path / "turns", edits=2, follows=FOLLOWS, turn=[1, 2])
     out = tmp_path / "out"
-    editgauge.edit(benchmark, "identity", out, quiet=True)
+    editgauge.edit(benchmark, method="identity", out=out, quiet=True)
     marked = read_image(out / "edit-000.png").copy()
     marked[:5] = 0
     (out / "edit-001.png").unlink()
     write_png(marked, out / "edit-000.png")
-    editgauge.edit(benchmark, "identity", out, quiet=True)
+    editgauge.edit(benchmark, method="identity", out=out, quiet=True)
     assert pixel_hash(read_image(out / "edit-001.png")) == pixel_hash(marked)
 
 

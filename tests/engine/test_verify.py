@@ -148,11 +148,11 @@ def test_altered_scores_of_whole_sets(run: Path) -> None:
     (run / "sets.json").write_text("[]")
     with RunWriter(run, Run.open(run).manifest, b"") as writer:
         writer.finish()
-    files = verify(run, 0, quiet=True).files
+    files = verify(run, recompute=0, quiet=True).files
     (run / "sets.json").write_text("[ ]")
-    changed = verify(run, 0, quiet=True)
+    changed = verify(run, recompute=0, quiet=True)
     (run / "sets.json").unlink()
-    missing = verify(run, 0, quiet=True)
+    missing = verify(run, recompute=0, quiet=True)
 
     assert files == changed.files == 5
     assert [problem[:14] for problem in changed.problems] == ["changed score:"]

@@ -34,7 +34,7 @@ def benchmark(home: Path, make_benchmark: Callable[..., Path]) -> Path:
 @pytest.fixture(scope="module")
 def honest(home: Path, benchmark: Path, make_outcomes: Callable[..., Path]) -> Path:
     outcomes = make_outcomes(benchmark, home / "outcomes", 1)
-    score_all(benchmark, {"mine": outcomes}, out=home / "honest", processes=1, quiet=True)
+    score_all(benchmark, outcomes={"mine": outcomes}, out=home / "honest", processes=1, quiet=True)
     return home / "honest"
 
 
@@ -152,7 +152,7 @@ def test_a_model_of_another_revision_is_not_used_to_judge(
     """`honest` has made the outcomes. With the model as it was, everything comes out the same."""
     models = {"image_embedder": "mean-colour"}
     options: dict[str, Any] = {"protocol": ["plugin-protocol"], "model": models, "processes": 1, "quiet": True}
-    score_all(benchmark, {"mine": home / "outcomes"}, out=tmp_path / "seen", **options)
+    score_all(benchmark, outcomes={"mine": home / "outcomes"}, out=tmp_path / "seen", **options)
     same = verify(tmp_path / "seen", benchmark=benchmark, quiet=True)
     assert (same.recomputed.scores, same.recomputed.unchecked) == (EDITS * 2, {})
     told = Run.open(tmp_path / "seen").manifest.models["image_embedder"]

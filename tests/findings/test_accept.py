@@ -32,7 +32,7 @@ def rated(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp
 @pytest.mark.parametrize("score", ["gain", "toy/loss"])
 @pytest.mark.parametrize("share", [0.05, 0.2])
 def test_the_promise_is_kept_and_the_run_is_sorted(rated: tuple[Path, Path], score: str, share: float) -> None:
-    found = accept(*rated, level=4, share=share, score=score)
+    found = accept(rated[0], ratings=rated[1], level=4, share=share, score=score)
     assert found.threshold.value is not None
     assert 0.3 < found.threshold.value < 0.95 if score == "gain" else found.threshold.value < 0.7
     assert found.measured is not None
@@ -46,7 +46,9 @@ def test_the_promise_is_kept_and_the_run_is_sorted(rated: tuple[Path, Path], sco
 
 
 def test_a_stricter_share_lets_less_pass(rated: tuple[Path, Path]) -> None:
-    strict, lax = (accept(*rated, level=4, share=share, score="gain", method="mine") for share in (0.05, 0.3))
+    strict, lax = (
+        accept(rated[0], ratings=rated[1], level=4, share=share, score="gain", method="mine") for share in (0.05, 0.3)
+    )
     assert list(strict.passing) == ["mine"]
     assert strict.passing["mine"].passed < lax.passing["mine"].passed
 
@@ -54,14 +56,14 @@ def test_a_stricter_share_lets_less_pass(rated: tuple[Path, Path]) -> None:
 def test_too_few_ratings_give_no_threshold(rated: tuple[Path, Path], tmp_path: Path) -> None:
     few = tmp_path / "few.csv"
     few.write_text("\n".join(rated[1].read_text().splitlines()[:6]))
-    found = accept(rated[0], few, level=4, score="gain")
+    found = accept(rated[0], ratings=few, level=4, score="gain")
     assert (found.threshold.value, found.measured) == (None, None)
     assert "needs rejected edits of 9 source images" in found.threshold.note
     assert all(each.passed == 0 for each in found.passing.values())
 
 
 def test_the_plot_is_a_picture_with_a_dot_for_every_bin(rated: tuple[Path, Path], tmp_path: Path) -> None:
-    found = accept(*rated, level=4, score="gain", plot=tmp_path / "plot.svg")
+    found = accept(rated[0], ratings=rated[1], level=4, score="gain", plot=tmp_path / "plot.svg")
     drawn = ElementTree.fromstring((tmp_path / "plot.svg").read_text("utf-8"))
     classes = [each.get("class") for each in drawn.iter()]
     assert classes.count("dot") == len(found.curve) == 10
@@ -71,6 +73,6 @@ def test_the_plot_is_a_picture_with_a_dot_for_every_bin(rated: tuple[Path, Path]
 
 def test_mistakes_are_told(rated: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="--share lies between 0 and 1"):
-        accept(*rated, level=4, share=10, score="gain")
+        accept(rated[0], ratings=rated[1], level=4, share=10, score="gain")
     with pytest.raises(UnknownName, match="Did you mean 'mine'"):
-        accept(*rated, level=4, score="gain", method="mien")
+        accept(rated[0], ratings=rated[1], level=4, score="gain", method="mien")

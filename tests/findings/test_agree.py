@@ -77,7 +77,7 @@ def chosen(found: Agreement, name: str) -> ChosenScore:
 
 
 def test_every_level_has_its_number_and_n(run: Path, ratings: Path) -> None:
-    gain = rated(agree(run, ratings), "gain")
+    gain = rated(agree(run, ratings=ratings), "gain")
     pairs = [(quality(m, e), (quality(m, e) + round(quality(m, e) * 2)) / 2) for m in METHODS for e in range(EDITS)]
     assert list(gain.levels) == list(LEVELS)
     assert gain.levels["pooled"].spearman.value == pytest.approx(stats.spearmanr(*zip(*pairs, strict=True)).statistic)
@@ -93,7 +93,7 @@ def test_every_level_has_its_number_and_n(run: Path, ratings: Path) -> None:
 
 
 def test_a_score_where_lower_is_better_agrees_when_it_falls(run: Path, ratings: Path) -> None:
-    found = agree(run, ratings)
+    found = agree(run, ratings=ratings)
     loss = rated(found, "loss")
     assert loss.levels["per_rater"].parts["anna"].value == pytest.approx(1)
     assert (loss.unscored, rated(found, "gain").unscored) == (len(METHODS), 0)
@@ -111,7 +111,7 @@ def test_scores_that_agree_most_come_first_for_each_question(
         for q, s in (("up", 1), ("down", -1))
         for n in range(9)
     ]
-    found = agree(run, lines(tmp_path, "r.jsonl", told))
+    found = agree(run, ratings=lines(tmp_path, "r.jsonl", told))
     assert [(each.question, each.spec.name) for each in found.rated] == [
         ("up", "gain"), ("up", "loss"), ("down", "loss"), ("down", "gain")
     ]  # fmt: skip
@@ -123,7 +123,7 @@ def test_scores_that_agree_most_come_first_for_each_question(
 def test_a_score_that_nothing_has_is_told_not_guessed(make_run: MakeRun, make_record: Make, tmp_path: Path) -> None:
     run = make_run(*(make_record(f"e{n}", {"gain": n / 9, "loss": "no_rule"}, place=n) for n in range(4)))
     told = [{"edit": f"e{n}", "method": "mine", "rater": "anna", "value": n} for n in range(4)]
-    loss = agree(run, lines(tmp_path, "r.jsonl", told)).rated[-1]
+    loss = agree(run, ratings=lines(tmp_path, "r.jsonl", told)).rated[-1]
     assert (loss.spec.name, loss.unscored) == ("loss", 4)
     assert all(each.spearman.value is None and each.spearman.reason for each in loss.levels.values())
 
@@ -184,15 +184,15 @@ def test_the_best_is_compared_on_the_choices_both_can_answer(
 
 
 def test_scores_are_chosen_by_name(run: Path, ratings: Path) -> None:
-    assert [each.spec.name for each in agree(run, ratings, scores=["loss"]).rated] == ["loss"]
-    assert [each.spec.name for each in agree(run, ratings, scores=["toy/gain"]).rated] == ["gain"]
-    assert [each.spec.name for each in agree(run, ratings, scores=["toy/*"]).rated] == ["gain", "loss"]
+    assert [each.spec.name for each in agree(run, ratings=ratings, score=["loss"]).rated] == ["loss"]
+    assert [each.spec.name for each in agree(run, ratings=ratings, score=["toy/gain"]).rated] == ["gain"]
+    assert [each.spec.name for each in agree(run, ratings=ratings, score=["toy/*"]).rated] == ["gain", "loss"]
     with pytest.raises(UnknownName, match=r"no score in this run called 'toy\[lda\]/\*'"):
-        agree(run, ratings, scores=["toy[lda]/*"])
+        agree(run, ratings=ratings, score=["toy[lda]/*"])
     with pytest.raises(UnknownName, match=r"no score in this run called 'gian'\. Did you mean 'gain'\?"):
-        agree(run, ratings, scores=["gian"])
+        agree(run, ratings=ratings, score=["gian"])
     with pytest.raises(UnknownName, match=r"There are: gain, loss\.$"):
-        agree(run, ratings, scores=["zzz"])
+        agree(run, ratings=ratings, score=["zzz"])
 
 
 def test_a_score_that_bears_its_model_is_found_without_it(
@@ -205,7 +205,7 @@ def test_a_score_that_bears_its_model_is_found_without_it(
     made = make_run(*records, protocols={"toy": bearing}, name="bearing")
 
     def found(name: str) -> list[str]:
-        return sorted(each.spec.name for each in agree(made, ratings, scores=[name]).rated)
+        return sorted(each.spec.name for each in agree(made, ratings=ratings, score=[name]).rated)
 
     assert found("likeness") == found("toy/likeness") == sorted(names[:2])
     assert found("likeness[two]") == ["likeness[two]"]
@@ -214,7 +214,7 @@ def test_a_score_that_bears_its_model_is_found_without_it(
 
 
 def test_one_score_has_no_rival(run: Path, tmp_path: Path) -> None:
-    found = agree(run, choices=lines(tmp_path, "c.jsonl", [choice(0, "good", "bad", "first")]), scores=["gain"])
+    found = agree(run, choices=lines(tmp_path, "c.jsonl", [choice(0, "good", "bad", "first")]), score=["gain"])
     assert found.chosen is not None
     assert found.chosen.behind == ()
 
@@ -238,7 +238,7 @@ def test_a_score_is_compared_at_edit_types_that_another_protocol_has_no_rule_for
                 make_record(f"e{edit}", scores, method=method, place=edit, source=f"{edit}.png", edit_type=kind)
             )
             told.append({"edit": f"e{edit}", "method": method, "value": good})
-    found = agree(make_run(*records), lines(tmp_path, "ratings.jsonl", told))
+    found = agree(make_run(*records), ratings=lines(tmp_path, "ratings.jsonl", told))
 
     ruled, free = rated(found, "loss"), rated(found, "gain")
     assert set(ruled.levels["by_type"].parts) == set(ruled.by_type_within_methods) == {"size"}
@@ -249,7 +249,7 @@ def test_a_score_is_compared_at_edit_types_that_another_protocol_has_no_rule_for
 
 
 def test_people_s_means_and_agreement_come_with_the_ratings(run: Path, ratings: Path) -> None:
-    (people,) = agree(run, ratings).people
+    (people,) = agree(run, ratings=ratings).people
     assert people.raters == 2
     assert list(people.means) == sorted(METHODS)
     assert people.means["good"].value > people.means["bad"].value
@@ -263,6 +263,6 @@ def test_people_s_means_and_agreement_come_with_the_ratings(run: Path, ratings: 
 
 def test_without_names_of_raters_only_their_means_are_known(run: Path, tmp_path: Path) -> None:
     told = lines(tmp_path, "r.jsonl", [{"edit": f"e{e}", "method": "good", "value": e} for e in range(EDITS)])
-    (people,) = agree(run, told).people
+    (people,) = agree(run, ratings=told).people
     assert (people.raters, people.panel, people.alpha.value, people.ceiling.value) == (0, None, None, None)
     assert people.means["good"].value == (EDITS - 1) / 2

@@ -34,7 +34,7 @@ def clear(make_run: MakeRun, make_record: Make) -> Path:
 
 
 def test_a_clear_difference_is_told_in_the_direction_of_the_score(clear: Path) -> None:
-    found = by_name(compare(clear, ["mine", "theirs"]))
+    found = by_name(compare(clear, methods=["mine", "theirs"]))
 
     for each in found.values():
         assert each.difference is not None
@@ -51,7 +51,9 @@ def test_a_clear_difference_is_told_in_the_direction_of_the_score(clear: Path) -
 
 
 def test_swapping_the_methods_swaps_everything(clear: Path) -> None:
-    forth, back = (by_name(compare(clear, methods))["gain"] for methods in (["mine", "theirs"], ["theirs", "mine"]))
+    forth, back = (
+        by_name(compare(clear, methods=methods))["gain"] for methods in (["mine", "theirs"], ["theirs", "mine"])
+    )
 
     assert forth.difference is not None
     assert back.difference is not None
@@ -62,7 +64,7 @@ def test_swapping_the_methods_swaps_everything(clear: Path) -> None:
 
 def test_p_is_adjusted_for_the_number_of_scores(clear: Path) -> None:
     """Two scores, both with the smallest p there is: each counts twice."""
-    assert [each.p for each in compare(clear, ["mine", "theirs"])] == pytest.approx([2 / 10_000] * 2)
+    assert [each.p for each in compare(clear, methods=["mine", "theirs"])] == pytest.approx([2 / 10_000] * 2)
 
 
 def test_only_edits_that_both_have_are_compared(make_run: MakeRun, make_record: Make) -> None:
@@ -74,7 +76,7 @@ def test_only_edits_that_both_have_are_compared(make_run: MakeRun, make_record: 
         make_record("mine-scored", {"gain": "crashed"}, place=2, method="theirs"),
         make_record("theirs-only", {"gain": 1.0}, place=3, method="theirs"),
     )
-    gain, loss = compare(folder, ["mine", "theirs"])
+    gain, loss = compare(folder, methods=["mine", "theirs"])
 
     assert gain.difference is not None
     assert gain.difference.value == pytest.approx(0.8)
@@ -95,7 +97,7 @@ def test_edits_are_paired_whatever_the_seeds(make_run: MakeRun, make_record: Mak
         make_record("b", {"gain": "crashed"}, seed=2, place=1, source="dog.png"),
         make_record("b", {"gain": 0.1}, seed=77, place=1, source="dog.png", method="theirs"),
     )
-    gain = compare(folder, ["mine", "theirs"])[0]
+    gain = compare(folder, methods=["mine", "theirs"])[0]
 
     assert gain.difference is not None
     assert gain.difference.value == pytest.approx((0.2 + 0.4) / 2)
@@ -108,7 +110,7 @@ def test_scores_of_one_source_are_one_cluster(make_run: MakeRun, make_record: Ma
         for method, value in (("mine", 0.9), ("theirs", 0.1))
         for place in range(20)
     ]
-    gain = compare(make_run(*records), ["mine", "theirs"])[0]
+    gain = compare(make_run(*records), methods=["mine", "theirs"])[0]
 
     assert gain.difference is not None
     assert (gain.difference.n, gain.difference.clusters, gain.difference.low) == (20, 1, None)
@@ -121,7 +123,7 @@ def test_methods_that_do_the_same_are_not_told_apart(make_run: MakeRun, make_rec
         for method in ("mine", "theirs")
         for place in range(30)
     ]
-    gain = compare(make_run(*records), ["mine", "theirs"])[0]
+    gain = compare(make_run(*records), methods=["mine", "theirs"])[0]
 
     assert gain.p == 1
     assert gain.verdict == "neither"
@@ -131,10 +133,10 @@ def test_an_unknown_method_gets_a_suggestion(clear: Path) -> None:
     with pytest.raises(
         UnknownName, match=r"no method in this run called 'thiers'\. Did you mean 'theirs'\? There are: mine, theirs\."
     ):
-        compare(clear, ["mine", "thiers"])
+        compare(clear, methods=["mine", "thiers"])
 
 
 @pytest.mark.parametrize("methods", [["mine", "mine"], ["mine"], [], ["mine", "theirs", "mine"]])
 def test_two_different_methods_are_needed(methods: list[str], clear: Path) -> None:
     with pytest.raises(BadInput, match="two different methods"):
-        compare(clear, methods)
+        compare(clear, methods=methods)

@@ -35,7 +35,7 @@ def rated(make_run: MakeRun, make_record: Make, tmp_path: Path) -> tuple[Path, P
 
 @pytest.mark.parametrize("score", ["gain", "toy/loss"])
 def test_a_good_score_narrows_the_interval_in_either_direction(rated: tuple[Path, Path], score: str) -> None:
-    mine, theirs = estimate(*rated, score)
+    mine, theirs = estimate(rated[0], ratings=rated[1], score=score)
 
     assert mine.mean is not None
     assert (mine.mean.labels_alone.n, mine.mean.labels_alone.clusters, mine.mean.n_unlabelled) == (30, 30, 90)
@@ -47,16 +47,16 @@ def test_a_good_score_narrows_the_interval_in_either_direction(rated: tuple[Path
 
 
 def test_one_method_can_be_asked_for(rated: tuple[Path, Path]) -> None:
-    assert [each.method for each in estimate(*rated, "gain", "mine")] == ["mine"]
+    assert [each.method for each in estimate(rated[0], ratings=rated[1], score="gain", method="mine")] == ["mine"]
     with pytest.raises(UnknownName, match="Did you mean 'mine'"):
-        estimate(*rated, "gain", "mien")
+        estimate(rated[0], ratings=rated[1], score="gain", method="mien")
 
 
 def test_rated_outcomes_without_a_score_are_counted(make_run: MakeRun, make_record: Make, tmp_path: Path) -> None:
     folder = make_run(make_record("a", {"gain": 0.5}), make_record("b", {"gain": "crashed"}, place=1))
     ratings = tmp_path / "ratings.jsonl"
     ratings.write_text("".join(f'{{"edit": "{edit}", "method": "mine", "value": 4}}\n' for edit in "ab"))
-    (found,) = estimate(folder, ratings, "gain")
+    (found,) = estimate(folder, ratings=ratings, score="gain")
 
     assert found.mean is not None
     assert (found.mean.value, found.mean.low, found.unscored) == (4.0, None, 1)
@@ -69,7 +69,7 @@ def test_strangers_are_told_and_left_out(
     more = tmp_path / "more.csv"
     more.write_text(rated[1].read_text() + "\ne0,others,5,ann\n")
 
-    assert estimate(rated[0], more, "gain") == estimate(*rated, "gain")
+    assert estimate(rated[0], ratings=more, score="gain") == estimate(rated[0], ratings=rated[1], score="gain")
     assert "Left out: 1 ratings of no outcome of the run" in capsys.readouterr().err
 
 
@@ -78,7 +78,7 @@ def test_ratings_of_another_run_are_refused(rated: tuple[Path, Path], tmp_path: 
     other.write_text("edit,method,value\nx,mine,3\n")
 
     with pytest.raises(BadInput, match="of an outcome of this run"):
-        estimate(rated[0], other, "gain")
+        estimate(rated[0], ratings=other, score="gain")
 
 
 def test_a_rating_belongs_to_its_seed(make_run: MakeRun, make_record: Make, tmp_path: Path) -> None:
@@ -86,12 +86,12 @@ def test_a_rating_belongs_to_its_seed(make_run: MakeRun, make_record: Make, tmp_
     ratings = tmp_path / "ratings.csv"
 
     ratings.write_text("edit,method,value,seed\na,mine,3,2\n")
-    (found,) = estimate(folder, ratings, "gain")
+    (found,) = estimate(folder, ratings=ratings, score="gain")
     assert found.mean is not None
     assert (found.mean.labels_alone.n, found.mean.n_unlabelled) == (1, 1)
     ratings.write_text("edit,method,value\na,mine,3\n")
     with pytest.raises(BadInput, match="several seeds"):
-        estimate(folder, ratings, "gain")
+        estimate(folder, ratings=ratings, score="gain")
 
 
 def test_two_questions_are_not_mixed(rated: tuple[Path, Path], tmp_path: Path) -> None:
@@ -99,4 +99,4 @@ def test_two_questions_are_not_mixed(rated: tuple[Path, Path], tmp_path: Path) -
     mixed.write_text("edit,method,value,question\ne0,mine,3,quality\ne0,mine,3,success\n")
 
     with pytest.raises(BadInput, match="several questions"):
-        estimate(rated[0], mixed, "gain")
+        estimate(rated[0], ratings=mixed, score="gain")

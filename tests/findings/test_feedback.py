@@ -69,6 +69,6 @@ def test_the_picture_has_a_bar_for_every_kind_as_long_as_its_share() -> None:
 
 def test_what_cannot_be_had_is_explained(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="benchmark with remarks"):
-        feedback("editval", tmp_path)
+        feedback("editval", data=tmp_path)
     with pytest.raises(BadInput, match="There is nothing at"):
-        feedback("editinspector", tmp_path / "none.csv")
+        feedback("editinspector", data=tmp_path / "none.csv")

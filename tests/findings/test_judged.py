@@ -57,7 +57,7 @@ def test_judges_can_be_named_as_scores_are(
     asked: tuple[str, ...], shown: set[str], run: Path, people: Path, tmp_path: Path
 ) -> None:
     told = [{**verdict(edit, "first", "first"), "rater": name} for edit in range(3) for name in ("tiny", "huge")]
-    found = agree(run, choices=people, scores=asked, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
+    found = agree(run, choices=people, score=asked, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
     assert found.chosen is not None
     assert {each.protocol for each in found.chosen.scores} == shown
 

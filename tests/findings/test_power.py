@@ -156,7 +156,7 @@ def pilot(make_run: MakeRun, make_record: Make, sources: int, each: int) -> Path
 
 def test_a_pilot_tells_what_two_methods_need(make_run: MakeRun, make_record: Make) -> None:
     folder = pilot(make_run, make_record, 15, 3)
-    (plan,) = power(folder, 0.02, ["mine", "theirs"], "gain")
+    (plan,) = power(folder, detect=0.02, methods=["mine", "theirs"], score="gain")
 
     assert plan.methods == ("mine", "theirs")
     assert [need.edits_per_source for need in plan.needs] == [1, 2, 4, 8]
@@ -168,7 +168,7 @@ def test_a_pilot_tells_what_two_methods_need(make_run: MakeRun, make_record: Mak
 
 
 def test_without_methods_each_mean_is_planned(make_run: MakeRun, make_record: Make) -> None:
-    plans = power(pilot(make_run, make_record, 12, 3), 0.05, score="toy/gain", edits_per_source=[3, 1, 3])
+    plans = power(pilot(make_run, make_record, 12, 3), detect=0.05, score="toy/gain", edits_per_source=[3, 1, 3])
 
     assert [plan.methods for plan in plans] == [("mine",), ("theirs",)]
     assert [need.edits_per_source for need in plans[0].needs] == [1, 3]
@@ -176,8 +176,8 @@ def test_without_methods_each_mean_is_planned(make_run: MakeRun, make_record: Ma
 
 def test_pairing_saves_edits_when_sources_are_what_differs(make_run: MakeRun, make_record: Make) -> None:
     folder = pilot(make_run, make_record, 12, 3)
-    (paired,) = power(folder, 0.05, ["mine", "theirs"], "gain")
-    alone = power(folder, 0.05, score="gain")[0]
+    (paired,) = power(folder, detect=0.05, methods=["mine", "theirs"], score="gain")
+    alone = power(folder, detect=0.05, score="gain")[0]
 
     assert paired.spread is not None
     assert alone.spread is not None
@@ -185,7 +185,7 @@ def test_pairing_saves_edits_when_sources_are_what_differs(make_run: MakeRun, ma
 
 
 def test_a_small_pilot_is_warned_of(make_run: MakeRun, make_record: Make) -> None:
-    (plan,) = power(pilot(make_run, make_record, 5, 1), 0.05, ["mine", "theirs"], "gain")
+    (plan,) = power(pilot(make_run, make_record, 5, 1), detect=0.05, methods=["mine", "theirs"], score="gain")
 
     assert "only 5 source images" in plan.note
     assert "one edit per source image" in plan.note
@@ -196,22 +196,22 @@ def test_a_pilot_that_tells_nothing_says_so(make_run: MakeRun, make_record: Make
     equal = [make_record(f"e{place}", {"gain": 0.5}, place=place, source=f"{place}") for place in range(4)]
     folder = make_run(*equal)
 
-    assert "All values of the pilot are equal" in power(folder, 0.1, score="gain")[0].note
-    assert "fewer than two source images" in power(folder, 0.1, score="loss")[0].note
-    assert power(folder, 0.1, score="gain")[0].needs == ()
+    assert "All values of the pilot are equal" in power(folder, detect=0.1, score="gain")[0].note
+    assert "fewer than two source images" in power(folder, detect=0.1, score="loss")[0].note
+    assert power(folder, detect=0.1, score="gain")[0].needs == ()
 
 
 def test_wrong_words_are_told(make_run: MakeRun, make_record: Make) -> None:
     folder = pilot(make_run, make_record, 4, 1)
 
     with pytest.raises(BadInput, match="2 such scores in the run: choose one with --score"):
-        power(folder, 0.1)
+        power(folder, detect=0.1)
     with pytest.raises(UnknownName, match="Did you mean 'gain'"):
-        power(folder, 0.1, score="gian")
+        power(folder, detect=0.1, score="gian")
     with pytest.raises(UnknownName, match="Did you mean 'mine'"):
-        power(folder, 0.1, ["mien", "theirs"], "gain")
+        power(folder, detect=0.1, methods=["mien", "theirs"], score="gain")
     with pytest.raises(BadInput, match="two different methods"):
-        power(folder, 0.1, ["mine", "mine"], "gain")
+        power(folder, detect=0.1, methods=["mine", "mine"], score="gain")
     for wrong in ({"detect": 0.0}, {"detect": float("nan")}, {"chance": 1.0}, {"edits_per_source": [0]}):
         with pytest.raises(BadInput):
             power(folder, **{"detect": 0.1, "score": "gain", **wrong})  # type: ignore[arg-type]

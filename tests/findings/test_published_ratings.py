@@ -80,22 +80,22 @@ def test_the_only_method_of_a_run_is_meant_where_the_files_name_none(
     lines = [f"{i},1,{rater},{i},{i % 3}" for i in range(8) for rater in ("a", "b")]
     file = written(tmp_path / "mb" / "ratings.csv", "id,turn,rater,overall,quality", *lines, "8,1,a,,")
     records = [make_record(f"{i}-1", {"gain": float(i)}, method="m", place=i, source=f"{i}.png") for i in range(8)]
-    found = agree(make_run(*records), given("magicbrush", file))
+    found = agree(make_run(*records), ratings=given("magicbrush", file))
     assert {each.question for each in found.rated} == {"overall", "quality"}
     best = next(each for each in found.rated if each.question == "overall")
     assert best.levels["pooled"].spearman.value == pytest.approx(1)
     two = [make_record(f"{i}-1", {"gain": 1.0}, method=name, place=i) for i in range(8) for name in ("m", "n")]
     with pytest.raises(BadInput, match="do not name the method") as raised:
-        agree(make_run(*two), given("magicbrush", file.parent))
+        agree(make_run(*two), ratings=given("magicbrush", file.parent))
     assert raised.value.problems == ("m", "n")
 
 
 def test_published_ratings_become_a_csv_that_agree_reads(tables: Path, tmp_path: Path) -> None:
     out = tmp_path / "ratings.csv"
-    assert write_ratings("imagenhub", tables, out=out) == 21
+    assert write_ratings("imagenhub", data=tables, out=out) == 21
     assert read_ratings(out) == read_ratings(given("imagenhub", tables))
     with pytest.raises(BadInput, match="--method"):
-        write_ratings("magicbrush", tables, out=out)
+        write_ratings("magicbrush", data=tables, out=out)
 
 
 def test_answers_from_outside_stand_among_the_scores_in_their_direction(
@@ -113,7 +113,7 @@ def test_answers_from_outside_stand_among_the_scores_in_their_direction(
     edits = [uid.removesuffix(".jpg") for uid in uids]
     run = make_run(*(make_record(edit, {"gain": 1.0}, method="ours", place=i) for i, edit in enumerate(edits)))
     sources = [given("viescore", judge), given("viescore", tmp_path / "metrics")]
-    found = agree(run, given("imagenhub", human), external=sources)
+    found = agree(run, ratings=given("imagenhub", human), external=sources)
     values = {(each.question, each.protocol, each.spec.name): each for each in found.rated}
     judge_on_sc = values["SC", "external[gpt]", "SC"]
     assert judge_on_sc.levels["pooled"].spearman.value == pytest.approx(1)
@@ -121,7 +121,7 @@ def test_answers_from_outside_stand_among_the_scores_in_their_direction(
     metric = values["SC", "external[metrics]", "LPIPS"]
     assert not metric.spec.higher_is_better
     assert metric.levels["pooled"].spearman.value == pytest.approx(1)
-    only = agree(run, given("imagenhub", human), scores=["external*/SC"], external=sources)
+    only = agree(run, ratings=given("imagenhub", human), score=["external*/SC"], external=sources)
     assert {each.spec.name for each in only.rated} == {"SC"}
 
 
@@ -141,7 +141,7 @@ def test_the_published_correlations_of_viescore_come_out_of_the_raw_files(
         for method in methods
     ]
     judge = given("viescore", place / "vie_scores" / "text_guided_ie_gemini_0shot.tsv")
-    found = agree(make_run(*records), human, scores=["external*/*"], external=[judge])
+    found = agree(make_run(*records), ratings=human, score=["external*/*"], external=[judge])
     for aspect, question in (("SC", "SC"), ("PQ", "PQ"), ("O", "overall")):
         (score,) = (each for each in found.rated if (each.question, each.spec.name) == (question, question))
         parts = score.levels["per_method"].parts

@@ -47,7 +47,7 @@ def test_scores_and_agreement_move_as_far_as_they_were_moved(
     runs = [scored_again(make_run, make_record, f"run{n}", 0.2 * n, wrong=n) for n in range(3)]
     told = [{"edit": f"e{n}", "first": "a", "second": "b", "chosen": "first"} for n in range(EDITS)]
     (tmp_path / "c.jsonl").write_text("".join(json.dumps(each) + "\n" for each in told))
-    found = agree(runs[0], choices=tmp_path / "c.jsonl", reruns=runs[1:])
+    found = agree(runs[0], choices=tmp_path / "c.jsonl", rerun=runs[1:])
     gain, loss = found.steadiness
     assert (gain.score, gain.runs, gain.outcomes) == ("toy/gain", 3, 2 * EDITS)
     (moved,) = gain.agreement
@@ -63,7 +63,7 @@ def test_scores_and_agreement_move_as_far_as_they_were_moved(
 def test_the_variance_of_a_score_over_runs(make_run: MakeRun, make_record: Make) -> None:
     """Half of the outcomes have 0.3, 0.5, 0.7, whose variance is 0.04; the others stay where they are."""
     runs = [scored_again(make_run, make_record, f"run{n}", 0.2 * n) for n in range(3)]
-    gain = agree(runs[0], choices=_choices(runs[0].parent), reruns=runs[1:]).steadiness[0]
+    gain = agree(runs[0], choices=_choices(runs[0].parent), rerun=runs[1:]).steadiness[0]
     assert gain.variance is not None
     assert gain.variance.value == pytest.approx(0.02)
     values = np.array([[0.3 + 0.1 * a + 0.2 * n * odd for n in range(3)] for a in (0, 1) for odd in (0, 1)])
@@ -79,7 +79,7 @@ def test_runs_without_a_common_score_cannot_be_compared(make_run: MakeRun, make_
     run = scored_again(make_run, make_record, "run", 0.0)
     other = make_run(make_record("e0", {"gain": "refused", "loss": "refused"}, method="a"), name="other")
     with pytest.raises(BadInput, match="no score in common"):
-        agree(run, choices=_choices(tmp_path), reruns=[other])
+        agree(run, choices=_choices(tmp_path), rerun=[other])
 
 
 def test_attributes_in_another_order_are_alike_one_by_one_but_not_as_a_text() -> None:

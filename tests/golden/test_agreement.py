@@ -149,7 +149,7 @@ def test_the_verb_agree_says_the_same_of_a_run_with_the_judge_s_scores(
         for number, one in enumerate(told, start=1)
     ]
     (tmp_path / "ratings.csv").write_text("\n".join(["edit,method,rater,value", *rows]) + "\n")
-    found = agree(run, ratings=tmp_path / "ratings.csv", scores=["viescore*/O"])
+    found = agree(run, ratings=tmp_path / "ratings.csv", score=["viescore*/O"])
     (score,) = found.rated
     expected_levels = levels(judge, "O")
     for level in ("pooled", "per_method", "per_rater", "system"):

@@ -54,7 +54,7 @@ def edits() -> list[Edit]:
 
 
 def test_the_mean_score_rises_with_the_damage(edits: list[Edit], tmp_path: Path) -> None:
-    editgauge.edit("sample", "classical", tmp_path, quiet=True)
+    editgauge.edit("sample", method="classical", out=tmp_path, quiet=True)
     scores: dict[float, list[float]] = {}
     for severity in SEVERITIES:
         items = []

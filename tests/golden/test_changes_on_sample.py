@@ -60,7 +60,7 @@ def _names(change: Change, edit: Edit) -> bool:
 
 
 def test_what_was_done_is_named(tmp_path: Path) -> None:
-    editgauge.edit("sample", "classical", tmp_path, quiet=True)
+    editgauge.edit("sample", method="classical", out=tmp_path, quiet=True)
     edits = [edit for edit in benchmarks.get("sample")().edits if edit.type in KINDS]
     found = asyncio.run(_all([(edit, tmp_path / f"{edit.id}.png") for edit in edits]))
 

@@ -109,7 +109,7 @@ def test_the_authors_artifacts_agree_with_people_as_known(
     ]
     run = make_run(*records, protocols={"released": entry})
     file = tmp_path / "ratings.csv"
-    assert ratings("editinspector", folder(), "magicbrush", file) == EDITS * 3 * len(QUESTIONS)
+    assert ratings("editinspector", data=folder(), method="magicbrush", out=file) == EDITS * 3 * len(QUESTIONS)
     (found,) = binary_agreement(run, file).scores
     assert found.confusion == Confusion(yes_rightly=135, yes_wrongly=124, no_wrongly=165, no_rightly=359)
     balanced = found.verdicts.balanced_accuracy
@@ -126,7 +126,7 @@ def test_the_authors_artifacts_agree_with_people_as_known(
 
 def test_shape_and_resolution_are_what_people_complain_of_most() -> None:
     """Figure 3 (its bars have no numbers in the text): shape and proportion, and resolution, stand out."""
-    consistent, precise = feedback("editinspector", folder())
+    consistent, precise = feedback("editinspector", data=folder())
     assert (consistent.question, next(iter(consistent.kinds))) == ("consistent", "Shape and proportion")
     assert (precise.question, next(iter(precise.kinds))) == ("precise", "Resolution")
     assert (consistent.unsorted + precise.unsorted) / (consistent.remarks + precise.remarks) < 0.06

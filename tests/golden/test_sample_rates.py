@@ -25,8 +25,8 @@ PASSED = {
 def test_the_documented_rates_come_out_again(tmp_path: Path) -> None:
     places = {method: tmp_path / method for method in PASSED["editval"]}
     for method, place in places.items():
-        editgauge.edit("sample", method, place, quiet=True)
-    run = editgauge.run("sample", places, list(PASSED), tmp_path / "run", quiet=True)
+        editgauge.edit("sample", method=method, out=place, quiet=True)
+    run = editgauge.run("sample", outcomes=places, protocol=list(PASSED), out=tmp_path / "run", quiet=True)
 
     passed: Counter[tuple[str, str]] = Counter()
     scored: Counter[tuple[str, str]] = Counter()

@@ -70,9 +70,11 @@ def test_the_protocol_itself_totals_a_set_like_the_table() -> None:
 def test_on_the_sample_the_right_edit_stands_apart_and_a_disturbed_background_shows(tmp_path: Path) -> None:
     places = {method: tmp_path / method for method in METHODS}
     for method, place in places.items():
-        editgauge.edit("unibench-sample", method, place, quiet=True)
+        editgauge.edit("unibench-sample", method=method, out=place, quiet=True)
     protocols = ["unibench", "unibench-detect"]
-    run = editgauge.run("unibench-sample", places, protocols, tmp_path / "run", models="lite", quiet=True)
+    run = editgauge.run(
+        "unibench-sample", outcomes=places, protocol=protocols, out=tmp_path / "run", models="lite", quiet=True
+    )
     means: dict[tuple[str, str, str], list[float]] = {}
     for row in run.scores.select(["name", "method", "edit_type", "value"]).to_pylist():
         if row["value"] is not None:

@@ -268,7 +268,7 @@ def test_clear_forgets_what_was_named(filled: Store, choice: dict[str, Any], lef
 
 def test_clear_of_an_unknown_model_names_those_there_are(filled: Store) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'minilm'"):
-        cache.clear("minilmm")
+        cache.clear(model="minilmm")
 
 
 @pytest.mark.parametrize(("given_bytes", "place"), [("0", False), ("2e9", True), ("", True)])

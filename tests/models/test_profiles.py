@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.cli._role_options import ROLES as WRITTEN_ROLES
+from editgauge.cli._verbs import ROLES as WRITTEN_ROLES
 from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.options import ModelOptions
 from editgauge.engine.options import choose_with_models
 from editgauge.models import models, profiles
 from editgauge.models.choice import make_model
@@ -77,14 +78,14 @@ def test_the_second_choice_is_taken_aloud(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_protocol_that_cannot_do_without_a_model_is_refused_at_once() -> None:
     with pytest.raises(BadInput, match=r"editval needs a detector\.\n.*models pull efficientdet-lite2"):
-        choose_with_models(["editval"], None, {})
+        choose_with_models(["editval"], ModelOptions())
 
 
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> None:
     from editgauge.models.service import Service
 
-    chosen, choice = choose_with_models(["editval"], None, {"detector": "ssd-mobilenet-v2"})
+    chosen, choice = choose_with_models(["editval"], ModelOptions(model={"detector": "ssd-mobilenet-v2"}))
     assert [protocol.name for protocol in chosen] == ["editval"]
     with pytest.raises(MissingWeights, match="models pull ssd-mobilenet-v2"):
         Service(choice.models)
@@ -92,9 +93,9 @@ def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> N
 
 @pytest.mark.skipif(not available("lpips-alex"), reason="NOT TESTED: run `editgauge models pull lite`")
 def test_scores_that_models_add_come_only_with_a_profile() -> None:
-    without, _ = choose_with_models(["preservation"], None, {})
-    with_profile, choice = choose_with_models(["preservation"], "lite", {})
-    named, _ = choose_with_models(["preservation"], None, {"perceptual_distance": "lpips-alex"})
+    without, _ = choose_with_models(["preservation"], ModelOptions())
+    with_profile, choice = choose_with_models(["preservation"], ModelOptions(models="lite"))
+    named, _ = choose_with_models(["preservation"], ModelOptions(model={"perceptual_distance": "lpips-alex"}))
 
     assert not any("lpips" in spec.name for spec in without[0].scores)
     assert {"lpips-alex", "lpips-alex_outside"} <= {spec.name for spec in with_profile[0].scores}
@@ -132,7 +133,7 @@ def test_a_model_that_is_named_takes_the_place_of_every_papers() -> None:
 
 @pytest.mark.usefixtures("all_here")
 def test_segmentation_consistency_has_a_segmenter_in_the_profile_paper() -> None:
-    chosen, choice = choose_with_models(["baselines"], "paper", {})
+    chosen, choice = choose_with_models(["baselines"], ModelOptions(models="paper"))
 
     assert choice.models["semantic_segmenter"] == "segformer-b5"
     assert "sc[segformer-b5]" in {spec.name for spec in chosen[0].scores}

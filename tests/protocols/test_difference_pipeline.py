@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import BoolMask
+from editgauge.core.options import JudgeOptions
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores
 from editgauge.engine.judges import read_jury
 from editgauge.engine.worker.perception import RunPerception
@@ -143,7 +144,7 @@ def blip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def scored(served: Served, blip: Path, about: Item) -> Scores:
     async def score() -> Scores:
-        jury = read_jury([f"openai:{MODEL}@{served.url}"])
+        jury = read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
         async with RunPerception({"captioner": f"captioner:{blip}"}, jury=jury) as see:
             return await difference_captions.variant({"pipeline": "", MODEL: ""}).score(about, see)
 
@@ -181,7 +182,7 @@ def test_the_judge_may_caption_the_looks_itself(served: Served) -> None:
         return '{"triplets": []}' if "Turn the description" in text else "no"
 
     async def score() -> Scores:
-        async with RunPerception({}, jury=read_jury([f"openai:{MODEL}@{served.url}"])) as see:
+        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as see:
             about = item(box_mask((64, 96), 40, 20, 70, 50), np.full((64, 96, 3), 9, np.uint8))
             return await difference_captions.variant({"pipeline": "judge", MODEL: ""}).score(about, see)
 
@@ -202,7 +203,7 @@ def test_metadata_of_another_form_is_not_guessed_at(served: Served, blip: Path) 
 
 def test_without_a_captioner_it_says_so(served: Served) -> None:
     async def score() -> Any:
-        async with RunPerception({}, jury=read_jury([f"openai:{MODEL}@{served.url}"])) as see:
+        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as see:
             about = item(box_mask((64, 96), 40, 20, 70, 50))
             return await difference_captions.variant({"pipeline": "", MODEL: ""}).score(about, see)
 

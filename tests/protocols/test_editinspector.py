@@ -195,12 +195,20 @@ def test_a_replayed_run_gives_the_same_rows_without_a_call(
     benchmark = make_benchmark(tmp_path / "set", 3)
     outcomes = {"mine": make_outcomes(benchmark, tmp_path / "mine")}
     judge = [f"openai:{MODEL}@{served.url}"]
-    first = run(benchmark, outcomes, ["editinspector"], tmp_path / "run", judge=judge, quiet=True)
+    first = run(benchmark, outcomes=outcomes, protocol=["editinspector"], out=tmp_path / "run", judge=judge, quiet=True)
     calls = len(served.requests)
     assert calls == 3 * 5
     (tmp_path / "again").mkdir()
     (tmp_path / "run" / "transcripts").rename(tmp_path / "again" / "transcripts")
-    second = run(benchmark, outcomes, ["editinspector"], tmp_path / "again", judge=judge, replay=True, quiet=True)
+    second = run(
+        benchmark,
+        outcomes=outcomes,
+        protocol=["editinspector"],
+        out=tmp_path / "again",
+        judge=judge,
+        replay=True,
+        quiet=True,
+    )
     assert len(served.requests) == calls
     assert rows(first) == rows(second)
     assert b'"consistent", 0.0' in rows(first)

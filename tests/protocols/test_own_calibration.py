@@ -191,7 +191,9 @@ def test_from_a_run_and_ratings_to_calibrated_numbers(
         "blurred": make_outcomes(benchmark, tmp_path / "blurred", 6),
     }
     words: dict[str, Any] = {"models": "lite", "processes": 1, "quiet": True}
-    plain = values_of(editgauge.run(benchmark, places, ["editgauge"], "run", **words), "editgauge")
+    plain = values_of(
+        editgauge.run(benchmark, outcomes=places, protocol=["editgauge"], out="run", **words), "editgauge"
+    )
 
     random = np.random.default_rng(0)
     middle = np.median(logit(list(plain.values())))
@@ -200,10 +202,12 @@ def test_from_a_run_and_ratings_to_calibrated_numbers(
         chance = expit(2 * (logit(number) - middle))
         lines += [f"{edit},{method},{int(random.uniform() < chance)},r{rater}" for rater in range(3)]
     Path("ratings.csv").write_text("\n".join(lines))
-    built = editgauge.build.calibration("run", "ratings.csv", "calibration.json", scores=["quality"])
+    built = editgauge.build.calibration("run", ratings="ratings.csv", out="calibration.json", score=["quality"])
     (found,) = built.scores
 
-    run = editgauge.run(benchmark, places, ["editgauge", built.protocol], "calibrated", limit=3, **words)
+    run = editgauge.run(
+        benchmark, outcomes=places, protocol=["editgauge", built.protocol], out="calibrated", limit=3, **words
+    )
     name = f"editgauge[calibration=calibration.json@{built.sha256[:12]}]"
     assert list(run.manifest.protocols) == ["editgauge", name]
     made, before = values_of(run, name), values_of(run, "editgauge")
@@ -214,7 +218,7 @@ def test_from_a_run_and_ratings_to_calibrated_numbers(
     assert sum("people's answers on 40 outcomes make" in text for text in told) == 6
 
     Path("calibration.json").write_text(Path("calibration.json").read_text() + "\n")
-    again = editgauge.run(benchmark, places, ["editgauge", name], "calibrated", limit=3, **words)
+    again = editgauge.run(benchmark, outcomes=places, protocol=["editgauge", name], out="calibrated", limit=3, **words)
     assert values_of(again, name) == made  # the content that the name tells, kept since it was read
 
 

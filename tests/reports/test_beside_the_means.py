@@ -30,7 +30,7 @@ def test_places_and_bounds_stand_beside_the_means(
         for method, value in {"one": 0.2, "two": 0.8}.items()
         for n in range(20)
     ]
-    page = as_page(report(make_run(*records), tmp_path / "report", quiet=True))
+    page = as_page(report(make_run(*records), out=tmp_path / "report", quiet=True))
     one, two = (row.said() for row in page.section("overview").all("tbody")[0].all("tr"))
     assert "place 2 20 scored" in one
     assert "place 1 19 scored, 1 unscored: crashed 1" in two
@@ -45,6 +45,6 @@ def test_under_every_table_stand_its_paper_and_deviations(
     toy = Run.open(make_run(make_record(), name="plain")).manifest.protocols["toy"]
     told = replace(toy, paper="Doe and Roe, 2024.", deviations=("It rounds up.", "It skips."))
     run = make_run(make_record(scores={"gain": 0.5, "loss": 0.5}), protocols={"toy": told})
-    section = as_page(report(run, tmp_path / "report", quiet=True)).section("summary")
+    section = as_page(report(run, out=tmp_path / "report", quiet=True)).section("summary")
     lines = [each.said() for each in section.all("p", "source")]
     assert lines == ["toy, version 1. Paper: Doe and Roe, 2024. Deviations: It rounds up. It skips."] * 2

@@ -58,10 +58,10 @@ def from_parquet(content: bytes) -> list[dict[str, Any]]:
 
 
 def test_all_formats_hold_the_same_rows(run: Path) -> None:
-    rows = from_jsonl(export(run, "jsonl"))
+    rows = from_jsonl(export(run, format="jsonl"))
 
-    assert from_csv(export(run, "csv")) == rows
-    assert from_parquet(export(run, "parquet")) == rows
+    assert from_csv(export(run, format="csv")) == rows
+    assert from_parquet(export(run, format="parquet")) == rows
     assert [(row["method"], row["edit"], row["name"], row["value"]) for row in rows] == [
         ("mine", "a", "gain", 0.1 + 0.2),
         ("mine", "a", "loss", None),
@@ -74,13 +74,13 @@ def test_all_formats_hold_the_same_rows(run: Path) -> None:
 
 
 def test_an_unscored_row_has_no_value_but_a_reason_and_a_detail(run: Path) -> None:
-    rows = from_jsonl(export(run, "jsonl"))
+    rows = from_jsonl(export(run, format="jsonl"))
     scored, unscored = rows[0], rows[1]
 
     assert (scored["status"], scored["reason"], scored["detail"]) == ("scored", None, "")
     assert (unscored["status"], unscored["reason"], unscored["value"]) == ("unscored", "refused", None)
     assert unscored["detail"] == 'said "no",\nin 猫 ☃'
-    line = export(run, "csv").decode().split("\n")[2]
+    line = export(run, format="csv").decode().split("\n")[2]
     assert line.startswith("a,color,cat.png,mine,0,toy,loss,,unscored,refused,")
 
 
@@ -91,7 +91,7 @@ def test_any_detail_comes_back_from_every_format(detail: str, make_run: MakeRun,
         run = make_run(make_record("a", {"gain": "crashed"}, detail=detail), name=folder)
 
         for read, name in ((from_csv, "csv"), (from_jsonl, "jsonl"), (from_parquet, "parquet")):
-            (row,) = read(export(run, name))
+            (row,) = read(export(run, format=name))
             assert row["detail"] == without_folders(detail), name
 
 
@@ -103,14 +103,14 @@ def test_a_detail_tells_nothing_of_the_machine(
     detail = "There is no image at '/home/ada/secret/outcomes/a.png'."
     run = make_run(make_record("a", {"gain": "missing_outcome"}, detail=detail))
 
-    (row,) = read(export(run, read.__name__.removeprefix("from_")))
+    (row,) = read(export(run, format=read.__name__.removeprefix("from_")))
     assert row["detail"] == "There is no image at '…/outcomes/a.png'."
     assert Run.open(run).scores["detail"].to_pylist() == [detail]
 
 
 def test_parquet_has_plain_columns(run: Path) -> None:
     """Dictionary columns are a trap for some readers."""
-    schema = pq.read_schema(pa.BufferReader(export(run, "parquet")))
+    schema = pq.read_schema(pa.BufferReader(export(run, format="parquet")))
 
     assert {name: str(schema.field(name).type) for name in schema.names} == {
         **dict.fromkeys(COLUMNS, "string"),
@@ -130,23 +130,23 @@ def test_the_same_scores_give_the_same_bytes(make_run: MakeRun, make_record: Mak
     here, there = make_run(*records, name="1"), make_run(*reversed(elsewhere), name="2")
 
     for name in (each for each in FORMATS if not each.startswith("methods-")):  # which tell the hash of the edits too
-        assert export(here, name) == export(there, name), name
+        assert export(here, format=name) == export(there, format=name), name
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_run_without_scores_can_be_exported(name: str, make_run: MakeRun) -> None:
-    assert export(make_run(finish=False), name) is not None
+    assert export(make_run(finish=False), format=name) is not None
 
 
 def test_an_empty_csv_still_has_its_header(make_run: MakeRun) -> None:
-    assert export(make_run(finish=False), "csv").decode() == ",".join(COLUMNS) + "\n"
+    assert export(make_run(finish=False), format="csv").decode() == ",".join(COLUMNS) + "\n"
 
 
 # --- tables ------------------------------------------------------------------------------------------------------
 
 
 def test_markdown_has_a_table_per_score(run: Path) -> None:
-    lines = export(run, "markdown").decode().split("\n")
+    lines = export(run, format="markdown").decode().split("\n")
 
     assert lines[:7] == [
         "### toy: gain (higher is better; mean [95 % interval] n scored + unscored; "
@@ -177,13 +177,13 @@ def test_markdown_has_a_table_per_score(run: Path) -> None:
 def test_markdown_shows_a_method_s_name_as_it_is(
     method: str, escaped: str, make_run: MakeRun, make_record: Make
 ) -> None:
-    text = export(make_run(make_record(method=method)), "markdown").decode()
+    text = export(make_run(make_record(method=method)), format="markdown").decode()
 
     assert f"\n| edit type | {escaped} |\n" in text
 
 
 def test_latex_has_a_table_per_score(run: Path) -> None:
-    text = export(run, "latex").decode()
+    text = export(run, format="latex").decode()
 
     assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\end{tabular}") == 2
     assert r"color & 0.300 n=1 & unscored 1 \\" in text
@@ -194,7 +194,7 @@ def test_latex_has_a_table_per_score(run: Path) -> None:
 def test_latex_shows_names_as_they_are(make_run: MakeRun, make_record: Make) -> None:
     record = make_record(method="50%_&$#{}~^猫", protocol="100%")
     toy = Run.open(make_run(make_record())).manifest.protocols["toy"]
-    text = export(make_run(record, name="odd", protocols={"100%": toy}), "latex").decode()
+    text = export(make_run(record, name="odd", protocols={"100%": toy}), format="latex").decode()
 
     assert r"edit type & 50\%\_\&\$\#\{\}\textasciitilde{}\textasciicircum{}猫 \\" in text
     assert r"\caption{100\%: gain (higher" in text
@@ -205,36 +205,36 @@ def test_latex_shows_names_as_they_are(make_run: MakeRun, make_record: Make) -> 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_written_is_what_is_returned_without_a_file(name: str, run: Path, tmp_path: Path) -> None:
-    written = export(run, name, tmp_path / "deep" / "scores")
+    written = export(run, format=name, out=tmp_path / "deep" / "scores")
 
     assert written == b"scores\n"
-    assert (tmp_path / "deep" / "scores").read_bytes() == export(run, name)
+    assert (tmp_path / "deep" / "scores").read_bytes() == export(run, format=name)
 
 
 @pytest.mark.parametrize("name", ["csv", "parquet"])
 def test_standard_output_has_the_same_bytes(name: str, run: Path) -> None:
     command = [sys.executable, "-m", "editgauge", "export", str(run), "--format", name]
 
-    assert subprocess.run(command, check=True, capture_output=True).stdout == export(run, name)
+    assert subprocess.run(command, check=True, capture_output=True).stdout == export(run, format=name)
 
 
 def test_an_unknown_format(run: Path) -> None:
     with pytest.raises(UnknownName, match=r"no format called 'cvs'\. Did you mean 'csv'\?"):
-        export(run, "cvs")
+        export(run, format="cvs")
 
 
 def test_a_folder_is_no_place_for_a_file(run: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"is a folder; give a file such as '.*scores\.csv'"):
-        export(run, "csv", tmp_path)
+        export(run, format="csv", out=tmp_path)
 
 
 def test_the_summary_has_intervals_and_counts_in_every_format(run: Path) -> None:
-    told = [json.loads(line) for line in export(run, "jsonl", summary=True).splitlines()]
-    assert told == pq.read_table(pa.BufferReader(export(run, "parquet", summary=True))).to_pylist()
-    written = list(csv.DictReader(io.StringIO(export(run, "csv", summary=True).decode())))
+    told = [json.loads(line) for line in export(run, format="jsonl", summary=True).splitlines()]
+    assert told == pq.read_table(pa.BufferReader(export(run, format="parquet", summary=True))).to_pylist()
+    written = list(csv.DictReader(io.StringIO(export(run, format="csv", summary=True).decode())))
     assert [row["n"] for row in written] == [str(row["n"]) for row in told]
     cells = summarise(Run.open(run))
     assert [row["mean"] for row in told] == [cell.mean.value if cell.mean else None for cell in cells]
     assert [row["low"] for row in told] == [cell.mean.low if cell.mean else None for cell in cells]
     assert [row["unscored"] for row in told] == [sum(cell.unscored.values()) for cell in cells]
-    assert export(run, "markdown", summary=True) == export(run, "markdown")
+    assert export(run, format="markdown", summary=True) == export(run, format="markdown")

@@ -88,7 +88,7 @@ def test_the_bytes_are_those_of_all_rows_at_once(
     monkeypatch.setattr(rows, "ROWS_OF_A_CHUNK", 1024)
     monkeypatch.setattr(rows, "CHUNKS_OF_A_GROUP", 1)
 
-    assert export(scattered, kind) == at_once(scattered, kind)
+    assert export(scattered, format=kind) == at_once(scattered, kind)
 
 
 def test_rows_come_in_divisions_of_about_the_size_that_was_asked_for(

@@ -56,7 +56,7 @@ def test_many_different_texts_are_cut_short_and_counted(make_run: MakeRun, make_
 
 
 def test_the_section_shows_counts_texts_and_links(run: Path, tmp_path: Path, as_page: Callable[[Path], Page]) -> None:
-    section = as_page(report(run, tmp_path / "report", quiet=True)).section("unscored")
+    section = as_page(report(run, out=tmp_path / "report", quiet=True)).section("unscored")
 
     said = section.said()
     assert "missing_outcome 4 scores of 2 outcomes" in said
@@ -69,8 +69,8 @@ def test_the_section_shows_counts_texts_and_links(run: Path, tmp_path: Path, as_
 
 
 def test_no_page_tells_whose_machine_it_was(run: Path, tmp_path: Path) -> None:
-    text = report(run, tmp_path / "report", quiet=True).read_text("utf-8")
-    text += report(run, tmp_path / "one.html", quiet=True, single_file=True).read_text("utf-8")
+    text = report(run, out=tmp_path / "report", quiet=True).read_text("utf-8")
+    text += report(run, out=tmp_path / "one.html", quiet=True, single_file=True).read_text("utf-8")
 
     assert "secret" not in text
     assert str(tmp_path) not in text

@@ -113,7 +113,7 @@ def test_the_page_holds_all_of_it_and_escapes_names(
         make("two", {"theirs": 0.9}),
         make("three", {"x": 0.5}, benchmark="<i>other"),
     ]
-    file = leaderboard(runs, tmp_path / "board")
+    file = leaderboard(runs, out=tmp_path / "board")
 
     assert file == tmp_path / "board" / "leaderboard.html"
     page = as_page(file)
@@ -130,17 +130,17 @@ def test_the_page_holds_all_of_it_and_escapes_names(
 
 def test_a_leaderboard_can_be_refreshed_and_touches_no_page_of_others(make: Make, tmp_path: Path) -> None:
     run = make("one", {"mine": 0.5})
-    first = leaderboard([run], tmp_path / "board")
-    assert leaderboard([run], tmp_path / "board").read_bytes() == first.read_bytes()
+    first = leaderboard([run], out=tmp_path / "board")
+    assert leaderboard([run], out=tmp_path / "board").read_bytes() == first.read_bytes()
     first.write_text("<p>my own page</p>")
     with pytest.raises(BadInput, match="is not a report"):
-        leaderboard([run], tmp_path / "board")
+        leaderboard([run], out=tmp_path / "board")
     assert first.read_text() == "<p>my own page</p>"
 
 
 def test_a_run_given_twice_is_refused(make: Make, tmp_path: Path) -> None:
     run = make("one", {"mine": 0.5})
     with pytest.raises(BadInput, match="is given twice"):
-        leaderboard([run, run.parent / "." / "one"], tmp_path / "board")
+        leaderboard([run, run.parent / "." / "one"], out=tmp_path / "board")
     with pytest.raises(BadInput, match="at least one"):
-        leaderboard([], tmp_path / "board")
+        leaderboard([], out=tmp_path / "board")

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from editgauge.core.drawing import ABOVE, BELOW, coloured
 from editgauge.core.evidence import Box, Heat, to_json
-from editgauge.core.heat_colors import ABOVE, BELOW, coloured
 from editgauge.core.images import Pixels, write_png
 from editgauge.core.run import ImageStamp, Record
 from editgauge.reports.gallery.evidence import STEPS, as_address
@@ -58,7 +58,7 @@ def test_maps_go_to_their_outcome_and_boxes_stay_where_they_were(
     )
     stored = tuple(to_json(piece) for piece in pieces)
     run = make_run(make_record(source_image=stamp, edited_image=stamp, evidence=stored))
-    (edit,) = as_page(report(run, tmp_path / "report", quiet=True)).gallery["edits"]
+    (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]
     (outcome,) = edit["outcomes"]
     assert [mark["label"] for mark in edit["marks"]] == ["cat"]
     assert "marks" not in outcome
@@ -73,7 +73,7 @@ def test_a_damaged_map_is_told_in_its_place(
     make_run: Callable[..., Path], make_record: Callable[..., Record], as_page: Callable[[Path], Any], tmp_path: Path
 ) -> None:
     run = make_run(make_record(evidence=({"heat": "bm8gcGljdHVyZQ==", "on": "edited", "label": "where"},)))
-    (edit,) = as_page(report(run, tmp_path / "report", quiet=True)).gallery["edits"]
+    (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]
     assert "not a PNG" in edit["outcomes"][0]["damaged"][0]
 
 

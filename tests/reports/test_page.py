@@ -125,7 +125,7 @@ def test_a_picture_that_is_missing_or_unreadable_has_a_placeholder(page: Page) -
 def test_no_path_of_this_machine_is_told(scored: tuple[Path, Path], tmp_path: Path) -> None:
     run, second = scored
     (second / "edit-002.png").unlink()
-    told = report(run, tmp_path / "report", quiet=True).read_text("utf-8")
+    told = report(run, out=tmp_path / "report", quiet=True).read_text("utf-8")
     assert str(tmp_path) not in told
     assert "…/outcomes-4/edit-003.png" in told
     assert "…/outcomes-4/edit-002.png" in told
@@ -138,7 +138,7 @@ def test_an_edit_type_without_a_score_is_a_line_and_no_empty_column_or_panel(
         make_record("a", {"gain": 0.5, "loss": 0.5}, edit_type="color"),
         make_record("b", {"gain": "no_rule", "loss": 0.5}, edit_type="style"),
     )
-    page = as_page(report(run, tmp_path / "report", quiet=True))
+    page = as_page(report(run, out=tmp_path / "report", quiet=True))
     gain, loss = page.section("heat_map").all("div", "of-score")
     assert [each.said() for each in gain.all("thead")[0].all("th")] == ["Method", "all edits", "color"]
     assert gain.all("p", "folded")[0].said() == "no score for: style"
@@ -158,7 +158,7 @@ def test_a_picture_that_changed_or_went_since_is_told(
     run, second = scored
     write_png(photo, second / "edit-000.png")
     (second / "edit-002.png").unlink()
-    gallery = as_page(report(run, tmp_path / "report", quiet=True)).gallery
+    gallery = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery
     shown = [[gallery["pictures"][each["edited"]] for each in edit["outcomes"]] for edit in gallery["edits"]]
     assert shown[0][1]["changed"] is True
     assert "changed" not in shown[0][0]
@@ -211,7 +211,7 @@ def test_evidence_goes_to_the_picture_it_is_about(
     )
     evidence = tuple(to_json(piece) for piece in pieces)
     record = make_record(source_image=stamp, edited_image=stamp, evidence=evidence)
-    gallery = as_page(report(make_run(record), tmp_path / "report", quiet=True)).gallery
+    gallery = as_page(report(make_run(record), out=tmp_path / "report", quiet=True)).gallery
     (edit,) = gallery["edits"]
     assert gallery["pictures"][edit["source"]]["frame"] == [128, 128]
     assert edit["marks"] == [{"on": "source", "outline": "M20 10L20 49L59 49L59 10Z", "label": "may change"}]
@@ -223,7 +223,7 @@ def test_an_unfinished_run_says_so(
     make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
 ) -> None:
     run = make_run(make_record(), finish=False, planned={"mine": {"toy": 4}}, edits=4)
-    page = as_page(report(run, tmp_path / "report", quiet=True))
+    page = as_page(report(run, out=tmp_path / "report", quiet=True))
     assert "This run is not finished. 25 % of what was planned is done (1 of 4)" in page.root.all("header")[0].said()
 
 
@@ -231,19 +231,19 @@ def test_a_run_without_any_score_makes_a_page(
     make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
 ) -> None:
     run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
-    page = as_page(report(run, tmp_path / "report", quiet=True))
+    page = as_page(report(run, out=tmp_path / "report", quiet=True))
     assert "Nothing has a score." in page.section("overview").said()
     assert "no score 1 unscored: refused 1" in page.section("summary").said()
-    empty = as_page(report(make_run(name="empty", finish=False), tmp_path / "empty-report", quiet=True))
+    empty = as_page(report(make_run(name="empty", finish=False), out=tmp_path / "empty-report", quiet=True))
     assert "Every outcome got every score." in empty.section("unscored").said()
 
 
 def test_a_report_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) -> None:
-    first = report(scored[0], tmp_path / "report", quiet=True)
+    first = report(scored[0], out=tmp_path / "report", quiet=True)
     before = first.read_bytes()
     stray = tmp_path / "report" / "pictures" / "00.jpg"
     stray.write_bytes(b"old")
-    assert report(str(scored[0]), str(tmp_path / "report"), quiet=True) == first
+    assert report(str(scored[0]), out=str(tmp_path / "report"), quiet=True) == first
     assert first.read_bytes() == before
     assert not stray.exists()
     assert (tmp_path / "report" / MARKER).is_file()
@@ -253,15 +253,15 @@ def test_other_peoples_folders_are_left_alone(scored: tuple[Path, Path], tmp_pat
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "index.html").write_text("precious")
     with pytest.raises(BadInput, match="not empty and not a report"):
-        report(scored[0], tmp_path / "thesis", quiet=True)
+        report(scored[0], out=tmp_path / "thesis", quiet=True)
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["index.html"]
     with pytest.raises(BadInput, match="is a file"):
-        report(scored[0], tmp_path / "thesis" / "index.html", quiet=True)
+        report(scored[0], out=tmp_path / "thesis" / "index.html", quiet=True)
     with pytest.raises(BadInput, match="not empty and not a report"):
-        report(scored[0], scored[0], quiet=True)
+        report(scored[0], out=scored[0], quiet=True)
 
 
 def test_a_folder_that_is_no_run_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(BadRun, match="not a run folder"):
-        report(tmp_path, tmp_path / "report", quiet=True)
+        report(tmp_path, out=tmp_path / "report", quiet=True)
     assert not (tmp_path / "report").exists()

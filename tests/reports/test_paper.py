@@ -35,7 +35,7 @@ def run(make_run: MakeRun, make_record: Make) -> Path:
 
 
 def test_the_methods_section_names_everything(run: Path) -> None:
-    text = export(run, "methods-text").decode()
+    text = export(run, format="methods-text").decode()
 
     for told in (
         *("benchmark toys", "2 edits of 2 source images", "2 methods were evaluated: one_a and 猫", "toy, version 3"),
@@ -49,7 +49,7 @@ def test_the_methods_section_names_everything(run: Path) -> None:
 
 def test_markdown_and_latex_say_the_same(run: Path) -> None:
     """With their own headings, and every sign of theirs escaped."""
-    latex, markdown = export(run, "methods-latex").decode(), export(run, "methods-markdown").decode()
+    latex, markdown = export(run, format="methods-latex").decode(), export(run, format="methods-markdown").decode()
 
     assert r"\paragraph{Data.}" in latex
     assert r"one\_a" in latex
@@ -63,7 +63,7 @@ def test_markdown_and_latex_say_the_same(run: Path) -> None:
 
 def test_no_folder_of_the_machine_is_told(make_run: MakeRun, make_record: Make) -> None:
     models = {"detector": {"name": "mine", "id": "/home/ada/secret/weights/mine.pt", "revision": "1"}}
-    text = export(make_run(make_record(), models=models), "methods-text").decode()
+    text = export(make_run(make_record(), models=models), format="methods-text").decode()
 
     assert "ada" not in text
     assert "/nowhere" not in text
@@ -71,19 +71,19 @@ def test_no_folder_of_the_machine_is_told(make_run: MakeRun, make_record: Make) 
 
 
 def test_the_folder_for_a_paper(run: Path, tmp_path: Path) -> None:
-    listed = export(run, "paper", tmp_path / "paper").decode().splitlines()
+    listed = export(run, format="paper", out=tmp_path / "paper").decode().splitlines()
 
     found = sorted(str(path.relative_to(tmp_path / "paper")) for path in (tmp_path / "paper").rglob("*.*"))
     assert found == listed
     assert {"methods.md", "methods.tex", "methods.txt", "tables.md", "tables.tex"} <= set(listed)
     svgs = [name for name in listed if name.endswith(".svg")]
     assert len(svgs) == 2 * (1 + 1 + 2) + 3  # of both scores: all edits, heat map, two methods; and the edit types
-    assert (tmp_path / "paper" / "tables.tex").read_bytes() == export(run, "latex")
+    assert (tmp_path / "paper" / "tables.tex").read_bytes() == export(run, format="latex")
 
 
 def test_a_figure_stands_alone(run: Path, tmp_path: Path) -> None:
     """No class, no variable of a style sheet, nothing to fetch: colours and sizes are written into it."""
-    export(run, "paper", tmp_path)
+    export(run, format="paper", out=tmp_path)
     for file in tmp_path.rglob("*.svg"):
         text = file.read_text("utf-8")
         root = ElementTree.fromstring(text)
@@ -97,7 +97,7 @@ def test_a_figure_stands_alone(run: Path, tmp_path: Path) -> None:
 
 def test_a_pdf_for_every_figure_whose_names_the_font_knows(run: Path, tmp_path: Path) -> None:
     pytest.importorskip("svglib", reason="NOT TESTED: needs pip install 'editgauge[figures]'")
-    export(run, "paper", tmp_path)
+    export(run, format="paper", out=tmp_path)
     pdfs = {path.name: path.read_bytes() for path in tmp_path.rglob("*.pdf")}
     assert "method-1-one_a.pdf" in pdfs
     assert all(content.startswith(b"%PDF-") for content in pdfs.values())
@@ -108,7 +108,7 @@ def test_without_the_extra_it_says_so_and_writes_the_rest(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "svglib.svglib", None)
-    listed = export(run, "paper", tmp_path).decode()
+    listed = export(run, format="paper", out=tmp_path).decode()
 
     assert ".pdf" not in listed
     assert "pip install 'editgauge[figures]'" in capsys.readouterr().err
@@ -116,10 +116,10 @@ def test_without_the_extra_it_says_so_and_writes_the_rest(
 
 def test_a_folder_is_asked_for(run: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="--out FOLDER"):
-        export(run, "paper")
+        export(run, format="paper")
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="is a file"):
-        export(run, "paper", tmp_path / "file")
+        export(run, format="paper", out=tmp_path / "file")
 
 
 def test_the_command_says_where_it_lies(

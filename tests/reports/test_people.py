@@ -57,7 +57,7 @@ def choices(tmp_path: Path) -> Path:
 
 
 def test_the_score_that_agrees_most_comes_first(run: Path, ratings: Path, choices: Path) -> None:
-    rated, chosen, by_rating, by_choice = people_tables(agree(run, ratings, choices))
+    rated, chosen, by_rating, by_choice = people_tables(agree(run, ratings=ratings, choices=choices))
 
     assert [row.spec.name for row in rated.rows] == ["gain", "loss"]
     best, worst = (row.cells[0] for row in rated.rows)
@@ -76,7 +76,7 @@ def test_the_score_that_agrees_most_comes_first(run: Path, ratings: Path, choice
 
 
 def test_the_numbers_are_those_of_agree(run: Path, ratings: Path) -> None:
-    found = agree(run, ratings)
+    found = agree(run, ratings=ratings)
     table, _ = people_tables(found)
     told = found.rated[0].levels["pooled"].spearman
 
@@ -88,12 +88,12 @@ def test_the_numbers_are_those_of_agree(run: Path, ratings: Path) -> None:
 def test_the_section_is_there_only_when_people_spoke(
     run: Path, ratings: Path, choices: Path, tmp_path: Path, as_page: Callable[[Path], Page]
 ) -> None:
-    page = as_page(report(run, tmp_path / "with", quiet=True, ratings=ratings, choices=choices))
+    page = as_page(report(run, out=tmp_path / "with", quiet=True, ratings=ratings, choices=choices))
     section = page.section("agreement")
     assert len(section.all("svg", "profile")) == 2, "an order of two methods has no correlation to draw"
     assert len(section.all("table", "people")) == 4
     assert "Ratings: 48 of outcomes of this run; 1 of others, left out." in section.said()
-    without = as_page(report(run, tmp_path / "without", quiet=True))
+    without = as_page(report(run, out=tmp_path / "without", quiet=True))
     assert "agreement" not in [each.attributes["id"] for each in without.root.all("section")]
 
 
@@ -134,5 +134,5 @@ def test_triplets_and_judges_have_their_rows(
 def test_ratings_of_another_run_are_refused_before_anything_is_written(run: Path, tmp_path: Path) -> None:
     (tmp_path / "others.csv").write_text("edit,method,value\nstranger,one,3\n")
     with pytest.raises(BadInput):
-        report(run, tmp_path / "report", quiet=True, ratings=tmp_path / "others.csv")
+        report(run, out=tmp_path / "report", quiet=True, ratings=tmp_path / "others.csv")
     assert not (tmp_path / "report").exists()

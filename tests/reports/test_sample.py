@@ -84,7 +84,7 @@ def test_a_sample_changes_no_number(run: Path, request: pytest.FixtureRequest) -
 
 @pytest.mark.usefixtures("many")
 def test_the_page_says_that_it_is_a_sample(run: Path, tmp_path: Path) -> None:
-    page = report(run, tmp_path / "report", quiet=True).read_text("utf-8")
+    page = report(run, out=tmp_path / "report", quiet=True).read_text("utf-8")
     assert "A sample of 3 of 8 edits, drawn at random" in page
 
 

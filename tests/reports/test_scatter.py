@@ -27,7 +27,7 @@ def test_a_scatter_goes_to_its_outcome(
     stamp = ImageStamp.of(tmp_path / "photo.png")
     stored = tuple(to_json(piece) for piece in (Note("seen"), PIECE))
     run = make_run(make_record(source_image=stamp, edited_image=stamp, evidence=stored))
-    (edit,) = as_page(report(run, tmp_path / "report", quiet=True)).gallery["edits"]
+    (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]
     (outcome,) = edit["outcomes"]
     assert outcome["scatters"] == [to_json(PIECE)]
     assert outcome["notes"] == ["seen"]
@@ -37,5 +37,5 @@ def test_a_damaged_scatter_is_told_in_its_place(
     make_run: Callable[..., Path], make_record: Callable[..., Record], as_page: Callable[[Path], Any], tmp_path: Path
 ) -> None:
     run = make_run(make_record(evidence=({"scatter": [["cat", "source", 1]], "label": "plane"},)))
-    (edit,) = as_page(report(run, tmp_path / "report", quiet=True)).gallery["edits"]
+    (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]
     assert edit["outcomes"][0]["damaged"][0].startswith("A piece of evidence for gain is damaged")

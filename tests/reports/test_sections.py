@@ -78,7 +78,7 @@ def made(
     make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
 ) -> Callable[[], Page]:
     run = make_run(make_record(method="<mine>"))
-    return lambda: as_page(report(run, tmp_path / "report", quiet=True))
+    return lambda: as_page(report(run, out=tmp_path / "report", quiet=True))
 
 
 def sections(page: Page) -> list[str | None]:

@@ -26,7 +26,7 @@ def test_one_file_holds_everything(
     scored: tuple[Path, Path], tmp_path: Path, as_page: Callable[[Path], Page], page: Page
 ) -> None:
     out = tmp_path / "out" / "report.html"
-    assert report(scored[0], out, quiet=True, single_file=True) == out
+    assert report(scored[0], out=out, quiet=True, single_file=True) == out
     assert [path.name for path in out.parent.iterdir()] == ["report.html"]
     single = as_page(out)
     data = single.gallery
@@ -48,7 +48,7 @@ def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("editgauge.reports.page.MOST_EMBEDDED", 5)
-    single = as_page(report(scored[0], tmp_path / "report.html", single_file=True))
+    single = as_page(report(scored[0], out=tmp_path / "report.html", single_file=True))
     data = single.gallery
     with_pictures = {e["id"] for e in data["edits"] if "small" in data["pictures"][e["source"]]}
     assert with_pictures == set(worst_edits(Context(Run.open(scored[0])), 5))
@@ -77,15 +77,15 @@ def test_the_worst_edits_count_by_their_worst_outcome(
 def test_other_peoples_files_are_left_alone(scored: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "thesis.html").write_text("precious")
     with pytest.raises(BadInput, match="is not a report"):
-        report(scored[0], tmp_path / "thesis.html", quiet=True, single_file=True)
+        report(scored[0], out=tmp_path / "thesis.html", quiet=True, single_file=True)
     assert (tmp_path / "thesis.html").read_text() == "precious"
     with pytest.raises(BadInput, match=r"one \.html file"):
-        report(scored[0], tmp_path / "folder", quiet=True, single_file=True)
+        report(scored[0], out=tmp_path / "folder", quiet=True, single_file=True)
 
 
 def test_one_file_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) -> None:
-    first = report(scored[0], tmp_path / "report.html", quiet=True, single_file=True).read_bytes()
-    assert report(scored[0], tmp_path / "report.html", quiet=True, single_file=True).read_bytes() == first
+    first = report(scored[0], out=tmp_path / "report.html", quiet=True, single_file=True).read_bytes()
+    assert report(scored[0], out=tmp_path / "report.html", quiet=True, single_file=True).read_bytes() == first
 
 
 def test_the_command_line_writes_one_file_too(
@@ -120,7 +120,7 @@ def test_a_damaged_piece_of_evidence_is_told_in_its_place(
     write_png(photo, tmp_path / "cat.png")
     stamp = ImageStamp.of(tmp_path / "cat.png", pixel_hash(photo))
     record = make_record(source_image=stamp, edited_image=stamp, evidence=(damaged, {"note": "fine"}))
-    (edit,) = as_page(report(make_run(record), tmp_path / "report", quiet=True)).gallery["edits"]
+    (edit,) = as_page(report(make_run(record), out=tmp_path / "report", quiet=True)).gallery["edits"]
     (outcome,) = edit["outcomes"]
     (told,) = outcome["damaged"]
     assert told.startswith("A piece of evidence for gain is damaged and cannot be shown (")
@@ -133,7 +133,7 @@ def test_unreadable_evidence_leaves_the_rest_of_the_page(
     run = make_run(make_record(evidence=({"note": "fine"},)))
     for path in (run / "evidence").iterdir():
         path.write_bytes(b"broken")
-    page = as_page(report(run, tmp_path / "report", quiet=True))
+    page = as_page(report(run, out=tmp_path / "report", quiet=True))
     assert "No evidence can be shown." in page.root.all("header", "top")[0].said()
     assert len(page.gallery["edits"]) == 1
 

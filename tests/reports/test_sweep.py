@@ -36,7 +36,7 @@ def run(make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_p
 def test_a_score_is_drawn_over_the_option_in_the_order_of_its_values(
     run: Path, as_page: Callable[[Path], Page], tmp_path: Path
 ) -> None:
-    page = report(run, tmp_path / "out", quiet=True).read_text("utf-8")
+    page = report(run, out=tmp_path / "out", quiet=True).read_text("utf-8")
     assert 'aria-label="gain over eta: 0.8 0.245, 1 0.545, 1.2 0.945"' in page
     assert "imagic" in as_page(tmp_path / "out" / "index.html").section("sweep").said()
 
@@ -52,7 +52,7 @@ def test_the_plot_is_a_figure_of_its_own_too(run: Path) -> None:
 def test_without_a_swept_option_there_is_no_such_section(
     make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
 ) -> None:
-    page = report(make_run(make_record()), tmp_path / "out", quiet=True).read_text("utf-8")
+    page = report(make_run(make_record()), out=tmp_path / "out", quiet=True).read_text("utf-8")
     assert 'id="sweep"' not in page
 
 
@@ -69,7 +69,7 @@ def test_what_making_the_outcomes_took_stands_with_the_method(
 ) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "method.json").write_text(json.dumps({"card": CARD | REST}))
-    told = as_page(report(run, tmp_path / "out", quiet=True)).section("methods").said()
+    told = as_page(report(run, out=tmp_path / "out", quiet=True)).section("methods").said()
     line = "1.5 s per edit (median), 2.50 GB of memory, 2 of 12 failed (2 refused), cost 0.4"
     assert told.count("Making them:") == 1
     assert line in told

@@ -39,7 +39,7 @@ def made(make_record: Callable[..., Record], make_run: Callable[..., Path], far:
 def test_options_that_make_a_difference_stand_side_by_side(
     make_record: Callable[..., Record], make_run: Callable[..., Path], as_page: Callable[[Path], Page], tmp_path: Path
 ) -> None:
-    page = as_page(report(made(make_record, make_run, 1.0), tmp_path / "out", quiet=True))
+    page = as_page(report(made(make_record, make_run, 1.0), out=tmp_path / "out", quiet=True))
     told = page.section("variants").said()
 
     assert "as it is" in told
@@ -71,7 +71,7 @@ def test_scores_of_sets_have_a_table_with_their_n_and_warnings(
         ],
     )
 
-    told = as_page(report(run, tmp_path / "out", quiet=True)).section("sets").said()
+    told = as_page(report(run, out=tmp_path / "out", quiet=True)).section("sets").said()
     assert "12.346 n 40" in told
     assert "unscored" in told
     assert "40 pictures are few." in told
@@ -95,7 +95,7 @@ def test_ways_of_aggregating_stand_side_by_side_with_the_papers_own_marked(
     ]
     run = make_run(*records, protocols={"editval": EDIT})
 
-    told = as_page(report(run, tmp_path / "out", quiet=True)).section("aggregations").said()
+    told = as_page(report(run, out=tmp_path / "out", quiet=True)).section("aggregations").said()
     assert "0.900" in told  # every outcome counts once
     assert "0.500" in told  # every edit type counts once
     assert "by type the paper's" in told

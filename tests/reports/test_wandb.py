@@ -35,7 +35,7 @@ def test_without_the_library_the_line_to_paste_is_told(
 ) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
     with pytest.raises(BadInput, match=r"pip install 'editgauge\[wandb\]'"):
-        report(run, tmp_path / "report", quiet=True, wandb="project")
+        report(run, out=tmp_path / "report", quiet=True, wandb="project")
     assert (tmp_path / "report" / "index.html").is_file()
 
 
@@ -44,5 +44,5 @@ def test_offline_logging(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     monkeypatch.setenv("WANDB_SILENT", "true")
-    report(run, tmp_path / "report", quiet=True, wandb="project")
+    report(run, out=tmp_path / "report", quiet=True, wandb="project")
     assert list((tmp_path / "wandb").glob("offline-run-*/*.wandb"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from editgauge.cli import study as cli
+from editgauge.cli import groups
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import WEIGHTS_OF_ATTRIBUTES, Scatter, ScatterPoint, to_json
 from editgauge.core.run import Record, Run
@@ -110,7 +110,7 @@ def test_the_tables_say_it_too(make_study: Make, enter: Any, tmp_path: Path) -> 
     for _ in range(2):
         rate(study, enter(study), {"mine": 2, "theirs": 0})
     ended = CliRunner().invoke(
-        cli.app, ["analyse", str(study.folder), "--out", str(tmp_path / "o")], catch_exceptions=False
+        groups["study"], ["analyse", str(study.folder), "--out", str(tmp_path / "o")], catch_exceptions=False
     )
     assert ended.exit_code == 0
     assert "How good? (good): share of answers, mean and 95 % interval" in ended.output

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
-from editgauge import studies
-from editgauge.cli import study as cli
+from editgauge.cli import groups
 from editgauge.studies import RaterInfo, Study
 
 VERBS = ("create", "invite", "serve", "status", "export", "import_", "analyse", "exclude", "include", "forget")
 
 
 def run(*words: object) -> str:
-    ended = CliRunner().invoke(cli.app, [str(word) for word in words], catch_exceptions=False)
+    ended = CliRunner().invoke(groups["study"], [str(word) for word in words], catch_exceptions=False)
     assert ended.exit_code == 0, ended.output
     return ended.output
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_command_line_and_python_use_the_same_words(verb: str) -> None:
-    python, command = (inspect.signature(getattr(place, verb)).parameters for place in (studies, cli))
-    assert list(python) == list(command)
-    for name, parameter in python.items():
-        assert str(parameter.default) == str(command[name].default), name
-    told = inspect.getdoc(getattr(studies, verb)) or ""
-    assert [name for name in python if f"    {name}: " not in told] == []
-    assert f"`editgauge study {verb.strip('_')} " in (inspect.getdoc(getattr(cli, verb)) or ""), "an example to copy"
 
 
 def test_the_whole_way_of_a_study(

@@ -48,8 +48,8 @@ def test_ratings_are_what_agree_reads(make_study: Make, enter: Any, work: Any, t
     study = make_study(edits=8)
     for value in (0, 1, 2):
         work(study, enter(study), value=value)
-    assert export(study.folder, tmp_path / "ratings.jsonl") == 48
-    assert export(study.folder, tmp_path / "ratings.csv") == 48
+    assert export(study.folder, out=tmp_path / "ratings.jsonl") == 48
+    assert export(study.folder, out=tmp_path / "ratings.csv") == 48
     rated = read_ratings(tmp_path / "ratings.jsonl")
     assert rated == read_ratings(tmp_path / "ratings.csv")
     assert {(one.question, one.rater, one.value) for one in rated} == {
@@ -69,12 +69,12 @@ def test_choices_are_what_agree_reads(make_study: Make, enter: Callable[..., Rat
     study.answer_eligibility(rater, {"adult": "yes"})
     while (page := study.next(rater)) is not None:
         study.answer(rater, page, {"better": "right"})
-    assert export(study.folder, tmp_path / "choices.jsonl") == 8
+    assert export(study.folder, out=tmp_path / "choices.jsonl") == 8
     chosen = {choice.edit: choice.chosen for choice in read_choices(tmp_path / "choices.jsonl")}
     assert chosen == {page.edit: "first" if page.flipped else "second" for page in told(study)}
     assert agree(study.manifest.run, choices=tmp_path / "choices.jsonl").choices is not None
     with pytest.raises(BadInput, match="gives no ratings"):
-        export(study.folder, tmp_path / "ratings.jsonl", form="ratings")
+        export(study.folder, out=tmp_path / "ratings.jsonl", form="ratings")
 
 
 def test_what_does_not_count_is_in_the_answers_and_not_in_the_ratings(
@@ -85,21 +85,21 @@ def test_what_does_not_count_is_in_the_answers_and_not_in_the_ratings(
         work(study, enter(study))
     study.exclude("r0001", "a test")
     assert {one.rater for one in read_ratings(_exported(study, tmp_path / "a.jsonl"))} == {"r0002"}
-    assert export(study.folder, tmp_path / "all.jsonl", form="answers") == 24
-    assert export(study.folder, tmp_path / "hers.jsonl", form="answers", rater="r0001") == 12
+    assert export(study.folder, out=tmp_path / "all.jsonl", form="answers") == 24
+    assert export(study.folder, out=tmp_path / "hers.jsonl", form="answers", rater="r0001") == 12
     line = json.loads((tmp_path / "hers.jsonl").read_text().splitlines()[0])
     assert (line["state"], line["excluded"]) == ("void", "a test")
 
 
 def _exported(study: Study, out: Path) -> Path:
-    export(study.folder, out)
+    export(study.folder, out=out)
     return out
 
 
 def test_faults_are_told_and_nothing_is_taken(make_study: Make, tmp_path: Path, enter: Any, work: Any) -> None:
     study, copy = make_study(seed=1), make_study(seed=1)
     work(study, enter(study), pages=2)
-    export(study.folder, tmp_path / "a.jsonl", form="answers")
+    export(study.folder, out=tmp_path / "a.jsonl", form="answers")
     good, other = (tmp_path / "a.jsonl").read_text().splitlines()
     wrong = json.loads(other) | {"answers": {"good": 9}, "history": []}
     strange = json.loads(other) | {"item": '["edit-99", ["mine", 0]]'}
@@ -158,7 +158,7 @@ def test_answers_that_leave_and_come_back_are_the_same(templates: Path, data: st
             if data.draw(st.booleans()):
                 here.exclude(told(here)[0].rater, data.draw(WORDS))
             out = home / f"answers{suffix}"
-            export(here.folder, out, form="answers")
+            export(here.folder, out=out, form="answers")
             imported = import_(there.folder, out)
             assert imported.unchanged == imported.changed == 0
             assert sorted(told(there), key=_identity) == sorted(map(_whole_microseconds, told(here)), key=_identity)

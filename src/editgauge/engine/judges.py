@@ -11,6 +11,7 @@ from typing import Any
 
 from editgauge.core.ask import Ask
 from editgauge.core.errors import BadInput
+from editgauge.core.options import JudgeOptions
 from editgauge.core.run.manifest import FILE as MANIFEST
 from editgauge.core.run.manifest import Manifest
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
@@ -94,53 +95,39 @@ class Jury:
 
 
 def read_jury(
-    judge: Mapping[str, str] | Sequence[str],
-    price: str | None = None,
-    budget: float | None = None,
-    max_tokens: int | None = None,
-    replay: bool = False,
-    prompts: str | Path | None = None,
-    earlier: Mapping[str, Mapping[str, Any]] | None = None,
-    panel: str | None = None,
-    quorum: int | None = None,
-    temperature: float | None = None,
-    top_p: float | None = None,
-    judge_seed: int | None = None,
+    options: JudgeOptions, earlier: Mapping[str, Mapping[str, Any]] | None = None, *, max_tokens: int | None = None
 ) -> Jury:
     """The jury that a user's options describe.
 
     Args:
-        judge: `NAME=ADDRESS`, or an address alone: then its model is its name.
-        price: of a million tokens, as `PROMPT,COMPLETION`.
-        budget: the most that all calls may cost together.
-        max_tokens: how long an answer may become.
-        replay: ask nobody; answer from the transcripts.
-        prompts: a folder of prompts that take the place of the built-in ones of the same name.
+        options: as given; a judge without a name is called by its model.
         earlier: what the manifest of an earlier run says of its judges.
-        panel: `median`, `mean` or `majority`: the judges also answer together.
-        quorum: how many of a panel must answer; more than half when left out.
-        temperature: how freely they choose their words; 0 when left out.
-        top_p: from how much of the likely words they choose.
-        judge_seed: for endpoints that take one; repetitions count up from it.
+        max_tokens: how long an answer may become where the options do not say.
     """
+    judge = options.judge or ()
     addresses = dict(judge) if isinstance(judge, Mapping) else _named([judge] if isinstance(judge, str) else judge)
-    if budget is not None and len(addresses) > 1:
+    if options.budget is not None and len(addresses) > 1:
         raise BadInput("--budget watches over one judge; give each judge a command of its own, into the same run.")
-    if prompts is not None:
-        check_prompts(Path(prompts))
-    usual = Parameters()
-    parameters = Parameters(
-        max_tokens=usual.max_tokens if max_tokens is None else max_tokens,
-        temperature=usual.temperature if temperature is None else temperature,
-        top_p=top_p,
-        seed=judge_seed,
-    )
-    folder = Path(prompts) if prompts else None
-    if quorum is not None and panel is None:
+    if options.prompts is not None:
+        check_prompts(Path(options.prompts))
+    if options.quorum is not None and options.panel is None:
         raise BadInput("--quorum is for a panel; give --panel median, mean or majority too.")
-    together = panel_name(panel, list(addresses), quorum) if panel else None
-    known = (earlier or {}) if replay else {}
-    return Jury(addresses, _price(price), budget, parameters, replay, folder, known, together)
+    usual = Parameters()
+    return Jury(
+        addresses=addresses,
+        price=_price(options.price),
+        budget=options.budget,
+        parameters=Parameters(
+            max_tokens=options.max_tokens or max_tokens or usual.max_tokens,
+            temperature=usual.temperature if options.temperature is None else options.temperature,
+            top_p=options.top_p,
+            seed=options.judge_seed,
+        ),
+        replay=options.replay,
+        prompts=Path(options.prompts) if options.prompts else None,
+        recorded=(earlier or {}) if options.replay else {},
+        panel=panel_name(options.panel, list(addresses), options.quorum) if options.panel else None,
+    )
 
 
 def judges_of(folder: str | Path) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
+from editgauge.core.options import ModelOptions
 from editgauge.judges.prompts import own_prompts
 from editgauge.models.choice import plain_role
 from editgauge.models.profiles import Choice, choose_for_protocols, models_for
@@ -45,23 +46,17 @@ JUDGE = "judge"
 
 
 def choose_with_models(
-    names: Sequence[str],
-    profile: str | None,
-    overrides: Mapping[str, str] | Sequence[str],
-    judges: Collection[str] = (),
-    prompts: Path | None = None,
+    names: Sequence[str], options: ModelOptions, judges: Collection[str] = (), prompts: Path | None = None
 ) -> tuple[list[Protocol], Choice]:
     """The protocols of these names with the models that they need, and those they can use if a profile is named.
 
     A protocol that asks a judge comes once for each of the judges.
     """
     opened = choose(names, {})
-    roles = {
-        each.name: [role for role in (*each.needs, *each.prefers, *(each.uses if profile else ())) if role != JUDGE]
-        for each in opened
-    }
-    named = pairs(overrides, "model", "ROLE=NAME")
-    choice = _without_idle(choose_for_protocols(profile or USUAL, named, roles), opened)
+    roles = {each.name: [*each.needs, *each.prefers, *(each.uses if options.models else ())] for each in opened}
+    roles = {name: [role for role in its if role != JUDGE] for name, its in roles.items()}
+    named = pairs(options.model, "model", "ROLE=NAME")
+    choice = _without_idle(choose_for_protocols(options.models or USUAL, named, roles), opened)
     judging = {JUDGE} if judges else set()
     lacking = {
         role: each.name
@@ -84,7 +79,7 @@ def choose_with_models(
     if strangers:
         raise BadInput(f"--judge names {', '.join(judges)}; was an option mistyped?", strangers)
     if judges and not any(each.judge for each in given):
-        choice = replace(choice, remarks=(*choice.remarks, "--judge is of no use here: no protocol asks one."))
+        choice = replace(choice, remarks=(*choice.remarks, "--judge has no effect: no protocol asks one."))
     return list({each.name: each for each in given}.values()), choice
 
 
@@ -95,7 +90,7 @@ def _without_idle(choice: Choice, protocols: Sequence[Protocol]) -> Choice:
         return choice
     asked = set().union(*declared)
     remarks = (
-        f"{role}: {name} is of no use here: no protocol asks a {role.replace('_', ' ')}."
+        f"{role}: {name} has no effect: no protocol asks a {role.replace('_', ' ')}."
         for role, name in choice.models.items()
         if plain_role(role) not in asked
     )

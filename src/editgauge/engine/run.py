@@ -9,11 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.core.edits import each_line
 from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.options import (
+    Amount,
+    Count,
+    DataOptions,
+    JudgeOptions,
+    ModelOptions,
+    Natural,
+    Pairs,
+    Paths,
+    Share,
+    picked,
+)
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run, RunWriter
 from editgauge.core.trace.summary import begin, gather
+from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import FOLDER, judges_of, read_jury
-from editgauge.engine.plan.run_plan import prepare
+from editgauge.engine.plan.run_plan import RunPlan, prepare
 from editgauge.engine.plan.shards import WHOLE, read_shard, refuse_another_shard
 from editgauge.engine.plan.tasks import tasks_left
 from editgauge.engine.plan.worker_count import (
@@ -40,83 +53,82 @@ FAULTS_TOLD = 8
 
 def run(
     benchmark: str | Path,
-    outcomes: Mapping[str, str | Path] | Sequence[str],
+    *,
+    outcomes: Paths,
     protocol: Sequence[str] = ("preservation",),
     out: str | Path = "run",
     data: str | Path | None = None,
     images: str | Path | None = None,
     layout: str | None = None,
-    limit: int | None = None,
+    limit: Count | None = None,
     models: str | None = None,
-    model: Mapping[str, str] | Sequence[str] = (),
+    model: Pairs = (),
     attributes: str | Path | None = None,
-    judge: Mapping[str, str] | Sequence[str] = (),
+    judge: str | Pairs = (),
     price: str | None = None,
-    budget: float | None = None,
-    max_tokens: int | None = None,
+    budget: Amount | None = None,
+    max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
     panel: str | None = None,
-    quorum: int | None = None,
-    temperature: float | None = None,
-    top_p: float | None = None,
+    quorum: Count | None = None,
+    temperature: Amount | None = None,
+    top_p: Share | None = None,
     judge_seed: int | None = None,
     seed: int = 0,
-    processes: int = 0,
+    processes: Natural = 0,
     engine: str = "local",
     address: str | None = None,
     shard: str | None = None,
-    profile: bool = False,
+    timings: bool = False,
     quiet: bool = False,
 ) -> Run:
-    """Scores the outcomes of one or more methods on a benchmark, and keeps everything in a run folder.
+    """Score the outcomes of one or more methods on a benchmark.
 
-    Given again with the same options it continues: what is scored stays, images that changed since are scored again,
-    further methods and protocols are added. Options that would make scores incomparable start it anew, and say why.
+    Run the same command again to continue after a stop: scores are kept, changed images are scored again, new methods
+    and protocols are added. Options that would make scores incomparable start a new run, and the reason is printed.
+
+    Example:
+        $ editgauge run sample --outcomes mine=outcomes/ --protocol preservation --out run
+        >>> editgauge.run("sample", outcomes={"mine": "outcomes/"}, protocol=["preservation"], out="run")
 
     Args:
-        benchmark: a name (`editgauge list benchmarks`) or a folder of your own.
-        outcomes: where each method's outcomes lie: `{"mine": "folder"}` or `["mine=folder"]`.
-        protocol: the protocols to score with.
-        out: the run folder.
-        data: where the benchmark's public files lie, for those that are not shipped.
-        images: where its source images lie, when they come from elsewhere (such as a COCO folder).
-        layout: how the outcomes are named (`editgauge list layouts`); recognised when not given.
-        limit: only the first so many edits.
-        models: the profile whose models add scores: lite, paper or best. Without one, only what a protocol cannot do
-            without is asked, and that of `lite`.
-        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`; `none` leaves the role out.
-        attributes: a file with the attributes of the edits, for protocols that compare by them (`editgauge build
-            attributes` makes one).
-        judge: a language or vision-language model for protocols that ask one: an address such as
-            `openai:MODEL@URL` or `transformers:FOLDER`, or `NAME=ADDRESS`.
-        price: what a million tokens cost, as `PROMPT,COMPLETION`.
-        budget: the most that all calls of this run may cost together; needs `price`.
-        max_tokens: how long an answer of a judge may become; 512 when left out.
-        prompts: a folder of prompts in place of the built-in ones.
-        replay: ask no judge; answer from the transcripts of the run.
-        panel: `median`, `mean` or `majority`: several judges also answer together, beside each for itself.
-        quorum: how many judges of the panel must answer; more than half when left out.
-        temperature: how freely judges choose their words; 0 when left out.
-        top_p: from how much of the likely words they choose.
-        judge_seed: for endpoints that take one; repetitions count up from it.
-        seed: for everything drawn at random.
-        processes: worker processes; 0 chooses by cores, memory and graphics cards.
-        engine: what scores: `local` processes of this machine, or actors of a `ray` cluster.
-        address: of a Ray cluster that runs, such as `10.0.0.1:6379`, or `auto` for the one this machine belongs to;
-            one is started on this machine when left out.
-        shard: score only one part of the outcomes, such as `2/8`: those whose source image falls into the second of
-            eight parts. Each shard wants a run folder of its own; `merge` makes one run of them.
-        profile: also record where the time goes, into the folder `profile` of the run; the report then shows it.
-        quiet: no progress, no remarks.
+        benchmark: a name from `editgauge list benchmarks`, or a folder of your own.
+        outcomes: where the outcomes are: `NAME=FOLDER`, `NAME=FILE.jsonl`, or `FOLDER/*` for every method in it.
+        protocol: how to score; repeat for several protocols.
+        out: run folder to write: manifest, scores, evidence.
+        layout: how outcome files are named (`editgauge list layouts`); detected by default.
+        attributes: file with the attributes of the edits, from `editgauge build attributes`.
+        seed: random seed.
+        processes: worker processes; 0 chooses by cores, memory and GPUs.
+        engine: where to score: `local` processes, or a `ray` cluster.
+        address: address of a running Ray cluster, or `auto`; by default one is started on this machine.
+        shard: score one part only, such as `2/8`; `editgauge merge` joins the parts.
+        timings: record where the time goes; the report then shows it.
+        quiet: print no progress, remarks or table.
     """
-    jury = read_jury(
-        judge, price, budget, max_tokens, replay, prompts, judges_of(out), panel, quorum, temperature, top_p, judge_seed
-    )
     part = read_shard(shard)
     check_engine(engine, address)
-    plan = prepare(
-        benchmark, outcomes, protocol, data, images, layout, models, model, seed, attributes, jury, part, limit
+    plan = _plan(
+        benchmark,
+        outcomes,
+        protocol,
+        data=DataOptions(data=data, images=images, limit=limit),
+        models=ModelOptions(models=models, model=model),
+        judges=JudgeOptions(
+            judge=judge,
+            price=price,
+            budget=budget,
+            max_tokens=max_tokens,
+            prompts=prompts,
+            replay=replay,
+            panel=panel,
+            quorum=quorum,
+            temperature=temperature,
+            top_p=top_p,
+            judge_seed=judge_seed,
+        ),
+        given={"out": out, "layout": layout, "attributes": attributes, "seed": seed, "shard": part},
     )
     refuse_another_shard(Path(out), part)
     if plan.benchmark.about:
@@ -140,12 +152,12 @@ def run(
         if tasks:
             forget_sets(plan, Path(out))
         names = tuple(each.name for each in plan.protocols)
-        timed = begin(Path(out)) if profile and tasks else None
+        timed = begin(Path(out)) if timings and tasks else None
         with (
-            tallied(Path(out), plan.manifest.judges, priced=jury.price is not None, quiet=quiet) as tallies,
+            tallied(Path(out), plan.manifest.judges, priced=plan.jury.price is not None, quiet=quiet) as tallies,
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,
         ):
-            setup = Setup(names, plan.choice.models, place(), jury, Path(out) / FOLDER, timed, tallies)
+            setup = Setup(names, plan.choice.models, place(), plan.jury, Path(out) / FOLDER, timed, tallies)
             with closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers:
                 for records in answers:
                     for record in records:
@@ -156,6 +168,45 @@ def run(
         score_sets(plan, Path(out), place(), quiet=quiet)
         writer.finish()
     return Run.open(Path(out))
+
+
+def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **given: Any) -> dict[str, Any]:
+    """What `run` would do with the same options, for `--dry-run`; writes nothing."""
+    plan = _plan(
+        benchmark,
+        outcomes,
+        protocol,
+        data=picked(DataOptions, given),
+        models=picked(ModelOptions, given),
+        judges=picked(JudgeOptions, given),
+        given=given | {"shard": read_shard(given["shard"])},
+    )
+    asking = asking_cost(plan, Path(given["out"]))
+    return plan.told(Path(given["out"])) | ({"asking": asking} if asking else {})
+
+
+def _plan(
+    benchmark: str | Path,
+    outcomes: Paths,
+    protocol: Sequence[str],
+    *,
+    data: DataOptions,
+    models: ModelOptions,
+    judges: JudgeOptions,
+    given: Mapping[str, Any],
+) -> RunPlan:
+    return prepare(
+        benchmark,
+        outcomes,
+        protocol,
+        data=data,
+        models=models,
+        jury=read_jury(judges, judges_of(given["out"])),
+        seed=given["seed"],
+        layout=given["layout"],
+        attributes=given["attributes"],
+        shard=given["shard"],
+    )
 
 
 def _told_models(models: Mapping[str, str]) -> list[str]:

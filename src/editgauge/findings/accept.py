@@ -50,6 +50,7 @@ class Acceptance:
 
 def accept(
     run: str | Path,
+    *,
     ratings: str | Path,
     level: float,
     share: float = 0.1,
@@ -57,16 +58,22 @@ def accept(
     method: str | None = None,
     plot: str | Path | None = None,
 ) -> Acceptance:
-    """Says from which score on people would accept an edit, so that at most a share of what they reject passes.
+    """Find the score above which people accept an edit, with a guaranteed rate of false accepts.
+
+    The rated edits must have been picked at random.
+
+    Example:
+        $ editgauge accept run --ratings ratings.csv --level 4 --score ssim --plot accepted.svg
+        >>> editgauge.accept("run", ratings="ratings.csv", level=4, score="ssim")
 
     Args:
-        run: the run folder.
-        ratings: a CSV or JSONL file with edit, method, value, and where there are any rater and seed.
-        level: the mean rating from which on people accept an edit.
-        share: of the edits that people reject, at most this share may pass.
-        score: `name` or `protocol/name`; without it, the verdict `edit`, or the only score of the run.
-        method: one method of the run; without it, all of them together.
-        plot: an SVG file for the reliability curve: how often people accept, by score.
+        run: run folder.
+        ratings: CSV or JSONL file with edit, method, value, and optionally rater, seed.
+        level: mean rating from which people accept an edit.
+        share: maximum share of the edits people reject that may pass.
+        score: `NAME` or `PROTOCOL/NAME`; default: the verdict `edit`, or the only score.
+        method: one method; default: all together.
+        plot: SVG file for the curve: acceptance rate by score.
     """
     if not 0 < share < 1:
         raise BadInput(f"--share lies between 0 and 1, such as 0.1; got {share}.")

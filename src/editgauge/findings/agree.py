@@ -72,34 +72,39 @@ class Agreement:
 
 def agree(
     run: str | Path,
+    *,
     ratings: str | Path | None = None,
     choices: str | Path | None = None,
-    scores: Sequence[str] = (),
+    score: Sequence[str] = (),
     triplets: str | None = None,
     judge_choices: Sequence[str | Path] = (),
     blend: str | None = None,
     plot: str | Path | None = None,
-    reruns: Sequence[str | Path] = (),
+    rerun: Sequence[str | Path] = (),
     external: Sequence[str | Path] = (),
 ) -> Agreement:
-    """Says how far the scores of a run agree with people.
+    """Measure how well the scores of a run agree with people: with ratings, choices between two, or known truth.
+
+    Example:
+        $ editgauge agree run --ratings ratings.csv
+        $ editgauge agree run --ratings imagenhub=human_ratings --external viescore=gpt4o.tsv
+        $ editgauge agree run --choices choices.jsonl --score 'augclip*/*' --blend clip_i,clip_t --plot blend.svg
+        $ editgauge agree run --triplets good=ours,preserved=negligible,modified=text-to-image
+        >>> editgauge.agree("run", ratings="ratings.csv")
 
     Args:
-        run: the run folder.
-        ratings: a CSV or JSON lines file with edit, method, value and, where there are any, rater, question, seed; or
-            published ratings in their own files: `imagenhub=FOLDER`, `magicbrush=FILE`.
-        choices: a JSON lines or CSV file with edit, first, second, chosen (first, second or tie) and perhaps rater.
-        scores: names such as `edit`, `pixlens/edit` or `augclip*/*`; without any, all scores of the run. Judges stand
-            among them in any case; `judge*/prefers` names nothing else.
-        triplets: three methods of the run whose outcomes are known to be well edited, hardly edited and overdone, as
-            `good=METHOD,preserved=METHOD,modified=METHOD`: does a score put the good one first?
-        judge_choices: files that `prefer` wrote; each judge stands among the scores, beside choices and triplets.
-        blend: two scores, `PRESERVATION,MODIFICATION`, to be mixed from one to the other: is there a better mix?
-        plot: an SVG file for the agreement along the blend.
-        reruns: runs of the same outcomes with other attributes or another seed: how far do scores and agreement move,
-            and how alike are the attributes?
-        external: scores from outside the run, in the form of ratings where `rater` names the evaluator and `question`
-            the score, or `viescore=FILE`; they stand among the scores as `external[NAME]/SCORE`.
+        run: run folder.
+        ratings: CSV or JSONL file with edit, method, value, and optionally rater, question, seed; or published ratings
+            in their own files: `imagenhub=FOLDER`, `magicbrush=FILE`.
+        choices: JSONL or CSV file with edit, first, second, chosen (first, second, tie), and optionally rater.
+        score: score to check, such as `edit`, `pixlens/edit` or `augclip*/*`; repeat for several. Default: all.
+        triplets: three methods of known quality: `good=METHOD,preserved=METHOD,modified=METHOD`. Does the good one win?
+        judge_choices: file that `editgauge prefer` wrote; that judge is compared like a score. Repeat for several.
+        blend: two scores, `PRESERVATION,MODIFICATION`, mixed in all proportions.
+        plot: SVG file for the agreement along the blend.
+        rerun: run of the same outcomes with other attributes or another seed, to measure stability; repeat for several.
+        external: scores from outside the run: `viescore=FILE`, or a ratings file where `rater` names the evaluator and
+            `question` the score; repeat for several.
     """
     if ratings is None and choices is None and triplets is None:
         raise BadInput(
@@ -109,7 +114,7 @@ def agree(
         raise BadInput("--plot draws the agreement along a blend: give --blend PRESERVATION,MODIFICATION too.")
     if plot is not None and Path(plot).suffix.lower() != ".svg":
         raise BadInput(f"--plot draws SVG: give a file that ends in .svg, not '{plot}'.")
-    opened, again = Run.open(Path(run)), [Run.open(Path(folder)) for folder in reruns]
+    opened, again = Run.open(Path(run)), [Run.open(Path(folder)) for folder in rerun]
     known = scored_outcomes(opened)
     rated = match(read_ratings(Path(ratings)), known.seeds) if ratings is not None else None
     chosen = match(read_choices(Path(choices)), known.seeds) if choices is not None else None
@@ -117,7 +122,7 @@ def agree(
     judges, findings = read_judges([Path(file) for file in judge_choices], known)
     others = external_scores([Path(file) for file in external], known)
     known.values |= {(each.protocol, each.spec.name): dict(each.values) for each in others}
-    named = wanted_scores(opened, scores, [(each.protocol, each.spec) for each in (*judges, *others)])
+    named = wanted_scores(opened, score, [(each.protocol, each.spec) for each in (*judges, *others)])
     in_numbers = {*opened.manifest.protocols, *(each.protocol for each in others)}
     wanted = scored([each for each in named if each[0] in in_numbers], known)
     judges = [each for each in judges if (each.protocol, each.spec) in named] or judges

@@ -64,11 +64,15 @@ class Comparison:
         return "first" if (self.difference.value > 0) == self.spec.higher_is_better else "second"
 
 
-def compare(run: str | Path, methods: Sequence[str]) -> list[Comparison]:
-    """Compares two methods of a run on every score.
+def compare(run: str | Path, *, methods: tuple[str, str]) -> list[Comparison]:
+    """Test whether one method beats another, score by score, on the edits that both have.
+
+    Example:
+        $ editgauge compare run --methods mine theirs
+        >>> editgauge.compare("run", methods=("mine", "theirs"))
 
     Args:
-        run: the run folder.
+        run: run folder.
         methods: two methods of the run.
     """
     opened = Run.open(Path(run))

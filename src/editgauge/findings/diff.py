@@ -56,10 +56,17 @@ class Difference:
 
 
 def diff(first: str | Path, second: str | Path) -> Difference:
-    """Compares two runs score by score, says what else differs, and where the change of each mean comes from.
+    """Show what differs between two runs, and what caused the change of each mean.
+
+    The causes (edits, missing items, images, models, rules, software) add up to the change. The exit code is 1 if
+    scores differ.
+
+    Example:
+        $ editgauge diff run run-of-yesterday
+        >>> editgauge.diff("run", "run-of-yesterday")
 
     Args:
-        first: a run folder.
+        first: run folder.
         second: another run folder.
     """
     a, b = Run.open(Path(first)), Run.open(Path(second))

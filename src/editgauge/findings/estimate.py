@@ -45,15 +45,21 @@ class HumanMean:
 
 
 def estimate(
-    run: str | Path, ratings: str | Path, score: str | None = None, method: str | None = None
+    run: str | Path, *, ratings: str | Path, score: str | None = None, method: str | None = None
 ) -> list[HumanMean]:
-    """Estimates the mean rating of each method, from ratings of some outcomes picked at random and a score of all.
+    """Estimate the mean rating people would give all edits, from a few ratings and the scores of all (PPI++).
+
+    The rated edits must have been picked at random. A poor score does no harm: it then counts little or nothing.
+
+    Example:
+        $ editgauge estimate run --ratings ratings.csv --score ssim
+        >>> editgauge.estimate("run", ratings="ratings.csv", score="ssim")
 
     Args:
-        run: the run folder.
-        ratings: a CSV or JSONL file with edit, method, value, and where there are any rater and seed.
-        score: `name` or `protocol/name`; without it, the verdict `edit`, or the only score of the run.
-        method: one method of the run; without it, every one.
+        run: run folder.
+        ratings: CSV or JSONL file with edit, method, value, and optionally rater, seed.
+        score: `NAME` or `PROTOCOL/NAME`; default: the verdict `edit`, or the only score.
+        method: one method; default: each method of the run.
     """
     chosen = OneScore.read(Path(run), score)
     if method is not None:

@@ -92,23 +92,28 @@ class Plan:
 
 def power(
     run: str | Path,
+    *,
     detect: float,
-    methods: Sequence[str] | None = None,
+    methods: tuple[str, str] | None = None,
     score: str | None = None,
     edits_per_source: Sequence[int] = (),
     chance: float = 0.8,
     comparisons: int = 1,
 ) -> list[Plan]:
-    """Says how many edits and source images are needed, from a pilot run.
+    """Compute the sample size a study needs, from the spread in a pilot run.
+
+    Example:
+        $ editgauge power pilot --detect 0.05 --methods mine theirs --score ssim
+        >>> editgauge.power("pilot", detect=0.05, methods=("mine", "theirs"), score="ssim")
 
     Args:
-        run: the run folder of the pilot.
-        detect: the difference of two methods to be found; without methods, the half-width of a mean's interval.
-        methods: two methods of the run; without them, one answer for the mean of each method.
-        score: `name` or `protocol/name`; without it, the verdict `edit`, or the only score of the run.
-        edits_per_source: numbers of edits per source image to plan for; without them 1, 2, 4 and 8.
-        chance: how likely a difference of that size should be found (p < 0.05).
-        comparisons: how many scores or pairs of methods will be compared; `compare` adjusts p for it (Holm).
+        run: run folder of the pilot.
+        detect: difference of two methods to detect; without `methods`, the half-width of a confidence interval.
+        methods: two methods; default: the mean of each method.
+        score: `NAME` or `PROTOCOL/NAME`; default: the verdict `edit`, or the only score.
+        edits_per_source: number of edits per source image to plan for; repeat for several. Default: 1, 2, 4 and 8.
+        chance: power of the test: probability of detecting the difference (p < 0.05).
+        comparisons: number of scores or pairs of methods that will be compared; p is adjusted (Holm).
     """
     goal = _Goal(detect, chance, comparisons)
     _check(goal, methods, edits_per_source)

@@ -61,16 +61,36 @@ _KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {
     "datasets": (datasets, _about),
     "layouts": (layouts, _about),
 }
-KINDS = (*_KINDS, "rubrics", "edit-types")
+KINDS = {
+    "benchmarks": "Sets of edits with their source images.",
+    "methods": "Editors whose outcomes are scored.",
+    "protocols": "Ways to score, each from a paper.",
+    "metrics": "Numbers computed from two images.",
+    "models": "Neural networks, by role.",
+    "judges": "Kinds of language models that answer questions.",
+    "datasets": "Files that can be downloaded.",
+    "layouts": "Ways to name the files of outcomes.",
+    "rubrics": "Questions for judges, each from a paper.",
+    "edit-types": "Kinds of edits, with the fields each needs.",
+}
+"""What `list` lists."""
 
 
-def list_names(kind: str, name: str | None = None) -> list[dict[str, Any]]:
-    """What there is of a kind, each with its name, where it comes from and what it does; or the options of a method.
+def list_names(kind: str | None = None, name: str | None = None) -> list[dict[str, Any]]:
+    """List what is available: benchmarks, methods, protocols, metrics, models and more.
+
+    Example:
+        $ editgauge list metrics
+        $ editgauge list methods sdedit
+        >>> editgauge.list("metrics")
 
     Args:
-        kind: benchmarks, methods, protocols, metrics, models, judges, datasets, layouts, rubrics or edit-types.
-        name: one of the methods, or the address of one: the options that `edit` takes for it.
+        kind: benchmarks, methods, protocols, metrics, models, judges, datasets, layouts, rubrics or edit-types; by
+            default the kinds themselves.
+        name: a method: list the options that `edit` takes for it.
     """
+    if kind is None:
+        return [{"name": each, "about": about} for each, about in KINDS.items()]
     if name is not None:
         return _options(kind, name)
     if kind == "edit-types":
@@ -86,7 +106,7 @@ def list_names(kind: str, name: str | None = None) -> list[dict[str, Any]]:
     if kind == "rubrics":
         return [_rubric(each) for each in rubric_names()]
     if kind not in _KINDS:
-        raise UnknownName("kind of thing", kind, KINDS, "editgauge list --help")
+        raise UnknownName("kind of thing", kind, KINDS, "editgauge list")
     registry, describe = _KINDS[kind]
     told = [{"name": name, "from": registry.origin(name), **_told(registry, name, describe)} for name in registry]
     if kind == "benchmarks":

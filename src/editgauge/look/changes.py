@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Region, Side
 from editgauge.core.images import Pixels, read_image, resized, write_png
 from editgauge.core.masks import grown
+from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service, describe
@@ -79,18 +79,23 @@ class WhatChanged:
 def changes(
     before: str | Path,
     after: str | Path,
+    *,
     out: str | Path | None = None,
     models: str = "lite",
-    model: Mapping[str, str] | Sequence[str] = (),
+    model: Pairs = (),
 ) -> WhatChanged:
-    """Says, and outlines, what differs between two pictures: one plain sentence per change.
+    """Describe what changed between two images, one sentence per change, without a language model.
+
+    Small shifts of the frame, re-encoding and slight changes of light are ignored.
+
+    Example:
+        $ editgauge changes before.png after.png --out changes.png
+        >>> editgauge.changes("before.png", "after.png").sentences
 
     Args:
-        before: the picture before the edit.
-        after: the picture after the edit; one of another size is resized to the first.
-        out: where to draw both pictures with what changed outlined, as PNG.
-        models: the profile: lite, paper or best.
-        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
+        before: image before the edit.
+        after: image after the edit; if its size differs, it is resized to the first.
+        out: PNG file to draw both images into, with the changes outlined.
     """
     chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ["detector", "segmenter"])
     if "detector" not in chosen.models:

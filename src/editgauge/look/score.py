@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -12,6 +12,7 @@ from editgauge.core.edit_types import read_edit_type
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture, read_image
 from editgauge.core.masks import MaskFile
+from editgauge.core.options import JudgeOptions, ModelOptions, Pairs
 from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
 from editgauge.engine.judges import read_jury
 from editgauge.engine.options import choose_with_models
@@ -42,6 +43,7 @@ def score(
     before: str | Path,
     after: str | Path,
     instruction: str,
+    *,
     edit_type: str = "unspecified",
     subject: str | None = None,
     from_: str | None = None,
@@ -51,33 +53,31 @@ def score(
     mask: str | Path | None = None,
     protocol: Sequence[str] = ("preservation",),
     models: str | None = None,
-    model: Mapping[str, str] | Sequence[str] = (),
-    judge: Mapping[str, str] | Sequence[str] = (),
+    model: Pairs = (),
+    judge: str | Pairs = (),
     prompts: str | Path | None = None,
 ) -> list[Verdict]:
-    """Scores one edited image.
+    """Score one edited image.
+
+    Example:
+        $ editgauge score before.png after.png "make the cat black" --edit-type color --subject cat --to black
+        >>> editgauge.score("before.png", "after.png", "make the cat black", edit_type="color", subject="cat")
 
     Args:
-        before: the source image.
-        after: the edited image.
-        instruction: what was asked for, in words.
-        edit_type: one of `editgauge list edit-types`; protocols with a rule per type need it.
+        before: source image.
+        after: edited image.
+        instruction: the instruction of the edit.
+        edit_type: one of `editgauge list edit-types`.
         subject: the object the edit is about.
         from_: what it was before.
         to: what it should be afterwards.
         position: where it should be: left, right, above, below, on or center.
         anchor: the object that `position` is relative to.
-        mask: an image whose bright pixels may change; everything else should stay.
-        protocol: the protocols to score with.
-        models: the profile whose models add scores: lite, paper or best. Without one, only what a protocol cannot do
-            without is asked, and that of `lite`.
-        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
-        judge: a language or vision-language model for protocols that ask one: an address such as
-            `openai:MODEL@URL` or `transformers:FOLDER`, or `NAME=ADDRESS`.
-        prompts: a folder of prompts in place of the built-in ones.
+        mask: image whose bright pixels may change; the rest should stay.
+        protocol: how to score; repeat for several protocols.
     """
-    jury = read_jury(judge, prompts=prompts)
-    chosen, choice = choose_with_models(protocol, models, model, jury.addresses)
+    jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
+    chosen, choice = choose_with_models(protocol, ModelOptions(models=models, model=model), jury.addresses)
     edit = Edit(
         id="edit",
         source=Picture("source", Path(before)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from editgauge.core.drawing import draw
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.evidence import Evidence
 from editgauge.core.images import Pixels, read_image, write_png
+from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
 from editgauge.models.answers import ClassScores, Detections, Faces, Instances, Prompt, TextLines
 from editgauge.models.interfaces import Perception
@@ -100,24 +101,29 @@ class _Answers:
 def see(
     image: str | Path,
     phrases: Sequence[str] = (),
+    *,
     models: str = "lite",
-    model: Mapping[str, str] | Sequence[str] = (),
+    model: Pairs = (),
     least: float | None = None,
     out: str | Path | None = None,
     text: bool = False,
     faces: bool = False,
 ) -> Sight:
-    """Says, and draws, what the models of a profile see in a picture.
+    """Show what the models detect in an image: boxes, outlines and confidence.
+
+    A detector with a closed vocabulary says which words it does not know and which synonym it used.
+
+    Example:
+        $ editgauge see kitchen.jpg cat cup --out seen.png
+        >>> editgauge.see("kitchen.jpg", ["cat", "cup"])
 
     Args:
-        image: the picture.
-        phrases: what to look for; nothing given looks for all that a closed vocabulary knows.
-        models: the profile: lite, lite-plus, paper or best.
-        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
-        least: the confidence from which on something counts as seen; the detector's own when not given.
-        out: where to draw it, as PNG.
-        text: read the words in the picture, too.
-        faces: find the faces and what they express, too; lite-plus has a model for it.
+        image: image to look at.
+        phrases: objects to look for; by default everything the detector knows.
+        least: minimum confidence; by default the detector's own threshold.
+        out: PNG file to draw the detections into.
+        text: also read the text in the image.
+        faces: also find faces and their expression; the profile lite-plus has a model for it.
     """
     wanted = ["detector", "segmenter", "classifier", *["text_reader"] * text, *["face_reader"] * faces]
     chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), wanted)

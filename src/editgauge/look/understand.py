@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.images import read_image
+from editgauge.core.options import JudgeOptions, Pairs
 from editgauge.core.types import Reading
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.instructions import understand as by_rules
@@ -57,34 +58,38 @@ class JudgedReading(BaseModel):
 
 def understand(
     text: str = "",
+    *,
     source_caption: str | None = None,
     target_caption: str | None = None,
     form: str | None = None,
     source: str | Path | None = None,
-    judge: Mapping[str, str] | Sequence[str] = (),
+    judge: str | Pairs = (),
     prompts: str | Path | None = None,
 ) -> Reading:
-    """What an instruction, or a target caption, asks for: steps with their edit type and fields.
+    """Read what an instruction, or a target caption, asks for: the edit type, what changes, and into what.
+
+    If a judge gives no answer, the rules' reading is returned, and it says why.
+
+    Example:
+        $ editgauge understand "replace the tent with a bonfire and make the sky red"
+        >>> editgauge.understand("replace the tent with a bonfire").steps
 
     Args:
-        text: the instruction, or a caption of the picture after the edit.
+        text: the instruction, or a caption of the edited image.
         source_caption: what the source image shows; pronouns are resolved from it.
         target_caption: what the edited image should show.
-        form: `caption` when the text is a target caption; told from the text itself when not given.
-        source: the source image, which a judge is shown.
-        judge: a language or vision-language model that reads in place of the rules: `openai:MODEL@URL`,
-            `transformers:FOLDER`, or `NAME=ADDRESS`. Without its answer the rules' reading stays, and `left` says why.
-        prompts: a folder of prompts in place of the built-in ones.
+        form: `caption` if the text is a target caption; detected by default.
+        source: source image, which a judge is shown.
     """
-    jury = read_jury(judge, prompts=prompts)
+    jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
     return _read(text, source_caption, target_caption, form, source, jury)
 
 
 def understand_lines(
-    file: str | Path, judge: Mapping[str, str] | Sequence[str] = (), prompts: str | Path | None = None
+    file: str | Path, judge: str | Pairs = (), prompts: str | Path | None = None
 ) -> Iterator[dict[str, Any]]:
     """One object for each line of a file of JSON lines: the reading, or the error of that line."""
-    jury = read_jury(judge, prompts=prompts)
+    jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -64,13 +64,15 @@ BUILT_IN: dict[str, str] = {
 
 models: Registry[Callable[[], Model]] = Registry("model", BUILT_IN)
 
-_VERBS = frozenset({"available", "info", "list_weights", "pull", "verify", "weights_of"})
+_VERBS = frozenset({"info", "list_weights", "path", "pull", "verify"})
+_WEIGHTS = frozenset({"available", "weights_of"})
 
 
 def __getattr__(name: str) -> Any:
-    """The verbs of `editgauge models`, loaded when first used."""
-    if name not in _VERBS:
+    """The verbs of `editgauge models` and the looks at weights, loaded when first used."""
+    if name not in _VERBS | _WEIGHTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from editgauge.models import weights
+    from editgauge.models.weights import verbs
 
-    return getattr(weights, name)
+    return getattr(verbs if name in _VERBS else weights, name)

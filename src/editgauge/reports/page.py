@@ -49,6 +49,7 @@ class PageSection(NamedTuple):
 
 def report(
     run: str | Path,
+    *,
     out: str | Path,
     quiet: bool = False,
     single_file: bool = False,
@@ -58,26 +59,35 @@ def report(
     judge_choices: Sequence[str | Path] = (),
     wandb: str | None = None,
 ) -> Path:
-    """Writes a run as a folder of web pages that opens from disk, and gives the path of its first page.
+    """Write a report of a run that opens in any browser, straight from disk.
 
-    Given again for the same folder it refreshes it; pictures that did not change are not made again. Nothing in the
-    page asks anything of the network.
+    Run again for the same folder, it updates the report; unchanged images are not written again. The pages load
+    nothing from the network.
+
+    Example:
+        $ editgauge report run --out report
+        $ editgauge report run --out report --ratings ratings.csv
+        >>> editgauge.report("run", out="report")
 
     Args:
-        run: the run folder, finished or not.
-        out: the folder to write; new, empty, or an earlier report. With `single_file` the .html file.
-        quiet: no progress, no remarks.
-        single_file: one .html file with small pictures inside, to be sent around. It holds the pictures of at most
-            1,500 outcomes, those of the worst edits; all numbers are there in any case.
-        ratings: people's ratings, in the form that `agree` reads: a section says how far each score agrees with them.
-        choices: people's choices between two outcomes, likewise.
-        triplets: three methods whose outcomes' truth is known, as `agree` takes them.
-        judge_choices: files that `prefer` wrote; each judge stands among the scores.
-        wandb: also log the means to this project of Weights & Biases; needs `pip install 'editgauge[wandb]'`.
+        run: run folder, finished or not.
+        out: folder for the report: new, empty, or an earlier report. With `single_file` the .html file.
+        quiet: print no progress or remarks.
+        single_file: one .html file with small images inside, to send around; images of at most 1,500 outcomes, those
+            of the worst edits.
+        ratings: people's ratings, in the format that `editgauge agree` reads.
+        choices: people's choices between two outcomes, in the format that `editgauge agree` reads.
+        triplets: `good=METHOD,preserved=METHOD,modified=METHOD`, as in `editgauge agree`.
+        judge_choices: file that `editgauge prefer` wrote; repeat for several judges.
+        wandb: also log the means to this Weights & Biases project; needs `pip install 'editgauge[wandb]'`.
     """
     opened = Run.open(Path(run))
     known = ratings is not None or choices is not None or triplets is not None
-    agreement = agree(run, ratings, choices, (), triplets, judge_choices) if known else None
+    agreement = (
+        agree(run, ratings=ratings, choices=choices, score=(), triplets=triplets, judge_choices=judge_choices)
+        if known
+        else None
+    )
     context = Context(opened, agreement=agreement)
     page = _single_file(context, Path(out), quiet) if single_file else _folder(context, Path(out), quiet)
     if wandb is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import tempfile
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
+from editgauge.core.files import write_text
+from editgauge.core.options import Count, Port
 from editgauge.core.run import Run
 from editgauge.studies.analysis.status import Status
 from editgauge.studies.answers.exporting import write_export
@@ -24,19 +27,29 @@ if TYPE_CHECKING:
     from editgauge.findings.people.study import StudyFindings
 
 LOCAL = "http://127.0.0.1:8000"
+ADDRESS = "address.txt"
+"""File of a study folder: where the study was served last."""
 
 
-def invite(study: str | Path, count: int = 1, url: str = LOCAL, label: str | None = None) -> list[Invitation]:
-    """Makes raters, and gives their personal links, which cannot be told again.
+def invite(
+    study: str | Path, *, count: Count = 1, url: str | None = None, label: str | None = None
+) -> list[Invitation]:
+    """Create raters and print their personal links, which are shown only once.
+
+    Example:
+        $ editgauge study invite study --count 5 --url https://lab.example
+        >>> editgauge.study.invite("study", count=5, url="https://lab.example")
 
     Args:
-        study: the study folder.
-        count: how many raters.
-        url: the address where the study is served, which the links begin with.
-        label: what the owner calls them; the only personal data that is kept.
+        study: study folder.
+        count: number of raters.
+        url: address of the server, which the links begin with; default: where `editgauge study serve` served this
+            study last, else http://127.0.0.1:8000.
+        label: your name for these raters; the only personal data that is kept.
     """
     if count < 1:
         raise BadInput(f"Invite at least one rater, got {count}.")
+    url = url or address_of(study)
     if not url.startswith(("http://", "https://")):
         raise BadInput(f"The address must begin with http:// or https://, got '{url}'.")
     with Study.open(study) as opened:
@@ -44,10 +57,14 @@ def invite(study: str | Path, count: int = 1, url: str = LOCAL, label: str | Non
 
 
 def status(study: str | Path) -> Status:
-    """Says how far a study is: items, raters, exclusions, and when it will be done.
+    """Show the progress of a study: items, raters, exclusions, and when it will be done.
+
+    Example:
+        $ editgauge study status study
+        >>> editgauge.study.status("study")
 
     Args:
-        study: the study folder.
+        study: study folder.
     """
     with Study.open(study) as opened:
         return opened.status()
@@ -55,34 +72,45 @@ def status(study: str | Path) -> Status:
 
 def export(
     study: str | Path,
+    *,
     out: str | Path = "ratings.jsonl",
     form: str | None = None,
     question: str | None = None,
     rater: str | None = None,
     url: str | None = None,
 ) -> int:
-    """Writes what people said; says how many lines.
+    """Export the answers of a study, in the format that `editgauge agree` reads.
+
+    Example:
+        $ editgauge study export study --out ratings.jsonl
+        $ editgauge study export study --form answers --out answers.csv
+        $ editgauge study export study --form mturk --out batch --url https://lab.example/images
+        >>> editgauge.study.export("study", out="ratings.jsonl")
 
     Args:
-        study: the study folder.
-        out: the file, .jsonl or .csv; for the format of another tool, a folder.
-        form: `ratings` or `choices`, which `editgauge agree` reads; `answers`, everything; or the format of another
-            tool. Without it, ratings of outcomes, choices of pairs, answers about attributes.
+        study: study folder.
+        out: file to write, .jsonl or .csv; for mturk and label-studio a folder.
+        form: ratings or choices (for `editgauge agree`), answers (everything), or another tool's format. Default:
+            ratings of outcomes, choices of pairs, answers about attributes.
         question: only this question.
         rater: only this rater, by name or label.
-        url: where raters of another tool find the study's folder `images`; its formats are folders, not files.
+        url: for another tool: address where its raters find the study's folder `images`.
     """
     with Study.open(study) as opened:
         return write_export(opened, Path(out), form, question, rater, url)
 
 
-def import_(study: str | Path, file: str | Path, form: str = "answers") -> Imported:
-    """Takes answers into a study: all of a file or none. The same file again changes nothing.
+def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> Imported:
+    """Import answers into a study: all of a file or none. Importing the same file again changes nothing.
+
+    Example:
+        $ editgauge study import study answers.csv
+        >>> editgauge.study.import_("study", "answers.csv")
 
     Args:
-        study: the study folder.
-        file: the file with the answers.
-        form: `answers`, as `export` writes them (.jsonl or .csv); or the format of another tool.
+        study: study folder.
+        file: file with the answers.
+        form: answers, as `editgauge study export` writes them; or another tool's format.
     """
     with Study.open(study) as opened:
         if form == "answers":
@@ -95,49 +123,76 @@ def import_(study: str | Path, file: str | Path, form: str = "answers") -> Impor
             return import_records(session, opened.design, pages, opened.clock())
 
 
-def exclude(study: str | Path, rater: str, reason: str) -> int:
-    """Voids all answers of a rater and opens their items again; says how many answers. `include` takes it back.
+def exclude(study: str | Path, rater: str, *, reason: str) -> int:
+    """Void all answers of a rater and open their items again; `include` undoes it.
+
+    Example:
+        $ editgauge study exclude study r0003 --reason "answered at random"
+        >>> editgauge.study.exclude("study", "r0003", reason="answered at random")
 
     Args:
-        study: the study folder.
-        rater: the rater's name or label.
-        reason: why; it is logged.
+        study: study folder.
+        rater: rater, by name (r0001) or label.
+        reason: reason, which is logged.
     """
     with Study.open(study) as opened:
         return opened.exclude(rater, reason)
 
 
-def include(study: str | Path, rater: str, reason: str = "") -> tuple[int, int]:
-    """Takes an exclusion back; says how many answers count again, and how many are surplus now.
+def include(study: str | Path, rater: str, *, reason: str = "") -> tuple[int, int]:
+    """Undo an exclusion: answers count again where nobody else has replaced them.
+
+    Example:
+        $ editgauge study include study r0003
+        >>> editgauge.study.include("study", "r0003")
 
     Args:
-        study: the study folder.
-        rater: the rater's name or label.
-        reason: why; it is logged.
+        study: study folder.
+        rater: rater, by name (r0001) or label.
+        reason: reason, which is logged.
     """
     with Study.open(study) as opened:
         return opened.include(rater, reason)
 
 
-def forget(study: str | Path, rater: str, answers: bool = False) -> None:
-    """Deletes what a study knows of a person: label, link, and what was said before the first page.
+def forget(study: str | Path, rater: str, *, answers: bool = False) -> None:
+    """Delete the personal data of a rater: label, link, and the answers to the questions before the first page.
+
+    Example:
+        $ editgauge study forget study r0003
+        >>> editgauge.study.forget("study", "r0003")
 
     Args:
-        study: the study folder.
-        rater: the rater's name or label.
-        answers: deletes the answers too, and opens their items again.
+        study: study folder.
+        rater: rater, by name (r0001) or label.
+        answers: delete the ratings too; their items open again.
     """
     with Study.open(study) as opened:
         opened.forget(rater, answers=answers)
 
 
-def serve(study: str | Path, host: str = "127.0.0.1", port: int = 8000) -> None:
-    """Serves a study to raters until it is stopped.
+def address_of(study: str | Path) -> str:
+    """The address where a study was served last; the usual one when it never was."""
+    file = Path(study) / ADDRESS
+    return file.read_text("utf-8").strip() if file.is_file() else LOCAL
+
+
+def _reachable(host: str) -> str:
+    """An address that a browser can open: all addresses of this machine are known by its name."""
+    return socket.gethostname() if host in {"0.0.0.0", "::"} else f"[{host}]" if ":" in host else host  # noqa: S104
+
+
+def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000) -> None:
+    """Serve a study to raters until you stop it.
+
+    Example:
+        $ editgauge study serve study --host 0.0.0.0 --port 8000
+        >>> editgauge.study.serve("study")
 
     Args:
-        study: the study folder.
-        host: the address to listen at; 127.0.0.1 is this machine alone.
-        port: the port to listen at.
+        study: study folder.
+        host: address to listen on; 127.0.0.1 is reachable from this machine only.
+        port: port to listen on.
     """
     try:
         web = import_module("editgauge.studies.web")
@@ -146,6 +201,7 @@ def serve(study: str | Path, host: str = "127.0.0.1", port: int = 8000) -> None:
             f"Serving a study needs `pip install 'editgauge[study]'`; it lacks '{error.name}'."
         ) from error
     with Study.open(study) as opened:
+        write_text(Path(study) / ADDRESS, f"http://{_reachable(host)}:{port}")
         web.serve(opened, host, port)
 
 
@@ -164,15 +220,19 @@ class Analysis:
     """For a study about attributes: how far the run's weights of attributes agree with the raters."""
 
 
-def analyse(study: str | Path, run: str | Path | None = None, out: str | Path | None = None) -> Analysis:
-    """Says what the raters of a study said, how far they agree, and how far the scores of the run agree with them.
+def analyse(study: str | Path, *, run: str | Path | None = None, out: str | Path | None = None) -> Analysis:
+    """Analyze a study: what raters answered, how well they agree, and how well the run's scores agree with them.
 
     A study about attributes rates no outcome: there the weights that AugCLIP gives them are compared with the answers.
 
+    Example:
+        $ editgauge study analyse study --out analysis
+        >>> editgauge.study.analyse("study", out="analysis")
+
     Args:
-        study: the study folder.
-        run: the run folder, if it is not where the study was made from.
-        out: a folder to write `study.html` into: the same as a page with plots.
+        study: study folder.
+        run: run folder, if it is not where the study was created from.
+        out: folder to write `study.html` into, a page with plots.
     """
     # with all their statistics, which no other verb needs
     from editgauge.findings.agree import agree
@@ -191,6 +251,6 @@ def analyse(study: str | Path, run: str | Path | None = None, out: str | Path | 
         file = Path(place) / "told.jsonl"
         write_export(opened, file, None, None, None)
         is_rated = opened.design.unit == "outcome"
-        told = agree(run or opened.manifest.run, file if is_rated else None, None if is_rated else file)
+        told = agree(run or opened.manifest.run, ratings=file if is_rated else None, choices=None if is_rated else file)
     page = write_page(found, status, told, Path(out)) if out is not None else None
     return Analysis(status, found, told, page)

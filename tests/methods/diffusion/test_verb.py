@@ -19,9 +19,9 @@ def test_a_benchmark_is_edited_and_a_second_call_continues(saved: Any, tmp_path:
         "quiet": True,
     }
     name = "python:editgauge.methods.diffusion.captions:sdedit"
-    first = edit("sample", name, tmp_path / "made", **order)
+    first = edit("sample", method=name, out=tmp_path / "made", **order)
     assert (first.made, first.kept, first.absences) == (2, 0, {})
-    again = edit("sample", name, tmp_path / "made", **order, seeds=2)
+    again = edit("sample", method=name, out=tmp_path / "made", **order, seeds=2)
     assert (again.made, again.kept) == (2, 2)
     told = json.loads((tmp_path / "made" / "method.json").read_text("utf-8"))["settings"]
     assert (told["model"], told["scheduler"], told["steps"]) == ("stable", "PNDMScheduler", 2)
@@ -33,8 +33,8 @@ def test_a_benchmark_is_edited_and_a_second_call_continues(saved: Any, tmp_path:
 def test_each_value_of_a_sweep_is_a_variant(saved: Any, tmp_path: Path) -> None:
     made = edit(
         "sample",
-        "python:editgauge.methods.diffusion.imagic:imagic",
-        tmp_path / "made",
+        method="python:editgauge.methods.diffusion.imagic:imagic",
+        out=tmp_path / "made",
         option={"model": str(saved("stable")), "size": "32", "steps": "2", "word_steps": "1", "tuning_steps": "0"},
         sweep=["eta=0.8,1.1"],
         limit=1,

@@ -84,7 +84,7 @@ def new_study(tmp_path: Path, small_run: Callable[..., Path]) -> Callable[[dict[
         place = tmp_path / str(next(numbers))
         place.mkdir()
         (place / "design.yaml").write_text(yaml.safe_dump(design, allow_unicode=True), encoding="utf-8")
-        return create(run, str(place / "design.yaml"), raters=2, out=place / "study", quiet=True)
+        return create(run, design=str(place / "design.yaml"), raters=2, out=place / "study", quiet=True)
 
     return make
 

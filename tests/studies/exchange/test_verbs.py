@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from editgauge.cli import study as cli
+from editgauge.cli import groups
 from editgauge.studies import Study
 
 
 def run(*words: object) -> str:
-    ended = CliRunner().invoke(cli.app, [str(word) for word in words], catch_exceptions=False)
+    ended = CliRunner().invoke(groups["study"], [str(word) for word in words], catch_exceptions=False)
     assert ended.exit_code == 0, ended.output
     return ended.output
 

@@ -66,10 +66,16 @@ class GuessCost:
 
 
 def guess_cost(transcripts: str | Path) -> list[GuessCost]:
-    """What the failure rules of peers make of recorded answers, for each judge, question and dimension.
+    """Compare the means with those that the failure rules of other tools would give on the same answers.
+
+    Random scores for unreadable answers, zeros for errors, the middle of the scale: each rule beside what was read.
+
+    Example:
+        $ editgauge judges guess-cost run
+        >>> guess_cost("run")
 
     Args:
-        transcripts: a folder of transcripts, or a run folder that has one
+        transcripts: folder of transcripts, or a run folder that has one.
     """
     folder = Path(transcripts)
     folder = folder / "transcripts" if (folder / "transcripts").is_dir() else folder

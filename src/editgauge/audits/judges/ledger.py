@@ -18,6 +18,7 @@ from editgauge.audits.judges.anchors import VERSION, Anchor, anchors_of_run, dra
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput, BadRun
 from editgauge.core.files import write_json
+from editgauge.core.options import Count
 from editgauge.engine.judges import judge_name
 from editgauge.judges import ModelJudge, NoAnswer, open_judge
 from editgauge.stats.intervals import clustered_mean
@@ -84,15 +85,25 @@ class Checked:
 
 
 def check(
-    judge: str, ledger: str | Path = "judge-ledger", run: str | Path | None = None, max_tokens: int | None = None
+    judge: str,
+    *,
+    ledger: str | Path = "judge-ledger",
+    run: str | Path | None = None,
+    max_tokens: Count | None = None,
 ) -> Checked:
-    """Asks a judge its anchors and compares the answers with those of earlier checks.
+    """Ask a judge questions that never change, and test whether its answers moved since earlier checks.
+
+    Every question is asked twice, so that a judge that merely changes its mind is not taken for one that moved. The
+    exit code is 1 if it moved.
+
+    Example:
+        $ editgauge judges check openai:qwen2.5vl:7b@http://localhost:11434/v1
+        >>> check("openai:qwen2.5vl:7b@http://localhost:11434/v1")
 
     Args:
-        judge: an address, such as `openai:MODEL@URL`.
-        ledger: the folder in which checks are kept, each with its transcripts.
-        run: a run folder: what its judges were asked before become further anchors, and its answers the first check.
-        max_tokens: how long an answer may become.
+        judge: address, such as `openai:MODEL@URL` or `transformers:FOLDER`.
+        ledger: folder in which checks are kept, each with its transcripts.
+        run: run folder whose answered questions become further anchors, and its answers the first check.
     """
     anchors = drawn_anchors() + (anchors_of_run(Path(run)) if run is not None else [])
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", judge_name(judge))

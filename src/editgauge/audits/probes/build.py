@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from editgauge.core.errors import BadInput, CannotEdit
 from editgauge.core.files import DRAFT, write_text
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import MaskFile
+from editgauge.core.options import Count, Paths
 from editgauge.core.progress import progress, say
 from editgauge.core.types import Position
 from editgauge.engine.folder_claim import claim
@@ -60,40 +61,44 @@ class _Line:
 
 
 def probes(
+    *,
     out: str | Path,
     images: str | Path | None = None,
-    limit: int | None = MOST_OF_A_TYPE,
+    limit: Count | None = 20,
     seed: int = 0,
     choices: str | Path | None = None,
     triplets: str | None = None,
     ratings: str | Path | None = None,
     benchmark: str | Path | None = None,
-    outcomes: Mapping[str, str | Path] | Sequence[str] = (),
+    outcomes: Paths = (),
     data: str | Path | None = None,
     layout: str | None = None,
     quiet: bool = False,
 ) -> tuple[Probe, ...]:
-    """Makes probes: edits of photographs with outcomes that are right, wrong or flawed in a known way.
+    """Build probes: edits of photographs with outcomes that are right, wrong or flawed in a known way.
 
-    Given again for the same folder it continues; when all are there nothing is done. With answers of people it makes
-    none, but adds the outcomes that they spoke of, to probes that are there or to a new folder.
+    `editgauge audit --probes FOLDER` tests evaluators on them. With answers of people no probes are made: the outcomes
+    that people compared are added to the folder. Run the same command again to continue after a stop.
+
+    Example:
+        $ editgauge build probes --out probes
+        $ editgauge build probes --choices people.jsonl --benchmark sample --outcomes "results/*" --out probes
+        >>> editgauge.build.probes(out="probes")
 
     Args:
-        out: the folder: `edits.jsonl`, `edited/`, and the truth in `probes.jsonl`.
-        images: a folder with photographs of your own, such as COCO's; without one, the hand-drawn edits of `sample` and
-            the photographs of `editgauge data pull photos`. With `benchmark`, where its source images lie.
-        limit: at most so many edits of each type; each gives about two dozen probes.
-        seed: for everything drawn at random.
-        choices: people's choices between two outcomes, in the form that `agree` reads.
-        triplets: three methods whose outcomes are known to be well edited, hardly edited and overdone, as
-            `good=METHOD,preserved=METHOD,modified=METHOD`.
-        ratings: what people answered to whether the edit was carried out: the question `edit` with 0 and 1, or
+        out: folder to write: `edits.jsonl`, `edited/`, and the truth in `probes.jsonl`.
+        images: folder with photographs of your own; default: those of `editgauge data pull photos`. With `benchmark`,
+            the folder of its source images.
+        limit: maximum number of edits per type; each gives about two dozen probes.
+        seed: random seed.
+        choices: people's choices between two outcomes, in the format that `editgauge agree` reads.
+        triplets: `good=METHOD,preserved=METHOD,modified=METHOD`, three methods of known quality.
+        ratings: people's answers to whether the edit was carried out: the question `edit` with 0 and 1, or
             EditInspector's `accuracy`.
-        benchmark: the benchmark that answers speak of: a name or a folder.
-        outcomes: where the outcomes lie that answers speak of: `{"mine": "folder"}` or `["mine=folder"]`.
-        data: where the benchmark's public files lie, for those that are not shipped.
-        layout: how the outcomes are named (`editgauge list layouts`); recognised when not given.
-        quiet: no progress, no remarks.
+        benchmark: benchmark that the answers are about: a name or a folder.
+        outcomes: outcomes that the answers are about, as `NAME=FOLDER`.
+        layout: how outcome files are named; detected by default.
+        quiet: print no progress or remarks.
     """
     folder = Path(out)
     if choices is not None or triplets is not None or ratings is not None:

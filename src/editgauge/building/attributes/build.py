@@ -15,6 +15,7 @@ from editgauge.building.attributes.files import AttributeFiles, Written
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.images import read_image
+from editgauge.core.options import Amount, Count, JudgeOptions
 from editgauge.core.types import Edit
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.judges import Parameters, open_judge, open_prompt
@@ -32,43 +33,42 @@ WAITING = 4
 
 def attributes(
     benchmark: str | Path,
+    *,
     out: str | Path,
     judge: str | None = None,
     rules: bool = False,
     data: str | Path | None = None,
     images: str | Path | None = None,
-    seeds: int = 1,
+    limit: Count | None = None,
+    seeds: Count = 1,
     length: str | None = None,
-    number: int | None = None,
-    limit: int | None = None,
+    number: Count | None = None,
     temperature: float | None = None,
     price: str | None = None,
-    budget: float | None = None,
-    max_tokens: int | None = None,
+    budget: Amount | None = None,
+    max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
     quiet: bool = False,
 ) -> Written:
-    """Writes the attributes of every edit of a benchmark, once for ever: what a file holds already is kept.
+    """Write the attributes of a benchmark's edits, for the protocol augclip.
+
+    Run the same command again to continue after a stop: what the file holds is kept.
+
+    Example:
+        $ editgauge build attributes sample --rules --out attributes.jsonl
+        >>> editgauge.build.attributes("sample", rules=True, out="attributes.jsonl")
 
     Args:
-        benchmark: a name (`editgauge list benchmarks`) or a folder of your own.
-        out: the JSONL file; further seeds get files beside it (`NAME.seed1.jsonl`).
-        judge: who names them: `openai:MODEL@URL`, `transformers:FOLDER`, or `NAME=ADDRESS`.
-        rules: take them from the words of the edit instead, without any service.
-        data: where the benchmark's public files lie, for those that are not shipped.
-        images: where its source images lie, when they come from elsewhere (such as a COCO folder).
-        seeds: how often a judge is asked, to see how much its choice of words matters.
-        length: `short` (under five words) or `long` (over five); as the judge likes when left out.
-        number: exactly so many on either side; as the judge likes when left out.
-        limit: only the first so many edits.
-        temperature: how freely a judge chooses its words; 0 when left out, and 1 for several seeds.
-        price: of a million tokens, as `PROMPT,COMPLETION`.
-        budget: the most that all calls may cost together.
-        max_tokens: how long an answer may become; 1024 when left out.
-        prompts: a folder of prompts that take the place of the built-in ones of the same name.
-        replay: ask nobody; answer from the transcripts.
-        quiet: no progress, no remarks.
+        benchmark: a name from `editgauge list benchmarks`, or a folder of your own.
+        out: JSONL file to write; further seeds get files beside it (`NAME.seed1.jsonl`).
+        rules: take the attributes from the text of the edit, without a judge.
+        seeds: number of times a judge is asked about each edit.
+        length: `short` (under five words) or `long` (over five); default: the judge decides.
+        number: number of attributes for source and target; default: the judge decides.
+        temperature: sampling temperature of the judge; default 0, and 1 with several seeds.
+        max_tokens: maximum length of an answer in tokens; default 1024.
+        quiet: print no progress or remarks.
     """
     wanted = _wanted(length, number)
     _check(judge, rules, seeds, wanted)
@@ -80,7 +80,10 @@ def attributes(
             for edit, seed in work.left():
                 work.take(edit, seed, partial(by_rules.extract, edit))
         return work.told()
-    jury = read_jury([judge], price, budget, max_tokens or MOST_TOKENS, replay, prompts)
+    judges = JudgeOptions(
+        judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
+    )
+    jury = read_jury(judges, max_tokens=MOST_TOKENS)
     warmth = temperature if temperature is not None else VARIED if seeds > 1 else 0.0
     (name,) = jury.addresses
     by = told_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")

@@ -58,23 +58,31 @@ class BuiltCalibration:
 
 def calibration(
     run: str | Path,
+    *,
     ratings: str | Path,
     out: str | Path,
-    scores: Sequence[str] = (),
-    questions: Sequence[str] = (),
+    score: Sequence[str] = (),
+    question: Sequence[str] = (),
     level: float | None = None,
     quiet: bool = False,
 ) -> BuiltCalibration:
-    """Fits what people's ratings make of the numbers of `editgauge`; `editgauge[calibration=OUT]` then uses it.
+    """Calibrate the scores of the protocol editgauge on people's ratings, and report the calibration error.
+
+    `--protocol 'editgauge[calibration=OUT]'` then uses it. The rated edits must have been picked at random.
+
+    Example:
+        $ editgauge build calibration run --ratings ratings.csv --out calibration.json
+        $ editgauge build calibration run --ratings ratings.csv --score edit --question accuracy --out calibration.json
+        >>> editgauge.build.calibration("run", ratings="ratings.csv", out="calibration.json")
 
     Args:
-        run: the folder of a finished run with the protocol `editgauge`.
-        ratings: a CSV or JSON lines file with edit, method, value and, where there are any, rater, question, seed.
-        out: the JSON file to write; a reliability diagram is drawn beside it, as SVG.
-        scores: `edit` or `editgauge/edit` …; without any, those that the questions are about by their names.
-        questions: the question of each of these scores, in the same order; without any, all of the ratings.
-        level: from which rating on an answer is good, for questions with other answers than 0 and 1.
-        quiet: no remarks.
+        run: folder of a finished run with the protocol editgauge.
+        ratings: CSV or JSONL file with edit, method, value, and optionally rater, question, seed.
+        out: JSON file to write; a reliability diagram is drawn beside it, as SVG.
+        score: edit, preservation, artifact or overall; repeat for several. Default: matched by the questions' names.
+        question: the question about that score, once per `score`.
+        level: rating from which an answer is good, if answers are not 0 and 1.
+        quiet: print no remarks.
     """
     file, opened = Path(out), Run.open(Path(run))
     if file.suffix.lower() != ".json":
@@ -83,7 +91,7 @@ def calibration(
         raise BadInput(f"--out becomes a part of a protocol's name, which has no room for [ ] , and @: '{out}'.")
     if opened.manifest.finished is None:
         raise BadInput(f"The run '{run}' is not finished: give its command again to continue it.")
-    given = answers_of(opened, Path(ratings), [*_listed(scores)], [*_listed(questions)], level, quiet)
+    given = answers_of(opened, Path(ratings), [*_listed(score)], [*_listed(question)], level, quiet)
     found = tuple(_calibrated(each) for each in given)
     version = opened.manifest.protocols[PROTOCOL].version
     models = {

@@ -38,6 +38,7 @@ from editgauge.building.unibench.selection import OmittedTask
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput
 from editgauge.core.masks import box_of
+from editgauge.core.options import Amount, Count, JudgeOptions, Share
 from editgauge.core.progress import say
 from editgauge.core.reading.sources import slug
 from editgauge.core.text import counted
@@ -48,44 +49,45 @@ MOST_TOKENS = 1024
 
 
 def editval(
+    *,
     coco: str | Path,
     images: str | Path,
     out: str | Path,
-    judge: str = RULES,
-    classes: int = 19,
-    per_class: int = 5,
-    per_type: int = 1,
-    operations: int = 5,
+    judge: str = "rules",
+    classes: Count = 19,
+    per_class: Count = 5,
+    per_type: Count = 1,
+    operations: Count = 5,
     seed: int = 0,
-    least_share: float = 0.02,
-    most_share: float = 0.6,
+    least_share: Share = 0.02,
+    most_share: Share = 0.6,
     price: str | None = None,
-    budget: float | None = None,
-    max_tokens: int | None = None,
+    budget: Amount | None = None,
+    max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
     quiet: bool = False,
 ) -> BuiltBenchmark:
-    """Makes a set of edits like EditVal from COCO annotations; what people said of a candidate stays.
+    """Build a set of edits in the way of EditVal from COCO annotations, for people to review.
+
+    Example:
+        $ editgauge build editval --coco instances.json --images val2017 --out object.json
+        >>> editgauge.build.editval(coco="instances.json", images="val2017", out="object.json")
 
     Args:
         coco: COCO's instance annotations (JSON).
-        images: the folder of the images.
-        out: the file to write, in EditVal's public form.
-        judge: who proposes: `rules`, or an address: `openai:MODEL@URL`, `transformers:FOLDER`.
-        classes: how many classes are chosen, those first that suit the most edit types.
-        per_class: images of each class.
-        per_type: operations that each image gets of each edit type.
-        operations: how many are proposed for each class and edit type, at most.
-        seed: which images and operations are drawn.
-        least_share: of the picture, that the box of the object covers.
-        most_share: the same, at most.
-        price: of a million tokens, as `PROMPT,COMPLETION`.
-        budget: the most that all calls may cost together.
-        max_tokens: how long an answer may become; 1024 when left out.
-        prompts: a folder of prompts that take the place of the built-in ones of the same name.
-        replay: ask nobody; answer from the transcripts.
-        quiet: no progress, no remarks.
+        images: folder with the images.
+        out: file to write, in EditVal's public format.
+        judge: source of proposals: `rules`, `openai:MODEL@URL`, `transformers:FOLDER`, or `NAME=ADDRESS`.
+        classes: number of classes; those that suit the most edit types come first.
+        per_class: number of images per class.
+        per_type: number of operations per image and edit type.
+        operations: maximum number of proposals per class and edit type.
+        seed: random seed that draws images and operations.
+        least_share: minimum share of the image that the object's box covers.
+        most_share: maximum share of the image that the object's box covers.
+        max_tokens: maximum length of an answer in tokens; default 1024.
+        quiet: print no progress or remarks.
     """
     file, folder = Path(out), Path(images)
     if file.suffix != ".json":
@@ -94,7 +96,10 @@ def editval(
         raise BadInput(f"There is no folder '{folder}' for --images.")
     if min(classes, per_class, per_type, operations) < 1 or not 0 <= least_share < most_share <= 1:
         raise BadInput("--classes, --per-class, --per-type and --operations are at least 1; shares rise from 0 to 1.")
-    jury = None if judge == RULES else read_jury([judge], price, budget, max_tokens or MOST_TOKENS, replay, prompts)
+    judges = JudgeOptions(
+        judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
+    )
+    jury = None if judge == RULES else read_jury(judges, max_tokens=MOST_TOKENS)
     told = read_coco(Path(coco))
     found = Proposed()
     named = [image for image in told.images if found.take_image(image)]

@@ -9,25 +9,37 @@ from contextlib import suppress
 from pathlib import Path
 
 from editgauge.building.review.desk import Desk
+from editgauge.building.review.file import agreement, read_review
 from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.options import FreePort
 from editgauge.core.progress import say
 
 HOST = "127.0.0.1"
 
 
 def review(
-    file: str | Path, images: str | Path | None = None, port: int = 8010, browser: bool = True, quiet: bool = False
-) -> None:
-    """Shows what a builder proposed, for people to accept, edit or drop; runs until it is stopped.
+    file: str | Path,
+    *,
+    images: str | Path | None = None,
+    port: FreePort = 8010,
+    browser: bool = True,
+    quiet: bool = False,
+) -> dict[str, dict[str, tuple[int, int]]]:
+    """Accept, edit or drop proposals in the browser; at the end, print how often each reviewer accepted them.
 
-    Every answer is saved at once. The page is for this machine alone; several people take turns under their names.
+    Every answer is saved at once. The page is served to this machine only; several people take turns under their names.
+    Ctrl-C ends it.
+
+    Example:
+        $ editgauge build review unibench.json
+        >>> editgauge.build.review("unibench.json")
 
     Args:
         file: what was built (`unibench.json`), or its review file.
-        images: the folder of the pictures, when it is not where the review file says.
-        port: the port to listen at; 0 takes any that is free.
+        images: folder with the images, if it is not where the review file says.
+        port: port to listen on; 0 takes any free one.
         browser: open the page in the browser.
-        quiet: no remarks.
+        quiet: print no remarks.
     """
     desk = Desk(Path(file), Path(images) if images is not None else None)
     try:
@@ -56,3 +68,4 @@ def review(
         server = uvicorn.Server(uvicorn.Config(make_app(desk), access_log=False, log_level="warning"))
         with suppress(KeyboardInterrupt):  # the usual way to end it
             server.run(sockets=[listening])
+    return agreement(read_review(desk.file))

@@ -24,6 +24,7 @@ from editgauge.building.training.sheet import write_sheet
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.images import read_image, resized
+from editgauge.core.options import Amount, Count, JudgeOptions, Pairs, Paths
 from editgauge.core.progress import progress, say
 from editgauge.core.types import Benchmark, Edit, Outcome
 from editgauge.engine.judges import FOLDER, Jury, read_jury
@@ -53,46 +54,47 @@ class _Job:
 
 def training(
     benchmark: str | Path,
+    *,
     out: str | Path,
-    outcomes: Mapping[str, str | Path] | Sequence[str] = (REFERENCE,),
-    judge: str = RULES,
+    outcomes: Paths = ("reference",),
+    judge: str = "rules",
     data: str | Path | None = None,
     images: str | Path | None = None,
+    limit: Count | None = None,
     ratings: str | Path | None = None,
     models: str = "lite",
-    model: Mapping[str, str] | Sequence[str] = (),
+    model: Pairs = (),
     seed: int = 0,
-    limit: int | None = None,
     price: str | None = None,
-    budget: float | None = None,
-    max_tokens: int | None = None,
+    budget: Amount | None = None,
+    max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
     quiet: bool = False,
 ) -> Training:
-    """Makes training data from a benchmark: each edit, a negative of it, its way back and a negative of that.
+    """Build training data for judges: edits, negatives of them, and the reverse edits, as conversations.
+
+    Every answer is known from how an instance was made, or from people; what is not known is left out and counted.
+
+    Example:
+        $ editgauge build training magicbrush --data dev --out lessons
+        >>> editgauge.build.training("magicbrush", data="dev", out="lessons")
 
     Args:
-        benchmark: a name (`editgauge list benchmarks`) or a folder of your own.
-        out: the folder to write; it must be new or empty, but for a judge's transcripts.
-        outcomes: `reference` for the benchmark's own edited images, and `NAME=FOLDER` for those of a method.
-        judge: who words made-up edits: `rules`, `openai:MODEL@URL`, `transformers:FOLDER`, or `NAME=ADDRESS`.
-        data: where the benchmark's public files lie, for those that are not shipped.
-        images: where its source images lie, when they come from elsewhere.
-        ratings: what people said of the methods' outcomes, as `editgauge agree` takes it.
-        models: the profile that sees what is in a picture and tells which things are alike: lite, paper or best.
-        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
-        seed: of everything left to chance: which decoy is taken, what is dropped for balance.
-        limit: only the first so many edits.
-        price: of a million tokens, as `PROMPT,COMPLETION`.
-        budget: the most that all calls may cost together.
-        max_tokens: how long a judge's answer may become.
-        prompts: a folder of prompts that take the place of the built-in ones of the same name.
-        replay: ask nobody; answer from the transcripts.
-        quiet: no progress, no remarks.
+        benchmark: a name from `editgauge list benchmarks`, or a folder of your own.
+        out: folder to write; new or empty, except for a judge's transcripts.
+        outcomes: `reference` for the benchmark's own edited images; `NAME=FOLDER` for those of a method.
+        judge: source of the text of made-up edits: `rules`, `openai:MODEL@URL`, `transformers:FOLDER`, or
+            `NAME=ADDRESS`.
+        ratings: people's ratings of the methods' outcomes, in the format that `editgauge agree` reads.
+        seed: random seed that draws decoys and balances the classes.
+        quiet: print no progress or remarks.
     """
     folder = _new(Path(out))
-    jury = read_jury([] if judge == RULES else [judge], price, budget, max_tokens, replay, prompts)
+    asked = None if judge == RULES else judge
+    jury = read_jury(
+        JudgeOptions(judge=asked, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay)
+    )
     chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
     if not {*ROLES} <= chosen.models.keys():
         raise BadInput(

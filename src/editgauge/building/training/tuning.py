@@ -19,6 +19,7 @@ from editgauge.building.training.export import MESSAGES
 from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.files import write_json
 from editgauge.core.images import read_image
+from editgauge.core.options import Count
 from editgauge.core.progress import say
 
 RECORD = "tuning.json"
@@ -40,28 +41,33 @@ class Tuned:
 
 
 def tune(
+    *,
     data: str | Path,
     model: str | Path,
     out: str | Path,
     epochs: float = 1.0,
     learning_rate: float = 2e-4,
-    lora: int = 16,
-    batch: int = 8,
+    lora: Count = 16,
+    batch: Count = 8,
     seed: int = 0,
     quiet: bool = False,
 ) -> Tuned:
-    """Fine-tunes a model on training data; `transformers:OUT` is then a judge.
+    """Fine-tune a vision-language model on training data; `transformers:OUT` is then a judge.
+
+    Example:
+        $ editgauge build tune --data lessons --model llava-hf/llava-1.5-7b-hf --out inspector
+        >>> editgauge.build.tune(data="lessons", model="llava-hf/llava-1.5-7b-hf", out="inspector")
 
     Args:
-        data: a folder that `editgauge build training` wrote.
-        model: a folder with an image-text-to-text model, or the id of one on the hub that is on this machine.
-        out: the folder for the tuned model; it must be new or empty.
-        epochs: how often every lesson is seen.
-        learning_rate: of AdamW, at the beginning; it falls to zero in a line.
-        lora: the rank of the adapters; a higher one learns more and needs more memory.
-        batch: lessons per step.
-        seed: of the adapters' first weights and of the order of lessons.
-        quiet: no progress, no remarks.
+        data: folder that `editgauge build training` wrote.
+        model: folder with an image-text-to-text model, or the hub id of one on this machine.
+        out: folder for the tuned model; new or empty.
+        epochs: number of passes over the training data.
+        learning_rate: initial learning rate of AdamW; it decays linearly to zero.
+        lora: rank of the LoRA adapters.
+        batch: batch size.
+        seed: random seed of the adapters' initial weights and of the order of the data.
+        quiet: print no progress or remarks.
     """
     folder, lessons = Path(out), read_lessons(Path(data))
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):

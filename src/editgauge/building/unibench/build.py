@@ -25,6 +25,7 @@ from editgauge.building.unibench.work import ReviewWork
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.images import read_image, write_png
+from editgauge.core.options import Amount, Count, JudgeOptions, Share
 from editgauge.core.progress import say
 from editgauge.core.text import counted
 from editgauge.engine.judges import Jury, read_jury
@@ -55,50 +56,53 @@ class BuiltBenchmark:
 
 
 def unibench(
+    *,
     coco: str | Path,
     images: str | Path,
     out: str | Path,
     captions: str | Path | None = None,
-    judge: str = RULES,
+    judge: str = "rules",
     size: int = 512,
-    limit: int | None = None,
+    limit: Count | None = None,
     seed: int = 0,
-    candidates: int = 5,
-    least_share: float = USUAL.least_share,
-    most_share: float = USUAL.most_share,
-    fewest: int = USUAL.fewest,
-    most_objects: int = USUAL.most_objects,
-    least_kept: float = USUAL.least_kept,
+    candidates: Count = 5,
+    least_share: Share = 0.01,
+    most_share: Share = 0.5,
+    fewest: Count = 2,
+    most_objects: Count = 12,
+    least_kept: Share = 0.9,
     price: str | None = None,
-    budget: float | None = None,
-    max_tokens: int | None = None,
+    budget: Amount | None = None,
+    max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
     quiet: bool = False,
 ) -> BuiltBenchmark:
-    """Makes a UniBench from COCO annotations; images that a file holds already stay as people left them.
+    """Build a UniBench from COCO annotations, with candidates for people to review.
+
+    Run the same command again to continue after a stop: what people have reviewed is kept.
+
+    Example:
+        $ editgauge build unibench --coco instances.json --captions captions.json --images val2017 --out unibench.json
+        >>> editgauge.build.unibench(coco="instances.json", images="val2017", out="unibench.json")
 
     Args:
         coco: COCO's instance annotations (JSON).
-        images: the folder of the images.
-        out: the file of annotations to write.
-        captions: COCO's captions (JSON); with them, an object may be edited only when a caption mentions it.
-        judge: who proposes candidates: `rules`, or an address: `openai:MODEL@URL`, `transformers:FOLDER`.
-        size: the side of the square pictures, in pixels.
-        limit: only so many images.
-        seed: which images come first, and which candidates the rules draw.
-        candidates: how many of each kind, at most.
-        least_share: of the square, that an editable object covers.
-        most_share: the same, at most.
-        fewest: editable objects that an image needs.
-        most_objects: annotated objects that an image may have.
-        least_kept: of an object, that must lie inside the square for it to be edited.
-        price: of a million tokens, as `PROMPT,COMPLETION`.
-        budget: the most that all calls may cost together.
-        max_tokens: how long an answer may become; 4096 when left out.
-        prompts: a folder of prompts that take the place of the built-in ones of the same name.
-        replay: ask nobody; answer from the transcripts.
-        quiet: no progress, no remarks.
+        images: folder with the images.
+        out: file of annotations to write.
+        captions: COCO's captions (JSON); then only objects that a caption mentions are edited.
+        judge: source of proposals: `rules`, `openai:MODEL@URL`, `transformers:FOLDER`, or `NAME=ADDRESS`.
+        size: side of the square images in pixels, from 64 to 4096.
+        limit: limit to the first N images.
+        seed: random seed that orders images and draws candidates.
+        candidates: maximum number of candidates of each kind.
+        least_share: minimum share of the image that an editable object covers.
+        most_share: maximum share of the image that an editable object covers.
+        fewest: minimum number of editable objects per image.
+        most_objects: maximum number of annotated objects per image.
+        least_kept: minimum share of an object that lies inside the square.
+        max_tokens: maximum length of an answer in tokens; default 4096.
+        quiet: print no progress or remarks.
     """
     criteria = Criteria(least_share, most_share, fewest, most_objects, least_kept)
     if not SIZES[0] <= size <= SIZES[1] or candidates < 1 or (limit is not None and limit < 1):
@@ -108,7 +112,10 @@ def unibench(
         raise BadInput(f"--out is a file NAME.json, got '{file}'.")
     if not folder.is_dir():
         raise BadInput(f"There is no folder '{folder}' for --images.")
-    jury = None if judge == RULES else read_jury([judge], price, budget, max_tokens or MOST_TOKENS, replay, prompts)
+    judges = JudgeOptions(
+        judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
+    )
+    jury = None if judge == RULES else read_jury(judges, max_tokens=MOST_TOKENS)
     annotations = read_coco(Path(coco), Path(captions) if captions else None)
     by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts)) if jury else by_rules.BY
     settings = {"size": size, "seed": seed, "candidates": candidates, "captions": captions is not None}

@@ -3,70 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, summarise
-from editgauge.render.words import meaning, spaced
-
 if TYPE_CHECKING:
-    from editgauge.core.run import Run
     from editgauge.core.types import ScoreSpec
     from editgauge.look.score import Verdict
 
 ENDLESS = 100_000
 """Columns of a terminal as wide as any table needs."""
-MENDABLE = frozenset({"unreadable_image", "no_model", "unreachable", "refused", "unparsable", "budget", "crashed"})
-"""Reasons that do not lie in the edit itself: what is known of such a case helps to mend it."""
-DETAIL = 300
-"""Signs of a detail that are shown."""
-
-
-def show_summary(run: Run) -> None:
-    """The means over all edits, a row per score and a column per method."""
-    methods = list(run.manifest.methods)
-    cells = {(c.protocol, c.spec.name, c.method): c for c in summarise(run) if c.edit_type == ALL}
-    for protocol, entry in run.manifest.protocols.items():
-        table = new_table(f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95 % interval")
-        table.add_column("score", no_wrap=True)
-        for method in methods:
-            table.add_column(method, justify="right")
-        for spec in entry.scores:
-            row = [cells.get((protocol, spec.name, method)) for method in methods]
-            everywhere = len(row) > 1 and len({_unscored(cell) for cell in row}) == 1
-            title = Text(named(spec))
-            if everywhere and _unscored(row[0]) and any(cell and cell.mean for cell in row):
-                title.append(f"\n{_unscored(row[0])} unscored each", style="dim italic")
-            table.add_row(title, *(_mean(cell, tell_unscored=not everywhere) for cell in row))
-        show(table)
-    show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
-    if any(cell.mean and cell.mean.clusters < FEW_SOURCES for cell in cells.values()):
-        show(Text(f"† from fewer than {FEW_SOURCES} source images: too few to rely on the interval.", style="dim"))
-    _show_reasons(run, sum((Counter(cell.unscored) for cell in cells.values()), Counter()))
-
-
-def _show_reasons(run: Run, counts: Counter[str]) -> None:
-    """How many scores are missing for each reason, what it means, and what is most often said of it."""
-    width = max((len(str(count)) for count in counts.values()), default=0)
-    for reason, count in counts.most_common():
-        show(Text(f"{count:>{width}} unscored, {spaced(reason)}: {meaning(reason)}".rstrip(": "), style="dim"))
-        if reason in MENDABLE and (detail := _usual_detail(run, reason)):
-            show(Text(f"{'':>{width}} {short(detail, DETAIL)}", style="dim"))
-
-
-def _usual_detail(run: Run, reason: str) -> str:
-    details = run.scores["detail"].filter(pc.equal(run.scores["reason"].cast(pa.string()), reason))
-    [(detail, _)] = Counter(details.to_pylist()).most_common(1)
-    return detail or ""
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -88,13 +39,6 @@ def show_verdicts(verdicts: Sequence[Verdict]) -> None:
 def _sentence(verdict: Verdict) -> str:
     notes = " ".join(piece["note"] for piece in verdict.evidence if "note" in piece)
     return f"unscored ({verdict.reason}): {notes}" if verdict.reason else notes
-
-
-def show_plan(told: dict[str, Any]) -> None:
-    """A plan as YAML, so that it can be read and kept."""
-    import yaml
-
-    sys.stdout.write(yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=1000))
 
 
 def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
@@ -122,21 +66,6 @@ def number(value: float | None, spec: ScoreSpec, sign: str = "") -> str:
     """Three decimals, one where the range is wide (decibels)."""
     low, high = spec.range
     return "-" if value is None else f"{value:{sign}.{1 if high - low > 10 else 3}f}"
-
-
-def _unscored(cell: Cell | None) -> int:
-    return sum(cell.unscored.values()) if cell else 0
-
-
-def _mean(cell: Cell | None, *, tell_unscored: bool) -> Text:
-    if cell is None or cell.mean is None:
-        return Text("-" if cell is None else f"{_unscored(cell)} unscored", style="dim")
-    text = Text(number(cell.mean.value, cell.spec) + ("†" if cell.mean.clusters < FEW_SOURCES else ""))
-    if cell.mean.low is not None:
-        text.append(f"\n{number(cell.mean.low, cell.spec)} … {number(cell.mean.high, cell.spec)}", style="dim")
-    if tell_unscored and _unscored(cell):
-        text.append(f"\n{_unscored(cell)} unscored", style="dim italic")
-    return text
 
 
 def short(value: Any, most: int = 100) -> str:

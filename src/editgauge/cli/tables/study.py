@@ -1,16 +1,26 @@
-"""How far a study is, as tables."""
+"""Tables of studies: how far one is, what people said, what they complain about."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from editgauge.cli.tables.common import new_table, show
 from editgauge.core.text import counted
+from editgauge.findings.summary import ALL
 
 if TYPE_CHECKING:
+    from editgauge.findings.people.attribute_weights import WeightAgreement
+    from editgauge.findings.people.feedback import Feedback
+    from editgauge.findings.people.study import SideFindings, StudyFindings
+    from editgauge.findings.people.study_levels import QuestionFindings
+    from editgauge.stats.intervals import Mean
+    from editgauge.stats.raters import Panel
+    from editgauge.stats.resampling import Estimate
     from editgauge.studies.analysis.status import Status
+
 
 DAY, HOUR, MINUTE = 86400, 3600, 60
 
@@ -47,3 +57,104 @@ def _left(seconds: float | None) -> str:
     units = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
     size, unit = next(((n, u) for n, u in units if seconds >= n), (1, "second"))
     return f"about {counted(max(1, round(seconds / size)), unit)} to go at the pace of the last day"
+
+
+def show_findings(found: StudyFindings) -> None:
+    """Every question, then every choice of sides, then what the reasons are about."""
+    for question in found.questions:
+        _show_question(question)
+    for side in found.sides:
+        _show_side(side)
+    show_feedback(found.reasons)
+
+
+def show_weights(found: Sequence[WeightAgreement]) -> None:
+    """How far weights of attributes agree with people, as in AugCLIP's table 7."""
+    table = new_table("Weights of attributes beside people's answers: Pearson's r and share of choices, 95 % intervals")
+    for column in ("protocol", "attributes", "Pearson's r", "choices", "pairs", "edits"):
+        table.add_column(column, overflow="fold", justify="left" if column in {"protocol", "attributes"} else "right")
+    for row in found:
+        r, choices = row.correlation, row.choices
+        table.add_row(row.protocol, row.side, _estimated(r), _estimated(choices), str(r.n), str(r.clusters))
+    show(table)
+
+
+def _estimated(its: Estimate) -> str:
+    if its.value is None:
+        return its.reason or "-"
+    interval = "" if its.low is None or its.high is None else f" ({its.low:.2f} to {its.high:.2f})"
+    return f"{its.value:.3f}{interval}"
+
+
+def _show_question(question: QuestionFindings) -> None:
+    table = new_table(f"{question.asked.label} ({question.asked.name}): share of answers, mean and 95 % interval")
+    for column in ("method", "edit type"):
+        table.add_column(column, overflow="fold")
+    for level in question.asked.levels:
+        table.add_column(level.label, justify="right")
+    for column in ("mean", "outcomes"):
+        table.add_column(column, justify="right")
+    for (method, kind), cell in question.cells.items():
+        if method is None:
+            continue
+        outcomes = str(cell.mean.n) if cell.mean else "-"
+        shares = (f"{share:.0%}" for share in cell.shares)
+        table.add_row(method, "all" if kind == ALL else kind, *shares, _told(cell.mean), outcomes)
+    show(table)
+    show(Text(_agreement(question.panel, question.alpha, question.scale)))
+    for one in question.bias:
+        if one.deviation and not _holds_zero(one.deviation):
+            show(Text(f"{one.rater} differs from the others by {_told(one.deviation)} on average."))
+
+
+def _holds_zero(mean: Mean) -> bool:
+    return mean.low is None or mean.high is None or mean.low <= 0 <= mean.high
+
+
+def _show_side(side: SideFindings) -> None:
+    found = side.pairwise
+    table = new_table(f"{side.label} ({side.name}): strengths (Bradley and Terry), and shares won against each other")
+    table.add_column("method", overflow="fold")
+    for column in ("strength", "won", *found.methods):
+        table.add_column(column, justify="right")
+    for method in sorted(found.methods, key=lambda name: -found.won[name].value):
+        row = (found.wins.get((method, other)) for other in found.methods)
+        shares = ("" if share is None else f"{share.value:.0%} of {share.n}" for share in row)
+        table.add_row(method, _told(found.strengths[method]), f"{found.won[method].value:.0%}", *shares)
+    show(table)
+    show(Text(f"{found.comparisons} choices; {found.ties} ties count half for either. Strengths average to zero."))
+    show(Text(_agreement(side.panel, side.alpha, "nominal")))
+    if side.left:
+        show(Text(f"What stood on the left was chosen in {side.left.value:.0%} of the choices that are no ties."))
+
+
+def _agreement(panel: Panel | None, alpha: Estimate, scale: str) -> str:
+    if panel is None:
+        return "No two raters answered about the same, so nothing can be said of their agreement."
+    told = f"A majority on {panel.majority.value:.1%} of {panel.majority.n} ({panel.without_majority} without), "
+    told += f"all alike on {panel.full_agreement.value:.1%}, {panel.on_the_commonest.value:.1%} on the commonest answer"
+    return f"{told}; Krippendorff's alpha ({scale}) {_told(alpha)}."
+
+
+def _told(found: Mean | Estimate | None) -> str:
+    if found is None:
+        return "-"
+    if found.value is None:
+        return f"none: {getattr(found, 'reason', '')}"
+    if found.low is None or found.high is None or found.low == found.high:  # all alike: that says nothing of others
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} ({found.low:.2f} … {found.high:.2f})"
+
+
+def show_feedback(found: Sequence[Feedback]) -> None:
+    """For each question the share of remarks that speak of each kind of issue."""
+    for each in found:
+        table = new_table(f"{each.question}: kinds of issue in {each.remarks} remarks, share and 95 % interval")
+        table.add_column("kind", no_wrap=True)
+        for column in ("share", "95 % interval"):
+            table.add_column(column, justify="right", no_wrap=True)
+        for label, share in each.kinds.items():
+            between = "-" if share.low is None or share.high is None else f"{share.low:.1%}…{share.high:.1%}"
+            table.add_row(label, f"{share.value:.1%}", between)
+        show(table)
+        show(Text(f"{each.unsorted} remarks have none of the words; one may speak of several kinds.", style="dim"))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.core.edits import to_lines
 from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.files import write_json
+from editgauge.core.options import Count, Natural, Pairs
 from editgauge.core.progress import progress, say
 from editgauge.core.run.manifest import environment
 from editgauge.engine.edit.outcome_list import OutcomeLine, OutcomeList
@@ -71,44 +72,45 @@ class _Order:
 
 def edit(
     benchmark: str | Path,
+    *,
     method: str,
     out: str | Path,
-    option: Mapping[str, str] | Sequence[str] = (),
+    option: Pairs = (),
     sweep: Swept = (),
     command: str | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,
-    limit: int | None = None,
-    seeds: int = 1,
-    seed: int = 0,
+    limit: Count | None = None,
+    seeds: Count = 1,
+    seed: Natural = 0,
     form: str | None = None,
     template: str | None = None,
     prompts: str | Path | None = None,
     quiet: bool = False,
 ) -> MadeOutcomes:
-    """Makes the outcomes of a method for a benchmark, as pictures in a folder and a list of them.
+    """Create the outcomes of a method for a benchmark.
 
-    Given again it continues: outcomes that are there stay, further seeds and edits are added. An edit the method cannot
-    do is recorded with the reason, and tried again the next time unless it was refused.
+    Run the same command again to continue after a stop: existing outcomes are kept, further seeds and edits are added.
+    An edit that the method cannot do is recorded with the reason and tried again the next time, unless it was refused.
+
+    Example:
+        $ editgauge edit sample --method classical --out outcomes/classical
+        >>> editgauge.edit("sample", method="classical", out="outcomes/classical")
 
     Args:
-        benchmark: a name (`editgauge list benchmarks`) or a folder of your own.
+        benchmark: a name from `editgauge list benchmarks`, or a folder of your own.
         method: one of `editgauge list methods`, `endpoint:MODEL@URL`, `python:MODULE:NAME`, or a name for `command`.
-        out: the folder for the outcomes: `<edit id>.png`, and `<edit id>__seed1.png` for other seeds than 0.
-        option: options of the method, as NAME=VALUE or a mapping.
-        sweep: options to try several values of, as NAME=VALUE,VALUE,…: one method variant for each, in a folder of its
-            own below `out`.
-        command: a command that edits, with {source}, {output} and such as {instruction}, {caption}, {mask}, {seed}.
-        data: where the benchmark's public files lie, for those that are not shipped.
-        images: where its source images lie, when they come from elsewhere (such as a COCO folder).
-        limit: only the first so many edits.
-        seeds: so many outcomes of every edit, with consecutive seeds.
-        seed: the first seed; the same seed gives the same pixels.
-        form: tell the method by an `instruction`, a `caption`, `captions` or a `token`, whatever it is used to.
-        template: the set of templates for edits without words of their own.
-        prompts: other words than the benchmark's own: a set of templates (`editval`, `pixlens`, `unibench`, `plain`), a
-            folder with templates of your own, or a CSV of prompts as PixLens writes it.
-        quiet: no progress, no remarks.
+        out: folder for the outcomes: `<edit id>.png`, and `<edit id>__seed1.png` for other seeds than 0.
+        option: option of the method, as `NAME=VALUE`.
+        sweep: several values of an option, as `NAME=VALUE,VALUE,…`: one variant of the method for each.
+        command: command that edits, such as `my_editor {source} {instruction} {output}`.
+        seeds: number of outcomes per edit, with consecutive seeds.
+        seed: first random seed; the same seed gives the same pixels.
+        form: prompt the method with an `instruction`, a `caption`, `captions` or a `token`.
+        template: set of templates for edits that have no text of their own.
+        prompts: prompts in place of the benchmark's: a set of templates (`editval`, `pixlens`, `unibench`, `plain`),
+            a folder with templates, or a CSV file of prompts as PixLens writes it.
+        quiet: print no progress or remarks.
     """
     if seeds < 1 or seed < 0 or seed + seeds > MOST_SEED:
         raise BadInput(f"There must be at least one seed, from 0 to {MOST_SEED:,}; got {seeds} from {seed}.")

@@ -12,6 +12,7 @@ from typing import Any
 from editgauge.core.errors import BadInput
 from editgauge.core.fetch import cache_root
 from editgauge.core.files import write_json
+from editgauge.core.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
 from editgauge.core.run import Run, segments
 from editgauge.core.run.manifest import Manifest
 from editgauge.core.run.records import fingerprint
@@ -88,60 +89,75 @@ class Forecast:
 
 def plan(
     benchmark: str | Path,
-    outcomes: Mapping[str, str | Path] | Sequence[str] = (),
+    *,
+    outcomes: Paths = (),
     protocol: Sequence[str] = (),
     out: str | Path = "run",
     data: str | Path | None = None,
     images: str | Path | None = None,
     layout: str | None = None,
+    limit: Count | None = None,
     models: str | None = None,
-    model: Mapping[str, str] | Sequence[str] = (),
+    model: Pairs = (),
     attributes: str | Path | None = None,
-    judge: Mapping[str, str] | Sequence[str] = (),
+    judge: str | Pairs = (),
     price: str | None = None,
-    max_tokens: int | None = None,
+    max_tokens: Count | None = None,
     prompts: str | Path | None = None,
-    call_seconds: float | None = None,
-    processes: int = 0,
-    sources: int = SOURCES,
-    limit: int | None = None,
+    call_seconds: Amount | None = None,
+    processes: Natural = 0,
+    sources: Count = SOURCES,
     shard: str | None = None,
 ) -> Forecast:
-    """Says what a run will take before it is started: forwards of every model, time, memory, disk, and judges' cost.
+    """Estimate time, memory, disk and judge cost of a run before it starts.
 
-    The outcomes of a few source images are scored now, which asks models but no judge, and the rest is told from them.
-    How long models take on this machine is kept in the cache folder. Times are those of a machine as busy as it is now.
+    The outcomes of a few source images are scored now and the rest is extrapolated; no judge is asked. Given a run
+    folder, it estimates what remains of that run. Times assume that the machine stays as busy as it is now.
+
+    Example:
+        $ editgauge plan editval --outcomes mine=outcomes/ --protocol editval --models lite
+        $ editgauge plan run
+        >>> editgauge.plan("editval", outcomes={"mine": "outcomes/"}, protocol=["editval"], models="lite")
 
     Args:
-        benchmark: a name, a folder of your own, or a run folder: what is not given is then taken from that run.
-        outcomes: where each method's outcomes lie; without any, all that is not given is taken from the run in `out`.
-        protocol: the protocols to score with; preservation when left out.
-        out: the run folder; what it holds already is not counted.
-        data: where the benchmark's public files lie, for those that are not shipped.
-        images: where its source images lie, when they come from elsewhere.
-        layout: how the outcomes are named; recognised when not given.
-        models: the profile whose models add scores: lite, paper or best.
-        model: another model for a role: `{"detector": "name"}` or `["detector=name"]`.
-        attributes: a file with the attributes of the edits.
-        judge: a language or vision-language model for protocols that ask one.
-        price: what a million tokens cost, as `PROMPT,COMPLETION`.
-        max_tokens: how long an answer of a judge may become; 512 when left out.
-        prompts: a folder of prompts in place of the built-in ones.
-        call_seconds: how long a judge takes for a call; as the transcripts of the run tell when left out.
-        processes: worker processes; 0 chooses by cores, memory and graphics cards.
-        sources: how many source images are scored to tell from.
-        limit: only the first so many edits.
-        shard: only one part of the outcomes, such as `2/8`.
+        benchmark: a benchmark's name, a folder of your own, or a run folder.
+        outcomes: where the outcomes are, as `NAME=FOLDER`; by default as in the run in `out`.
+        protocol: how to score; repeat for several protocols. Default: preservation.
+        out: run folder; what it already holds is not counted.
+        layout: how outcome files are named; detected by default.
+        attributes: file with the attributes of the edits.
+        call_seconds: seconds per judge call; by default taken from the transcripts.
+        processes: worker processes; 0 chooses by cores, memory and GPUs.
+        sources: number of source images to score for the estimate.
+        shard: one part only, such as `2/8`.
     """
     part = read_shard(shard)
-    given = ForecastRequest(Path(out), benchmark, outcomes, protocol, model, judge, max_tokens, part, limit)
+    given = ForecastRequest(
+        out=Path(out),
+        benchmark=benchmark,
+        outcomes=outcomes,
+        protocol=protocol,
+        model=model,
+        judge=judge,
+        max_tokens=max_tokens,
+        shard=part,
+        limit=limit,
+    )
     if is_run(benchmark) or (not outcomes and is_run(out)):
         given = given.completed(has_models=models is not None)
-    jury = read_jury(given.judge, price, None, given.max_tokens, False, prompts, judges_of(given.out))
+    judges = JudgeOptions(judge=given.judge, price=price, max_tokens=given.max_tokens, prompts=prompts)
     wanted = prepare(
-        given.benchmark, given.outcomes, given.protocol or ("preservation",), data, images, layout, models, given.model,
-        given.seed, attributes, jury, given.shard, given.limit,
-    )  # fmt: skip
+        given.benchmark,
+        given.outcomes,
+        given.protocol or ("preservation",),
+        data=DataOptions(data=data, images=images, limit=given.limit),
+        layout=layout,
+        models=ModelOptions(models=models, model=given.model),
+        seed=given.seed,
+        attributes=attributes,
+        jury=read_jury(judges, judges_of(given.out)),
+        shard=given.shard,
+    )
     return _foresee(wanted, given.out, call_seconds, processes, sources)
 
 

@@ -21,7 +21,7 @@ class ForecastRequest:
     outcomes: Mapping[str, str | Path] | Sequence[str]
     protocol: Sequence[str]
     model: Mapping[str, str] | Sequence[str]
-    judge: Mapping[str, str] | Sequence[str]
+    judge: str | Mapping[str, str] | Sequence[str]
     max_tokens: int | None
     shard: Shard
     limit: int | None

@@ -12,6 +12,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
 from editgauge.core.edits import edits_sha256
 from editgauge.core.errors import BadInput
+from editgauge.core.options import DataOptions, ModelOptions, Paths
 from editgauge.core.run import Run, segments
 from editgauge.core.run.manifest import FILE, Manifest, ProtocolEntry, environment
 from editgauge.core.run.writer import SUPERSEDED
@@ -86,32 +87,29 @@ class RunPlan:
 
 def prepare(
     benchmark: str | Path,
-    outcomes: Mapping[str, str | Path] | Sequence[str],
+    outcomes: Paths,
     protocol: Sequence[str],
-    data: str | Path | None,
-    images: str | Path | None,
-    layout: str | None,
-    models: str | None,
-    model: Mapping[str, str] | Sequence[str],
+    *,
+    data: DataOptions,
+    models: ModelOptions,
+    jury: Jury,
     seed: int,
+    layout: str | None = None,
     attributes: str | Path | None = None,
-    jury: Jury | None = None,
     shard: Shard = WHOLE,
-    limit: int | None = None,
 ) -> RunPlan:
     """Opens the benchmark and finds the outcomes; writes nothing."""
-    jury = jury or Jury()
-    chosen, choice = choose_with_models(protocol, models, model, jury.names, jury.prompts)
+    chosen, choice = choose_with_models(protocol, models, jury.names, jury.prompts)
     given = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
     places = {name: _place(text) for name, text in pairs(given, "outcomes", "NAME=FOLDER").items()}
     if not places:
         raise BadInput("--outcomes is needed at least once, as NAME=FOLDER.")
-    opened = open_benchmark(benchmark, data, images)
+    opened = open_benchmark(benchmark, data.data, data.images)
     if attributes is not None:
         opened = attach(opened, read_attributes(attributes))
     found = {name: find_outcomes(name, place, opened.edits, layout) for name, place in places.items()}
-    if limit is not None and limit < len(opened.edits):
-        opened = replace(opened, edits=opened.edits[:limit])
+    if data.limit is not None and data.limit < len(opened.edits):
+        opened = replace(opened, edits=opened.edits[: data.limit])
         kept = {edit.id for edit in opened.edits}
         found = {name: _of_these(these, kept) for name, these in found.items()}
     counts = {name: _count(opened.edits, these, shard) for name, these in found.items()}

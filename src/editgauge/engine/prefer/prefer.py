@@ -13,6 +13,7 @@ from editgauge.core.ask import Ask
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.files import write_text
+from editgauge.core.options import Amount, Count, JudgeOptions
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER, Jury, read_jury
@@ -36,42 +37,43 @@ class Preferred:
 
 def prefer(
     run: str | Path,
+    *,
     judge: str,
     out: str | Path,
-    methods: Sequence[str] = (),
+    method: Sequence[str] = (),
     choices: str | Path | None = None,
-    limit: int | None = None,
+    limit: Count | None = None,
     price: str | None = None,
-    budget: float | None = None,
+    budget: Amount | None = None,
     replay: bool = False,
     prompts: str | Path | None = None,
     quiet: bool = False,
 ) -> Preferred:
-    """Asks a judge which of two outcomes is better, and writes its choices for `agree --judge-choices`.
+    """Ask a judge which of two outcomes is better, in both orders.
 
-    Every pair is asked in both orders. Calls are recorded in the run folder: given again, only what is new is asked.
+    `editgauge agree --judge-choices` reads the result. Calls are recorded in the run folder: run again, only new pairs
+    are asked.
+
+    Example:
+        $ editgauge prefer run --judge openai:gpt-4o --choices people.jsonl --out judge.jsonl
+        >>> editgauge.prefer("run", judge="openai:gpt-4o", choices="people.jsonl", out="judge.jsonl")
 
     Args:
-        run: the run folder; its pictures must still be there.
-        judge: `openai:MODEL@URL` or `transformers:FOLDER`, or `NAME=ADDRESS` to call it by another name.
-        out: the file for its choices, `.jsonl`.
-        methods: only these methods, each with each other; without any, all of the run.
-        choices: people's choices: only the pairs that they judged.
-        limit: only the first so many pairs.
-        price: of a million tokens, as `PROMPT,COMPLETION`.
-        budget: the most that all calls may cost together.
-        replay: ask nobody; answer from the transcripts.
-        prompts: a folder of prompts that take the place of the built-in ones of the same name.
-        quiet: no progress, no remarks.
+        run: run folder; its images must still exist.
+        out: file for the judge's choices, `.jsonl`.
+        method: compare this method with the others given; repeat for several. Default: all.
+        choices: file with people's choices: ask only about the same pairs.
+        limit: limit to the first N pairs.
+        quiet: print no progress or remarks.
     """
     if Path(out).suffix != ".jsonl":
         raise BadInput(f"'{out}' must end with .jsonl: a line for every pair.")
     opened = Run.open(Path(run))
     pictures = Pictures.of(opened)
-    pairs = list(pairs_of(opened, pictures, methods, choices))[:limit]
+    pairs = list(pairs_of(opened, pictures, method, choices))[:limit]
     if not pairs:
         raise BadInput("There is no pair to ask about: no edit of the run has outcomes of two of these methods.")
-    jury = read_jury([judge], price, budget, None, replay, prompts)
+    jury = read_jury(JudgeOptions(judge=judge, price=price, budget=budget, prompts=prompts, replay=replay))
     (name,) = jury.addresses
     words = ComparisonWording.of(jury.prompts)
     with progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance:

@@ -25,15 +25,20 @@ TOLD = 5
 """So many differing scores are named."""
 
 
-def merge(runs: Sequence[str | Path], out: str | Path, quiet: bool = False) -> Run:
-    """Makes one run of several: the shards of a run, or runs of different methods on one benchmark.
+def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -> Run:
+    """Join several runs into one: shards of a run, or runs of different methods on one benchmark.
 
-    Their manifests must agree. What two of them hold must be the same in both. Stopped and given again, it goes on.
+    Their manifests must agree, and what two of them hold must be the same in both. Run the same command again to
+    continue after a stop.
+
+    Example:
+        $ editgauge merge shards/1 shards/2 --out run
+        >>> editgauge.merge(["shards/1", "shards/2"], out="run")
 
     Args:
-        runs: the run folders.
-        out: the run folder to make.
-        quiet: no remarks.
+        runs: run folders: all shards of a run, or runs of different methods.
+        out: run folder to write.
+        quiet: print no remarks.
     """
     opened = [Run.open(Path(run)) for run in ([runs] if isinstance(runs, str | Path) else runs)]
     if not opened:

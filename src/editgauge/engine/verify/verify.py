@@ -9,6 +9,7 @@ from pathlib import Path
 
 from editgauge.core.errors import BadImage, BadRun
 from editgauge.core.images import pixel_hash, read_image
+from editgauge.core.options import Natural
 from editgauge.core.progress import progress
 from editgauge.core.run import Run
 from editgauge.core.run.journal import journals, read_journal
@@ -40,25 +41,30 @@ class Verification:
 
 def verify(
     run: str | Path,
-    recompute: int = SAMPLE,
+    *,
+    recompute: Natural = SAMPLE,
     benchmark: str | Path | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,
     seed: int = 0,
     quiet: bool = False,
 ) -> Verification:
-    """Checks a run folder: every stored file, every image it was measured on, and a sample of scores by scoring again.
+    """Check that a run folder is unchanged: its files, its images, and a sample of recomputed scores.
 
-    What is not at hand (a protocol, a model in that revision, a picture) is told and not counted as verified.
+    What is not available, such as a model in the same revision, is reported and not counted as verified. The exit code
+    is 1 if there is a problem.
+
+    Example:
+        $ editgauge verify run
+        $ editgauge verify run --recompute 200 --benchmark my-benchmark
+        >>> editgauge.verify("run", recompute=200)
 
     Args:
-        run: the run folder.
-        recompute: how many outcomes to score again; 0 for none.
-        benchmark: the benchmark's folder, when the run was made with one of your own.
-        data: where the benchmark's public files lie, for those that are not shipped.
-        images: where its source images lie, when they come from elsewhere.
-        seed: which outcomes are drawn.
-        quiet: no progress.
+        run: run folder.
+        recompute: number of outcomes to score again, drawn at random; 0 for none.
+        benchmark: the benchmark's folder, if it is one of your own.
+        seed: random seed that draws the outcomes.
+        quiet: print no progress.
     """
     opened = Run.open(Path(run))
     damage = list(_damaged_files(opened))

@@ -39,13 +39,17 @@ class Feedback:
     """Remarks without any of the words."""
 
 
-def feedback(name: str, data: str | Path, plot: str | Path | None = None) -> tuple[Feedback, ...]:
-    """Says what people complain about in the remarks that come with a benchmark, question by question.
+def feedback(name: str, *, data: str | Path, plot: str | Path | None = None) -> tuple[Feedback, ...]:
+    """Count what people complain about in the remarks of a benchmark, by ten kinds of issue.
+
+    Example:
+        $ editgauge data feedback editinspector --data editinspector_benchmark.csv --plot issues.svg
+        >>> editgauge.data.feedback("editinspector", data="editinspector_benchmark.csv")
 
     Args:
-        name: the benchmark, such as `editinspector`.
-        data: its file, or the folder it lies in.
-        plot: an SVG file for the figure.
+        name: benchmark that comes with remarks by people, such as `editinspector`.
+        data: its file, or the folder it is in.
+        plot: SVG file for the figure.
     """
     found = sort_remarks(list(remarks(name, data)))
     if plot is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.fetch import cache_root
+from editgauge.core.options import Amount
 from editgauge.models.cache.levels import Answers, TwoLevels
 from editgauge.models.cache.store import Entry, Store, name_of
 
@@ -49,16 +50,25 @@ class CacheInfo:
 
 
 def info() -> CacheInfo:
-    """Where answers of models are remembered, and how many of each model."""
+    """Show where answers of models are cached, and how many of each model.
+
+    Example:
+        $ editgauge cache info
+        >>> editgauge.cache.info()
+    """
     return CacheInfo(_folder(), most_bytes(), _by_model(list(_store().entries())))
 
 
-def clear(model: str | None = None, older_than: float | None = None) -> CacheInfo:
-    """Forgets answers, all or some, and tells which were forgotten.
+def clear(*, model: str | None = None, older_than: Amount | None = None) -> CacheInfo:
+    """Delete cached answers of models, all or some; later runs compute them again.
+
+    Example:
+        $ editgauge cache clear --older-than 30
+        >>> editgauge.cache.clear(older_than=30)
 
     Args:
-        model: only those of this model, by its name or as `info` calls it.
-        older_than: only those that were not asked for since so many days.
+        model: only answers of this model, by its name or as `editgauge cache info` calls it.
+        older_than: only answers that were not used for this many days.
     """
     kept = list(_store().entries())
     chosen = kept if model is None else _of_model(model, kept)

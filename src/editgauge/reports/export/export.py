@@ -20,17 +20,20 @@ MEAN = ("mean", "low", "high")
 MEANS = ("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons")
 
 
-def export(run: str | Path, format: str, out: str | Path | None = None, summary: bool = False) -> bytes:  # noqa: A002
-    """The scores or the summary of a run for other programs and papers, as bytes.
+def export(run: str | Path, *, format: str, out: str | Path | None = None, summary: bool = False) -> bytes:  # noqa: A002
+    """Export the scores of a run for other programs, or its summary for a paper.
+
+    Example:
+        $ editgauge export run --format csv > scores.csv
+        $ editgauge export run --format paper --out paper
+        >>> editgauge.export("run", format="csv")
 
     Args:
-        run: the run folder.
-        format: csv, jsonl or parquet: a row for every score; markdown or latex: a table of means for every score;
-            methods-text, methods-markdown or methods-latex: how it was measured, to be pasted into a paper; paper: a
-            folder with these, the tables, and every plot as SVG and PDF.
-        out: a file to write, for paper a folder. Then only the names of the files that were written are given, a line
-            each: a million scores go to disk without being held.
-        summary: in csv, jsonl and parquet too, the means with intervals and counts instead of every score.
+        run: run folder.
+        format: csv, jsonl, parquet: every score; markdown, latex: the summary; methods-text, methods-markdown,
+            methods-latex: how it was measured; paper: a folder with all of this and the figures.
+        out: file to write, for paper a folder; default: standard output, in Python the bytes.
+        summary: means with intervals and n, in csv, jsonl and parquet too.
     """
     if format == PAPER:
         return _paper(Run.open(Path(run)), out)

@@ -11,9 +11,9 @@ import cv2
 import numpy as np
 from PIL import Image
 
+from editgauge.core.drawing import coloured
 from editgauge.core.errors import BadRun
 from editgauge.core.evidence import Arrow, Box, Curves, Evidence, Heat, Note, Region, Scatter, from_json, to_json
-from editgauge.core.heat_colors import coloured
 from editgauge.render.svg import outline
 
 if TYPE_CHECKING:

@@ -17,15 +17,18 @@ STYLES = ("base", "tables", "leaderboard", "media")
 SCRIPTS = ("theme", "leaderboard")
 
 
-def leaderboard(runs: Sequence[str | Path], out: str | Path) -> Path:
-    """Writes one page that ranks the methods of several runs, and gives its path.
+def leaderboard(runs: Sequence[str | Path], *, out: str | Path) -> Path:
+    """Rank the methods of several runs on one page; runs that are not comparable get separate tables.
 
-    Runs are put into one table only when their edits, the protocol's rules and the models are the same; others get a
-    table of their own, and the page says what keeps them apart.
+    Runs share a table only if their edits, the protocol's rules and the models are the same.
+
+    Example:
+        $ editgauge leaderboard run-of-ada run-of-grace --out board
+        >>> editgauge.leaderboard(["run-of-ada", "run-of-grace"], out="board")
 
     Args:
-        runs: the run folders.
-        out: the folder to write `leaderboard.html` into.
+        runs: run folders.
+        out: folder to write `leaderboard.html` into.
     """
     folders = [Path(each) for each in ([runs] if isinstance(runs, str | Path) else runs)]
     twice = [str(folder) for place, folder in enumerate(folders) if folder.resolve() in _resolved(folders[:place])]

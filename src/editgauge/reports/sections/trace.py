@@ -1,4 +1,4 @@
-"""Where the time of a run went: shown when the run was made with `--profile`."""
+"""Where the time of a run went: shown when the run was made with `--timings`."""
 
 from __future__ import annotations
 

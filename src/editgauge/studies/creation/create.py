@@ -16,6 +16,7 @@ from editgauge import __version__
 from editgauge.core.errors import BadInput
 from editgauge.core.files import DRAFT, write_bytes, write_text
 from editgauge.core.images import read_image, write_png
+from editgauge.core.options import Count
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
 from editgauge.studies.assignment.chance import draw
@@ -31,9 +32,10 @@ from editgauge.studies.study import Study
 
 def create(
     run: str | Path,
+    *,
     design: str = "editval",
-    raters: int = 3,
-    items: int | None = None,
+    raters: Count = 3,
+    items: Count | None = None,
     sample: str = "all",
     gold: str | Path | None = None,
     out: str | Path = "study",
@@ -42,21 +44,24 @@ def create(
     seed: int = 0,
     quiet: bool = False,
 ) -> Study:
-    """Makes a study of the outcomes of a run.
+    """Create a study of the outcomes of a run.
+
+    Example:
+        $ editgauge study create run --design editval --raters 3 --items 200 --sample stratified --out study
+        >>> editgauge.study.create("run", design="editval", raters=3, out="study")
 
     Args:
-        run: the run folder.
-        design: `editval`, `editinspector`, `2afc`, `attribute-importance`, or the path of a design file (.yaml).
-        raters: how many people rate each item.
-        items: how many items; without it, all.
-        sample: `all`, `stratified` (as many of every method and edit type), or `disagreement` (where the automatic
-            scores of the run disagree most).
-        gold: a JSON lines file of items with right answers, which are mixed in.
-        out: the study folder.
-        database: a PostgreSQL URL; without it, an SQLite file in the study folder.
-        attributes: a JSON lines file with the attributes of edits, for designs that compare attributes.
-        seed: for everything drawn at random: the sample, the order of pages, the sides of pairs.
-        quiet: says nothing about progress.
+        run: run folder.
+        design: editval, editinspector, 2afc, attribute-importance, or a design file (.yaml).
+        raters: number of people who rate each item.
+        items: number of items; default: all.
+        sample: all, stratified (by method and edit type), or disagreement (where the automatic scores disagree most).
+        gold: JSONL file with items of known answer, which are mixed in.
+        out: study folder to write.
+        database: PostgreSQL URL; default: an SQLite file in the study folder.
+        attributes: JSONL file with edit_id, source, target, for designs that compare attributes.
+        seed: random seed: the sample, the order of pages, the sides of pairs.
+        quiet: print no progress.
     """
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -1,0 +1,12 @@
+"""Build benchmarks, probes, training data and calibrations: the verbs of `editgauge build` as functions."""
+
+from editgauge.audits.probes.build import probes
+from editgauge.building.attributes.build import attributes
+from editgauge.building.calibration.build import calibration
+from editgauge.building.editval.build import editval
+from editgauge.building.review.server import review
+from editgauge.building.training.build import training
+from editgauge.building.training.tuning import tune
+from editgauge.building.unibench.build import unibench
+
+__all__ = ["attributes", "calibration", "editval", "probes", "review", "training", "tune", "unibench"]

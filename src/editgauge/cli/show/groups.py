@@ -1,0 +1,235 @@
+"""The verbs of groups, as GROUP_VERB."""
+
+# ruff: noqa: D103 (each function is named after the verb whose result it shows)
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Any
+
+import typer
+
+from editgauge.cli._json import as_json
+from editgauge.cli.show.common import Given, exit_code, next_step, nothing
+from editgauge.core.text import counted
+
+build_attributes = build_editval = build_training = build_tune = build_unibench = study_serve = nothing
+
+
+# --- build ------------------------------------------------------------------------------------------------------------
+
+
+def build_calibration(built: Any, given: Given) -> None:
+    from editgauge.cli.tables.estimate import show_calibration
+
+    show_calibration(built)
+
+
+def build_calibration_json(built: Any, given: Given) -> str:
+    return as_json({"file": str(built.file), "plot": str(built.plot), "scores": built.scores})
+
+
+def build_review(agreement: Any, given: Given) -> None:
+    from editgauge.cli.tables.common import show
+
+    if agreement:
+        show(agreement_table(agreement))
+
+
+def agreement_table(agreement: Any) -> Any:
+    """Rows of types, columns of reviewers: the share accepted as proposed, and of how many."""
+    from editgauge.cli.tables.common import new_table
+
+    reviewers = sorted({name for row in agreement.values() for name in row})
+    table = new_table("accepted as proposed")
+    table.add_column("type")
+    for name in reviewers:
+        table.add_column(name, justify="right")
+    for kind, row in agreement.items():
+        cells = [f"{row[name][0] / row[name][1]:.0%} of {row[name][1]}" if name in row else "-" for name in reviewers]
+        table.add_row(kind, *cells)
+    return table
+
+
+def build_probes(made: Any, given: Given) -> None:
+    if given["quiet"]:
+        return
+    held_back = sum(probe.split == "held_back" for probe in made)
+    pairs = sum(len(probe.over) for probe in made)
+    compared = f" People compared {pairs:,} pairs." if pairs else ""
+    typer.echo(
+        f"{len(made):,} probes in {given['out']}, {held_back:,} of them on held-back photographs.{compared}", err=True
+    )
+
+
+# --- manage -----------------------------------------------------------------------------------------------------------
+
+
+def data_pull(found: Any, given: Given) -> None:
+    typer.echo(f"{found.name}: {found.about}")
+    typer.echo(f"  {found.present} of {found.files} files here, {found.bytes / 1e6:.0f} MB")
+    typer.echo(f"  license: {found.licence}")
+    for folder in found.folders:
+        typer.echo(f"  in {folder}")
+
+
+data_verify = data_info = data_pull
+
+
+def data_ratings(count: Any, given: Given) -> None:
+    typer.echo(f"{given['out']}: {counted(count, 'rating')}.")
+
+
+def data_feedback(found: Any, given: Given) -> None:
+    from editgauge.cli.tables.study import show_feedback
+
+    show_feedback(found)
+
+
+def models_list(found: Any, given: Given) -> None:
+    from editgauge.cli.tables.common import new_table, show
+    from editgauge.models.weights.verbs import license_of
+
+    table = new_table()
+    for column in ("name", "role", "size", "license", "where"):
+        table.add_column(column, justify="right" if column == "size" else "left", overflow="fold")
+    for each in found:
+        table.add_row(each.name, ", ".join(each.roles), _megabytes(each.bytes), license_of(each), each.where)
+    show(table)
+    typer.echo("* license of the project that trained the weights; a size shown as - is known after the first pull.")
+
+
+def models_info(found: Any, given: Given) -> None:
+    from editgauge.models.weights.verbs import license_of
+
+    typer.echo(f"{found.name}: {found.about}")
+    typer.echo(f"  role: {', '.join(found.roles)}")
+    typer.echo(f"  license: {license_of(found)}")
+    typer.echo(f"  from: {found.source}")
+    if found.where == "hub" or found.revision:
+        typer.echo(f"  revision: {found.revision or 'pinned by the first pull'}")
+    typer.echo(f"  size: {_megabytes(found.bytes)}, to download {_megabytes(found.bytes_to_fetch)}")
+    typer.echo(f"  in {found.folder}" if found.folder else f"  not here: `editgauge models pull {found.name}`")
+    for name, sha256 in found.sha256.items():
+        typer.echo(f"  {sha256}  {name}")
+
+
+def models_pull(pulled: Any, given: Given) -> None:
+    for each in pulled:
+        typer.echo(f"{each.name}: verified, in {each.folder}")
+
+
+def models_verify(verified: Any, given: Given) -> None:
+    for each in verified:
+        typer.echo(f"{each.name}: verified ({len(each.files)}), SHA-256 of the set {each.sha256}")
+
+
+def models_path(folder: Any, given: Given) -> None:
+    typer.echo(folder)
+
+
+def cache_info(found: Any, given: Given) -> None:
+    typer.echo(f"{counted(found.entries, 'answer')}, {_size(found.bytes)} of at most {_size(found.most_bytes)}")
+    _by_model(found)
+    typer.echo(f"  in {found.folder}")
+
+
+def cache_clear(gone: Any, given: Given) -> None:
+    typer.echo(f"{counted(gone.entries, 'answer')} deleted, {_size(gone.bytes)} freed")
+    _by_model(gone)
+
+
+def _by_model(found: Any) -> None:
+    for each in found.models:
+        typer.echo(f"  {each.model}: {counted(each.entries, 'answer')}, {_size(each.bytes)}")
+
+
+def judges_guess_cost(found: Any, given: Given) -> None:
+    from editgauge.cli.tables.judges import show_guess_cost
+
+    show_guess_cost(found)
+
+
+def judges_check(found: Any, given: Given) -> int | None:
+    from editgauge.cli.tables.judges import show_check
+
+    show_check(found)
+    return exit_code(found)
+
+
+# --- people -----------------------------------------------------------------------------------------------------------
+
+
+def study_create(study: Any, given: Given) -> None:
+    with study:
+        made = study.manifest
+    typer.echo(
+        f"{given['out']}: {counted(made.items, 'item')} with {counted(made.raters, 'rater')} each, "
+        f"and {counted(made.gold, 'gold item')}."
+    )
+    next_step(f"study invite {quote(str(given['out']))} --count {made.raters}")
+
+
+def study_invite(invitations: Any, given: Given) -> None:
+    from editgauge.studies.verbs import address_of
+
+    url = given["url"] or address_of(given["study"])
+    for invitation in invitations:
+        typer.echo(f"{invitation.name}  {invitation.link(url)}")
+
+
+def study_status(status: Any, given: Given) -> None:
+    from editgauge.cli.tables.study import show_status
+
+    show_status(status)
+
+
+def study_export(lines: Any, given: Given) -> None:
+    typer.echo(f"{given['out']}: {counted(lines, 'line')}.")
+
+
+def study_import(found: Any, given: Given) -> None:
+    typer.echo(
+        f"{found.done} count, {found.surplus} are surplus, {found.void} void; "
+        f"{found.changed} were known with other answers, {found.unchanged} were known."
+    )
+
+
+def study_analyse(found: Any, given: Given) -> None:
+    from editgauge.cli.tables.agreement import show_agreement
+    from editgauge.cli.tables.study import show_findings, show_status, show_weights
+
+    show_status(found.status)
+    if found.findings:
+        show_findings(found.findings)
+    if found.agreement:
+        show_agreement(found.agreement)
+    if found.weights:
+        show_weights(found.weights)
+    if found.page:
+        typer.echo(f"{found.page}")
+
+
+def study_exclude(answers: Any, given: Given) -> None:
+    typer.echo(f"{counted(answers, 'answer')} of {given['rater']} are void; their items are open again.")
+
+
+def study_include(counts: Any, given: Given) -> None:
+    again, surplus = counts
+    typer.echo(
+        f"{counted(again, 'answer')} of {given['rater']} count again; {surplus} are surplus, because others have "
+        "replaced them."
+    )
+
+
+def study_forget(result: Any, given: Given) -> None:
+    stay = ", with all answers." if given["answers"] else "; the answers stay, without a person."
+    typer.echo(f"{given['rater']} is forgotten{stay}")
+
+
+def _megabytes(size: int | None) -> str:
+    return "-" if size is None else f"{size / 1e6:.1f} MB"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

@@ -1,0 +1,274 @@
+"""The verbs."""
+
+# ruff: noqa: D103 (each function is named after the verb whose result it shows)
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import typer
+
+from editgauge.cli._json import as_json
+from editgauge.cli.show.common import Given, exit_code, next_report, next_step, nothing
+from editgauge.core.errors import BadInput
+from editgauge.core.text import counted
+
+prefer = nothing
+
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------
+
+
+def demo(page: Any, given: Given) -> None:
+    from editgauge.cli.tables.summary import show_summary
+    from editgauge.core.run import Run
+
+    show_summary(Run.open(Path(given["out"]) / "run"))
+    typer.echo(f"Report: {page}\nOpen it in a browser: {page.absolute().as_uri()}")
+
+
+def score(verdicts: Any, given: Given) -> None:
+    from editgauge.cli.tables.common import show_verdicts
+
+    show_verdicts(verdicts)
+
+
+def score_json(verdicts: Any, given: Given) -> str:
+    return as_json({"scores": verdicts})
+
+
+def edit(made: Any, given: Given) -> int | None:
+    if not any(each.made or each.kept for each in (made, *made.variants.values())):
+        return 1
+    if not given["quiet"]:
+        outcomes = f"{given['out']}/*" if made.variants else f"{made.name}={given['out']}"
+        where = [(f"--{name}", given[name]) for name in ("data", "images", "limit")]
+        words = [given["benchmark"], "--outcomes", outcomes, *(str(w) for pair in where if pair[1] for w in pair)]
+        next_step(f"run {' '.join(map(quote, words))}")
+    return None
+
+
+def plan(forecast: Any, given: Given) -> None:
+    from editgauge.cli.tables.plan import show_forecast
+
+    show_forecast(forecast)
+
+
+def run_before(given: Given, flags: Given) -> bool:
+    """With `--dry-run`, the resolved plan as YAML."""
+    if not flags["dry_run"]:
+        return False
+    import yaml
+
+    from editgauge.engine.run import preview
+
+    told = {name: value for name, value in given.items() if name not in {"processes", "engine", "address", "timings"}}
+    sys.stdout.write(yaml.safe_dump(preview(**told), sort_keys=False, allow_unicode=True, width=1000))
+    return True
+
+
+def run(finished: Any, given: Given) -> None:
+    from editgauge.cli.tables.summary import show_summary
+
+    if not given["quiet"]:
+        show_summary(finished, verbose=given["verbose"])
+        next_report(given["out"])
+
+
+def run_json(finished: Any, given: Given) -> str:
+    from editgauge.engine.record.judge_usage import read_asked
+    from editgauge.reports.export.export import means_of
+
+    return as_json({"run": str(given["out"]), "judges": read_asked(Path(given["out"])), "means": means_of(finished)})
+
+
+def merge(merged: Any, given: Given) -> None:
+    if not given["quiet"]:
+        next_report(given["out"])
+
+
+def verify(found: Any, given: Given) -> int | None:
+    from editgauge.engine.verify.recompute import RELATIVE
+
+    for problem in found.problems:
+        typer.echo(problem)
+    again = found.recomputed
+    checked = again.scores + len(again.problems)
+    if checked:
+        typer.echo(
+            f"Scored again: {again.scores} of {checked} scores of {again.outcomes} outcomes agree to {RELATIVE:.2%}."
+        )
+    for reason, count in again.unchecked.items():
+        typer.echo(f"Not scored again, so not verified: {count} scores: {reason}")
+    if not found.sound:
+        typer.echo(f"{counted(len(found.problems), 'problem')} in {given['run']}")
+        return 1
+    typer.echo(
+        f"{given['run']} is sound: {found.files} files, {found.scores} scores and {found.images} images as recorded."
+        f"{' No score was computed again.' if given['recompute'] and not again.outcomes else ''}"
+    )
+    return None
+
+
+def report(page: Any, given: Given) -> None:
+    typer.echo(f"Report: {page}")
+
+
+def leaderboard(page: Any, given: Given) -> None:
+    typer.echo(f"Leaderboard: {page}")
+
+
+def export_before(given: Given, flags: Given) -> bool:
+    """To standard output part by part: a million scores are never held at once."""
+    from editgauge.reports.export.export import PAPER, export_parts
+
+    if given["out"] is not None or given["format"] == PAPER:
+        return False
+    with open(sys.stdout.fileno(), "wb", closefd=False) as whole:  # unbuffered, `sys.stdout` may write a part only
+        whole.writelines(export_parts(given["run"], given["format"], given["summary"]))
+    return True
+
+
+def export(names: Any, given: Given) -> None:
+    from editgauge.reports.export.export import PAPER
+
+    if given["format"] == PAPER:
+        typer.echo(f"{len(names.splitlines())} files in {given['out']}: methods, tables and figures.")
+
+
+def audit(card: Any, given: Given) -> None:
+    from editgauge.cli.tables.audit import show_card
+
+    if not given["quiet"]:
+        show_card(card)
+        typer.echo(f"Card: {quote(str(Path(given['out']) / 'index.html'))}", err=True)
+
+
+def audit_json(card: Any, given: Given) -> str:
+    from editgauge.audits.cards.result import to_json
+
+    return as_json(to_json(card))
+
+
+# --- look -------------------------------------------------------------------------------------------------------------
+
+
+def list(names: Any, given: Given) -> None:  # noqa: A001
+    from editgauge.cli.tables.common import show_names
+
+    if given["name"] and not names:
+        typer.echo(f"The method '{given['name']}' has no options.")
+    else:
+        show_names(given["kind"] or "kinds", names)
+        if not given["kind"]:
+            typer.echo("`editgauge list KIND` lists them.")
+
+
+def see(sight: Any, given: Given) -> None:
+    from editgauge.cli.tables.look import show_sight
+
+    show_sight(sight)
+    _drawn(given)
+
+
+def changes(found: Any, given: Given) -> None:
+    for sentence in found.sentences:
+        typer.echo(sentence)
+    for remark in found.remarks:
+        typer.echo(remark, err=True)
+    _drawn(given)
+
+
+def understand_before(given: Given, flags: Given) -> bool:
+    """With `--file`, a JSON line for every line of the file."""
+    from editgauge.look.understand import understand_lines
+
+    if bool(given["text"].strip()) == (flags["file"] is not None):
+        raise BadInput("Give an instruction that is not empty, or --file with one JSON object a line, and not both.")
+    if flags["file"] is None:
+        return False
+    for line in understand_lines(flags["file"], given["judge"], given["prompts"]):
+        typer.echo(json.dumps(line, ensure_ascii=False))
+    return True
+
+
+def understand(reading: Any, given: Given) -> None:
+    from editgauge.cli.tables.look import told
+
+    typer.echo(told(reading))
+
+
+def understand_json(reading: Any, given: Given) -> str:
+    from editgauge.instructions.readings import to_json
+
+    return as_json(to_json(reading))
+
+
+def _drawn(given: Given) -> None:
+    if given["out"] is not None:
+        typer.echo(f"Drawn into {given['out']}", err=True)
+
+
+def disentangle(found: Any, given: Given) -> None:
+    from editgauge.cli.tables.look import show_disentanglement
+
+    if not given["quiet"]:
+        show_disentanglement(found.models, found.beside)
+        typer.echo(f"Page: {found.page}")
+
+
+def disentangle_json(found: Any, given: Given) -> str:
+    from editgauge.disentanglement.verb import RESULT
+
+    return (Path(given["out"]) / RESULT).read_text("utf-8")
+
+
+# --- findings ---------------------------------------------------------------------------------------------------------
+
+
+def compare(comparisons: Any, given: Given) -> None:
+    from editgauge.cli.tables.comparison import show_comparison
+
+    show_comparison(comparisons)
+
+
+def diff(found: Any, given: Given) -> int | None:
+    from editgauge.cli.tables.difference import show_causes, show_difference
+
+    show_difference(found)
+    show_causes(found)
+    return exit_code(found)
+
+
+def diff_json(found: Any, given: Given) -> str:
+    from editgauge.cli.tables import difference
+
+    return as_json(difference.as_json(found))
+
+
+def agree(found: Any, given: Given) -> None:
+    from editgauge.cli.tables.agreement import show_agreement
+
+    show_agreement(found)
+
+
+def estimate(estimates: Any, given: Given) -> None:
+    from editgauge.cli.tables.estimate import show_estimates
+
+    show_estimates(estimates)
+
+
+def accept(found: Any, given: Given) -> None:
+    from editgauge.cli.tables.estimate import show_acceptance
+
+    show_acceptance(found)
+
+
+def power(plans: Any, given: Given) -> None:
+    from editgauge.cli.tables.estimate import show_plans
+
+    show_plans(plans)

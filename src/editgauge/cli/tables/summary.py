@@ -1,0 +1,123 @@
+"""The summary of a run: one table of means, or with `--verbose` a table per protocol and every reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.text import Text
+
+from editgauge.cli.tables.common import named, new_table, number, short, show
+from editgauge.core.text import counted
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, summarise
+from editgauge.render.words import meaning, spaced
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Run
+
+MENDABLE = frozenset({"unreadable_image", "no_model", "unreachable", "refused", "unparsable", "budget", "crashed"})
+"""Reasons that do not lie in the edit itself: what is known of such a case helps to mend it."""
+DETAIL = 300
+"""Signs of a detail that are shown."""
+
+
+def show_summary(run: Run, *, verbose: bool = False) -> None:
+    """The means over all edits, a row per score and a column per method."""
+    cells = {(c.protocol, c.spec.name, c.method): c for c in summarise(run) if c.edit_type == ALL}
+    if verbose:
+        _show_by_protocol(run, cells)
+    else:
+        _show_together(run, cells)
+    show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
+    if any(cell.mean and cell.mean.clusters < FEW_SOURCES for cell in cells.values()):
+        show(Text(f"† fewer than {FEW_SOURCES} source images: too few to rely on the interval.", style="dim"))
+    reasons = sum((Counter(cell.unscored) for cell in cells.values()), Counter[str]())
+    if verbose:
+        _show_reasons(run, reasons)
+    elif reasons:
+        _show_reasons(run, Counter({why: n for why, n in reasons.items() if why in MENDABLE}))
+        show(Text(f"{_unscored_of(run, cells)} `editgauge run … --verbose` prints the reasons.", style="dim"))
+
+
+def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
+    """One table of the scores that have a mean for at least one method."""
+    methods = list(run.manifest.methods)
+    title = f"{run.manifest.benchmark}, {counted(run.manifest.edits, 'edit')}: mean and 95 % confidence interval"
+    table = new_table(title)
+    table.add_column("protocol", no_wrap=True)
+    table.add_column("score", no_wrap=True)
+    for method in methods:
+        table.add_column(method, justify="right")
+    for protocol, entry in run.manifest.protocols.items():
+        label = protocol
+        for spec in entry.scores:
+            row = [cells.get((protocol, spec.name, method)) for method in methods]
+            if any(cell and cell.mean for cell in row):
+                table.add_row(label, named(spec), *(_mean(cell, tell_unscored=False, brief=True) for cell in row))
+                label = ""
+    show(table)
+
+
+def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:
+    """How many outcomes lack some score, and which scores have no value at all."""
+    lacking: Counter[tuple[str, str]] = Counter()
+    for (protocol, _, method), cell in cells.items():
+        lacking[protocol, method] = max(lacking[protocol, method], _unscored(cell))
+    empty = [
+        f"{protocol}/{spec.name}"
+        for protocol, entry in run.manifest.protocols.items()
+        for spec in entry.scores
+        if not any((c := cells.get((protocol, spec.name, m))) and c.mean for m in run.manifest.methods)
+    ]
+    without = f" Without any value: {', '.join(empty)}." if empty else ""
+    return f"{counted(sum(lacking.values()), 'outcome')} without some score.{without}"
+
+
+def _show_by_protocol(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
+    methods = list(run.manifest.methods)
+    for protocol, entry in run.manifest.protocols.items():
+        table = new_table(f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95 % interval")
+        table.add_column("score", no_wrap=True)
+        for method in methods:
+            table.add_column(method, justify="right")
+        for spec in entry.scores:
+            row = [cells.get((protocol, spec.name, method)) for method in methods]
+            everywhere = len(row) > 1 and len({_unscored(cell) for cell in row}) == 1
+            title = Text(named(spec))
+            if everywhere and _unscored(row[0]) and any(cell and cell.mean for cell in row):
+                title.append(f"\n{_unscored(row[0])} unscored each", style="dim italic")
+            table.add_row(title, *(_mean(cell, tell_unscored=not everywhere) for cell in row))
+        show(table)
+
+
+def _show_reasons(run: Run, counts: Counter[str]) -> None:
+    """How many scores are missing for each reason, what it means, and what is most often said of it."""
+    width = max((len(str(count)) for count in counts.values()), default=0)
+    for reason, count in counts.most_common():
+        show(Text(f"{count:>{width}} unscored, {spaced(reason)}: {meaning(reason)}".rstrip(": "), style="dim"))
+        if reason in MENDABLE and (detail := _usual_detail(run, reason)):
+            show(Text(f"{'':>{width}} {short(detail, DETAIL)}", style="dim"))
+
+
+def _usual_detail(run: Run, reason: str) -> str:
+    details = run.scores["detail"].filter(pc.equal(run.scores["reason"].cast(pa.string()), reason))
+    [(detail, _)] = Counter(details.to_pylist()).most_common(1)
+    return detail or ""
+
+
+def _unscored(cell: Cell | None) -> int:
+    return sum(cell.unscored.values()) if cell else 0
+
+
+def _mean(cell: Cell | None, *, tell_unscored: bool, brief: bool = False) -> Text:
+    if cell is None or cell.mean is None:
+        return Text("-" if cell is None or brief else f"{_unscored(cell)} unscored", style="dim")
+    text = Text(number(cell.mean.value, cell.spec) + ("†" if cell.mean.clusters < FEW_SOURCES else ""))
+    if cell.mean.low is not None:
+        interval = f"{number(cell.mean.low, cell.spec)} … {number(cell.mean.high, cell.spec)}"
+        text.append(f" {interval}" if brief else f"\n{interval}", style="dim")
+    if tell_unscored and _unscored(cell):
+        text.append(f"\n{_unscored(cell)} unscored", style="dim italic")
+    return text

@@ -1,0 +1,106 @@
+"""Options that several verbs share: their words, types and limits stand here once.
+
+A verb takes them flat (`editgauge.run("sample", outcomes=…, models="lite", judge="openai:gpt-4o")`), hands them on as
+one of these classes, and need not explain them again: the command line and the reference find their words here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+
+class NumberRange(NamedTuple):
+    """The smallest and the largest value of a number, both included."""
+
+    low: float
+    high: float | None = None
+
+
+Count = Annotated[int, NumberRange(1)]
+"""One or more."""
+Natural = Annotated[int, NumberRange(0)]
+"""Zero or more."""
+Amount = Annotated[float, NumberRange(0)]
+"""Zero or more, such as seconds or money."""
+Share = Annotated[float, NumberRange(0, 1)]
+"""From 0 to 1."""
+Port = Annotated[int, NumberRange(1, 65535)]
+"""A port to listen on."""
+FreePort = Annotated[int, NumberRange(0, 65535)]
+"""A port to listen on; 0 takes any free one."""
+
+Pairs = Mapping[str, str] | Sequence[str]
+"""Names with values: `{"detector": "owlv2-base"}` or `["detector=owlv2-base"]`."""
+Paths = Mapping[str, str | Path] | Sequence[str]
+"""Names with paths: `{"mine": "outcomes/"}` or `["mine=outcomes/"]`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataOptions:
+    """Where a benchmark's files are, and how many of its edits are used.
+
+    Attributes:
+        data: folder or file with the benchmark's public files, for benchmarks that are not shipped.
+        images: folder with the source images, if they are elsewhere, such as a COCO folder.
+        limit: limit to the first N edits.
+    """
+
+    data: str | Path | None = None
+    images: str | Path | None = None
+    limit: Count | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """Which neural networks look at the images.
+
+    Attributes:
+        models: model profile: lite, lite-plus, paper or best.
+        model: use another model for a role, as `ROLE=NAME`; `ROLE=none` leaves the role out. On the command line
+            `--detector NAME` is short for `--model detector=NAME`, and so on for every role.
+    """
+
+    models: str | None = None
+    model: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeOptions:
+    """Which language models are used as judges, and within which limits.
+
+    Attributes:
+        judge: model used as judge: `openai:MODEL@URL`, `transformers:FOLDER`, or `NAME=ADDRESS` to name it.
+        price: price of a million tokens, as `PROMPT,COMPLETION` such as `2.5,10`.
+        budget: maximum total cost of all calls; needs a price.
+        max_tokens: maximum length of an answer in tokens.
+        prompts: folder with prompts, or one YAML file, in place of the built-in ones.
+        replay: ask no judge; take the answers from the transcripts of an earlier run.
+        panel: combine the answers of all judges as well: median, mean or majority.
+        quorum: minimum number of judges of a panel that must answer; default: more than half.
+        temperature: sampling temperature of the judges; default 0.
+        top_p: share of the probability mass that judges sample from.
+        judge_seed: random seed for endpoints that take one; repetitions count up from it.
+    """
+
+    judge: str | Pairs | None = ()
+    price: str | None = None
+    budget: Amount | None = None
+    max_tokens: Count | None = None
+    prompts: str | Path | None = None
+    replay: bool = False
+    panel: str | None = None
+    quorum: Count | None = None
+    temperature: Amount | None = None
+    top_p: Share | None = None
+    judge_seed: int | None = None
+
+
+_Options = TypeVar("_Options", DataOptions, ModelOptions, JudgeOptions)
+
+
+def picked(options: type[_Options], given: Mapping[str, Any]) -> _Options:
+    """Those of the flat options of a verb that belong to a class."""
+    return options(**{field.name: given[field.name] for field in fields(options) if field.name in given})

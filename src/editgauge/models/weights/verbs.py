@@ -1,0 +1,116 @@
+"""The verbs of `editgauge models`: list, info, pull, verify, path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from editgauge.core.errors import FetchFailed
+from editgauge.core.fetch.shown import download_shown
+from editgauge.core.progress import say
+from editgauge.models.weights import store
+from editgauge.models.weights.files import WeightFiles
+from editgauge.models.weights.store import WeightInfo
+
+
+def list_weights() -> list[WeightInfo]:
+    """List all sets of weights: role, size, license, and whether they are on this machine.
+
+    Example:
+        $ editgauge models list
+        >>> editgauge.models.list_weights()
+    """
+    return store.list_weights()
+
+
+def info(name: str) -> WeightInfo:
+    """Show what a set of weights is, where it comes from, where it is, and its license.
+
+    Example:
+        $ editgauge models info lpips-alex
+        >>> editgauge.models.info("lpips-alex")
+
+    Args:
+        name: set of weights or model, such as `lpips-alex`; `editgauge models list` shows all.
+    """
+    return store.info(_set_of(name))
+
+
+def pull(
+    name: str | Sequence[str], *, accept: str | None = None, revision: str | None = None, quiet: bool = False
+) -> list[WeightFiles]:
+    """Download weights and verify them; files that are already here are only verified.
+
+    Where a profile has an alternative for weights that cannot be downloaded, the alternative is taken, and this is
+    printed.
+
+    Example:
+        $ editgauge models pull lite
+        >>> editgauge.models.pull("lite")
+
+    Args:
+        name: sets of weights, models, profiles such as `lite`, or repositories of the model hub.
+        accept: accept this license, for weights that require it.
+        revision: another commit of the model hub than the pinned one.
+        quiet: print no progress or remarks.
+    """
+    return [pull_first(each, accept, revision, quiet=quiet) for each in store.wanted(_listed(name))]
+
+
+def pull_first(
+    alternatives: Sequence[str], accept: str | None = None, revision: str | None = None, *, quiet: bool = False
+) -> WeightFiles:
+    """Download the first set that can be had."""
+    for place, name in enumerate(alternatives, start=1):
+        about = store.info(name)
+        say(f"{name}: {about.source}; license {license_of(about)}", quiet=quiet)
+        try:
+            with download_shown(name, about.bytes_to_fetch) as grown:
+                return store.pull(name, grown=grown, accept=accept, revision=revision)
+        except FetchFailed as failed:
+            if place == len(alternatives):
+                raise
+            say(f"{failed}\n{alternatives[place]} is used instead of {name}.", quiet=quiet)
+    raise ValueError("there is nothing to pull")
+
+
+def verify(name: str | Sequence[str]) -> list[WeightFiles]:
+    """Compare every file of these weights with its recorded SHA-256.
+
+    Example:
+        $ editgauge models verify lite
+        >>> editgauge.models.verify("lite")
+
+    Args:
+        name: sets of weights, models, profiles such as `lite`, or repositories of the model hub.
+    """
+    chosen = [next(filter(store.available, each), each[0]) for each in store.wanted(_listed(name))]
+    return [store.verify(each) for each in chosen]
+
+
+def path(name: str) -> Path:
+    """Print the folder that holds a set of weights.
+
+    Example:
+        $ editgauge models path lpips-alex
+        >>> editgauge.models.path("lpips-alex")
+
+    Args:
+        name: set of weights or model, such as `lpips-alex`; `editgauge models list` shows all.
+    """
+    return store.weights_of(_set_of(name)).folder
+
+
+def license_of(about: WeightInfo) -> str:
+    """The license; with a star when it is that of the project that trained the weights."""
+    return about.licence + ("*" if about.licence_from == "upstream" else "")
+
+
+def _set_of(name: str) -> str:
+    """The set of weights that a name stands for: its own, or that of a model."""
+    ((found, *_), *_) = store.wanted([name])
+    return found
+
+
+def _listed(name: str | Sequence[str]) -> list[str]:
+    return [name] if isinstance(name, str) else [*name]
