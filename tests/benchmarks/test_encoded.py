@@ -40,7 +40,7 @@ def test_a_run_over_the_end_is_cut() -> None:
 
 def test_runs_are_scaled_to_the_picture() -> None:
     assert rows(RunLengths(((0, 1),), 2, 2).render(4, 4)) == ["##..", "##..", "....", "...."]
-    assert RunLengths(((0, 262144),), 512, 512, 1).render(300, 200).all()
+    assert RunLengths(((0, 262144),), 512, 512, 1).render(300, 300).all()
 
 
 @given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 25))), st.integers(0, 2))

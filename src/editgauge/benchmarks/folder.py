@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from editgauge.benchmarks.format.reader import read_benchmark, read_edits
 from editgauge.core.errors import BadInput
+from editgauge.core.files import open_regular, open_text, read_text
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import Document, read_yaml
 from editgauge.core.types import Benchmark
@@ -30,9 +31,9 @@ def load(folder: Path) -> Benchmark:
     find, name, where = ImagesOf(folder), folder.resolve().name or "benchmark", str(folder)
     try:
         if file.name == LINES:
-            with file.open("r", encoding="utf-8-sig", newline="\n") as lines:
+            with open_text(file, "utf-8-sig") as lines:
                 return read_edits(lines, file.name, find, name=name, where=where)
-        return read_benchmark(read_yaml(file.read_text("utf-8-sig"), file.name), find, name=name, where=where)
+        return read_benchmark(read_yaml(read_text(file, "utf-8-sig"), file.name), find, name=name, where=where)
     except UnicodeDecodeError:
         return read_benchmark(_not_text(file), find, name=name, where=where)
     except OSError as error:
@@ -58,7 +59,7 @@ def _benchmark_file(folder: Path) -> Path:
 
 def _not_text(file: Path) -> Document:
     """Says where a file stops being UTF-8."""
-    with file.open("rb") as lines:
+    with open_regular(file) as lines:
         for number, line in enumerate(lines, start=1):
             try:
                 line.decode("utf-8")

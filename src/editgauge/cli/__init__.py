@@ -13,6 +13,7 @@ from editgauge._face import GROUPS, VERBS
 from editgauge.cli._options_file import FLAG, defaults, take_file
 from editgauge.cli._verbs import add_verb
 from editgauge.core.errors import EditGaugeError
+from editgauge.core.text import printable
 
 MISTAKE = 2
 START = """Measure how good text-guided image edits are: was the edit made, did the rest stay, how sure are we.
@@ -87,6 +88,8 @@ def main() -> None:
     """Runs the command line; an error a user can fix is one message, never a traceback."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without '↑' shows '?'
+        if sys.stdout.isatty():
+            sys.stdout = SafeTerminal(sys.stdout.detach(), sys.stdout.encoding, "replace", line_buffering=True)
     try:
         words, file = take_file(sys.argv[1:])
         app(words, default_map=defaults(file, app) if file else None)
@@ -97,5 +100,14 @@ def main() -> None:
 
 
 def _give_up(message: str) -> None:
-    sys.stderr.write(f"editgauge: {message}\n")
+    sys.stderr.write(f"editgauge: {printable(message)}\n")
     sys.exit(MISTAKE)
+
+
+class SafeTerminal(TextIOWrapper):
+    """A terminal that words of judges and names of files cannot steer: colors pass, other control sequences do not."""
+
+    def write(self, text: str) -> int:
+        """Writes what can be seen."""
+        super().write(printable(text, colors=True))
+        return len(text)

@@ -17,6 +17,7 @@ from typing import Any
 import typer
 
 from editgauge.core.errors import BadInput
+from editgauge.core.files import read_text
 
 FLAG = "--options"
 
@@ -80,7 +81,7 @@ def _read(file: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        told = yaml.safe_load(file.read_text("utf-8"))
+        told = yaml.safe_load(read_text(file))
     except OSError as error:
         raise BadInput(f"The options file '{file}' cannot be read: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from editgauge.core.files import read_bytes
 from editgauge.core.masks import Mask, files_of
 
 if TYPE_CHECKING:
@@ -65,6 +66,6 @@ def _content(mask: Mask | None) -> list[str] | None:
 
 def _sha256(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_bytes(path)).hexdigest()
     except OSError:
         return "missing"

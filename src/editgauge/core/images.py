@@ -1,29 +1,53 @@
-"""The one door by which pixels enter: any image file becomes an RGB uint8 array, or a clear error."""
+"""The one image loader: any image file becomes an RGB uint8 array in sRGB, or a clear error."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import os
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from editgauge.core.errors import BadImage, BadInput
+from editgauge.core.files import open_regular, write_bytes
+from editgauge.core.text import printable
+
+if TYPE_CHECKING:
+    from PIL import ImageCms
 
 Pixels = NDArray[np.uint8]
 """Height x width x 3, RGB, uint8."""
 Unit = NDArray[np.float32]
 """An image in [0, 1]."""
 
-MOST_PIXELS = 64_000_000
-"""Larger images are refused: 64 megapixels is beyond any editing model, and a crafted file can claim terabytes."""
+MAX_PIXELS = 25_000_000
+"""Larger images are refused. Measured: the most expensive protocol (`preservation` with LPIPS) takes 175 bytes per
+pixel, so 25 megapixels cost 4.4 GB; a crafted file of a few kilobytes can claim any size."""
+MAX_PIXELS_VARIABLE = "EDITGAUGE_MAX_PIXELS"
+"""The environment variable that sets another limit, up to the 178 megapixels at which Pillow itself refuses."""
 ROUNDING = 1e-5
 """How far over 1 a floating-point pixel may be and still be white."""
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
+"""What is decoded. Pillow knows forty more, among them EPS, which starts a program."""
+SAME_COLOR = 1
+"""Levels of 255 by which a profile may move colors and still be sRGB: the roundings of two conversions."""
+MIN_SIDE = 16
+"""Pixels; smaller pictures are not scored: windows of SSIM and patches of networks do not fit in."""
+MAX_ASPECT = 20
+"""How many times longer one side may be: networks stretch what they see to a square or nearly so."""
+LONGEST_PROFILE_NAME = 60
+ORIENTATION = 0x0112
+TURNED = frozenset({5, 6, 7, 8})
+"""Values of the EXIF orientation that exchange width and height."""
+IGNORED_PROFILE = "its color profile does not fit the picture and was ignored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +58,28 @@ class Picture:
     path: Path
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedImage:
+    """The pixels of an image file, and what was done to its colors."""
+
+    pixels: Pixels
+    notes: tuple[str, ...] = ()
+
+
 def read_image(path: Path) -> Pixels:
-    """The image as RGB uint8, upright by its EXIF orientation, transparency laid over white.
+    """The image as RGB uint8, in sRGB, upright by its EXIF orientation, transparency laid over white.
 
     16-bit images give their upper 8 bits, CMYK, palette and grayscale become RGB, an animation gives its first frame.
-    Truncated files, decompression bombs and images over 64 megapixels are refused with `BadImage`.
+    What is no regular file, other formats than `FORMATS`, truncated files, decompression bombs and images over the
+    limit of pixels are refused with `BadImage`.
     """
+    return load_image(path).pixels
+
+
+def load_image(path: Path) -> LoadedImage:
+    """The same pixels, and notes on what was done to their colors."""
     try:
-        file = path.open("rb")
+        file = open_regular(path)
     except FileNotFoundError as error:
         raise BadImage(f"There is no image at '{path}'.") from error
     except (OSError, ValueError) as error:
@@ -52,28 +90,74 @@ def read_image(path: Path) -> Pixels:
         except BadImage:
             raise
         except UnidentifiedImageError as error:
-            raise BadImage(f"'{path}' is not an image in a format that can be read.") from error
-        except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-            raise BadImage(
-                f"'{path}' claims an absurd size ({error}); images up to {MOST_PIXELS:,} pixels are read."
-            ) from error
+            raise BadImage(f"'{path}' is not an image in a format that is read: {', '.join(FORMATS)}.") from error
+        except Image.DecompressionBombError as error:
+            raise BadImage(f"'{path}' claims an absurd size ({error}); {_limit_told(max_pixels())}.") from error
         except Exception as error:  # a decoder meets damage with any error: struct.error, TypeError, MemoryError, …
             raise BadImage(
                 f"'{path}' cannot be decoded ({str(error) or type(error).__name__}); is the file complete?"
             ) from error
 
 
-def _decode(file: BinaryIO, path: Path) -> Pixels:
+def image_size(path: Path) -> tuple[int, int]:
+    """Width and height as they are shown, from the header alone; raises `OSError` when that cannot be read."""
+    with open_regular(path) as file, _open(file) as image:
+        width, height = image.size
+        return (height, width) if image.getexif().get(ORIENTATION, 1) in TURNED else (width, height)
+
+
+def alpha_channel(path: Path) -> NDArray[np.uint8] | None:
+    """How opaque each pixel is, upright; None where nothing can be transparent. The file must be one that is read."""
+    with open_regular(path) as file, _open(file) as image:
+        if not image.has_transparency_data:
+            return None
+        return np.asarray(_upright(image).convert("RGBA").getchannel("A"), dtype=np.uint8)
+
+
+def max_pixels() -> int:
+    """The limit of pixels of one image: `MAX_PIXELS`, or what the environment variable sets."""
+    setting = os.environ.get(MAX_PIXELS_VARIABLE, "").strip()
+    if not setting:
+        return MAX_PIXELS
+    if not setting.isascii() or not setting.isdigit() or len(setting) > 18:
+        raise BadImage(f"{MAX_PIXELS_VARIABLE} is a whole number of pixels, got '{setting[:40]}'.")
+    return int(setting)
+
+
+def _limit_told(limit: int) -> str:
+    return f"images up to {limit:,} pixels are read. Scale it down, or set {MAX_PIXELS_VARIABLE} to a higher limit"
+
+
+def _open(file: BinaryIO) -> Image.Image:
     with warnings.catch_warnings():
-        # Should two threads get into each other's way here, nothing worse than this very filter stays behind.
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        image = Image.open(file)
-    width, height = image.size
-    if width * height > MOST_PIXELS:
-        raise BadImage(f"'{path}' is {width} x {height}; images up to {MOST_PIXELS:,} pixels are read.")
+        # Our own limit is checked before any pixel is decoded. Should two threads get into each other's way here,
+        # nothing worse than this very filter stays behind.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        return Image.open(file, formats=FORMATS)
+
+
+def _decode(file: BinaryIO, path: Path) -> LoadedImage:
+    image = _open(file)
+    (width, height), limit = image.size, max_pixels()
+    if width * height > limit:
+        raise BadImage(f"'{path}' is {width} x {height}; {_limit_told(limit)}.")
     image.load()
     upright = _upright(image)
-    return _rgb(_eight_bit(upright, path) if upright.mode[0] in "IF" else upright)
+    profile = image.info.get("icc_profile")
+    eight_bit = _eight_bit(upright, path) if upright.mode[0] in "IF" else upright
+    if not profile:
+        return LoadedImage(_rgb(eight_bit))
+    in_srgb, note = _in_srgb(eight_bit, bytes(profile))
+    return LoadedImage(_rgb(in_srgb), (note,) if note else ())
+
+
+def require_measurable(pixels: Pixels, name: str) -> None:
+    """Raises `BadImage` for a picture so small or so narrow that models would see something stretched beyond use."""
+    height, width = pixels.shape[:2]
+    if min(height, width) < MIN_SIDE:
+        raise BadImage(f"The {name} is {width} x {height}; at least {MIN_SIDE} x {MIN_SIDE} pixels are needed.")
+    if max(height, width) > MAX_ASPECT * min(height, width):
+        raise BadImage(f"The {name} is {width} x {height}; one side may be {MAX_ASPECT} times the other at most.")
 
 
 def _upright(image: Image.Image) -> Image.Image:
@@ -81,6 +165,46 @@ def _upright(image: Image.Image) -> Image.Image:
         return ImageOps.exif_transpose(image)
     except Exception:  # damaged EXIF says nothing about the orientation, and every viewer shows the picture as it is
         return image
+
+
+def _in_srgb(image: Image.Image, profile: bytes) -> tuple[Image.Image, str]:
+    """The picture with its colors in sRGB, and a note when they were converted or could not be."""
+    from PIL import ImageCms
+
+    if image.mode in {"P", "PA"}:
+        image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    opaque = image.getchannel("L") if image.mode == "LA" else image
+    try:
+        conversion = _conversion(profile, opaque.mode)
+        if conversion is None:
+            return image, ""
+        transform, name = conversion
+        converted = transform.apply(opaque)
+    except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+        return image, IGNORED_PROFILE
+    if image.mode == "LA":
+        converted.putalpha(image.getchannel("A"))
+    elif "transparency" in image.info:  # one color that is transparent: it would be another one now
+        converted.putalpha(image.convert("RGBA").getchannel("A"))
+    return converted, f"its colors were converted from the profile '{name}' to sRGB"
+
+
+@lru_cache(maxsize=16)
+def _conversion(profile: bytes, mode: str) -> tuple[ImageCms.ImageCmsTransform, str] | None:
+    """The way from a profile to sRGB and the profile's name; None when it is sRGB itself, as most profiles are."""
+    from PIL import ImageCms
+
+    source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+    result = mode if mode in {"RGB", "RGBA"} else "RGB"
+    transform = ImageCms.buildTransform(source, ImageCms.createProfile("sRGB"), mode, result)
+    if mode == result:
+        steps = np.arange(0, 256, 15, dtype=np.uint8)
+        colors = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(len(steps), -1, 3)
+        moved = np.asarray(transform.apply(Image.fromarray(colors).convert(mode)).convert("RGB"))
+        if np.abs(moved.astype(np.int16) - colors).max() <= SAME_COLOR:
+            return None
+    name = printable(ImageCms.getProfileDescription(source) or "").strip()[:LONGEST_PROFILE_NAME]
+    return transform, name or "without a name"
 
 
 def _eight_bit(image: Image.Image, path: Path) -> Image.Image:
@@ -107,8 +231,6 @@ def _rgb(image: Image.Image) -> Pixels:
 def write_png(pixels: Pixels, path: Path) -> None:
     """Writes atomically: a kill leaves the old file or the new one, never half of one."""
     import cv2
-
-    from editgauge.core.files import write_bytes
 
     if path.suffix.lower() != ".png":
         raise BadInput(f"Pictures are written as PNG: give a name that ends with .png instead of '{path.name}'.")

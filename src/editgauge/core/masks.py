@@ -18,6 +18,8 @@ from editgauge.core.errors import BadImage
 
 BoolMask = NDArray[np.bool_]
 """Height x width, true inside."""
+BEYOND = 0.05
+"""By how much of a side an outline may leave its picture: people draw a little over the border."""
 SAME_SHAPE = 0.02
 """By how much the ratio of a mask's sides may differ from its picture's: sizes are rounded when both are scaled."""
 
@@ -98,8 +100,7 @@ class MaskFile:
                 "If it holds 0 and 1, multiply it by 255."
             )
         tall, wide = gray.shape
-        if abs(wide * height / (tall * width) - 1) > SAME_SHAPE:
-            raise BadImage(f"The mask '{self.path}' is {wide} x {tall}, its picture {width} x {height}: another shape.")
+        require_same_shape(f"The mask '{self.path}'", (wide, tall), (width, height))
         if gray.shape != (height, width):
             gray = cv2.resize(gray, (width, height), interpolation=cv2.INTER_NEAREST)
         return np.asarray(gray >= 128)
@@ -177,6 +178,33 @@ class Rectangle:
     def describe(self) -> Any:
         """`{box: [left, top, right, bottom]}`."""
         return {"box": [self.left, self.top, self.right, self.bottom]}
+
+
+def require_same_shape(name: str, size: tuple[int, int], picture: tuple[int, int]) -> None:
+    """Raises `BadImage` when a mask of this size, stretched to its picture, would cover something else."""
+    (wide, tall), (width, height) = size, picture
+    if abs(wide * height / (tall * width) - 1) > SAME_SHAPE:
+        raise BadImage(f"{name} is {wide} x {tall}, its picture {width} x {height}: another shape.")
+
+
+def require_inside(part: object, width: int, height: int) -> None:
+    """Raises `BadImage` when an outline or a box of the mask leaves a picture of this size, as one made for another."""
+    if isinstance(part, Polygons | Rectangle):
+        box = part.box() if isinstance(part, Polygons) else (part.left, part.top, part.right, part.bottom)
+        left, top, right, bottom = box
+        if (
+            min(left + BEYOND * width, top + BEYOND * height) < 0
+            or right > (1 + BEYOND) * width
+            or (bottom > (1 + BEYOND) * height)
+        ):
+            told = ", ".join(f"{side:g}" for side in box)
+            raise BadImage(f"The mask reaches over ({told}) and leaves its picture of {width} x {height} pixels.")
+    elif isinstance(part, tuple):
+        for each in part:
+            require_inside(each, width, height)
+    elif is_dataclass(part):
+        for field in fields(part):
+            require_inside(getattr(part, field.name), width, height)
 
 
 def files_of(part: object) -> Iterator[Path]:

@@ -8,6 +8,8 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from editgauge.core.text import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -104,5 +106,5 @@ class Pace:
 def say(sentence: str, *, quiet: bool = False) -> None:
     """A remark to the person at the terminal, on standard error so that output can be piped."""
     if not quiet:
-        sys.stderr.write(sentence + "\n")
+        sys.stderr.write(printable(sentence) + "\n")
         sys.stderr.flush()

@@ -15,6 +15,16 @@ IRREGULAR_PLURALS = {"person": "people", "knife": "knives", "mouse": "mice", "sh
 ALWAYS_PLURAL = frozenset({"scissors", "skis"})
 SINGULAR_ENDINGS = ("ss", "us", "is")
 
+TERMINAL_SEQUENCE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colors, cursor, screen
+    r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles, links, clipboard
+    r"|[^\[\]PX^_])?"
+)
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
+STEERING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Signs that change the direction of writing: a name can seem to be another one."""
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
 
 def article(phrase: str) -> str:
     """Either "a" or "an", by the sound of the phrase's beginning.
@@ -65,6 +75,39 @@ def counted(count: int, noun: str) -> str:
     ('1 edit', '1,200 source images')
     """
     return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def printable(text: str, *, colors: bool = False) -> str:
+    """The text without what steers a terminal or turns writing around; line feeds and tabs stay, and colors if asked.
+
+    >>> printable("\\x1b[31mred\\x1b[0m \\u202egnp.exe\\tok\\n")
+    'red gnp.exe\\tok\\n'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    if colors:
+        pieces = [printable(piece) for piece in COLOR.split(text)]
+        return pieces[0] + "".join(map("".join, zip(COLOR.findall(text), pieces[1:], strict=True)))
+    without_sequences = TERMINAL_SEQUENCE.sub("", text)
+    return "".join(
+        sign
+        for sign in without_sequences
+        if sign in "\n\t" or (sign not in STEERING and unicodedata.category(sign) not in {"Cc", "Cs"})
+    )
+
+
+def csv_text(text: str) -> str:
+    """The text for a CSV cell: spreadsheets would take one that begins with =, +, - or @ for a formula.
+
+    >>> csv_text("=HYPERLINK(0)"), csv_text("a cat"), from_csv_text(csv_text("'-1"))
+    ("'=HYPERLINK(0)", 'a cat', "'-1")
+    """
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def from_csv_text(cell: str) -> str:
+    """The text of a cell that `csv_text` wrote."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,8 @@ REASONS: tuple[Reason, ...] = get_args(Reason)
 
 Relation = Literal["left", "right", "above", "below", "on", "center", "next to", "in", "behind", "in front of"]
 
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""Unpaired surrogates: what a shell passes on of bytes that are no UTF-8; no file, hash or model takes them."""
 LONGEST_ID = 200  # bytes; with a suffix it still fits every common file system
 
 
@@ -135,6 +138,14 @@ class Edit:
             raise BadInput(problem)
         if self.type not in EDIT_TYPES:
             raise UnknownName("edit type", self.type, EDIT_TYPES, "editgauge list edit-types")
+        anchor = self.position.anchor if self.position else None
+        texts = (self.instruction, self.subject, self.from_, self.to, anchor, self.source_caption, self.target_caption)
+        for text in texts:
+            if text and not text.isascii() and HALF_CHARACTER.search(text):
+                raise BadInput(
+                    f"The text {text[:60]!a} of the edit '{self.id}' holds half a character; is it in another "
+                    "encoding than UTF-8?"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +200,8 @@ class Item:
     resized_from: tuple[int, int] | None = None
     original: Pixels | None = None
     """The edited picture in its own size, where that is another: models look at this one."""
+    notes: tuple[str, ...] = ()
+    """What was done to the pictures when they were read; stands in the evidence of every score."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.errors import BadInput
+from editgauge.core.files import read_text
 from editgauge.disentanglement.words import Vocabulary
 
 Vector = NDArray[np.float32]
@@ -94,7 +95,7 @@ def read_latents(folder: str | Path, vocabulary: Vocabulary, model: str | None =
 def _made(file: Path) -> dict[str, Any]:
     """How the latents were made; nothing for latents from elsewhere."""
     try:
-        told = json.loads(file.read_text("utf-8"))
+        told = json.loads(read_text(file))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

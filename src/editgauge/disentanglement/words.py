@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from editgauge.core.errors import BadInput
+from editgauge.core.files import read_text
 from editgauge.core.types import id_problem
 
 OBJECTS = "objects"
@@ -68,7 +69,7 @@ def read_vocabulary(file: str | Path | None = None) -> Vocabulary:
         return _vocabulary(told)
     place = Path(file)
     try:
-        text = place.read_text("utf-8")
+        text = read_text(place)
         told = json.loads(text) if place.suffix == ".json" else yaml.safe_load(text)
     except OSError as error:
         raise BadInput(f"The vocabulary '{file}' cannot be read: {error.strerror or error}.") from error

@@ -12,7 +12,7 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.drawing import draw
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Region, Side
-from editgauge.core.images import Pixels, read_image, resized, write_png
+from editgauge.core.images import Pixels, read_image, require_measurable, resized, write_png
 from editgauge.core.masks import grown
 from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
@@ -101,6 +101,8 @@ def changes(
     if "detector" not in chosen.models:
         raise BadInput("What changed cannot be named without a detector.", chosen.remarks)
     source, given = read_image(Path(before)), read_image(Path(after))
+    require_measurable(source, "picture before")
+    require_measurable(given, "picture after")
     edited = resized(given, source.shape[1], source.shape[0])
     with Service(chosen.models) as service:
         found = run_async(differences(source, edited, service))

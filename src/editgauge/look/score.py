@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from editgauge.core.concurrency import run_async
 from editgauge.core.edit_types import read_edit_type
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.images import Picture, read_image
+from editgauge.core.images import Picture, load_image
 from editgauge.core.masks import MaskFile
 from editgauge.core.options import JudgeOptions, ModelOptions, Pairs
 from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
 from editgauge.engine.judges import read_jury
 from editgauge.engine.options import choose_with_models
 from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import item_rows, prepare
+from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
 from editgauge.models.cache import place
 from editgauge.protocols import Protocol
 
@@ -90,7 +90,8 @@ def score(
         mask=MaskFile(Path(mask)) if mask else None,
     )
     outcome = Outcome(edit_id=edit.id, method="given", image=Path(after))
-    item = prepare(edit, outcome, read_image(Path(before)), read_image(Path(after)))
+    source, edited = load_image(Path(before)), load_image(Path(after))
+    item = prepare(edit, outcome, source.pixels, edited.pixels, color_notes(source.notes, edited.notes))
     sight = RunPerception(choice.models, place(), jury)
     return run_async(_verdicts(chosen, item, sight))
 

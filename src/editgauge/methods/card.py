@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from editgauge.core.files import read_text
+
 SETTINGS = "method.json"
 """The manifest that `editgauge edit` writes beside the outcomes."""
 
@@ -48,7 +50,7 @@ class MethodCard:
 def read_card(outcomes: Path) -> MethodCard | None:
     """The card beside outcomes, where `editgauge edit` made them and finished."""
     try:
-        told = json.loads((outcomes / SETTINGS).read_text("utf-8"))["card"]
+        told = json.loads(read_text(outcomes / SETTINGS))["card"]
         return MethodCard(**{field.name: told[field.name] for field in fields(MethodCard)})
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from editgauge import __version__
 from editgauge.core.errors import BadInput
+from editgauge.core.files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,7 @@ def refuse_a_page_of_others(file: Path) -> None:
     """Raises `BadInput` when the file exists and we did not make it."""
     if not file.exists():
         return
-    with file.open("rb") as opened:
+    with open_regular(file) as opened:
         ours = GENERATOR.encode() in opened.read(2_000)
     if not ours:
         raise BadInput(f"'{file}' is not a report; choose a new file, it would be overwritten.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from pydantic import Field, ValidationError
 
-from editgauge.core.files import write_text
+from editgauge.core.files import read_text, write_text
 from editgauge.core.reading.fields import Fields
 from editgauge.studies.errors import BadStudy
 
@@ -54,7 +54,7 @@ class StudyManifest(Fields):
         """Reads the file; says clearly when the folder is no study."""
         path = folder / FILE
         try:
-            return cls.model_validate(yaml.safe_load(path.read_text("utf-8")))
+            return cls.model_validate(yaml.safe_load(read_text(path)))
         except FileNotFoundError as error:
             raise BadStudy(
                 f"'{folder}' is no study: it has no {FILE}. `editgauge study create` makes one from a run."

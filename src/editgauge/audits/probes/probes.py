@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from editgauge.core.errors import BadInput
-from editgauge.core.files import write_text
+from editgauge.core.files import read_text, write_text
 
 TRUTHS = "probes.jsonl"
 EDITS = "edits.jsonl"
@@ -77,7 +77,7 @@ def read_probes(folder: str | Path) -> tuple[Probe, ...]:
     """The truths of a folder; everything that is wrong with them is told at once."""
     path = Path(folder) / TRUTHS
     try:
-        lines = path.read_text("utf-8").split("\n")
+        lines = read_text(path).split("\n")
     except FileNotFoundError as error:
         raise BadInput(
             f"'{folder}' holds no probes: it has no {TRUTHS}. `editgauge build probes` makes some."
@@ -137,7 +137,7 @@ def _unfit_preferences(probes: Sequence[Probe]) -> Iterator[str]:
 def _edit_types(path: Path) -> dict[str, str]:
     """The ids of the benchmark and their types; what else may be wrong with it is told by its own reader."""
     try:
-        edits = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
+        edits = [json.loads(line) for line in read_text(path).split("\n") if line.strip()]
         return {edit["id"]: edit["type"] for edit in edits}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"'{path}' cannot be read: {error}. Probes need the edits they belong to.") from error

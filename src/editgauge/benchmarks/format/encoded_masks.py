@@ -11,8 +11,8 @@ from typing import Any
 import cv2
 import numpy as np
 
-from editgauge.core.images import read_image
-from editgauge.core.masks import BoolMask
+from editgauge.core.images import alpha_channel, read_image
+from editgauge.core.masks import BoolMask, require_same_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class RunLengths:
 
     def render(self, width: int, height: int) -> BoolMask:
         """Decoded in its own size, then scaled to the asked one by nearest neighbour."""
+        require_same_shape("The mask given as run lengths", (self.width, self.height), (width, height))
         flat = np.zeros(self.width * self.height, dtype=np.uint8)
         for start, length in self.pairs:
             flat[start : start + length] = 1
@@ -81,6 +82,7 @@ class Erased:
     def render(self, width: int, height: int) -> BoolMask:
         """Scaled to the asked size by nearest neighbour."""
         pixels = read_image(self.path)  # the one door: it refuses what is no image, broken or absurdly large
+        require_same_shape(f"The mask '{self.path}'", (pixels.shape[1], pixels.shape[0]), (width, height))
         inside = self._transparent(pixels.shape[:2])
         if not inside.any():
             inside = (pixels == 255).all(axis=2)
@@ -91,13 +93,8 @@ class Erased:
 
     def _transparent(self, shape: tuple[int, ...]) -> BoolMask:
         """Everything that is not fully opaque: erasers have soft edges."""
-        from PIL import Image, ImageOps
-
-        with Image.open(self.path) as image:
-            if not image.has_transparency_data:
-                return np.zeros(shape, dtype=np.bool_)
-            upright = ImageOps.exif_transpose(image).convert("RGBA")
-            return np.asarray(np.asarray(upright.getchannel("A")) < 255)
+        alpha = alpha_channel(self.path)
+        return np.zeros(shape, dtype=np.bool_) if alpha is None else np.asarray(alpha < 255)
 
     def describe(self) -> Any:
         """`{erased: its name}`, or else its path."""

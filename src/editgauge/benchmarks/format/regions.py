@@ -21,7 +21,7 @@ FARTHEST = 100_000
 """Pixels; no image that can be read has a side as long."""
 WIDEST_MARGIN = 500
 LONGEST_SIDE = 8_000
-"""Pixels of a picture given as run lengths; two such sides are as many pixels as are read from a file."""
+"""Pixels of a picture given as run lengths."""
 DEEPEST = 20
 FORMS = {
     "union": ("union",),
@@ -172,6 +172,10 @@ def _runs(value: dict[str, Any], spot: Spot) -> RunLengths | None:
         spot.report(problem)
         return None
     width, height = size
+    beyond = [start for start, length in paired(runs) if start + length > width * height]
+    if beyond:
+        spot.report(f"the run that starts at {beyond[0]} leaves a picture of {width} x {height}")
+        return None
     return RunLengths(paired(runs), width, height, frame)
 
 

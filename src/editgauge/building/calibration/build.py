@@ -13,7 +13,7 @@ from editgauge.building.calibration.fit import fitted_curve, left_out
 from editgauge.building.calibration.measures import CalibrationComparison, compare
 from editgauge.building.calibration.plot import calibration_svg
 from editgauge.core.errors import BadInput
-from editgauge.core.files import write_json, write_text
+from editgauge.core.files import read_bytes, write_json, write_text
 from editgauge.core.run import Run
 from editgauge.protocols.editgauge import editgauge
 from editgauge.protocols.editgauge.calibration import SCHEMA, Curve
@@ -110,7 +110,7 @@ def calibration(
             "edits_sha256": opened.manifest.edits_sha256,
             "methods": list(opened.manifest.methods),
             "ratings": Path(ratings).name,
-            "ratings_sha256": sha256(Path(ratings).read_bytes()).hexdigest(),
+            "ratings_sha256": sha256(read_bytes(Path(ratings))).hexdigest(),
         },
         "scores": {each.score: asdict(each) for each in found},
     })  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from editgauge.core.errors import BadInput
+from editgauge.core.files import read_bytes
 from editgauge.core.masks import BoolMask, Polygons
 from editgauge.core.reading.fields import shown
 
@@ -152,7 +153,7 @@ def _captions(file: Path, problems: list[str]) -> dict[int, list[str]]:
 
 def _mapping(file: Path, keys: Sequence[str]) -> dict[str, Any]:
     try:
-        told = json.loads(file.read_bytes())
+        told = json.loads(read_bytes(file))
     except OSError as error:
         raise BadInput(f"'{file}' cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from editgauge.core import files
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.fields import shown
 from editgauge.core.text import counted
@@ -72,7 +73,7 @@ def file_in(benchmark: str, data: Path | None, name: str, what: str) -> Path:
 def read_text(file: Path) -> str:
     """A text file as UTF-8; raises `BadInput` that says why it cannot be read."""
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return files.read_text(file, "utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInput(f"'{file}' is not UTF-8 text (byte {error.object[error.start]:#04x}).") from error
     except OSError as error:

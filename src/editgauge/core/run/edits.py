@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from editgauge.core.errors import BadRun
+from editgauge.core.files import open_regular, open_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,7 @@ class ManyEdits(Mapping[str, Told]):
     def __init__(self, path: Path) -> None:
         self._path = path
         marks, starts, start = array("Q"), array("q"), 0
-        with path.open("rb") as lines:
+        with open_regular(path) as lines:
             for line in lines:
                 if line.strip():
                     marks.append(_mark(json.loads(line)["id"]))
@@ -52,7 +53,7 @@ class ManyEdits(Mapping[str, Told]):
     def __getitem__(self, name: str) -> Told:
         mark = np.uint64(_mark(name))
         place = int(np.searchsorted(self._marks, mark))
-        with self._path.open("rb") as lines:
+        with open_regular(self._path) as lines:
             while place < len(self._marks) and self._marks[place] == mark:
                 lines.seek(int(self._starts[place]))
                 edit: Told = json.loads(lines.readline())
@@ -99,7 +100,7 @@ class _Items(ItemsView[str, Told]):
 
 
 def _each(path: Path) -> Iterator[Told]:
-    with path.open(encoding="utf-8", newline="\n") as lines:  # by default it would also break at '\r'
+    with open_text(path) as lines:
         for line in lines:
             if line.strip():
                 yield json.loads(line)

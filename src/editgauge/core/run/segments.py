@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from editgauge.core.errors import BadRun
-from editgauge.core.files import write_bytes
+from editgauge.core.files import read_bytes, write_bytes
 from editgauge.core.run.records import ImageStamp, Key, Record, Stamps
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _packed(table: pa.Table) -> bytes:
 def read_table(path: Path, schema: pa.Schema, sha256: str) -> pa.Table:
     """The table, in the project's schema; anything but the very bytes that were written raises `BadRun`."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         if hashlib.sha256(content).hexdigest() != sha256:
             raise BadRun(f"'{path}' was changed since it was written. {REMEDY}")
         # Not `pq.read_table`: it loads the readers of every cloud store, whose threads now and then abort at exit.

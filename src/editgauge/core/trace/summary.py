@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.files import write_json, write_parts, write_text
+from editgauge.core.files import read_text, write_json, write_parts, write_text
 
 FOLDER = "profile"
 TIMELINE = "timeline.json"
@@ -119,4 +119,4 @@ def _numbered(told: Mapping[str, Any], process: int) -> Iterator[dict[str, Any]]
 
 
 def _read(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
+    return json.loads(read_text(path))

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from editgauge.core.errors import BadRun
-from editgauge.core.files import write_json
+from editgauge.core.files import open_regular, write_json
 from editgauge.core.progress import say
 from editgauge.engine.judges import FOLDER
 from editgauge.judges.calls import Call
@@ -97,7 +97,7 @@ def tallied(run: Path, judges: Mapping[str, Mapping[str, Any]], *, priced: bool,
 
 def _calls(files: Iterable[Path]) -> Iterator[Call]:
     for file in files:
-        with file.open("rb") as lines:
+        with open_regular(file) as lines:
             whole = (line for line in lines if line.endswith(b"\n"))  # a process that was killed may have torn its last
             yield from map(Call.from_line, whole)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from editgauge.core.errors import BadInput, BadRun, EditGaugeError
+from editgauge.core.files import open_regular
 from editgauge.core.progress import say
 from editgauge.core.run import Key, Run, RunWriter
 from editgauge.core.run.manifest import Manifest
@@ -174,5 +175,5 @@ def _has_sets(protocol: str) -> bool:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as lines:
+    with open_regular(path) as lines:
         yield from lines

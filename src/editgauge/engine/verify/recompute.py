@@ -203,7 +203,7 @@ def _item(each: Sampled, edits: Mapping[str, Edit]) -> Item | str:
     edit = replace(edit, source=Picture(edit.source.name, Path(each.source.path)))
     outcome = Outcome(edit_id=each.edit, method=each.method, seed=each.seed, image=Path(each.edited.path))
     try:
-        return prepare(edit, outcome, *decoded)
+        return prepare(edit, outcome, decoded[0], decoded[1])
     except BadImage as error:
         return str(error)
 

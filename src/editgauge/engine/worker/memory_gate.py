@@ -7,7 +7,19 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 MOST_BYTES = 400_000_000
-"""Of decoded pictures in one process: 250 items of 512 x 512, or one of 64 megapixels and whatever came before it."""
+"""Of decoded pictures in one process: 250 items of 512 x 512, or one large item and whatever came before it."""
+LARGE_PAIR = 24_000_000
+"""Bytes of two decoded pictures of 4 megapixels. What is larger takes gigabytes while it is measured (up to 175 bytes
+per pixel), so only one of these is let in at a time."""
+
+
+def bytes_of_work(decoded: int) -> int:
+    """How much room an item takes whose two pictures have that many bytes.
+
+    >>> bytes_of_work(1_572_864), bytes_of_work(60_000_000)
+    (1572864, 400000000)
+    """
+    return decoded if decoded <= LARGE_PAIR else max(decoded, MOST_BYTES)
 
 
 class MemoryGate:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.core import evidence
 from editgauge.core.errors import BadImage, CannotTell, Hopeless
-from editgauge.core.images import Pixels, read_image, resized
+from editgauge.core.images import Pixels, load_image, require_measurable, resized
+from editgauge.core.masks import require_inside
 from editgauge.core.run import ImageStamp, Record, Row
 from editgauge.core.trace import timeline
 from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
+from editgauge.engine.worker.memory_gate import bytes_of_work
 from editgauge.models.identity import identity
 from editgauge.models.service import Service
 
@@ -52,7 +54,8 @@ async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sigh
         item = _item(task, source, edited)
         if isinstance(item, Unscored):
             return [_record(task, protocol, stamps, _nothing(protocol, item)) for protocol in protocols]
-        hold(item.source.nbytes + item.edited.nbytes + (0 if item.original is None else item.original.nbytes))
+        originals = 0 if item.original is None else item.original.nbytes
+        hold(bytes_of_work(item.source.nbytes + item.edited.nbytes + originals))
         records = [_record(task, protocol, stamps, await item_rows(protocol, item, see)) for protocol in protocols]
         await _get_ready_for_sets(item, protocols, see)
         return records
@@ -92,7 +95,7 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
         scores = await timeline.stepped(protocol.name, protocol.score(item, _seen_by(protocol, see)))
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
-        return tuple(_row(spec, scores.get(spec.name)) for spec in protocol.scores)
+        return tuple(_noted(_row(spec, scores.get(spec.name)), item.notes) for spec in protocol.scores)
     except Hopeless:
         raise
     except CannotTell as unable:
@@ -106,10 +109,16 @@ def _seen_by(protocol: Protocol, see: Sight) -> Sight:
     return see.for_protocol(protocol.name) if isinstance(see, Service) else see
 
 
-def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Item:
-    """The item with both pictures in the source's size and the edit's mask drawn; all protocols share it, read-only."""
+def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes: Sequence[str] = ()) -> Item:
+    """The item with both pictures in the source's size and the edit's mask drawn; all protocols share it, read-only.
+
+    Raises `BadImage` for a picture that is too small or too narrow to be measured, and for a mask that does not fit.
+    """
+    require_measurable(source, "source image")
+    require_measurable(edited, "edited image")
     height, width = source.shape[:2]
     was = None if edited.shape == source.shape else (edited.shape[1], edited.shape[0])
+    require_inside(edit.mask, width, height)
     mask = edit.mask.render(width, height) if edit.mask else None
     same_size = resized(edited, width, height)
     reference = _reference(edit, width, height)
@@ -125,6 +134,7 @@ def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels) -> Ite
         reference=reference,
         resized_from=was,
         original=None if was is None else edited,
+        notes=tuple(notes),
     )
 
 
@@ -154,6 +164,7 @@ class _Decoded:
     stamp: ImageStamp
     pixels: Pixels | None
     problem: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=6)
@@ -161,11 +172,11 @@ def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
     """Outcomes of one source image are scored one after another, so a few pictures are enough to remember."""
     try:
         with timeline.span("decode", "pictures"):
-            pixels = read_image(Path(path))
+            image = load_image(Path(path))
     except BadImage as problem:
         return _Decoded(ImageStamp(path, size, changed_ns), None, str(problem))
-    pixels.setflags(write=False)
-    return _Decoded(ImageStamp(path, size, changed_ns, identity(pixels)), pixels)
+    image.pixels.setflags(write=False)
+    return _Decoded(ImageStamp(path, size, changed_ns, identity(image.pixels)), image.pixels, notes=image.notes)
 
 
 def _decoded(path: Path) -> _Decoded:
@@ -182,7 +193,8 @@ def _item(task: ScoringTask, source: _Decoded, edited: _Decoded | None) -> Item 
     if source.pixels is None or edited.pixels is None:
         return Unscored("unreadable_image", source.problem or edited.problem)
     try:
-        return prepare(task.edit, task.outcome, source.pixels, edited.pixels)
+        notes = color_notes(source.notes, edited.notes)
+        return prepare(task.edit, task.outcome, source.pixels, edited.pixels, notes)
     except BadImage as problem:
         return Unscored("unreadable_image", str(problem))
     except Exception as error:
@@ -216,6 +228,16 @@ def _stored(pieces: Sequence[evidence.Evidence]) -> tuple[dict[str, object], ...
     """Plain JSON values, whatever kind of numbers the protocol calculates with."""
     text = json.dumps([evidence.to_json(piece) for piece in pieces], default=float, allow_nan=False)
     return tuple(json.loads(text))
+
+
+def color_notes(source: Sequence[str], edited: Sequence[str]) -> list[str]:
+    """What the loader did to the colors of either picture, as sentences for the evidence."""
+    return [f"Source image: {note}." for note in source] + [f"Edited image: {note}." for note in edited]
+
+
+def _noted(row: Row, notes: Sequence[str]) -> Row:
+    """The row with notes on how the pictures were read."""
+    return replace(row, evidence=(*row.evidence, *({"note": note} for note in notes))) if notes else row
 
 
 def _as_text(detail: str) -> str:

@@ -14,8 +14,11 @@ from editgauge.core.errors import BadInput
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import read_text
+from editgauge.core.text import from_csv_text
 
 Problems = list[tuple[int, str]]
+LARGEST = 1e19
+"""Of ratings and seeds; squares and sums of squares of larger ones leave the range of numbers."""
 
 
 def records(file: Path, fields: Sequence[str], problems: Problems) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -43,7 +46,10 @@ def _csv(text: str, fields: Sequence[str], problems: Problems) -> Iterator[tuple
         for row in reader:
             if "" in row:
                 problems.append((reader.line_num, "more values than the header has names; is a comma not quoted?"))
-            yield reader.line_num, row
+            yield (
+                reader.line_num,
+                {name: from_csv_text(cell) if isinstance(cell, str) else cell for name, cell in row.items()},
+            )
     except csv.Error as error:
         problems.append((reader.line_num, f"not valid CSV: {error}"))
 
@@ -94,7 +100,7 @@ def number(values: Mapping[str, Any], name: str, faults: list[str]) -> float | N
         found = math.nan if isinstance(value, bool) or not isinstance(value, str | int | float) else float(value)
     except (ValueError, OverflowError):
         found = math.nan
-    if math.isfinite(found):
+    if abs(found) <= LARGEST:
         return found
-    faults.append(f"'{name}' must be a number, got {shown(value)}")
+    faults.append(f"'{name}' must be a number of at most {LARGEST:.0e}, got {shown(value)}")
     return None

@@ -17,7 +17,7 @@ from typing import Any
 
 from editgauge.core.errors import BadInput
 from editgauge.core.fetch import cache_root
-from editgauge.core.files import write_bytes
+from editgauge.core.files import read_bytes, write_bytes
 
 SCHEMA = 1
 NEAREST = 1e-3
@@ -101,7 +101,7 @@ def read_calibration(written: str) -> Calibration:
     kept = cache_root() / KEPT
     known = next(kept.glob(f"{expected}*.json"), None) if expected else None
     try:
-        content = (known or Path(file)).read_bytes()
+        content = read_bytes(known or Path(file))
     except OSError as error:
         raise BadInput(
             f"The calibration '{file}' cannot be read: {error.strerror}. `editgauge build calibration` makes one."

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from editgauge.core.text import csv_text
 from editgauge.render.words import without_folders
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ def rows_of(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def as_csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[bytes]:
-    """A line of names, and a line for each row."""
+    """A line of names, and a line for each row; texts that a spreadsheet would take for a formula are marked."""
     lines = _Lines()
     writer = csv.DictWriter(lines, columns, lineterminator="\r\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow(row)
+        writer.writerow({name: csv_text(cell) if isinstance(cell, str) else cell for name, cell in row.items()})
         if len(lines) >= ROWS_AT_ONCE:
             yield lines.taken()
     yield lines.taken()

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from editgauge.core.errors import BadImage, BadInput
-from editgauge.core.files import DRAFT, write_json
+from editgauge.core.files import DRAFT, read_text, write_json
 from editgauge.core.images import Pixels, pixel_hash, read_image, resized
 from editgauge.core.run import ImageStamp
 from editgauge.render.words import without_folders
@@ -180,7 +180,7 @@ def _jpeg(pixels: Pixels) -> bytes:
 def _read_known(path: Path) -> dict[str, Json]:
     """A lost or damaged list only costs time."""
     try:
-        stored = json.loads(path.read_text("utf-8"))
+        stored = json.loads(read_text(path))
         return {key: copies for key, copies in stored.items() if {"small", "large", "frame"} <= set(copies)}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_text
+from editgauge.core.text import csv_text
 from editgauge.findings.people.ratings import CHOICE_FIELDS, RATING_FIELDS
 from editgauge.studies.answers.files import to_csv, to_jsonl
 from editgauge.studies.answers.records import AnswerRecord, rating_of, records
@@ -102,5 +103,6 @@ def _csv(lines: Iterable[dict[str, Any]], fields: Iterable[str]) -> str:
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, list(fields), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    for line in lines:
+        writer.writerow({name: csv_text(cell) if isinstance(cell, str) else cell for name, cell in line.items()})
     return out.getvalue()

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadInput
+from editgauge.core.files import open_text
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import read_text
+from editgauge.core.text import csv_text, from_csv_text
 from editgauge.studies.answers.records import AnswerRecord, Version, as_time, from_time
 from editgauge.studies.design import Answers, Design, QuestionFields, from_form
 
@@ -40,15 +42,19 @@ def to_csv(records: Iterable[AnswerRecord], design: Design) -> str:
     writer.writerow([*BESIDE_ANSWERS, *(ANSWER + name for name in questions)])
     for record in records:
         told = _told(record)
-        beside = [json.dumps(told[n], ensure_ascii=False) if n in AS_JSON else told[n] or "" for n in BESIDE_ANSWERS]
+        beside = [_beside(told[name], name) for name in BESIDE_ANSWERS]
         writer.writerow([*beside, *(_cell(told["answers"].get(name)) for name in questions)])
     return out.getvalue()
 
 
 def _cell(answer: Any) -> str:
     if isinstance(answer, list):
-        return "|".join(answer)
-    return "" if answer is None else str(answer)
+        return csv_text("|".join(answer))
+    return "" if answer is None else csv_text(str(answer))
+
+
+def _beside(value: Any, name: str) -> str:
+    return json.dumps(value, ensure_ascii=False) if name in AS_JSON else csv_text(str(value or ""))
 
 
 def _told(record: AnswerRecord) -> dict[str, Any]:
@@ -94,7 +100,7 @@ def _jsonl_rows(file: Path, problems: list[str]) -> Iterator[tuple[int, Mapping[
 
 
 def _csv_rows(file: Path, design: Design, problems: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with file.open(encoding="utf-8-sig", newline="") as opened:
+    with open_text(file, "utf-8-sig") as opened:
         reader = csv.DictReader(opened)
         try:
             for row in reader:
@@ -104,7 +110,7 @@ def _csv_rows(file: Path, design: Design, problems: list[str]) -> Iterator[tuple
 
 
 def _from_cells(row: Mapping[str, str | None], design: Design) -> dict[str, Any]:
-    cells = {name: cell for name, cell in row.items() if name and cell}
+    cells = {name: from_csv_text(cell) for name, cell in row.items() if name and cell}
     values: dict[str, Any] = {n: json.loads(c) if n in AS_JSON else c for n, c in cells.items() if n in BESIDE_ANSWERS}
     answers: Answers = {}
     for name, question in _questions(design).items():

@@ -9,9 +9,9 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from PIL import Image
 
 from editgauge import __version__
+from editgauge.core.images import image_size
 from editgauge.core.text import counted
 
 
@@ -64,7 +64,4 @@ def duration(seconds: float) -> str:
 @lru_cache(maxsize=4096)
 def size_of(path: Path) -> tuple[int, int]:
     """Width and height of a picture as browsers show it, so that a page does not jump while it loads."""
-    turned = (5, 6, 7, 8)  # the EXIF orientations that lie on their side
-    with Image.open(path) as image:
-        width, height = image.size
-        return (height, width) if image.getexif().get(0x0112) in turned else (width, height)
+    return image_size(path)

@@ -1,0 +1,105 @@
+"""What is scored must be measurable: sizes, shapes, masks, words; and what the loader did is in the evidence."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms
+
+from editgauge.benchmarks.format.encoded_masks import RunLengths
+from editgauge.core.errors import BadImage, BadInput
+from editgauge.core.images import Picture, Pixels
+from editgauge.core.masks import Grown, Mask, Outside, Polygons, Rectangle, Union
+from editgauge.core.types import Edit, Item, Outcome, Position, Score, ScoreSpec
+from editgauge.engine.worker.memory_gate import MOST_BYTES, bytes_of_work
+from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
+
+OUTCOME = Outcome(edit_id="a", method="mine", image=Path("a.png"))
+
+
+def edit(mask: Mask | None = None, **words: Any) -> Edit:
+    return Edit(
+        id="a", source=Picture("s.png", Path("s.png")), **{"type": "color", "instruction": "Red.", **words}, mask=mask
+    )
+
+
+def picture(width: int, height: int) -> Pixels:
+    return np.zeros((height, width, 3), np.uint8)
+
+
+@pytest.mark.parametrize(("width", "height"), [(15, 300), (300, 15), (1, 1), (16, 321), (2_001, 100)])
+@pytest.mark.parametrize("side", ["source", "edited"])
+def test_tiny_and_very_narrow_pictures_are_refused(width: int, height: int, side: str) -> None:
+    pictures = {"source": picture(64, 64), "edited": picture(64, 64), side: picture(width, height)}
+
+    with pytest.raises(BadImage, match=rf"The {side} image is {width} x {height}"):
+        prepare(edit(), OUTCOME, pictures["source"], pictures["edited"])
+
+
+def test_small_and_narrow_pictures_that_can_be_measured_are_taken() -> None:
+    assert prepare(edit(), OUTCOME, picture(16, 320), picture(16, 320)).source.shape == (320, 16, 3)
+
+
+OUTLINE = Polygons(((10.0, 10.0, 500.0, 10.0, 500.0, 40.0),))
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        OUTLINE,
+        Polygons(((-20.0, 5.0, 30.0, 5.0, 30.0, 30.0),)),
+        Rectangle(0, 0, 64, 400),
+        Union((Rectangle(0, 0, 5, 5), Grown(OUTLINE, 3))),
+        Outside(OUTLINE),
+        RunLengths(((0, 5),), 100, 20),
+    ],
+)
+def test_a_mask_that_was_drawn_on_another_picture_is_refused(mask: Mask) -> None:
+    with pytest.raises(BadImage, match=r"leaves its picture of 64 x 64|another shape"):
+        prepare(edit(mask), OUTCOME, picture(64, 64), picture(64, 64))
+
+
+def test_a_mask_may_be_drawn_a_little_over_the_border() -> None:
+    mask = Polygons(((-2.0, 0.0, 66.0, 0.0, 66.0, 65.0),))
+
+    assert prepare(edit(mask), OUTCOME, picture(64, 64), picture(64, 64)).mask is not None
+
+
+@pytest.mark.parametrize("field", ["instruction", "subject", "from_", "to", "source_caption", "target_caption"])
+def test_half_a_character_in_the_words_of_an_edit_is_told(field: str) -> None:
+    with pytest.raises(BadInput, match=r"'caf\\udce9' of the edit 'a' holds half a character"):
+        edit(None, **{field: "caf\udce9"})
+    with pytest.raises(BadInput, match="half a character"):
+        edit(position=Position("left", "caf\udce9"))
+
+
+def test_one_large_item_fills_the_room_of_a_process() -> None:
+    assert bytes_of_work(2 * 3 * 25_000_000) == MOST_BYTES
+    assert bytes_of_work(2 * 3 * 1024 * 1024) == 2 * 3 * 1024 * 1024
+
+
+class Toy:
+    """A protocol that gives one number."""
+
+    name = "toy"
+    scores = (ScoreSpec("value", True, (0.0, 1.0)),)
+
+    async def score(self, item: Item, see: object) -> dict[str, Score]:
+        return {"value": Score(0.5)}
+
+
+def test_converted_colors_are_noted_in_the_evidence_of_every_score(tmp_path: Path, photo: Pixels) -> None:
+    from editgauge.core.images import load_image
+
+    lab = ImageCms.ImageCmsProfile(ImageCms.createProfile("LAB")).tobytes()
+    Image.fromarray(photo).save(tmp_path / "odd.png", icc_profile=lab)
+    loaded = load_image(tmp_path / "odd.png")
+    item = prepare(edit(), OUTCOME, photo.copy(), loaded.pixels, color_notes((), loaded.notes))
+
+    (row,) = asyncio.run(item_rows(Toy(), item, None))  # type: ignore[arg-type]
+
+    assert row.evidence == ({"note": "Edited image: its color profile does not fit the picture and was ignored."},)
