@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import io
+import json
 import socket
 import threading
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from PIL import Image
 
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
+from editgauge.engine.judges import read_jury
 from editgauge.judges import Answer, NoAnswer, Parameters, Patience, Shown, ask_scale, ask_text, ask_yes_no, open_judge
 from editgauge.judges.endpoint import open_endpoint, retry_after
 
@@ -253,6 +256,51 @@ def test_the_key_comes_from_the_environment_and_is_never_repeated(
     assert all(b"secret" not in file.read_bytes() for file in tmp_path.iterdir())
 
 
+def test_secrets_of_an_address_are_in_no_record_even_when_an_answer_repeats_them(
+    served: Any, ask: Asks, say: Any, tmp_path: Path
+) -> None:
+    secret, password = "abc-123-query", "word-of-the-user"
+    address = f"openai:tiny-judge@{served.url}?api-key={secret}&api-version=2".replace("://", f"://me:{password}@")
+    served.plan = lambda text, seen: say(f"Yes. By the way, {secret} and {password}.")
+    jury = read_jury([address])
+
+    [answer] = ask(open_judge(address, transcripts=tmp_path), ask_yes_no("?"))
+
+    assert answer.value is True
+    assert served.requests[0]["path"] == f"/v1/chat/completions?api-key={secret}&api-version=2"
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()) + json.dumps(jury.told()).encode()
+    assert b"***" in kept
+    assert secret.encode() not in kept
+    assert password.encode() not in kept
+    assert jury.told()["tiny-judge"]["address"].endswith("/v1?api-version=2")
+    with pytest.raises(BadInput) as twice:
+        read_jury([address, address])
+    assert secret not in str(twice.value)
+
+
+def test_the_key_may_come_from_a_file(served: Any, ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "key").write_text("sk-from-a-file\n")
+    monkeypatch.setenv("MY_KEY_FILE", str(tmp_path / "key"))
+    ask(open_judge(f"openai:tiny-judge@{served.url}", client={"key": "MY_KEY"}), ask_yes_no("?"))
+    assert served.keys == ["Bearer sk-from-a-file"]
+
+
+def test_a_small_answer_that_unpacks_to_gigabytes_is_cut_off(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any
+) -> None:
+    bomb = gzip.compress(b" " * 60_000_000, 1)
+    served.plan = lambda text, seen: reply(content=bomb, headers={"Content-Encoding": "gzip"}) if seen == 0 else YES
+    [answer] = ask(judge(patience=Patience(timeout=20, first_wait=0.002)), ask_yes_no("?"))
+    assert answer.call.attempts[0] == "an answer of more than 16,000,000 bytes when unpacked"
+
+
+def test_a_packed_answer_is_read(served: Any, judge: Callable[..., Any], ask: Asks, reply: Any, say: Any) -> None:
+    content = gzip.compress(json.dumps(say("Yes")).encode())
+    served.plan = lambda text, seen: reply(content=content, headers={"Content-Encoding": "gzip"})
+    [answer] = ask(judge(), ask_yes_no("?"))
+    assert answer.value is True
+
+
 def test_a_vendors_key_does_not_reach_a_stranger(
     served: Any, judge: Callable[..., Any], ask: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,7 +317,7 @@ def test_what_stands_behind_a_question_mark_stays_behind_it(served: Any, ask: As
 
 def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(BadInput, match="OPENAI_API_KEY, which is not set"):
+    with pytest.raises(BadInput, match="OPENAI_API_KEY_FILE names; neither is set"):
         open_endpoint("gpt-4o")
 
 

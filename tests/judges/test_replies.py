@@ -72,3 +72,12 @@ def test_parts_of_a_text_are_joined_and_odd_counts_are_none() -> None:
     usage = {"prompt_tokens": True, "completion_tokens": -1}
     found = read_reply({"choices": [{"message": {"content": parts}}], "usage": usage})
     assert (found.text, found.prompt_tokens, found.completion_tokens) == ("yes", None, None)
+
+
+@pytest.mark.parametrize("count", [float("inf"), float("nan"), 10**400, -1, True, "12", None])
+def test_a_count_of_tokens_that_is_none_is_left_out(count: object) -> None:
+    body = {"choices": [{"message": {"content": "yes"}}], "usage": {"prompt_tokens": count, "completion_tokens": 3}}
+
+    reply = read_reply(body)
+
+    assert (reply.prompt_tokens, reply.completion_tokens) == (None, 3)

@@ -15,6 +15,7 @@ from editgauge.core.options import JudgeOptions
 from editgauge.core.run.manifest import FILE as MANIFEST
 from editgauge.core.run.manifest import Manifest
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
+from editgauge.judges.endpoint import without_secrets
 from editgauge.judges.panel import panel_name
 from editgauge.judges.prompts import check_prompts
 from editgauge.judges.replay import Recorded
@@ -68,7 +69,7 @@ class Jury:
         ask.close()
         return {
             name: {
-                "address": self.addresses[name],
+                "address": without_secrets(self.addresses[name]),
                 "model": card.model,
                 "endpoint": card.endpoint,
                 "parameters": asdict(card.parameters),
@@ -148,11 +149,12 @@ def _named(given: Sequence[str]) -> dict[str, str]:
         if found is None or found["address"].partition(":")[0] not in judges:
             raise BadInput(
                 "--judge takes an address such as openai:MODEL@URL or transformers:FOLDER, or NAME=ADDRESS; "
-                f"got '{text}'."
+                f"got '{without_secrets(text)}'."
             )
         name = found["name"] or judge_name(found["address"])
         if name in read:
-            raise BadInput(f"--judge names '{name}' twice; give one another name: --judge other={found['address']}")
+            again = without_secrets(found["address"])
+            raise BadInput(f"--judge names '{name}' twice; give one another name: --judge other={again}")
         read[name] = found["address"]
     return read
 

@@ -9,9 +9,13 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.fetch.bounded import TooLong, bounded_body
+from editgauge.core.files import read_text
 from editgauge.judges.chat_format import Dialect, request_body
 from editgauge.judges.faults import Trouble
 from editgauge.judges.pictures import DataUrls
@@ -28,6 +32,7 @@ USUAL_KEY = "EDITGAUGE_JUDGE_KEY"
 MOST_BYTES = 16_000_000
 """An answer is never so long; a broken server may be."""
 SHOWN_OF_AN_ERROR = 300
+SECRET_FIELD = re.compile(r"key|token|secret|pass|pwd|sig|auth|code|cred", re.IGNORECASE)
 ADDRESS = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?://.+))?")
 TRIED_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 
@@ -47,6 +52,7 @@ class Endpoint:
         self.at_once = at_once
         self._url, _, self._query = url.partition("?")
         self._url = self._url.rstrip("/")
+        self._secrets = secrets_in(url)
         self._key = _read_key(key or (OPENAI_KEY if self._url == OPENAI else USUAL_KEY), bool(key), self._url)
         self._dialect = Dialect()
         self._pictures = DataUrls()
@@ -54,7 +60,7 @@ class Endpoint:
     @property
     def place(self) -> str:
         """Where it is, for the record: without a name, a password or a query that the address may hold."""
-        return re.sub(r"//[^/@]*@", "//", self._url)
+        return without_secrets(self._url)
 
     @property
     def concessions(self) -> tuple[str, ...]:
@@ -85,7 +91,7 @@ class Endpoint:
             import httpx
         except ImportError as error:
             raise EditGaugeError("A judge over HTTP needs httpx: pip install 'editgauge[judges]'") from error
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip, identity"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         # Our own timeout covers the whole attempt. A redirect would carry pictures and key to somebody else.
@@ -103,11 +109,14 @@ class Endpoint:
                 client.stream("POST", address, content=content) as response,
             ):
                 received = bytearray()
-                async for piece in response.aiter_bytes():
+                async for piece in response.aiter_raw():
                     received += piece
                     if len(received) > MOST_BYTES:
                         raise Trouble(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
-                return response.status_code, response.headers, bytes(received)
+                packing = response.headers.get("content-encoding", "")
+                return response.status_code, response.headers, bounded_body(bytes(received), packing, MOST_BYTES)
+        except TooLong as error:
+            raise Trouble(str(error), maybe_paid=True) from error
         except TimeoutError as error:
             raise Trouble(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
         except (httpx.ConnectError, httpx.PoolTimeout) as error:
@@ -122,7 +131,7 @@ class Endpoint:
         if status != 200:
             raise self._trouble(status, headers, content)
         try:
-            body = json.loads(content)
+            body = json.loads(self._hidden(content.decode("utf-8")))
             if isinstance(body, dict) and "choices" not in body and "error" in body:
                 raise self._trouble(_code(body["error"]), headers, content)
             read_reply(body)
@@ -152,14 +161,38 @@ class Endpoint:
         return self._hidden(" ".join(text.split()))[:SHOWN_OF_AN_ERROR]
 
     def _hidden(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
+        """The text without our secrets, which an endpoint may repeat: what it says is kept in the run."""
+        for secret in (*self._secrets, *((self._key,) if self._key else ())):
+            text = text.replace(secret, "***")
+        return text
+
+
+def without_secrets(address: str) -> str:
+    """An address for records and messages: without a user name, a password, or fields of its query named like a key.
+
+    >>> without_secrets("openai:tiny@https://me:pass@host/v1?api-key=abc&api-version=2")
+    'openai:tiny@https://host/v1?api-version=2'
+    """
+    place, _, query = re.sub(r"(https?://)[^/?#]*@", r"\1", address).partition("?")
+    kept = [field for field in query.split("&") if "=" in field and not SECRET_FIELD.search(field.partition("=")[0])]
+    return f"{place}?{'&'.join(kept)}" if kept else place
+
+
+def secrets_in(url: str) -> tuple[str, ...]:
+    """The secrets of an address, as they are written there and as they are sent."""
+    login = re.match(r"https?://([^/?#]*)@", url)
+    password = login[1].partition(":")[2] or login[1] if login else ""
+    fields = (field.partition("=") for field in url.partition("?")[2].split("&"))
+    named = [value for name, _, value in fields if SECRET_FIELD.search(name)]
+    return tuple(dict.fromkeys(form for each in (password, *named) if each for form in (each, unquote(each))))
 
 
 def open_endpoint(address: str, **options: Any) -> Endpoint:
     """The endpoint of `MODEL@URL`, or of `MODEL` alone at OpenAI."""
     found = ADDRESS.fullmatch(address)
     if found is None or "@http" in found["model"]:
-        raise BadInput(f"A judge over HTTP is written openai:MODEL@URL, with http:// or https://; got '{address}'.")
+        given = without_secrets(address)
+        raise BadInput(f"A judge over HTTP is written openai:MODEL@URL, with http:// or https://; got '{given}'.")
     return Endpoint(found["model"], found["url"] or OPENAI, **options)
 
 
@@ -180,6 +213,17 @@ def retry_after(header: str | None) -> float | None:
     return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
+def read_secret(name: str) -> str:
+    """A secret from an environment variable, or from the file that the variable with `_FILE` names; else nothing."""
+    value, file = os.environ.get(name, "").strip(), os.environ.get(f"{name}_FILE", "").strip()
+    if value or not file:
+        return value
+    try:
+        return read_text(Path(file)).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"The file that {name}_FILE names cannot be read: {error}.") from error
+
+
 def _code(error: Any) -> int:
     """The status that an error inside a 200 stands for."""
     code = error.get("code") if isinstance(error, dict) else None
@@ -187,9 +231,12 @@ def _code(error: Any) -> int:
 
 
 def _read_key(name: str, named: bool, url: str) -> str | None:
-    key = os.environ.get(name, "").strip()
+    key = read_secret(name)
     if not key and (named or url == OPENAI):
-        raise BadInput(f"The key for {url} is read from the environment variable {name}, which is not set.")
+        raise BadInput(
+            f"The key for {without_secrets(url)} is read from the environment variable {name}, or from the file that "
+            f"{name}_FILE names; neither is set."
+        )
     if key and not key.isascii():
         raise BadInput(f"The key in {name} holds signs that no key has; was it copied whole?")
     return key or None

@@ -15,6 +15,8 @@ Body = Mapping[str, Any]
 _DATED = re.compile(r"[-@:](?:latest|00\d|20\d{2}-?[01]\d-?[0-3]\d|(?:0[1-9]|1[0-2])-?[0-3]\d(?:-?20\d{2})?)")
 """How the release of a model is written behind its name."""
 _FILTERED = ("content_filter", "content_policy_violation", "responsibleaipolicyviolation")
+MOST_TOKENS = 10**12
+"""Of one call; a larger count is no count, and its cost no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def read_reply(body: Body) -> Reply:
     for part in (content, refusal, finish, model):
         if part is not None and not isinstance(part, str):
             raise ValueError(f"a text was expected in the chat completion, found {part!r:.60}")
-    counts = [count if type(count) is int and count >= 0 else None for count in tokens]
+    counts = [count if type(count) is int and 0 <= count <= MOST_TOKENS else None for count in tokens]
     return Reply(content or "", refusal or None, finish, model or None, *counts)
 
 

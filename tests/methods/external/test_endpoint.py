@@ -63,6 +63,21 @@ def test_a_picture_at_an_address_is_fetched_without_the_key(
     assert edits_served.keys == ["Bearer sesame", None]
 
 
+def test_a_picture_on_another_host_is_not_fetched_unless_allowed(
+    edits_served: EditsServed, make_edit: MakeEdit, photo: Pixels, negative: bytes
+) -> None:
+    address = edits_served.url.removesuffix("/v1").replace("127.0.0.1", "localhost") + "/made.png"
+    assert "localhost" in address
+    edits_served.pictures["/made.png"] = negative
+    edits_served.picture_plan = lambda prompt, seen: Reply(content={"data": [{"url": address}]})
+
+    with pytest.raises(CannotEdit, match=r"on another host \('localhost'\), which is not fetched.*picture_hosts"):
+        endpoint(edits_served).edit(make_edit(), photo, 0)
+    assert len(edits_served.keys) == 1
+    allowed = endpoint(edits_served, picture_hosts="localhost, cdn.example")
+    assert (allowed.edit(make_edit(), photo, 0) == 255 - photo).all()
+
+
 def test_seed_mask_and_fields_of_its_own_are_sent_when_asked_for(
     edits_served: EditsServed, make_edit: MakeEdit, photo: Pixels, negative: bytes
 ) -> None:
@@ -187,9 +202,9 @@ def test_the_key_is_never_shown(
 
 def test_an_address_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(BadInput, match="OPENAI_API_KEY, which is not set"):
+    with pytest.raises(BadInput, match="OPENAI_API_KEY_FILE names; neither is set"):
         open_image_endpoint("gpt-image-1")
-    with pytest.raises(BadInput, match="NO_SUCH_KEY, which is not set"):
+    with pytest.raises(BadInput, match="NO_SUCH_KEY_FILE names; neither is set"):
         open_image_endpoint("tiny@http://127.0.0.1:1/v1").variant({"key": "NO_SUCH_KEY"})
 
 

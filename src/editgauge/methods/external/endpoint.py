@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from PIL import Image
 
 from editgauge.core.errors import BadImage, BadInput, CannotEdit
 from editgauge.core.images import read_image
-from editgauge.judges.endpoint import ADDRESS, OPENAI, OPENAI_KEY
+from editgauge.judges.endpoint import ADDRESS, OPENAI, OPENAI_KEY, read_secret, without_secrets
 from editgauge.judges.faults import Trouble
 from editgauge.judges.pace import Patience
 from editgauge.methods import Method
@@ -41,6 +40,7 @@ USUAL: dict[str, Any] = {
     "price": 0.0,
     "mask": False,
     "send_seed": False,
+    "picture_hosts": "",
 }
 """Where the key is, how patient to be, what an outcome costs, and what is sent besides picture and words."""
 OF_THE_PROTOCOL = ("size", "quality", "background", "input_fidelity", "output_format", "response_format")
@@ -74,7 +74,8 @@ class ImageEndpoint(Method):
         self.price = read["price"] if "price" in self._given else None
         self._with_mask, self._with_seed = read["mask"], read["send_seed"]
         self._patience = Patience(attempts=read["attempts"], timeout=read["timeout"], longest_wait=read["longest_wait"])
-        self._exchange = EndpointClient(url, _key(read["key"], url))
+        hosts = [host.strip().lower() for host in read["picture_hosts"].split(",") if host.strip()]
+        self._exchange = EndpointClient(url, _key(read["key"], url), hosts)
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """What the endpoint sent back; a filter's refusal is an absence."""
@@ -122,15 +123,19 @@ def open_image_endpoint(address: str) -> ImageEndpoint:
     """The endpoint of `MODEL@URL`, or of `MODEL` alone at OpenAI."""
     found = ADDRESS.fullmatch(address)
     if found is None or "@http" in found["model"]:
-        raise BadInput(f"An image endpoint is written endpoint:MODEL@URL, with http:// or https://; got '{address}'.")
+        given = without_secrets(address)
+        raise BadInput(f"An image endpoint is written endpoint:MODEL@URL, with http:// or https://; got '{given}'.")
     return ImageEndpoint(found["model"], found["url"] or OPENAI)
 
 
 def _key(named: str, url: str) -> str | None:
     name = named or (OPENAI_KEY if url.rstrip("/") == OPENAI else USUAL_KEY)
-    key = os.environ.get(name, "").strip()
+    key = read_secret(name)
     if not key and (named or name == OPENAI_KEY):
-        raise BadInput(f"The key for {url} is read from the environment variable {name}, which is not set.")
+        raise BadInput(
+            f"The key for {without_secrets(url)} is read from the environment variable {name}, or from the file that "
+            f"{name}_FILE names; neither is set."
+        )
     if not key.isascii():
         raise BadInput(f"The key in {name} holds signs that no key has; was it copied whole?")
     return key or None

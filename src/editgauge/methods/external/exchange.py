@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import re
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from editgauge.core.errors import BadInput, CannotEdit, EditGaugeError
-from editgauge.judges.endpoint import TRIED_AGAIN, retry_after
+from editgauge.core.fetch.bounded import TooLong, bounded_body
+from editgauge.judges.endpoint import TRIED_AGAIN, retry_after, secrets_in, without_secrets
 from editgauge.judges.faults import Trouble
 from editgauge.judges.replies import is_filter
 from editgauge.methods.absence import Refused
@@ -33,13 +35,16 @@ class EndpointClient:
     Args:
         url: where it is, with its `/v1`
         key: sent with requests to this address, and to no other
+        picture_hosts: other hosts from which a picture may be fetched that an answer only names
     """
 
-    def __init__(self, url: str, key: str | None) -> None:
+    def __init__(self, url: str, key: str | None, picture_hosts: Collection[str] = ()) -> None:
         base, _, query = url.partition("?")
         self._address = f"{base.rstrip('/')}/images/edits" + (f"?{query}" if query else "")
         self._key = key
-        self.place = re.sub(r"//[^/@]*@", "//", base.rstrip("/"))
+        self._secrets = (*secrets_in(url), *((key,) if key else ()))
+        self._hosts = {_host(base), *picture_hosts}
+        self.place = without_secrets(base.rstrip("/"))
         """Where it is, for the record: without a name, a password or a query that the address may hold."""
 
     def send(self, fields: dict[str, str], files: Files, timeout: float) -> bytes:
@@ -51,6 +56,12 @@ class EndpointClient:
         found = self._read(told.get("content-type", "no content type"), content)
         if isinstance(found, bytes):
             return found
+        if _host(found) not in self._hosts:
+            raise CannotEdit(
+                f"crashed: the endpoint names a picture on another host ({_host(found)[:90]!r}), which is not fetched: "
+                "ask for the picture itself with --option response_format=b64_json, or allow the host with "
+                "--option picture_hosts=HOST"
+            )
         status, told, content = self._ask("GET", found, timeout)
         if status != 200:
             raise Trouble(f"the picture's own address answered {status} {self._shown(content)}")
@@ -61,18 +72,22 @@ class EndpointClient:
             import httpx
         except ImportError as error:
             raise EditGaugeError("An editor over HTTP needs httpx: pip install 'editgauge[judges]'") from error
+        what["headers"] = {**what.get("headers", {}), "Accept-Encoding": "gzip, identity"}
         until = time.monotonic() + timeout
         try:
             # A redirect would carry pictures and key to somebody else.
             with httpx.stream(verb, address, timeout=timeout, follow_redirects=False, **what) as response:
                 received = bytearray()
-                for piece in response.iter_bytes():
+                for piece in response.iter_raw():
                     received += piece
                     if len(received) > MOST_BYTES:
                         raise Trouble(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
                     if time.monotonic() > until:
                         raise Trouble(f"no whole answer within {timeout:g} seconds", maybe_paid=True)
-                return response.status_code, response.headers, bytes(received)
+                packing = response.headers.get("content-encoding", "")
+                return response.status_code, response.headers, bounded_body(bytes(received), packing, MOST_BYTES)
+        except TooLong as error:
+            raise Trouble(str(error), maybe_paid=True) from error
         except httpx.TimeoutException as error:
             raise Trouble(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
         except httpx.ConnectError as error:
@@ -120,4 +135,13 @@ class EndpointClient:
         return self._hidden(" ".join(text.split()))[:SHOWN_OF_AN_ERROR]
 
     def _hidden(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def _host(address: str) -> str:
+    try:
+        return (urlsplit(address).hostname or "").lower()
+    except ValueError:
+        return ""
