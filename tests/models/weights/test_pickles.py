@@ -8,6 +8,7 @@ import os
 import pickle
 import zipfile
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def test_numpy_pickles_come_back_as_they_were(tmp_path: Path, saved: dict[str, A
 
 def test_objects_inside_an_array_are_refused(tmp_path: Path) -> None:
     (tmp_path / "net.pkl").write_bytes(pickle.dumps({"w": np.array([{}, None], dtype=object)}))
-    with pytest.raises(UnsafePickle, match="holds Python objects under 'w'"):
+    with pytest.raises(UnsafePickle, match="numbers of the kind 'O8'"):
         read_numpy_pickle(tmp_path / "net.pkl")
 
 
@@ -210,3 +211,74 @@ def test_the_older_form_of_torch_checkpoints_is_read_and_held_to_its_size(tmp_pa
         path.write_bytes(content[:end])
         with pytest.raises(UnsafePickle, match=r"old\.pth"):
             read_torch_checkpoint(path)
+
+
+def crafted(*steps: tuple[bytes, object]) -> bytes:
+    """A pickle written opcode by opcode: what no library writes."""
+    out = b"\x80\x02"
+    for code, argument in steps:
+        out += code + (str(argument).encode() + b"\n" if argument is not None else b"")
+    return out + b"."
+
+
+DTYPE = [(b"c", "numpy\ndtype"), (b"(", None), (b"V", "V8"), (b"I", 0), (b"I", 1), (b"t", None), (b"R", None)]
+HOSTILE = {
+    "records": crafted(*DTYPE),
+    "objects": crafted(*[(code, "O8" if word == "V8" else word) for code, word in DTYPE]),
+    "the class called": crafted((b"c", "numpy\nndarray"), (b"(", None), (b"I", 10**9), (b"t", None), (b"R", None)),
+    "an array without numbers": crafted(
+        *((b"c", "numpy.core.multiarray\n_reconstruct"), (b"(", None), (b"c", "numpy\nndarray")),
+        *((b"I", 0), (b"V", "b"), (b"t", None), (b"R", None)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_crafted_kinds_of_numbers_are_refused_and_crash_nothing(name: str, tmp_path: Path) -> None:
+    (tmp_path / "net.pkl").write_bytes(HOSTILE[name])
+
+    with pytest.raises(UnsafePickle):
+        read_numpy_pickle(tmp_path / "net.pkl")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        (3, "<", None, ("a", "b"), {"a": ("f4", 0)}, 8, 1, 0),  # a record
+        (3, "<", ("f4", (10**9,)), None, None, -1, -1, 0),  # an array in every number
+        (3, "?", None, None, None, -1, -1, 0),
+        (3,),
+        "state",
+    ],
+)
+def test_a_crafted_state_of_a_kind_of_numbers_is_refused(state: object, tmp_path: Path) -> None:
+    class Crafted:
+        def __reduce__(self) -> Any:
+            return np.dtype, ("f4", False, True), state
+
+    (tmp_path / "net.pkl").write_bytes(pickle.dumps({"w": Crafted()}))
+
+    with pytest.raises(UnsafePickle):
+        read_numpy_pickle(tmp_path / "net.pkl")
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_damage_to_a_pickle_gives_anything_but_arrays_or_a_refusal(data: st.DataObject, tmp_path: Path) -> None:
+    whole = pickle.dumps({"w": np.arange(6, dtype="<f4").reshape(2, 3), "b": [np.float64(1), "note"]}, protocol=4)
+    content = bytearray(whole)
+    for place in data.draw(st.lists(st.integers(0, len(whole) - 1), min_size=1, max_size=4)):
+        content[place] = data.draw(st.integers(0, 255))
+    (tmp_path / "net.pkl").write_bytes(bytes(content))
+
+    with suppress(UnsafePickle):
+        assert all(isinstance(array, np.ndarray) for array in read_numpy_pickle(tmp_path / "net.pkl").values())
+
+
+def test_a_checkpoint_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "net.pt", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("net/data.pkl", b"")
+        archive.writestr("net/data/0", bytes(50_000_000))
+
+    with pytest.raises(UnsafePickle, match="would unpack to 50,000,000 bytes"):
+        read_torch_checkpoint(tmp_path / "net.pt")

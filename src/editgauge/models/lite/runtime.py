@@ -34,6 +34,18 @@ class MissingLibrary(EditGaugeError):
         )
 
 
+class DamagedWeights(EditGaugeError):
+    """A file of weights that its library cannot load."""
+
+    def __init__(self, wanted: str, model: Path | bytes, error: Exception) -> None:
+        place = "its weights" if isinstance(model, bytes) else f"'{model}'"
+        why = " ".join(str(error).split())[:200] or type(error).__name__
+        super().__init__(
+            f"{wanted} cannot load {place}: {why}. `editgauge models verify` tells which files are damaged; "
+            "`editgauge models pull` brings them anew."
+        )
+
+
 class FromCatalogue:
     """A small model: its weights come from the catalogue, or from elsewhere; so many threads run it.
 
@@ -85,7 +97,11 @@ def onnx_session(model: Path | bytes, wanted: str, threads: int) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # its warnings speak of how others exported the graph
     content = model if isinstance(model, bytes) else str(model)
-    return _watched(runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"]), "run")
+    try:
+        session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime has a class of its own for every mistake
+        raise DamagedWeights(wanted, model, error) from error
+    return _watched(session, "run")
 
 
 def litert(model: Path | bytes, wanted: str, threads: int) -> Any:
@@ -93,8 +109,11 @@ def litert(model: Path | bytes, wanted: str, threads: int) -> Any:
     make = library("ai_edge_litert.interpreter", wanted).Interpreter
     given = {"model_content": model} if isinstance(model, bytes) else {"model_path": str(model)}
     with native_output_silenced():
-        interpreter = make(**given, num_threads=threads)
-        interpreter.allocate_tensors()
+        try:
+            interpreter = make(**given, num_threads=threads)
+            interpreter.allocate_tensors()
+        except (ValueError, RuntimeError, OSError) as error:
+            raise DamagedWeights(wanted, model, error) from error
     return _watched(interpreter, "invoke")
 
 

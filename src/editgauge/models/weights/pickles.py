@@ -7,13 +7,15 @@ builds arrays and plain containers. Any other name ends the reading with an erro
 from __future__ import annotations
 
 import io
+import math
 import pickle
+import re
 import zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +46,11 @@ STORAGES = {
     "BoolStorage": "?",
 }
 """How the numbers in a block of bytes are to be read, by torch's name for it."""
+PLAIN_NUMBERS = re.compile(r"[<>|=]?(?:[biu][1248]|f[248]|b1|\?)")
+PLAIN_ARRAY = "numpy.ndarray"
+"""A word in place of the class, which a pickle could call."""
+LARGEST_GROWTH = 20
+"""How many times its size a checkpoint may unpack to; torch packs nothing, and zeros pack well."""
 
 
 def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
@@ -58,6 +65,9 @@ def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
         return _read_older_form(path)
     try:
         with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+            if unpacked > LARGEST_GROWTH * path.stat().st_size:
+                raise UnsafePickle(f"'{path}' would unpack to {unpacked:,} bytes, which no checkpoint does.")
             root = next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
             if root is None:
                 raise UnsafePickle(f"'{path}' is no torch checkpoint: it holds no 'data.pkl'.")
@@ -155,7 +165,8 @@ class _TensorReader(_Reader):
     def _tensor(self, block: Array, offset: int, shape: Sides, stride: Sides, *_: object) -> Array:
         """The tensor that a stretch of a block stands for; refuses one that would reach beyond it."""
         last = offset + sum((side - 1) * step for side, step in zip(shape, stride, strict=True))
-        if min((offset, *shape, *stride)) < 0 or (0 not in shape and last >= block.size):
+        is_beyond = 0 not in shape and last >= block.size
+        if min((offset, *shape, *stride)) < 0 or is_beyond or math.prod(shape) > max(block.size, 1):
             raise ValueError(f"a tensor of shape {shape} reaches beyond its block of {block.size} numbers")
         steps = tuple(step * block.itemsize for step in stride)
         return np.lib.stride_tricks.as_strided(block[offset:], shape, steps, writeable=False)
@@ -187,36 +198,77 @@ class _OlderReader(_TensorReader):
         return np.empty(count, dtype)
 
 
+class _NumberKind:
+    """Stands in for a `numpy.dtype`, whose own state a crafted pickle can set so that reading it crashes."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, code: object) -> None:
+        if not isinstance(code, str) or not PLAIN_NUMBERS.fullmatch(code):
+            raise ValueError(f"numbers of the kind {code!r:.60}")
+        self.dtype = np.dtype(code)
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        """Takes the order of bytes, and nothing that makes records or objects of the numbers."""
+        _, order, *others = state
+        if order not in {"<", ">", "|", "="} or any(part is not None for part in others[:3]):
+            raise ValueError(f"numbers of the kind {state!r:.60}")
+        self.dtype = self.dtype.newbyteorder(order)
+
+
+class _StoredArray:
+    """Stands in for an array until all of it is there and checked."""
+
+    __slots__ = ("array",)
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        """Takes (version, shape, kind of numbers, whether by columns, bytes)."""
+        _, shape, kind, by_columns, content = state
+        self.array = _array(content, kind, shape, "F" if by_columns else "C")
+
+
+def _array(content: object, kind: object, shape: object, order: object) -> Array:
+    """An array of plain numbers whose bytes are exactly as many as its shape says."""
+    if not isinstance(kind, _NumberKind) or not isinstance(content, bytes | bytearray | memoryview):
+        raise ValueError("an array that is not made of plain numbers")
+    if not isinstance(shape, tuple) or not all(type(side) is int and side >= 0 for side in shape):
+        raise ValueError(f"an array of the shape {shape!r:.60}")
+    array = np.frombuffer(bytes(content), dtype=kind.dtype)
+    return array.reshape(shape, order="F" if order == "F" else "C")
+
+
 class _NumpyReader(_Reader):
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        known: dict[str, object] = {"numpy.ndarray": np.ndarray, "numpy.dtype": self._dtype}
+        known: dict[str, object] = {"numpy.ndarray": PLAIN_ARRAY, "numpy.dtype": self._kind}
         for core in ("numpy.core", "numpy._core"):  # renamed by numpy 2
             known[f"{core}.multiarray._reconstruct"] = self._empty
             known[f"{core}.multiarray.scalar"] = self._scalar
             known[f"{core}.numeric._frombuffer"] = self._from_buffer
         super().__init__(file, known, path)
 
-    def _dtype(self, code: str, *_: object) -> np.dtype[Any]:
-        return np.dtype(str(code))
+    def _kind(self, code: object, *_: object) -> _NumberKind:
+        return _NumberKind(code)
 
-    def _empty(self, kind: object, shape: Sides, typecode: bytes) -> Array:
+    def _empty(self, kind: object, *_: object) -> _StoredArray:
         """An array that its state will fill; of no other class than the plain one."""
-        if kind is not np.ndarray:
-            raise ValueError(f"an array of class {kind!r}")
-        return np.ndarray(shape, typecode.decode("ascii"))
+        if kind != PLAIN_ARRAY:
+            raise ValueError(f"an array of class {kind!r:.60}")
+        return _StoredArray()
 
-    def _scalar(self, dtype: np.dtype[Any], content: bytes) -> Array:
-        return np.frombuffer(content, dtype=dtype, count=1)[0]  # type: ignore[no-any-return]
+    def _scalar(self, kind: object, content: object) -> Array:
+        return _array(content, kind, (1,), "C")[0]  # type: ignore[no-any-return]
 
-    def _from_buffer(self, content: bytes, dtype: np.dtype[Any], shape: Sides, order: Literal["C", "F"]) -> Array:
-        return np.frombuffer(content, dtype=dtype).reshape(shape, order=order)
+    def _from_buffer(self, content: object, kind: object, shape: object, order: object) -> Array:
+        return _array(content, kind, shape, order)
 
 
 def _flat(found: object, path: Path, prefix: str = "") -> dict[str, Array]:
     """Arrays by dotted name; sequences count from zero."""
+    if isinstance(found, _StoredArray):
+        if not hasattr(found, "array"):
+            raise UnsafePickle(f"'{path}' names an array under '{prefix}' and holds no numbers for it.")
+        found = found.array
     if isinstance(found, np.ndarray | np.generic):
-        if found.dtype.hasobject:
-            raise UnsafePickle(f"'{path}' holds Python objects under '{prefix}', not numbers.")
         return {prefix: np.asarray(found)}
     if isinstance(found, list | tuple):
         found = dict(enumerate(found))
