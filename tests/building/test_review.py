@@ -170,3 +170,24 @@ def test_a_review_reads_as_it_was_written(desk: Desk, tmp_path: Path) -> None:
     write_review(desk.review, tmp_path / "again.review.json")
     assert read_review(tmp_path / "again.review.json") == desk.review
     assert review_beside(tmp_path / "again.review.json").name == "again.review.json"
+
+
+@pytest.mark.parametrize("elsewhere", ["/", "..", "/etc"])
+def test_a_review_file_cannot_name_a_folder_outside_its_own(elsewhere: str, desk: Desk) -> None:
+    write_review(desk.review.model_copy(update={"images": elsewhere}), desk.file)
+
+    with pytest.raises(BadInput, match=r"outside its own folder.*--images"):
+        Desk(desk.file)
+    assert Desk(desk.file, desk.images).images == desk.images
+
+
+@pytest.mark.parametrize("name", ["secret.html", "script.js", "notes.txt", "unibench.json", "drawing.svg"])
+def test_only_pictures_are_served(name: str, desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    review = desk.review
+    group = review.groups[0]
+    asked = group.model_copy(update={"pictures": [group.pictures[0].model_copy(update={"file": name})]})
+    write_review(review.model_copy(update={"groups": [asked]}), desk.file)
+
+    with pytest.raises(KeyError):
+        Desk(desk.file).picture(group.name, 0)

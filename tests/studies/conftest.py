@@ -23,7 +23,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from editgauge.core.images import write_png
+from editgauge.core.images import pixel_hash, write_png
 from editgauge.core.run import ImageStamp, Record
 from editgauge.studies import RaterInfo, Study, create
 
@@ -73,10 +73,12 @@ def small_run(tmp_path: Path, make_record: Callable[..., Record], make_run: Call
         records = []
         for number in range(edits):
             source = tmp_path / "pictures" / f"{number}.png"
-            write_png(chance.integers(0, 255, (8, 8, 3), dtype=np.uint8), source)
+            before = chance.integers(0, 255, (8, 8, 3), dtype=np.uint8)
+            write_png(before, source)
             for method in methods:
                 edited = tmp_path / "pictures" / method / f"{number}.png"
-                write_png(chance.integers(0, 255, (8, 8, 3), dtype=np.uint8), edited)
+                after = chance.integers(0, 255, (8, 8, 3), dtype=np.uint8)
+                write_png(after, edited)
                 records.append(
                     make_record(
                         f"edit-{number}",
@@ -85,8 +87,8 @@ def small_run(tmp_path: Path, make_record: Callable[..., Record], make_run: Call
                         place=number,
                         edit_type=TYPES[number % 3],
                         source=f"{number}.png",
-                        source_image=ImageStamp.of(source, "pixels"),
-                        edited_image=ImageStamp.of(edited, "pixels"),
+                        source_image=ImageStamp.of(source, pixel_hash(before)),
+                        edited_image=ImageStamp.of(edited, pixel_hash(after)),
                     )
                 )
         return make_run(*records, name=name)

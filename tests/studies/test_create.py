@@ -7,14 +7,19 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image, PngImagePlugin
 from sqlalchemy import select
 
 from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
+from editgauge.core.images import Pixels, pixel_hash, read_image, write_png
 from editgauge.core.run import Run
 from editgauge.studies import BadStudy, RaterInfo, Study, create
 from editgauge.studies.creation.candidates import offer
+from editgauge.studies.creation.create import PictureShelf
 from editgauge.studies.creation.sampling import disagreement
 from editgauge.studies.store import StudyItem
 
@@ -153,3 +158,35 @@ def test_a_database_that_is_away_is_told(make_study: Make, tmp_path: Path) -> No
     nowhere = f"postgresql://study@/study?host={tmp_path}"
     with pytest.raises(BadStudy, match=r"(?s)cannot be used: .*Does it run"):
         make_study(database=nowhere)
+
+
+def saved_as_told(folder: Path, pixels: Pixels, suffix: str) -> Path:
+    """A picture whose metadata and format say who made it."""
+    path = folder / f"told.{suffix}"
+    options: dict[str, Any] = {"comment": b"METHOD-0"} if suffix != "png" else {}
+    if suffix == "png":
+        options["pnginfo"] = PngImagePlugin.PngInfo()
+        options["pnginfo"].add_text("Software", "METHOD-0")
+    Image.fromarray(pixels).save(path, **options)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["png", "gif", "jpg"])
+def test_nothing_of_a_file_but_its_pixels_reaches_a_rater(suffix: str, tmp_path: Path, photo: Pixels) -> None:
+    path = saved_as_told(tmp_path, photo, suffix)
+    assert b"METHOD-0" in path.read_bytes()
+    shelf = PictureShelf(tmp_path / "study", {})
+
+    taken = shelf.folder / shelf.take(path)
+
+    assert taken.suffix == ".png"
+    assert b"METHOD-0" not in taken.read_bytes()
+    assert np.array_equal(read_image(taken), read_image(path))
+
+
+def test_a_picture_that_changed_since_it_was_scored_is_not_shown(tmp_path: Path, photo: Pixels) -> None:
+    write_png(photo, tmp_path / "a.png")
+    scored = pixel_hash(photo[::-1])
+
+    with pytest.raises(BadInput, match=r"a\.png' has other pixels than were scored"):
+        PictureShelf(tmp_path / "study", {tmp_path / "a.png": scored}).take(tmp_path / "a.png")

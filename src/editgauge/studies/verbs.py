@@ -182,7 +182,7 @@ def _reachable(host: str) -> str:
     return socket.gethostname() if host in {"0.0.0.0", "::"} else f"[{host}]" if ":" in host else host  # noqa: S104
 
 
-def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000) -> None:
+def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000, trusted_proxy: str | None = None) -> None:
     """Serve a study to raters until you stop it.
 
     Example:
@@ -193,6 +193,8 @@ def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000) -> N
         study: study folder.
         host: address to listen on; 127.0.0.1 is reachable from this machine only.
         port: port to listen on.
+        trusted_proxy: address of a proxy in front of the server whose `X-Forwarded-For` and `X-Forwarded-Proto` are
+            believed, such as 127.0.0.1; without one, nobody's are. Several are joined with commas.
     """
     try:
         web = import_module("editgauge.studies.web")
@@ -202,7 +204,7 @@ def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000) -> N
         ) from error
     with Study.open(study) as opened:
         write_text(Path(study) / ADDRESS, f"http://{_reachable(host)}:{port}")
-        web.serve(opened, host, port)
+        web.serve(opened, host, port, trusted_proxy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,12 @@ import pytest
 import skimage
 import uvicorn
 
-from editgauge.core.images import read_image, write_png
+from editgauge.core.images import pixel_hash, read_image, write_png
 from editgauge.core.run import ImageStamp, Record
 from editgauge.studies import Study
 from editgauge.studies.web import make_app
 from editgauge.studies.web.buckets import Rate, RateLimits
+from editgauge.studies.web.server import server_config
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -73,7 +74,7 @@ def online() -> Iterator[Callable[..., str]]:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        server = uvicorn.Server(uvicorn.Config(make_app(study, limits), port=port, log_level="critical"))
+        server = uvicorn.Server(server_config(make_app(study, limits), port=port, trusted_proxy="127.0.0.1"))
         thread = threading.Thread(target=server.run)
         thread.start()
         servers.append((server, thread))
@@ -121,7 +122,8 @@ def photo_run(tmp_path: Path, make_record: Callable[..., Record], make_run: Call
     records = []
     for number in range(2):
         source = tmp_path / "pictures" / f"{number}.png"
-        write_png(np.roll(photo, 20 * number, axis=1), source)
+        before = np.roll(photo, 20 * number, axis=1)
+        write_png(before, source)
         for shade, method in ((3, "mine"), (5, "theirs")):
             edited = np.roll(photo, 20 * number, axis=1).copy()
             edited[30:60, 40:80] //= shade
@@ -134,8 +136,8 @@ def photo_run(tmp_path: Path, make_record: Callable[..., Record], make_run: Call
                     place=number,
                     edit_type="color",
                     source=f"{number}.png",
-                    source_image=ImageStamp.of(source, "pixels"),
-                    edited_image=ImageStamp.of(tmp_path / "pictures" / method / f"{number}.png", "pixels"),
+                    source_image=ImageStamp.of(source, pixel_hash(before)),
+                    edited_image=ImageStamp.of(tmp_path / "pictures" / method / f"{number}.png", pixel_hash(edited)),
                 )
             )
     return make_run(*records, name="photos")

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from editgauge import __version__
-from editgauge.building.review.desk import Desk, Unfit, Verdict
+from editgauge.building.review.desk import IMAGE_TYPES, Desk, Unfit, Verdict
 from editgauge.building.review.file import Review, ReviewCandidate
 from editgauge.building.review.pages import group_page
 from editgauge.core.errors import EditGaugeError
@@ -86,7 +86,8 @@ def make_app(desk: Desk) -> FastAPI:
     @app.get("/picture/{place}")
     def picture(place: int, group: str) -> Response:
         try:
-            return FileResponse(desk.picture(group, place))
+            path = desk.picture(group, place)
+            return FileResponse(path, media_type=IMAGE_TYPES[path.suffix.lower()])
         except KeyError as error:
             raise HTTPException(404, "There is no such picture.") from error
 

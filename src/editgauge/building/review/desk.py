@@ -25,6 +25,15 @@ from editgauge.building.unibench.file import write_unibench
 from editgauge.building.unibench.proposals import fault_of, proposal_of
 from editgauge.core.errors import BadInput
 
+IMAGE_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+    ".bmp": "image/bmp",
+}
+"""What is served: pictures that browsers show, by suffix; never a page or a script."""
 Verdict = Literal["keep", "drop", "withdraw"]
 BUILD: dict[Kind, Callable[[Review, Path], None]] = {"unibench": write_unibench, "editval": write_editval}
 
@@ -47,6 +56,11 @@ class Desk:
         self._seen = (0, 0)
         self._review = self._read()
         self.images = images or (self.file.parent / self._review.images)
+        if images is None and not self.images.resolve().is_relative_to(self.file.parent.resolve()):
+            raise BadInput(
+                f"'{self.file}' says that its pictures lie outside its own folder, in '{self.images}'. A review file "
+                "from others could name any folder of yours; if this one is right, give it with --images."
+            )
         if not self.images.is_dir():
             raise BadInput(f"There is no folder of pictures at '{self.images}'; give --images.")
 
@@ -63,6 +77,8 @@ class Desk:
             raise KeyError(group)
         path = (self.images / found.pictures[place].file).resolve()
         if not path.is_relative_to(self.images.resolve()) or not path.is_file():
+            raise KeyError(group)
+        if path.suffix.lower() not in IMAGE_TYPES:
             raise KeyError(group)
         return path
 

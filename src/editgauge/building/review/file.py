@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from editgauge.benchmarks.unibench.annotations import Instance, Side, StrictFields
 from editgauge.building.review.json_text import one_per_line
 from editgauge.core.errors import BadInput
-from editgauge.core.files import write_text
+from editgauge.core.files import read_text, write_text
 from editgauge.core.reading.fields import Text
 
 FORMAT = "editgauge-review/1"
@@ -203,7 +203,7 @@ def built_beside(review: Path) -> Path:
 def read_review(file: Path) -> Review:
     """The review in a file; raises `BadInput` that lists what is wrong with it."""
     try:
-        return Review.model_validate(json.loads(file.read_text("utf-8")))
+        return Review.model_validate(json.loads(read_text(file)))
     except FileNotFoundError as error:
         raise BadInput(
             f"There is no review file at '{file}'. `editgauge build unibench` and `editgauge build editval` write one "

@@ -46,6 +46,7 @@ def review(
         import uvicorn
 
         from editgauge.building.review.app import make_app
+        from editgauge.studies.web.server import server_config
     except ImportError as error:
         raise EditGaugeError(f"Reviewing needs `pip install 'editgauge[study]'`; it lacks '{error.name}'.") from error
     with socket.socket() as listening:
@@ -65,7 +66,7 @@ def review(
         )
         if browser:
             threading.Timer(0.5, webbrowser.open, (address,)).start()
-        server = uvicorn.Server(uvicorn.Config(make_app(desk), access_log=False, log_level="warning"))
+        server = uvicorn.Server(server_config(make_app(desk)))
         with suppress(KeyboardInterrupt):  # the usual way to end it
             server.run(sockets=[listening])
     return agreement(read_review(desk.file))

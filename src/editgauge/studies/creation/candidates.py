@@ -64,6 +64,8 @@ class CandidateList:
 
     candidates: list[PageCandidate]
     skipped: Counter[str] = field(default_factory=Counter)
+    scored: dict[Path, str] = field(default_factory=dict)
+    """The pixel hash that each picture had when it was scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +79,18 @@ class _Found:
 def offer(run: Run, unit: Unit, attributes: Path | None) -> CandidateList:
     """Everything of the run that a design of this unit can ask about."""
     skipped: Counter[str] = Counter()
+    scored: dict[Path, str] = {}
     by_edit: dict[str, list[_Found]] = {}
-    for found in _outcomes(run, skipped):
+    for found in _outcomes(run, skipped, scored):
         by_edit.setdefault(found.edit, []).append(found)
     if unit == "attributes":
-        return CandidateList(list(_attribute_pairs(run, by_edit, _attributes(run, attributes))))
+        return CandidateList(list(_attribute_pairs(run, by_edit, _attributes(run, attributes))), scored=scored)
     make = _singles if unit == "outcome" else _pairs
-    return CandidateList(
-        [one for edit, found in by_edit.items() for one in make(_fields(run, edit, found), found)], skipped
-    )
+    candidates = [one for edit, found in by_edit.items() for one in make(_fields(run, edit, found), found)]
+    return CandidateList(candidates, skipped, scored)
 
 
-def _outcomes(run: Run, skipped: Counter[str]) -> Iterator[_Found]:
+def _outcomes(run: Run, skipped: Counter[str], scored: dict[Path, str]) -> Iterator[_Found]:
     """The outcomes with a picture. One that no protocol could read has no pixels, and is nothing to show."""
     columns = ("edit", "method", "seed", "edit_type", "source_path", "source_pixels", "edited_path", "edited_pixels")
     seen: set[OutcomeKey] = set()
@@ -102,6 +104,7 @@ def _outcomes(run: Run, skipped: Counter[str]) -> Iterator[_Found]:
         elif pixels is None or source_pixels is None:
             skipped["unreadable image"] += 1
         else:
+            scored |= {Path(source): source_pixels, Path(edited): pixels}
             yield _Found(edit, edit_type, Path(source), ComparedThing(method, seed, Path(edited)))
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 from sqlalchemy import insert
 
 from editgauge import __version__
-from editgauge.core.errors import BadInput
-from editgauge.core.files import DRAFT, write_bytes, write_text
-from editgauge.core.images import read_image, write_png
+from editgauge.core.errors import BadImage, BadInput
+from editgauge.core.files import DRAFT, write_text
+from editgauge.core.images import pixel_hash, read_image, write_png
 from editgauge.core.options import Count
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
@@ -81,7 +80,7 @@ def create(
         say(f"{count} outcomes are left out: {reason}.", quiet=quiet)
     draft = folder.resolve().with_name(f"{DRAFT}{new_name()}")
     try:
-        shelf = PictureShelf(draft / IMAGES)
+        shelf = PictureShelf(draft / IMAGES, offered.scored)
         rows = _rows(rated, golden, raters, seed, shelf, quiet=quiet)
         manifest = StudyManifest(
             study=new_name(),
@@ -182,35 +181,41 @@ def _fill(
         database.close()
 
 
-SHOWN_BY_BROWSERS = (".png", ".jpg", ".jpeg", ".webp", ".gif")
-
-
 class PictureShelf:
-    """Takes pictures in; the same content gets the same name, and is kept once."""
+    """Takes pictures in; the same pixels get the same name, and are kept once.
 
-    def __init__(self, folder: Path) -> None:
+    Each is decoded by the one loader and written as PNG: no byte of a method's own file reaches a rater, so neither its
+    name, its format nor its metadata tells who made it, and an animation or a color profile cannot make a browser show
+    something else than was measured. What raters saw stays what it was when a method's folder is written anew.
+
+    Args:
+        folder: where the pictures of the study go
+        scored: the pixel hash that a picture had when it was scored, by path
+    """
+
+    def __init__(self, folder: Path, scored: Mapping[Path, str]) -> None:
         self.folder = folder
         self.names: dict[Path, str] = {}
+        self._scored = scored
 
     def take(self, path: Path) -> str:
-        """Copies a picture, and gives its new name. A format that browsers do not show becomes PNG."""
+        """Writes a picture into the study, and gives its new name."""
         if path not in self.names:
             self.names[path] = self._copy(path)
         return self.names[path]
 
     def _copy(self, path: Path) -> str:
         try:
-            content = path.read_bytes()
-        except OSError as error:
+            pixels = read_image(path)
+        except BadImage as error:
+            raise BadInput(f"A picture of the study cannot be used: {error} Was it moved since the run?") from error
+        found = pixel_hash(pixels)
+        if self._scored.get(path, found) != found:
             raise BadInput(
-                f"The picture '{path}' cannot be read: {error.strerror or error}. Was it moved since the run?"
-            ) from error
-        name = hashlib.sha256(content).hexdigest()[:40]
-        suffix = path.suffix.lower()
-        target = self.folder / (name + (suffix if suffix in SHOWN_BY_BROWSERS else ".png"))
+                f"The picture '{path}' has other pixels than were scored. Give `editgauge run` again, so that people "
+                "and scores are about the same picture."
+            )
+        target = self.folder / f"{found[:40]}.png"
         if not target.exists():
-            if suffix in SHOWN_BY_BROWSERS:
-                write_bytes(target, content)
-            else:
-                write_png(read_image(path), target)
+            write_png(pixels, target)
         return target.name

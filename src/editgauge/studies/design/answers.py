@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ Answer = str | int | list[str]
 """A word, a level, or the words that were ticked."""
 Answers = dict[str, Answer]
 LONGEST_TEXT = 5000
+LEVEL = re.compile(r"-?[0-9]{1,9}")
 
 
 def applicable(questions: Iterable[DesignQuestion], edit: Mapping[str, Any]) -> list[DesignQuestion]:
@@ -107,7 +109,7 @@ def from_form(question: QuestionFields, words: Sequence[str]) -> Answer | None:
     if question.kind == "multi_choice":
         return given
     word = given[-1]
-    return int(word) if question.kind == "scale" and word.lstrip("-").isdecimal() else word
+    return int(word) if question.kind == "scale" and LEVEL.fullmatch(word) else word
 
 
 def is_right(question: QuestionFields, answer: Answer | None, right: Sequence[Value], tolerance: int = 0) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
@@ -61,6 +62,8 @@ class Database:
         with _told():
             if inspect(self._engine).has_table(Meta.__tablename__):
                 raise BadStudy("The database holds a study already. Give each study a database of its own.")
+            if self._is_sqlite and self._engine.url.database:
+                Path(self._engine.url.database).chmod(0o600)  # names and answers of people; its log files follow
             TableBase.metadata.create_all(self._engine)
             with self.write() as session:
                 session.add_all([Meta(key="schema", value=str(SCHEMA)), Meta(key="study", value=study)])

@@ -13,34 +13,7 @@ the server and work without JavaScript; scripts add saving at every answer, look
 | `forms.py`, `rendering.py` | words in, pages out |
 """
 
-import uvicorn
-
-from editgauge.studies.study import Study
 from editgauge.studies.web.app import make_app
+from editgauge.studies.web.server import serve
 
 __all__ = ["make_app", "serve"]
-
-
-SECONDS_TO_FINISH = 5
-
-
-def serve(study: Study, host: str = "127.0.0.1", port: int = 8000) -> None:
-    """Serves a study until it is stopped.
-
-    No access log is written: personal links are secrets, and who came when is nobody's business. The addresses that
-    a proxy tells are believed when the proxy runs on this machine.
-
-    Args:
-        study: the study, opened.
-        host: the address to listen at; 127.0.0.1 is this machine alone.
-        port: the port to listen at.
-    """
-    uvicorn.run(
-        make_app(study),
-        host=host,
-        port=port,
-        access_log=False,
-        server_header=False,
-        proxy_headers=True,
-        timeout_graceful_shutdown=SECONDS_TO_FINISH,
-    )

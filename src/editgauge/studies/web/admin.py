@@ -25,6 +25,7 @@ from editgauge.studies.web.visitors import (
     new_nonce,
     owner_cookie,
     set_cookie,
+    sign_out,
 )
 
 LOGIN_COOKIE = "editgauge_login"
@@ -81,8 +82,9 @@ def login(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Re
 
 @router.post("/admin/logout")
 def logout(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Response:
-    """Forgets the owner on this device."""
+    """Forgets the owner: the cookie opens nothing any more, wherever it is."""
     _expect_own(state_of(request), fields, request.cookies.get(OWNER_COOKIE, ""))
+    sign_out(request)
     response = go("/admin")
     response.delete_cookie(OWNER_COOKIE, path="/", httponly=True, samesite="strict")
     return response

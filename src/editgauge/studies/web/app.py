@@ -17,7 +17,7 @@ from editgauge.studies.web import admin, pictures, rating, screening
 from editgauge.studies.web.buckets import Buckets, RateLimits
 from editgauge.studies.web.guard import Guard, add_headers
 from editgauge.studies.web.rendering import Renderer
-from editgauge.studies.web.seals import Seals
+from editgauge.studies.web.seals import Seals, SignedOut
 from editgauge.studies.web.state import State, state_of
 
 PASSWORD = "EDITGAUGE_STUDY_PASSWORD"  # noqa: S105 - the name of the variable that holds it
@@ -35,6 +35,7 @@ def make_app(study: Study, limits: RateLimits | None = None) -> FastAPI:
     app.state.shared = State(
         study=study,
         seals=Seals.of(study.folder),
+        signed_out=SignedOut(study.folder),
         pages=Renderer(study.design.title),
         password=os.environ.get(PASSWORD) or None,
         raters=Buckets(limits.rater),

@@ -25,9 +25,12 @@ async def read_form(request: Request) -> Fields:
         raise HTTPException(415, "Forms only, please.")
     try:
         text = (await request.body()).decode("ascii")
-        return parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+        fields = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError as error:
         raise HTTPException(400, "This form cannot be read.") from error
+    if any("\0" in word for name, words in fields.items() for word in (name, *words)):
+        raise HTTPException(400, "This form cannot be read.")  # PostgreSQL stores no such text
+    return fields
 
 
 def read_answers(fields: Fields, questions: Iterable[QuestionFields]) -> dict[str, Answer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from urllib.parse import urlsplit
 
@@ -14,6 +15,11 @@ from editgauge.studies.web.buckets import Buckets, Rate
 
 LARGEST_REQUEST = 256 * 1024
 """A page with ten texts of full length, in any script, is smaller."""
+LARGEST_HEADERS = 32 * 1024
+LONGEST_NUMBER = 12
+"""Digits; Python itself refuses to read numbers of thousands of digits."""
+SECONDS_FOR_A_FORM = 60
+"""From the headers of a request to the last byte of its content."""
 SAFE_METHODS = ("GET", "HEAD")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -70,12 +76,14 @@ class Guard:
         wait = self._buckets.wait(address(scope))
         if wait:
             return too_many(wait)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LARGEST_HEADERS:
+            return PlainTextResponse("That is too much at once.\n", 431)
         if scope["method"] in SAFE_METHODS:
             return None
         if not is_own_origin(headers):
             return PlainTextResponse("This form was not sent from a page of this study.\n", 403)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > LARGEST_REQUEST:
+        if not length.isdecimal() or len(length) > LONGEST_NUMBER or int(length) > LARGEST_REQUEST:
             return PlainTextResponse("That is too much at once.\n", 413)
         return None
 
@@ -87,7 +95,7 @@ def too_many(wait: float) -> PlainTextResponse:
 
 
 def address(scope: Scope) -> str:
-    """Where a request comes from; behind a proxy on this machine, where the proxy says it comes from."""
+    """Where a request comes from; behind a trusted proxy, where the proxy says it comes from."""
     return scope["client"][0] if scope.get("client") else "unknown"
 
 
@@ -100,12 +108,18 @@ def is_own_origin(headers: Headers) -> bool:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """The same for requests that do not say how long they are."""
-    received = 0
+    """The same for requests that do not say how long they are, or send byte after byte without an end."""
+    received, is_whole = 0, False
+    until = asyncio.get_running_loop().time() + SECONDS_FOR_A_FORM
 
     async def receive_some() -> Message:
-        nonlocal received
-        message = await receive()
+        nonlocal received, is_whole
+        try:
+            async with asyncio.timeout_at(None if is_whole else until):
+                message = await receive()
+        except TimeoutError as error:
+            raise HTTPException(408, "The form did not arrive in time.") from error
+        is_whole = is_whole or not message.get("more_body", False)
         received += len(message.get("body", b""))
         if received > LARGEST_REQUEST:
             raise HTTPException(413, "That is too much at once.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from editgauge.studies.design import Answer, Design, QuestionFields
@@ -26,6 +27,8 @@ from editgauge.studies.web.visitors import (
 )
 
 router = APIRouter()
+PageNumber = Annotated[int, Path(ge=0, lt=2**31)]
+"""More than any study has; a database takes no larger number."""
 NOT_YOURS = "There is no such page for you."
 
 
@@ -105,7 +108,7 @@ def finished(request: Request, who: Who) -> HTMLResponse:
 
 
 @router.get("/pages/{number}")
-def show(request: Request, who: Who, number: int) -> Response:
+def show(request: Request, who: Who, number: PageNumber) -> Response:
     """A page to rate, with what was answered so far."""
     state = state_of(request)
     try:
@@ -115,7 +118,7 @@ def show(request: Request, who: Who, number: int) -> Response:
 
 
 @router.post("/pages/{number}")
-def hand_in(request: Request, who: Who, fields: OwnForm, number: int) -> Response:
+def hand_in(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Response:
     """Takes a page; twice is harmless. What is missing is said beside the questions."""
     state = state_of(request)
     given = read_answers(fields, all_questions(state.study.design))
@@ -129,7 +132,7 @@ def hand_in(request: Request, who: Who, fields: OwnForm, number: int) -> Respons
 
 
 @router.post("/pages/{number}/save")
-def save(request: Request, who: Who, fields: OwnForm, number: int) -> Response:
+def save(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Response:
     """Keeps the form as it stands; a script wants no answer, a browser without scripts the page again."""
     state = state_of(request)
     try:

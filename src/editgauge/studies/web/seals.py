@@ -6,10 +6,15 @@ import hashlib
 import hmac
 import os
 import secrets
+import threading
+import time
 from pathlib import Path
+
+from editgauge.core.files import write_bytes
 
 KEY_FILE = "web.key"
 KEY_BYTES = 32
+SIGNED_OUT_FILE = "web.signed-out"
 
 
 class Seals:
@@ -38,6 +43,32 @@ class Seals:
     def holds(self, seal: str, purpose: str, *words: str) -> bool:
         """Whether the seal was made by us for these words; takes the same time whatever the answer."""
         return hmac.compare_digest(seal.encode(), self.seal(purpose, *words).encode())
+
+
+class SignedOut:
+    """The sessions that their owner ended, remembered in a file of the study until they would have ended anyway."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / SIGNED_OUT_FILE
+        self._lock = threading.Lock()
+
+    def add(self, session: str, until: int) -> None:
+        """Ends a session; all servers of the study know at once."""
+        with self._lock:
+            lasting = {name: end for name, end in self._read().items() if end > time.time()}
+            lines = "".join(f"{end} {name}\n" for name, end in {**lasting, session: until}.items())
+            write_bytes(self._file, lines.encode(), mode=0o600)
+
+    def holds(self, session: str) -> bool:
+        """Whether the session was ended."""
+        return session in self._read()
+
+    def _read(self) -> dict[str, int]:
+        try:
+            rows = (line.split(" ", 1) for line in self._file.read_text("utf-8").splitlines())
+            return {row[1]: int(row[0]) for row in rows if len(row) == 2}
+        except FileNotFoundError:
+            return {}
 
 
 def _write_once(path: Path, key: bytes) -> None:

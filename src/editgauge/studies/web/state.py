@@ -10,7 +10,7 @@ from fastapi import Request
 from editgauge.studies.study import Study
 from editgauge.studies.web.buckets import Buckets
 from editgauge.studies.web.rendering import Renderer
-from editgauge.studies.web.seals import Seals
+from editgauge.studies.web.seals import Seals, SignedOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class State:
 
     study: Study
     seals: Seals
+    signed_out: SignedOut
     pages: Renderer
     password: str | None
     """The owner's; None shows the owner's pages to this machine alone."""

@@ -14,13 +14,15 @@ from fastapi import Depends, HTTPException, Request, Response
 from editgauge.studies.errors import NotAllowed
 from editgauge.studies.study import RaterInfo
 from editgauge.studies.web.forms import CSRF, Fields, read_form
-from editgauge.studies.web.guard import address
+from editgauge.studies.web.guard import LONGEST_NUMBER, address
 from editgauge.studies.web.state import State, state_of
 
 RATER_COOKIE, OWNER_COOKIE = "editgauge_rater", "editgauge_owner"
 RATER_DAYS = 90
 OWNER_SECONDS = 8 * 3600
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
+FORWARDED = ("x-forwarded-for", "forwarded", "x-real-ip", "via")
+"""Headers by which a proxy says that the request is somebody else's."""
 NO_LINK = "Please open the study with your personal link."
 
 
@@ -95,9 +97,18 @@ def is_owner(request: Request) -> bool:
     until, _, seal = rest.partition(".")
     return (
         until.isdecimal()
+        and len(until) <= LONGEST_NUMBER
         and int(until) > time.time()
         and state.seals.holds(seal, "owner", nonce, until, state.password)
+        and not state.signed_out.holds(nonce)
     )
+
+
+def sign_out(request: Request) -> None:
+    """Makes the owner's cookie worthless everywhere, also where somebody copied it."""
+    if is_owner(request):
+        nonce, _, rest = request.cookies.get(OWNER_COOKIE, "").partition(".")
+        state_of(request).signed_out.add(nonce, int(rest.partition(".")[0]))
 
 
 def _is_local(request: Request) -> bool:
@@ -105,6 +116,8 @@ def _is_local(request: Request) -> bool:
     try:
         is_here = ipaddress.ip_address(address(request.scope)).is_loopback
     except ValueError:
+        return False
+    if any(name in request.headers for name in FORWARDED):
         return False
     host = request.headers.get("host", "")
     return is_here and (host if host.endswith("]") else host.rpartition(":")[0] or host) in LOCAL_NAMES
