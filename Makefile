@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs weights demo test test-slow test-all test-explore check format bench docs clean
+.PHONY: help setup programs weights demo test test-slow test-all test-explore fuzz check format bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -57,6 +57,10 @@ test-all: test test-slow ## run every test
 
 test-explore: setup ## let the property tests try new, random examples
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not slow" $$(grep -rl 'import.* given' tests)
+
+FUZZ_SECONDS ?= 60
+fuzz: setup ## try new hostile inputs, FUZZ_SECONDS for each of four kinds
+	EDITGAUGE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -q tests/fuzz
 
 check: setup ## lint, format and types
 	$(BIN)/ruff check .

@@ -198,3 +198,15 @@ def test_all_damaged_files_are_told(run: Path) -> None:
 def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(BadRun, match="is not a run folder"):
         verify(tmp_path / "nowhere")
+
+
+def test_a_line_of_the_journal_that_stands_there_twice(make_run: MakeRun, records: list[Record]) -> None:
+    run = make_run(*records, finish=False)
+    (journal,) = (run / "scores").glob("*.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines, lines[0]]))
+
+    told = problem(run)
+
+    assert f"line {len(lines) + 1} repeats line 1" in told
+    assert "Delete that line and give the same `editgauge run` command again" in told

@@ -140,6 +140,29 @@ def test_a_line_names_an_image_or_an_absence(tmp_path: Path) -> None:
     assert result.present == 2
 
 
+@pytest.mark.parametrize("kind", ["absolute", "above", "link", "linked folder"])
+def test_a_list_cannot_name_images_outside_its_folder_unless_allowed(kind: str, tmp_path: Path) -> None:
+    private, folder = tmp_path / "private", tmp_path / "mine"
+    private.mkdir()
+    folder.mkdir()
+    (private / "passport.png").touch()
+    (folder / "link.png").symlink_to(private / "passport.png")
+    (folder / "linked").symlink_to(private)
+    image = {
+        "absolute": str(private / "passport.png"),
+        "above": "../private/passport.png",
+        "link": "link.png",
+        "linked folder": "linked/passport.png",
+    }[kind]
+    listed(folder, {"id": "a", "image_path": image})
+
+    with pytest.raises(BadInput) as refused:
+        found(folder, "a")
+    assert "lies outside the folder of the list" in str(refused.value)
+    assert "--allow-outside" in str(refused.value)
+    assert find_outcomes("mine", folder, edits("a"), allow_outside=True).present == 1
+
+
 def test_the_list_in_a_folder_goes_before_its_files(tmp_path: Path) -> None:
     touched(tmp_path, "a.png", "b.png")
     listed(tmp_path, {"id": "a", "absence": "withdrawn"})

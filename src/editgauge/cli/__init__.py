@@ -89,7 +89,8 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without '↑' shows '?'
         if sys.stdout.isatty():
-            sys.stdout = SafeTerminal(sys.stdout.detach(), sys.stdout.encoding, "replace", line_buffering=True)
+            encoding = sys.stdout.encoding
+            sys.stdout = SafeTerminal(sys.stdout.detach(), encoding, "replace", line_buffering=True)
     try:
         words, file = take_file(sys.argv[1:])
         app(words, default_map=defaults(file, app) if file else None)

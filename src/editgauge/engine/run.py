@@ -60,6 +60,7 @@ def run(
     data: str | Path | None = None,
     images: str | Path | None = None,
     layout: str | None = None,
+    allow_outside: bool = False,
     limit: Count | None = None,
     models: str | None = None,
     model: Pairs = (),
@@ -98,6 +99,7 @@ def run(
         protocol: how to score; repeat for several protocols.
         out: run folder to write: manifest, scores, evidence.
         layout: how outcome files are named (`editgauge list layouts`); detected by default.
+        allow_outside: let an outcome list name images outside its own folder.
         attributes: file with the attributes of the edits, from `editgauge build attributes`.
         seed: random seed.
         processes: worker processes; 0 chooses by cores, memory and GPUs.
@@ -128,7 +130,14 @@ def run(
             top_p=top_p,
             judge_seed=judge_seed,
         ),
-        given={"out": out, "layout": layout, "attributes": attributes, "seed": seed, "shard": part},
+        given={
+            "out": out,
+            "layout": layout,
+            "allow_outside": allow_outside,
+            "attributes": attributes,
+            "seed": seed,
+            "shard": part,
+        },
     )
     refuse_another_shard(Path(out), part)
     if plan.benchmark.about:
@@ -204,6 +213,7 @@ def _plan(
         jury=read_jury(judges, judges_of(given["out"])),
         seed=given["seed"],
         layout=given["layout"],
+        allow_outside=given["allow_outside"],
         attributes=given["attributes"],
         shard=given["shard"],
     )

@@ -33,6 +33,8 @@ class Method(typing.Protocol):
     """The options that `variant` takes, as `editgauge list methods NAME` tells them."""
     price: float | None = None
     """What one outcome costs, where that is known; in any currency."""
+    warning: str = ""
+    """What its user should know before outcomes are made."""
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """The edited image, the same for the same seed; raises `CannotEdit` when there is none."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from editgauge.core.disk_list import Shelf
 from editgauge.core.errors import BadInput
+from editgauge.core.files import open_text
 from editgauge.core.images import IMAGE_SUFFIXES
 from editgauge.core.types import Edit, Outcome, id_problem
 from editgauge.methods.layouts.faults import Fault
@@ -33,6 +34,25 @@ LIST = "outcomes.jsonl"
 KEYS = ("id", "image_path", "absence", "seed", "prompt", "source_prompt", "seconds")
 OWN_FILES = {LIST, "method.json"}
 """What `editgauge edit` writes beside the outcomes."""
+
+
+class Inside:
+    """Tells whether a file lies in a folder, links followed; each folder of files is resolved once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._parents: dict[Path, Path] = {}
+
+    def __call__(self, file: Path) -> bool:
+        """Whether the file itself, wherever links lead, lies in the folder or below it."""
+        try:
+            if file.is_symlink() or file.name in {"", ".", ".."}:
+                return file.resolve().is_relative_to(self._folder)
+            if file.parent not in self._parents:
+                self._parents[file.parent] = file.parent.resolve()
+        except (OSError, ValueError, RuntimeError):  # a circle of links, a name with a null byte: nothing to read there
+            return False
+        return self._parents[file.parent].is_relative_to(self._folder)
 
 
 class OutcomeCounts(NamedTuple):
@@ -96,7 +116,9 @@ class FoundOutcomes:
         return ", ".join(part for part in parts if part) + guess + rivals
 
 
-def find_outcomes(method: str, place: Path, edits: Sequence[Edit], layout: str | None = None) -> FoundOutcomes:
+def find_outcomes(
+    method: str, place: Path, edits: Sequence[Edit], layout: str | None = None, *, allow_outside: bool = False
+) -> FoundOutcomes:
     """What a method left at that place for these edits; an edit without anything gets a recorded absence.
 
     Args:
@@ -104,6 +126,7 @@ def find_outcomes(method: str, place: Path, edits: Sequence[Edit], layout: str |
         place: its folder, or a JSONL list.
         edits: the benchmark's.
         layout: how the folder is laid out (`editgauge list layouts`); recognised when not given. A list needs none.
+        allow_outside: whether a list may name images outside its own folder; a list from others could name any file.
     """
     problem = id_problem(method)
     if problem:
@@ -111,12 +134,12 @@ def find_outcomes(method: str, place: Path, edits: Sequence[Edit], layout: str |
     if place.is_dir():
         listed = place / LIST
         if layout is None and listed.is_file():
-            return _from_lines(method, listed, edits)
+            return _from_lines(method, listed, edits, allow_outside=allow_outside)
         return _from_files(method, place, edits, layout)
     if place.suffix.lower() in IMAGE_SUFFIXES:
         raise BadInput(f"'{place}' is one picture; outcomes of '{method}' are a folder of them, or a JSONL file.")
     if place.is_file():
-        return _from_lines(method, place, edits)
+        return _from_lines(method, place, edits, allow_outside=allow_outside)
     raise BadInput(f"There are no outcomes of '{method}' at '{place}': no such folder or JSONL file.")
 
 
@@ -139,14 +162,20 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
     return FoundOutcomes(outcomes.settled(), strangers, best.layout.name, how, tuple(rows), tuple(rivals))
 
 
-def _from_lines(method: str, listed: Path, edits: Sequence[Edit]) -> FoundOutcomes:
+def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outside: bool) -> FoundOutcomes:
     """The outcomes of a list, put in the order of the edits; those of a million edits are never in memory together."""
     place_of = {same_letters(edit.id): place for place, edit in enumerate(edits)}
     outcomes: Shelf[Outcome] = Shelf()
     places = array("q")
     strangers: list[str] = []
     problems: list[str] = []
+    is_inside = Inside(listed.parent)
     for outcome in _each_outcome(method, listed, problems):
+        if outcome.image is not None and not allow_outside and not is_inside(outcome.image):
+            problems.append(
+                f"edit '{shown(outcome.edit_id)}': the image '{shown(str(outcome.image))}' lies outside the folder of "
+                "the list; bring it there, or allow it with --allow-outside if you trust the list"
+            )
         place = place_of.get(same_letters(outcome.edit_id))
         if place is None:
             strangers.append(outcome.edit_id)
@@ -172,7 +201,7 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit]) -> FoundOutcom
 def _each_outcome(method: str, listed: Path, problems: list[str]) -> Iterator[Outcome]:
     """The outcomes of a list as its lines have them; what is wrong with others is added to the problems."""
     try:
-        with listed.open(encoding="utf-8-sig", newline="\n") as lines:  # by default it would also break at '\r'
+        with open_text(listed, "utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.strip():
                     continue

@@ -155,3 +155,18 @@ def test_a_placeholder_needs_a_value_and_an_option_a_placeholder() -> None:
 def test_a_command_needs_a_name_of_its_own(name: str, told: str) -> None:
     with pytest.raises(BadInput, match=told):
         open_method(name, "cp {source} {output}")
+
+
+@pytest.mark.parametrize(
+    ("command", "warned"),
+    [
+        ("bash -c 'convert {source} \"{instruction}\" {output}'", True),
+        ("sh -c 'draw {caption} {source} {output}'", True),
+        ("python3 -c 'print(\"{instruction}\") # {source} {output}'", True),
+        ('bash -c \'convert "$1" "$2" "$3"\' edit {source} {instruction} {output}', False),
+        ("bash edit.sh {instruction} {source} {output}", False),
+        ("bash -c 'cp {source} {output}'", False),
+    ],
+)
+def test_a_shell_that_would_run_the_words_of_an_edit_is_warned_about(command: str, warned: bool) -> None:
+    assert bool(Command("mine", command).warning) is warned

@@ -8,12 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadRun
-from editgauge.core.run.records import Record
+from editgauge.core.files import open_regular
+from editgauge.core.run.records import Key, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SECONDS_BETWEEN_SYNCS = 1.0
+ADVICE = (
+    "The file was changed by hand or damaged. Delete that line and give the same `editgauge run` command again: what "
+    "is missing is scored anew."
+)
 
 
 class Journal:
@@ -70,20 +75,33 @@ def journals(scores: Path) -> list[Path]:
 
 def read_journal(path: Path) -> Iterator[Record]:
     """The records of a journal; a torn last line (a kill in the middle of a write) is passed over."""
-    with path.open("rb") as file:
+    try:
+        file = open_regular(path)
+    except OSError as error:
+        raise BadRun(f"'{path}' cannot be read: {error.strerror or error}.") from error
+    with file:
+        lines: dict[Key, int] = {}
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return
             try:
-                yield Record.from_line(line)
-            except (BadRun, ValueError, TypeError, KeyError) as error:
-                raise BadRun(f"'{path}', line {number}: {error}.") from error
+                record = Record.from_line(line)
+            except (BadRun, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                raise BadRun(f"'{path}', line {number}: {error}. {ADVICE}") from error
+            if record.key in lines:
+                raise BadRun(f"'{path}', line {number} repeats line {lines[record.key]} ({record.key.edit}). {ADVICE}")
+            lines[record.key] = number
+            yield record
 
 
 def _drop_torn_tail(path: Path) -> tuple[int, int]:
     """Cuts off a last line without an end; gives the number of whole lines, and of their bytes."""
     lines = size = 0
     if path.exists():
+        try:
+            open_regular(path).close()
+        except OSError as error:
+            raise BadRun(f"'{path}' cannot be continued: {error.strerror or error}.") from error
         with path.open("rb+") as file:
             for line in file:
                 if line.endswith(b"\n"):

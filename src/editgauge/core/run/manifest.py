@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
+import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -11,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadRun
-from editgauge.core.files import write_json
-from editgauge.core.types import ScoreSpec
+from editgauge.core.files import read_text, write_json
+from editgauge.core.types import HALF_CHARACTER, ScoreSpec
 
 SCHEMA = 1
 """Raised whenever a run folder of before could be misread; an older reader then refuses with a clear message."""
@@ -77,16 +80,19 @@ class Manifest:
         if not path.is_file():
             raise BadRun(f"'{folder}' is not a run folder: it has no {FILE}. `editgauge run` makes one.")
         try:
-            stored = json.loads(path.read_text("utf-8"))
-        except (ValueError, OSError) as error:
+            stored = json.loads(read_text(path))
+        except (ValueError, OSError, RecursionError) as error:
             raise BadRun(f"'{path}' cannot be read: {error}.") from error
         if not isinstance(stored, dict) or stored.get("schema") != SCHEMA:
             found = stored.get("schema") if isinstance(stored, dict) else None
             raise BadRun(f"'{path}' has schema {found}, this version of editgauge reads schema {SCHEMA}. Run it anew.")
+        problems = manifest_problems(stored)
+        if problems:
+            raise BadRun("\n".join([f"'{path}' is damaged or was not written by editgauge:", *problems]))
         try:
             entries = {name: ProtocolEntry.from_json(entry) for name, entry in stored.pop("protocols").items()}
             return cls(**stored, protocols=entries)
-        except (TypeError, KeyError, AttributeError) as error:
+        except (TypeError, KeyError, AttributeError, ValueError) as error:
             raise BadRun(f"'{path}' is not complete: {error}.") from error
 
     def differences(self, other: Manifest) -> list[str]:
@@ -127,6 +133,83 @@ class Manifest:
             if name in self.protocols and self.protocols[name] != entry
         ]
         return changed
+
+
+def manifest_problems(stored: dict[str, Any]) -> list[str]:
+    """What is not as a manifest has it: a run folder may come from others, and every reader relies on these."""
+    checks: dict[str, Callable[[Any], bool]] = {
+        "benchmark": _is_text,
+        "edits_sha256": _is_hash,
+        "edits": _is_count,
+        "seed": _is_integer,
+        "models": lambda value: _is_mapping(value, dict),
+        "methods": lambda value: _is_mapping(value, str),
+        "planned": lambda value: _is_mapping(value, dict) and all(_are_counts(each) for each in value.values()),
+        "editgauge": _is_text,
+        "environment": lambda value: _is_mapping(value, str),
+        "started": _is_text,
+        "finished": lambda value: value is None or _is_text(value),
+        "segments": lambda value: _is_mapping(value, dict) and all(map(_is_segment, value.items())),
+        "judges": lambda value: _is_mapping(value, dict),
+        "roles": lambda value: _is_mapping(value, list) and all(map(_are_texts, value.values())),
+        "sets_sha256": lambda value: value == "" or _is_hash(value),
+        "shard": _is_text,
+        "protocols": lambda value: _is_mapping(value, dict) and all(map(_is_protocol, value.values())),
+    }
+    damaged = [name for name, fits in checks.items() if name in stored and not fits(stored[name])]
+    return [f"  - '{name}' is not as it should be" for name in damaged]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and HALF_CHARACTER.search(value) is None
+
+
+def _are_texts(values: list[object]) -> bool:
+    return all(map(_is_text, values))
+
+
+def _is_hash(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+
+
+def _are_counts(value: dict[str, object]) -> bool:
+    return all(map(_is_count, value.values()))
+
+
+def _is_mapping(value: object, kind: type) -> bool:
+    return isinstance(value, dict) and all(_is_text(name) and isinstance(each, kind) for name, each in value.items())
+
+
+def _is_segment(entry: tuple[str, dict[str, object]]) -> bool:
+    number, hashes = entry
+    return number.isdecimal() and all(_is_hash(hashes.get(f"{kind}_sha256")) for kind in ("scores", "evidence"))
+
+
+def _is_protocol(entry: dict[str, Any]) -> bool:
+    has_texts = all(_is_text(entry.get(name)) for name in ("about", "paper", "version"))
+    has_lists = all(isinstance(entry.get(name), list) for name in ("deviations", "scores"))
+    return has_texts and has_lists and _are_texts(entry["deviations"]) and all(map(_is_spec, entry["scores"]))
+
+
+def _is_spec(spec: object) -> bool:
+    if not isinstance(spec, dict) or not isinstance(spec.get("higher_is_better"), bool):
+        return False
+    ends = spec.get("range")
+    has_range = isinstance(ends, list) and len(ends) == 2 and all(map(_is_number, ends)) and ends[0] < ends[1]
+    return has_range and _is_text(spec.get("name")) and _is_text(spec.get("about", ""))
+
+
+def _is_number(value: object) -> bool:
+    """Ranges may be open: JSON of Python writes their ends as Infinity."""
+    return _is_integer(value) or (isinstance(value, float) and not math.isnan(value))
 
 
 def _unlike(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

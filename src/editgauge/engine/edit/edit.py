@@ -118,6 +118,8 @@ def edit(
     combinations = read_sweep(sweep, fixed)
     opened = open_method(method, command)
     chosen = opened.variant(fixed) if fixed else opened
+    if chosen.warning:
+        say(chosen.warning, quiet=quiet)
     wording = read_wording(form, template, prompts)
     source = open_benchmark(benchmark, data, images)
     order = _Order(source, limit, range(seed, seed + seeds), wording, quiet)

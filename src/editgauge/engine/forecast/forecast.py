@@ -96,6 +96,7 @@ def plan(
     data: str | Path | None = None,
     images: str | Path | None = None,
     layout: str | None = None,
+    allow_outside: bool = False,
     limit: Count | None = None,
     models: str | None = None,
     model: Pairs = (),
@@ -125,6 +126,7 @@ def plan(
         protocol: how to score; repeat for several protocols. Default: preservation.
         out: run folder; what it already holds is not counted.
         layout: how outcome files are named; detected by default.
+        allow_outside: let an outcome list name images outside its own folder.
         attributes: file with the attributes of the edits.
         call_seconds: seconds per judge call; by default taken from the transcripts.
         processes: worker processes; 0 chooses by cores, memory and GPUs.
@@ -152,6 +154,7 @@ def plan(
         given.protocol or ("preservation",),
         data=DataOptions(data=data, images=images, limit=given.limit),
         layout=layout,
+        allow_outside=allow_outside,
         models=ModelOptions(models=models, model=given.model),
         seed=given.seed,
         attributes=attributes,

@@ -95,6 +95,7 @@ def prepare(
     jury: Jury,
     seed: int,
     layout: str | None = None,
+    allow_outside: bool = False,
     attributes: str | Path | None = None,
     shard: Shard = WHOLE,
 ) -> RunPlan:
@@ -107,7 +108,10 @@ def prepare(
     opened = open_benchmark(benchmark, data.data, data.images)
     if attributes is not None:
         opened = attach(opened, read_attributes(attributes))
-    found = {name: find_outcomes(name, place, opened.edits, layout) for name, place in places.items()}
+    found = {
+        name: find_outcomes(name, place, opened.edits, layout, allow_outside=allow_outside)
+        for name, place in places.items()
+    }
     if data.limit is not None and data.limit < len(opened.edits):
         opened = replace(opened, edits=opened.edits[: data.limit])
         kept = {edit.id for edit in opened.edits}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from editgauge.core.errors import BadImage, BadRun
+from editgauge.core.files import read_bytes
 from editgauge.core.images import pixel_hash, read_image
 from editgauge.core.options import Natural
 from editgauge.core.progress import progress
@@ -77,6 +79,7 @@ def verify(
             problems += _image_problems(Path(path), recorded)
             advance()
     problems += _missing_records(opened)
+    problems += _repeated_records(opened)
     again = score_again(opened, recompute, BenchmarkPlace(benchmark, data, images), seed, quiet)
     return Verification(
         _count_files(opened), len(stamps), opened.scores.num_rows, (*problems, *again.problems), recomputed=again
@@ -101,9 +104,12 @@ def _damaged_files(run: Run) -> Iterator[str]:
 
 def _changed(path: Path, expected: str) -> Iterator[str]:
     try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
+        found = hashlib.sha256(read_bytes(path)).hexdigest()
+    except FileNotFoundError:
         yield f"missing file: {path}"
+        return
+    except OSError as error:
+        yield f"unreadable file: {path}: {error.strerror or error}"
         return
     if found != expected:
         what = "changed score" if path.parent.name == "scores" or path.name == SETS else "changed file"
@@ -140,6 +146,19 @@ def _missing_records(run: Run) -> Iterator[str]:
     keys = set(zip(*(run.scores[column].to_pylist() for column in columns), strict=True))
     if len(keys) < run.planned:
         yield f"not finished: {len(keys)} of {run.planned} records; give the same `editgauge run` command to continue"
+
+
+def _repeated_records(run: Run) -> Iterator[str]:
+    """Scores that stand in the run more than once, as after joining journals by hand; means would count both."""
+    columns = ("edit", "method", "seed", "protocol", "name")
+    counts = Counter(zip(*(run.scores[column].to_pylist() for column in columns), strict=True))
+    repeated = [key for key, count in counts.items() if count > 1]
+    if repeated:
+        edit, method, seed, protocol, name = repeated[0]
+        yield (
+            f"repeated score: {len(repeated)} scores stand in the run more than once, such as {protocol}/{name} of "
+            f"'{edit}' by '{method}', seed {seed}; run anew into another folder"
+        )
 
 
 def _count_files(run: Run) -> int:

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,9 @@ OF_AN_EDIT = ("source", "instruction", "caption", "source_caption", "mask", "out
 USUAL = {"timeout": 600.0, "at_once": 1}
 """Seconds for one edit, and how many run side by side: most editors fill a graphics card alone."""
 SHOWN_OF_STDERR = 300
+WORDS_OF_AN_EDIT = frozenset({"instruction", "caption", "source_caption"})
+SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "powershell", "pwsh", "python", "perl", "ruby", "node")
+"""Programs that take a program as a word."""
 
 
 class Command(Method):
@@ -61,6 +65,8 @@ class Command(Method):
         self._timeout: float = self._options["timeout"]
         self.at_once = self._options["at_once"]
         self.form = _form(self._holders)
+        self.warning = shell_warning(self._words)
+        """What its user should know before it runs; nothing for most commands."""
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """What the command left at `{output}`."""
@@ -151,6 +157,27 @@ def _words(command: str) -> list[str]:
     if problems:
         raise BadInput(f"--command cannot be used: {command}", problems)
     return words
+
+
+def shell_warning(words: list[str]) -> str:
+    """A warning when a shell would read the words of an edit as a part of its program.
+
+    >>> shell_warning(["bash", "-c", "draw '{instruction}' {output}"])[:55]
+    "The command hands {instruction} to 'bash -c' as program"
+    >>> shell_warning(["bash", "-c", 'draw "$1"', "draw", "{instruction}"])
+    ''
+    """
+    program = Path(words[0]).name.lower().removesuffix(".exe").rstrip("0123456789.")
+    if program not in SHELLS:
+        return ""
+    for flag, script in pairwise(words[1:]):
+        texts = [name for name in PLACEHOLDER.findall(script) if name in WORDS_OF_AN_EDIT]
+        if flag in {"-c", "-lc", "-ec", "/c", "-e", "-Command"} and texts:
+            return (
+                f"The command hands {{{texts[0]}}} to '{words[0]} {flag}' as program text: an instruction with quotes "
+                f"or $(…) would be run. Pass it as an argument: {program} {flag} '… \"$1\" …' name {{{texts[0]}}}"
+            )
+    return ""
 
 
 def _form(holders: set[str]) -> Form | None:

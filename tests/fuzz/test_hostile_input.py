@@ -1,0 +1,191 @@
+"""Whatever strangers send, the answer is a result or an error a user can read: never another exception.
+
+`make test` tries the same few examples every time; `make fuzz` tries new ones until its time is used up.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageCms
+
+import editgauge
+from editgauge.benchmarks.folder import load
+from editgauge.core.errors import BadImage, BadInput, EditGaugeError
+from editgauge.core.images import Pixels, load_image
+from editgauge.core.run import Record
+from editgauge.judges.forms import FreeText, Pairwise, Scale, YesNo
+from editgauge.judges.reading.spoken import Unreadable
+from editgauge.judges.replies import fault_in, read_reply
+
+SECONDS = float(os.environ.get("EDITGAUGE_FUZZ_SECONDS", "0"))
+"""For each of the tests here; 0 for a fixed number of examples."""
+EXAMPLES = 60
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+MUTATIONS = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255), st.sampled_from(["set", "cut", "insert"])))
+
+
+def explore(check: Callable[..., None], **strategies: st.SearchStrategy[Any]) -> None:
+    """Calls the check with many examples: always the same ones, or new ones as long as there is time."""
+    if not SECONDS:
+        settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)(given(**strategies)(check))()
+        return
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        settings(max_examples=300, deadline=None, derandomize=False)(given(**strategies)(check))()
+
+
+def mutated(content: bytes, changes: list[tuple[int, int, str]]) -> bytes:
+    """The content with some bytes changed, inserted, or everything cut off after one."""
+    found = bytearray(content)
+    for place, value, how in changes:
+        at = place % max(len(found), 1)
+        if how == "set" and found:
+            found[at] = value
+        elif how == "insert":
+            found[at:at] = bytes([value]) * (1 + place % 7)
+        elif how == "cut" and place % 5 == 0:
+            del found[at:]
+    return bytes(found)
+
+
+def seeds_of_images(photo: Pixels) -> list[bytes]:
+    """Small pictures in every format that is read, with profile and orientation where the format has them."""
+    image = Image.fromarray(np.ascontiguousarray(photo[::5, ::5]))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("LAB")).tobytes()
+    more: dict[str, dict[str, Any]] = {
+        "PNG": {"exif": exif, "icc_profile": profile},
+        "JPEG": {"exif": exif, "icc_profile": profile},
+        "WEBP": {"exif": exif, "icc_profile": profile},
+        "TIFF": {"icc_profile": profile},
+    }
+    found = []
+    for kind in ("PNG", "JPEG", "WEBP", "TIFF", "GIF", "BMP", "PPM"):
+        out = io.BytesIO()
+        image.save(out, kind, **more.get(kind, {}))
+        found.append(out.getvalue())
+    return found
+
+
+def test_images(photo: Pixels, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    seeds, path = seeds_of_images(photo), tmp_path / "a.png"
+
+    def check(seed: int, changes: list[tuple[int, int, str]]) -> None:
+        path.write_bytes(mutated(seeds[seed], changes))
+        with suppress(BadImage), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pixels = load_image(path).pixels
+            assert pixels.dtype == np.uint8
+            assert pixels.shape[2:] == (3,)
+
+    explore(check, seed=st.integers(0, len(seeds) - 1), changes=MUTATIONS)
+    capfd.readouterr()  # libtiff talks
+
+
+LINE = {
+    "id": "a",
+    "source": "s.png",
+    "type": "color",
+    "instruction": "Make the cat black.",
+    "subject": "cat",
+    "to": "black",
+    "position": {"relation": "left", "anchor": "dog"},
+    "mask": {"union": [[[1, 1, 9, 1, 9, 9]], {"box": [1, 1, 5, 5]}, {"runs": [0, 4], "size": [8, 8], "frame": 1}]},
+    "turn": 1,
+    "extras": {"level": 3},
+}
+
+
+def test_lines_of_a_benchmark(tmp_path: Path) -> None:
+    (tmp_path / "s.png").touch()
+    whole = json.dumps(LINE).encode()
+
+    def check(field: str, value: Any, changes: list[tuple[int, int, str]]) -> None:
+        line = json.dumps({**LINE, field: value}).encode() if field else mutated(whole, changes)
+        (tmp_path / "edits.jsonl").write_bytes(line + b"\n")
+        with suppress(BadInput):
+            load(tmp_path)
+
+    explore(check, field=st.sampled_from(["", "", *LINE, "unknown"]), value=JSON, changes=MUTATIONS)
+
+
+def places_in(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place of a JSON value, as keys from the root."""
+    keys: Any = tree if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
+    return [path, *(place for key in keys for place in places_in(tree[key], (*path, key)))]
+
+
+def test_manifests(tmp_path: Path, make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+    run = make_run(make_record("a"), make_record("b", place=1), make_record("a", method="theirs"))
+    whole = json.loads((run / "manifest.json").read_text())
+    places = [place for place in places_in(whole) if place]
+
+    def check(place: tuple[Any, ...], value: Any, removed: bool) -> None:
+        stored = copy.deepcopy(whole)
+        inside = stored
+        for key in place[:-1]:
+            inside = inside[key]
+        if removed:
+            del inside[place[-1]]
+        else:
+            inside[place[-1]] = value
+        (run / "manifest.json").write_text(json.dumps(stored))
+        for use in (
+            lambda: editgauge.verify(run, 0, quiet=True),
+            lambda: editgauge.export(run, "csv", tmp_path / "out.csv"),
+            lambda: editgauge.export(run, "markdown"),
+        ):
+            with suppress(EditGaugeError):
+                use()
+
+    explore(check, place=st.sampled_from(places), value=JSON, removed=st.booleans())
+
+
+def test_answers_of_judges() -> None:
+    forms = (YesNo(), Scale(1, 5), Pairwise(), FreeText())
+    pieces = (
+        "yes",
+        "no",
+        "A",
+        "B",
+        "tie",
+        "3",
+        "<think>",
+        "</think>",
+        "```json",
+        "```",
+        '{"answer": ',
+        "}",
+        "As an AI ",
+    )
+    texts = st.text(max_size=60) | st.lists(st.sampled_from(pieces) | st.text(max_size=4), max_size=40).map("".join)
+
+    def check(text: str, body: Any) -> None:
+        for form in forms:
+            with suppress(Unreadable):
+                form.read(text)
+        said = {"choices": [{"message": {"content": text}}], "usage": body, "model": body}
+        for reply in (body, said):
+            with suppress(ValueError):
+                fault_in(read_reply(reply), "tiny-judge")
+
+    explore(check, text=texts, body=JSON)
