@@ -18,7 +18,7 @@ from editgauge.core.images import read_image
 
 SCRIPT = str(Path(sys.executable).with_name("editgauge"))
 SEED, KILLS, EDITS, SEEDS = 20260314, 3, 8, 2
-PATIENCE = 60
+PATIENCE = 600
 """Seconds after which a test gives up waiting; none depends on how fast anything is."""
 
 

@@ -35,7 +35,7 @@ SEED = 20261115
 EDITS = 40
 PICTURES = EDITS
 """Two edits share a source, and here also what was made of it: half as many sources, half as many outcomes."""
-PATIENCE = 60
+PATIENCE = 600
 """Seconds after which a test gives up waiting; none depends on how fast anything is."""
 
 

@@ -28,7 +28,7 @@ Process = subprocess.Popen[str]
 METHODS = [f"m{number}" for number in range(6)]
 EDITS = 15
 RECORDS = len(METHODS) * EDITS
-PATIENCE = 120
+PATIENCE = 600
 """Seconds after which a test gives up waiting; none depends on how fast anything is."""
 STORE = 80_000_000
 ACTOR = "ray::Scorer"

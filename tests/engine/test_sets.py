@@ -10,19 +10,31 @@ import numpy as np
 import pytest
 
 import editgauge
-from editgauge.core.images import write_png
+from editgauge.core.images import Pixels, read_image, write_png
+from editgauge.engine.record import sets
 from editgauge.models.weights import available
 
 NEEDED = ("inception-fid", "efficientdet-lite2")
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.skipif(not all(map(available, NEEDED)), reason="NOT TESTED: run `editgauge models pull lite`")
 def test_a_run_scores_its_sets_by_method_and_edit_type(
-    make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path], tmp_path: Path
+    make_benchmark: Callable[..., Path],
+    make_outcomes: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    benchmark = make_benchmark(tmp_path / "benchmark", edits=6, size=64)
+    benchmark = make_benchmark(tmp_path / "benchmark", edits=3, size=64)
     places = {"mine": make_outcomes(benchmark, tmp_path / "mine", 1)}
     models = ["fid_features=inception-fid"]
+    decoded: list[Path] = []
+
+    def decode(path: Path) -> Pixels:
+        decoded.append(path)
+        return read_image(path)
+
+    monkeypatch.setattr(sets, "read_image", decode)
 
     run = editgauge.run(
         benchmark, outcomes=places, protocol=["editval"], out=tmp_path / "run", model=models, processes=1, quiet=True
@@ -31,9 +43,14 @@ def test_a_run_scores_its_sets_by_method_and_edit_type(
     assert set(whole) == {"fid", "kid"}
     assert whole["fid"].value is not None
     assert whole["fid"].value > 0
-    assert whole["fid"].n == 6
+    assert whole["fid"].n == 3
     assert "few for FID" in whole["fid"].detail
     assert {score.edit_type for score in run.sets} == {"all", "color", "object_removal", "style"}
+    assert decoded == [], "what belongs to a set came with the records"
+
+    again = editgauge.run(benchmark, places, ["editval"], tmp_path / "run", model=models, processes=1, quiet=True)
+    assert len(decoded) == 2 * 3, "of outcomes that were scored before, no part is kept"
+    assert again.sets == run.sets
 
 
 @pytest.mark.skipif(not all(map(available, NEEDED)), reason="NOT TESTED: run `editgauge models pull lite`")

@@ -19,7 +19,7 @@ from editgauge.studies.answers.submission import latest
 from editgauge.studies.store import Assignment, StudyCell, StudyItem
 
 RATERS_AT_ONCE = 50
-PATIENCE = 120
+PATIENCE = 600
 SCRIPT = Path(__file__).with_name("rater_process.py")
 Work = Callable[..., int]
 

@@ -37,16 +37,15 @@ from editgauge.engine.plan.worker_count import (
     this_machine,
 )
 from editgauge.engine.record.judge_usage import tallied
-from editgauge.engine.record.sets import forget_sets, score_sets
+from editgauge.engine.record.sets import KnownParts, forget_sets, score_sets
 from editgauge.engine.schedule import local
 from editgauge.engine.schedule.local import Setup
 from editgauge.methods.outcomes import FoundOutcomes
 from editgauge.models.cache import place
 
 if TYPE_CHECKING:
-    from editgauge.core.run import Record
     from editgauge.engine.schedule.local import Setup
-    from editgauge.engine.worker.scoring import ScoringTask
+    from editgauge.engine.worker.scoring import ScoredTask, ScoringTask
 
 FAULTS_TOLD = 8
 
@@ -162,19 +161,22 @@ def run(
             forget_sets(plan, Path(out))
         names = tuple(each.name for each in plan.protocols)
         timed = begin(Path(out)) if timings and tasks else None
+        parts: KnownParts = {}
         with (
             tallied(Path(out), plan.manifest.judges, priced=plan.jury.price is not None, quiet=quiet) as tallies,
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,
         ):
             setup = Setup(names, plan.choice.models, place(), plan.jury, Path(out) / FOLDER, timed, tallies)
             with closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers:
-                for records in answers:
-                    for record in records:
+                for answer in answers:
+                    for record in answer.records:
                         writer.append(record)
+                        if record.protocol in answer.parts:
+                            parts[record.key] = answer.parts[record.protocol]
                     advance()
         if timed:
             gather(timed)
-        score_sets(plan, Path(out), place(), quiet=quiet)
+        score_sets(plan, Path(out), place(), parts, quiet=quiet)
         writer.finish()
     return Run.open(Path(out))
 
@@ -253,8 +255,8 @@ def scored(
     address: str | None = None,
     *,
     quiet: bool = False,
-) -> Generator[list[Record], None, None]:
-    """The records of every task as they come, in no fixed order. Closing the generator ends whoever scores."""
+) -> Generator[ScoredTask, None, None]:
+    """What became of every task as it comes, in no fixed order. Closing the generator ends whoever scores."""
     if not tasks:
         return
     if engine == "ray" and setup.jury.addresses:

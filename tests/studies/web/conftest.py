@@ -51,7 +51,7 @@ class Visit:
     """A rater's client: keeps cookies and follows redirects, as a browser without scripts does."""
 
     def __init__(self, address: str) -> None:
-        self.client = httpx.Client(base_url=address, follow_redirects=True, timeout=30)
+        self.client = httpx.Client(base_url=address, follow_redirects=True, timeout=300)
         self.seen: list[httpx.Response] = []
 
     def get(self, path: str, **options: Any) -> httpx.Response:
@@ -166,7 +166,7 @@ def see(browser: Browser) -> Iterator[Callable[..., Page]]:
         context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(120_000)
         page.on("console", lambda said: None if said.text.startswith(EXPECTED) else problems.append(said.text))
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))
         home = link.partition("/enter/")[0]

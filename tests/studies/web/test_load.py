@@ -23,7 +23,7 @@ from editgauge.studies.answers.submission import latest
 from editgauge.studies.store import Assignment, StudyItem
 
 RATERS_AT_ONCE = 50
-PATIENCE = 120
+PATIENCE = 600
 Make = Callable[..., Study]
 
 

@@ -122,10 +122,10 @@ async def _scored(order: TrialOrder, ears: TimingPerception) -> tuple[Effort, li
     gate = MemoryGate()
     chosen = {protocol.name: protocol for protocol in choose(order.setup.protocols, order.setup.models)}
     before = so_far()
-    found = await asyncio.gather(
+    outcomes = await asyncio.gather(
         *(score_task(task, [chosen[name] for name in task.protocols], ears, gate) for task in order.tasks)
     )
-    return so_far().without(before), [record for records in found for record in records]
+    return so_far().without(before), [record for scored in outcomes for record in scored.records]
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from editgauge.core.errors import BadImage
 from editgauge.core.evidence import Note
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
+from editgauge.core.run import Key
 from editgauge.core.run.sets import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.core.types import Score, Unscored
 from editgauge.engine.judges import FOLDER
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Cells = dict[tuple[str, str], "list[Part | Unscored]"]
 """Method and edit type to what is known of each outcome, or why it could not be taken in."""
+KnownParts = dict[Key, "Part | Unscored"]
+"""What protocols kept of the outcomes that were scored just now."""
 
 
 def forget_sets(plan: RunPlan, folder: Path) -> None:
@@ -34,8 +37,10 @@ def forget_sets(plan: RunPlan, folder: Path) -> None:
         write_sets(folder, _of_others(plan, folder))
 
 
-def score_sets(plan: RunPlan, folder: Path, cache: Path | None, *, quiet: bool) -> None:
+def score_sets(plan: RunPlan, folder: Path, cache: Path | None, parts: KnownParts, *, quiet: bool) -> None:
     """Scores the sets of every protocol that has such scores, and keeps them beside those of other methods.
+
+    Outcomes that are not among the `parts`, because they were scored earlier, are decoded again.
 
     A shard has no whole set: its sets wait for the run that `merge` makes.
     """
@@ -48,8 +53,8 @@ def score_sets(plan: RunPlan, folder: Path, cache: Path | None, *, quiet: bool) 
     transcripts = folder / FOLDER if (folder / FOLDER).is_dir() else None
     with RunPerception(plan.choice.models, cache, jury, transcripts) as see:
         for protocol in scoring:
-            parts = run_async(_parts(protocol, plan, see, quiet))
-            found += [each for cell, known in parts.items() for each in scored(protocol, cell, known)]
+            cells = run_async(_cells(protocol, plan, see, parts, quiet))
+            found += [each for cell, known in cells.items() for each in scored(protocol, cell, known)]
     write_sets(folder, found)
 
 
@@ -59,11 +64,12 @@ def _of_others(plan: RunPlan, folder: Path) -> list[SetScore]:
     return [score for score in read_sets(folder) if (score.protocol, score.method) not in mine]
 
 
-async def _parts(protocol: Protocol, plan: RunPlan, see: RunPerception, quiet: bool) -> Cells:
+async def _cells(protocol: Protocol, plan: RunPlan, see: RunPerception, parts: KnownParts, quiet: bool) -> Cells:
     cells: Cells = defaultdict(list)
     with progress(f"sets of {protocol.name}", plan.outcomes, quiet=quiet) as advance:
         for task in all_tasks(plan):
-            part = await _part(protocol, task, see)
+            key = Key(task.edit.id, task.outcome.method, task.outcome.seed, protocol.name)
+            part = parts[key] if key in parts else await _part(protocol, task, see)
             for edit_type in (ALL, task.edit.type):
                 cells[task.outcome.method, edit_type].append(part)
             advance()

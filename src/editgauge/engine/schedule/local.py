@@ -20,12 +20,11 @@ from editgauge.engine.judges import Jury
 from editgauge.engine.options import choose
 from editgauge.engine.plan.worker_count import VISIBLE, WorkerCount, cores
 from editgauge.engine.schedule.scheduler import Scheduler, in_hand
-from editgauge.engine.worker.scoring import ScoringTask, crashed
+from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from editgauge.core.run import Record
 
 TRIES = 2
 """A task whose process died is tried once more, alone; if that process dies too, the task is to blame."""
@@ -69,8 +68,8 @@ def threads_of(processes: int) -> dict[str, str]:
     return dict.fromkeys(THREADS, str(max(1, cores() // processes))) if processes > 1 else {}
 
 
-def execute(tasks: Sequence[ScoringTask], setup: Setup, workers: WorkerCount) -> Generator[list[Record], None, None]:
-    """The records of every task as they come, in no fixed order. Closing the generator ends the processes."""
+def execute(tasks: Sequence[ScoringTask], setup: Setup, workers: WorkerCount) -> Generator[ScoredTask, None, None]:
+    """What became of every task as it comes, in no fixed order. Closing the generator ends the processes."""
     return _Pool(tasks, setup, workers.processes, workers.cards).run()
 
 
@@ -107,7 +106,7 @@ class _Pool:
         self._listeners: list[threading.Thread] = []
         self._failed_starts = 0
 
-    def run(self) -> Generator[list[Record], None, None]:
+    def run(self) -> Generator[ScoredTask, None, None]:
         try:
             for number in range(self._processes):
                 self._feed(self._start(self._cards[number % len(self._cards)] if self._cards else None))
@@ -122,9 +121,9 @@ class _Pool:
                 elif answer[0] == REFUSED:
                     raise EditGaugeError(answer[1])
                 else:
-                    number, records = answer
+                    number, scored = answer
                     del worker.in_hand[number]
-                    yield records
+                    yield scored
                     self._feed(worker)
         finally:
             self._stop()
@@ -146,7 +145,7 @@ class _Pool:
             pickle.dump((number, trial.task), worker.to)
             worker.to.flush()
 
-    def _bury(self, worker: _Worker) -> Iterator[list[Record]]:
+    def _bury(self, worker: _Worker) -> Iterator[ScoredTask]:
         self._workers.remove(worker)
         self._waiting.give_back(worker)
         code = worker.process.wait()

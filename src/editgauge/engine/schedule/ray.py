@@ -23,7 +23,7 @@ from editgauge.engine.schedule.local import FAILED_STARTS, Setup
 from editgauge.engine.schedule.ray_cluster import actors_for, cluster, living_nodes, needs_of
 from editgauge.engine.schedule.scheduler import Scheduler, in_hand
 from editgauge.engine.worker.ray_actor import SAME_PATHS, ActorRefusal, CommandEnvironment, Scorer
-from editgauge.engine.worker.scoring import ScoringTask, crashed
+from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -39,8 +39,8 @@ SECONDS_OF_SILENCE = 60
 
 def execute(
     tasks: Sequence[ScoringTask], setup: Setup, processes: int = 0, address: str | None = None
-) -> Generator[list[Record], None, None]:
-    """The records of every task as they come, in no fixed order. Closing the generator ends the actors.
+) -> Generator[ScoredTask, None, None]:
+    """What became of every task as it comes, in no fixed order. Closing the generator ends the actors.
 
     Args:
         tasks: what to score, outcomes of one source image together
@@ -100,7 +100,7 @@ class _Actors:
         self._actors: list[_Actor] = []
         self._failed_starts = 0
 
-    def run(self) -> Generator[list[Record], None, None]:
+    def run(self) -> Generator[ScoredTask, None, None]:
         try:
             for _ in range(self._wanted):
                 self._start()
@@ -121,7 +121,7 @@ class _Actors:
                 else:
                     del actor.in_hand[number]
                     self._left -= 1
-                    refuse_unseen_pictures(answer)
+                    refuse_unseen_pictures(answer.records)
                     yield answer
                 self._feed(actor)
             self._gather_profiles()
@@ -167,7 +167,7 @@ class _Actors:
                 if not any(actor.node for actor in self._actors):
                     say("Waiting for room in the Ray cluster; `ray status` shows what is asked for and what there is.")
 
-    def _bury(self, actor: _Actor, death: Exception) -> Iterator[list[Record]]:
+    def _bury(self, actor: _Actor, death: Exception) -> Iterator[ScoredTask]:
         self._actors.remove(actor)
         self._waiting.give_back(actor)
         self._ray.kill(actor.handle)  # it may only be out of reach, and must not do twice what others do now

@@ -10,14 +10,13 @@ from typing import Any
 import cv2
 
 from editgauge.core.errors import EditGaugeError
-from editgauge.core.run import Record
 from editgauge.core.trace import timeline
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import Setup
 from editgauge.engine.worker.memory import keep_freed_memory
 from editgauge.engine.worker.memory_gate import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import ScoringTask, score_task
+from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, score_task
 from editgauge.models.cache import place
 
 OURS = "EDITGAUGE_"
@@ -79,8 +78,8 @@ class Scorer:
             return ActorRefusal(f"Ray node {node[:8]}: {error}")
         return node
 
-    async def score(self, task: ScoringTask) -> list[Record] | ActorRefusal:
-        """The records of one task."""
+    async def score(self, task: ScoringTask) -> ScoredTask | ActorRefusal:
+        """What became of one task."""
         try:
             return await score_task(task, [self._chosen[name] for name in task.protocols], self._see, self._gate)
         except EditGaugeError as error:

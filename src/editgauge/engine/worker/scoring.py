@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from editgauge.core import evidence
 from editgauge.core.errors import BadImage, CannotTell, Hopeless
@@ -44,8 +44,20 @@ class ScoringTask:
     protocols: tuple[str, ...]
 
 
-async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sight, gate: MemoryGate) -> list[Record]:
-    """One record per protocol. Nothing an image or a protocol does can raise: it becomes unscored with its reason."""
+class ScoredTask(NamedTuple):
+    """What became of one outcome."""
+
+    records: list[Record]
+    """One per protocol."""
+    parts: dict[str, Part | Unscored]
+    """What each protocol that scores whole sets keeps of it; empty where it could not be looked at."""
+
+
+async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sight, gate: MemoryGate) -> ScoredTask:
+    """One record per protocol, and its part in sets.
+
+    Nothing an image or a protocol does can raise: it becomes unscored with its reason.
+    """
     async with gate.entered() as hold:
         source = _decoded(task.edit.source.path)
         edited = _decoded(task.outcome.image) if task.outcome.image else None
@@ -53,19 +65,12 @@ async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sigh
         stamps = source.stamp, edited.stamp if edited else None, reference.stamp if reference else None
         item = _item(task, source, edited)
         if isinstance(item, Unscored):
-            return [_record(task, protocol, stamps, _nothing(protocol, item)) for protocol in protocols]
+            return ScoredTask([_record(task, protocol, stamps, _nothing(protocol, item)) for protocol in protocols], {})
         originals = 0 if item.original is None else item.original.nbytes
         hold(bytes_of_work(item.source.nbytes + item.edited.nbytes + originals))
         records = [_record(task, protocol, stamps, await item_rows(protocol, item, see)) for protocol in protocols]
-        await _get_ready_for_sets(item, protocols, see)
-        return records
-
-
-async def _get_ready_for_sets(item: Item, protocols: Sequence[Protocol], see: Sight) -> None:
-    """Asks now, in many processes, what `score_sets` will ask again, so that it finds all answers remembered."""
-    for protocol in protocols:
-        if protocol.sets:
-            await part_of(protocol, item, see)
+        parts = {protocol.name: await part_of(protocol, item, see) for protocol in protocols if protocol.sets}
+        return ScoredTask(records, parts)
 
 
 async def part_of(protocol: Protocol, item: Item, see: Sight) -> Part | Unscored:
@@ -80,10 +85,10 @@ async def part_of(protocol: Protocol, item: Item, see: Sight) -> Part | Unscored
         return crash(error)
 
 
-def crashed(task: ScoringTask, protocols: Sequence[Protocol], why: str) -> list[Record]:
+def crashed(task: ScoringTask, protocols: Sequence[Protocol], why: str) -> ScoredTask:
     """The records of an outcome whose scoring took the whole process down."""
     stamps, nothing = stamps_of(task), Unscored("crashed", why)
-    return [_record(task, protocol, stamps, _nothing(protocol, nothing)) for protocol in protocols]
+    return ScoredTask([_record(task, protocol, stamps, _nothing(protocol, nothing)) for protocol in protocols], {})
 
 
 async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ...]:
