@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from editgauge.audits.judges import sides
-from editgauge.audits.judges.sides import TwoObjects, tell_sides, two_objects
+from editgauge.audits.judges.sides import TwoObjects, tell_sides, two_objects, two_objects_of_coco
 from editgauge.audits.probes.probes import Probe, write_probes
+from editgauge.core.errors import BadInput
 from editgauge.core.images import write_png
+from tests.shared_data import needs_shared_data, shared_data
 
 
 @pytest.fixture
@@ -49,3 +51,41 @@ def test_without_a_model_that_can_tell_nothing_is_told() -> None:
     pictures = [TwoObjects(Path(), "photo", "cup", "bowl", "left")]
     assert tell_sides(pictures, {"image_embedder": "augnet"}) == {}
     assert tell_sides([], {"detector": "efficientdet-lite2"}) == {}
+
+
+def test_photographs_of_coco_with_two_objects_side_by_side(tmp_path: Path) -> None:
+    """Two cats make the first no pair; in the second the cup lies left of the dog; in the third they overlap."""
+    for number in (1, 2, 3):
+        write_png(np.zeros((10, 20, 3), np.uint8), tmp_path / f"{number}.png")
+    rows = [
+        (1, 1, [0, 0, 5, 5]),
+        (1, 1, [10, 0, 5, 5]),
+        (1, 2, [6, 0, 2, 2]),
+        (2, 2, [0, 0, 4, 4]),
+        (2, 3, [5, 0, 9, 9]),
+        (3, 2, [0, 0, 9, 9]),
+        (3, 3, [5, 0, 9, 9]),
+    ]
+    told = {
+        "images": [{"id": number, "file_name": f"{number}.png"} for number in (1, 2, 3)],
+        "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "cup"}, {"id": 3, "name": "dog"}],
+        "annotations": [{"image_id": image, "category_id": kind, "bbox": box} for image, kind, box in rows],
+    }
+    file = tmp_path / "instances.json"
+    file.write_text(json.dumps(told))
+
+    (found,) = two_objects_of_coco(file, tmp_path)
+
+    assert (found.picture.name, found.new, found.anchor, found.side) == ("2.png", "cup", "dog", "left")
+    file.write_text("[]")
+    with pytest.raises(BadInput, match="cannot be read as COCO"):
+        two_objects_of_coco(file, tmp_path)
+
+
+@needs_shared_data
+def test_real_annotations_give_pairs_on_both_sides() -> None:
+    coco = shared_data("coco128")
+    found = two_objects_of_coco(coco / "instances_train2017.json", coco / "images")
+
+    assert len(found) >= 10
+    assert {each.side for each in found} == {"left", "right"}

@@ -82,7 +82,7 @@ def test_photographs_in_cocos_form_become_a_benchmark(coco: CocoFiles, tmp_path:
     assert {edit.type for edit in told.edits} == {
         *("object_replacement", "color", "position_replacement", "positional_addition")
     }
-    assert "Drafted by rules.v1; 0 of" in found.about
+    assert "Drafted by rules.v2; 0 of" in found.about
     report = (tmp_path / "unibench.report.txt").read_text()
     assert "objects that are alone of their class: 1, and 2 are needed" in report
 

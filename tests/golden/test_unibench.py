@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 import pytest
 
 import editgauge
+from editgauge.core.edit_types import vocabulary
+from editgauge.core.errors import BadInput
+from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import Score
 from editgauge.models.weights import available
 from editgauge.protocols import Part
@@ -19,6 +23,8 @@ from tests.golden.published import unibench_table_1
 
 WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet", "lpips-alex")
 WITHIN = 0.001
+PRINTED = 0.0016
+"""Both tables are rounded to three digits."""
 METHODS = ("identity", "classical", "overdone", "careless")
 EDIT = {
     "object_replacement": (0.0, 0.8, 0.933, 0.0),
@@ -58,7 +64,7 @@ def test_the_protocol_itself_totals_a_set_like_the_table() -> None:
         for aside in (-0.02, 0.0, 0.02):
             values = np.array([value + aside for value in cells.values()])
             parts.append((np.array([KINDS.index(task)]), np.array(list(cells), np.str_), values))
-    for name, printed in zip(("fidelity", "consistency"), rows["total"], strict=True):
+    for name, printed in zip(("total_fidelity", "total_consistency"), rows["total"], strict=True):
         score = unibench.score_set(parts)[name]
         assert isinstance(score, Score)
         assert score.value == pytest.approx(printed, abs=WITHIN)
@@ -89,3 +95,33 @@ def test_on_the_sample_the_right_edit_stands_apart_and_a_disturbed_background_sh
         assert background[2] < 0.6
     clip_only = {"fidelity", "target_fidelity", "position_fidelity"}
     assert not clip_only & {name for name, _, _ in found}
+
+
+def test_one_command_prints_table_1_of_a_run(make_run: Any, make_record: Any, tmp_path: Path) -> None:
+    """Outcomes with the cells of the paper's table as scores give its rows and totals."""
+    table = unibench_table_1()
+    tasks = vocabulary("unibench")
+    records = [
+        make_record(
+            f"{task}-{model}",
+            _cells(rows[task], table["columns"]),
+            method=model,
+            protocol="unibench",
+            edit_type=tasks[task],
+        )
+        for model, rows in table["models"].items()
+        for task in KINDS
+    ]
+    entry = ProtocolEntry("", "", "2", (), unibench.scores)
+    run = make_run(*records, protocols={"unibench": entry})
+
+    printed = editgauge.export(run, format="unibench").decode()
+
+    for model, rows in table["models"].items():
+        (total_row,) = [line for line in printed.splitlines() if model in line.replace("\\", "") and "total" in line]
+        cells = [cell.strip() for cell in total_row.strip("|").split("|")]
+        assert float(cells[4]) == pytest.approx(rows["total"][0], abs=PRINTED)
+        assert float(cells[7]) == pytest.approx(rows["total"][1], abs=PRINTED)
+    assert sum("generate" in line for line in printed.splitlines()) == len(table["models"])
+    with pytest.raises(BadInput, match="no scores of the protocol 'unibench'"):
+        editgauge.export(make_run(make_record(), name="other"), format="unibench")

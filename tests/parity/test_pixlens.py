@@ -13,10 +13,10 @@ import cv2
 import numpy as np
 import pytest
 import skimage.data
+import skimage.metrics
 from numpy.typing import NDArray
 from PIL import Image, ImageColor
 from scipy.ndimage import gaussian_filter1d
-from skimage.metrics import structural_similarity
 
 from editgauge.core.images import Pixels
 from editgauge.core.types import Position
@@ -40,6 +40,8 @@ DIRECTIONS = {"left": (-1, 0), "right": (1, 0), "above": (0, 1), "below": (0, -1
 CLOSE = 0.02
 """Scores nearer than this agree: the released color target is drawn at random, its key points matched approximately."""
 Mask = NDArray[np.bool_]
+structural_similarity: Any = skimage.metrics.structural_similarity
+astronaut: Any = skimage.data.astronaut
 
 
 class Released:
@@ -72,7 +74,7 @@ def iou(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
 
 def center(mask: Mask) -> NDArray[np.float64]:
     """Row, column."""
-    return np.argwhere(mask).mean(axis=0)
+    return np.asarray(np.argwhere(mask).mean(axis=0), np.float64)
 
 
 def largest(masks: list[Mask]) -> Mask:
@@ -133,7 +135,7 @@ class Script:
         kind, to = edit["type"], edit.get("to", "")
         if kind == "object_addition":
             return float(len(after.of(to)) > 0)
-        old, new = before.of(edit.get("from_") if kind == "object_replacement" else CATEGORY), after.of(CATEGORY)
+        old, new = before.of(str(edit["from_"]) if kind == "object_replacement" else CATEGORY), after.of(CATEGORY)
         if not old:
             return None
         if kind == "object_removal":
@@ -280,7 +282,7 @@ def random_edit(draw: np.random.Generator, kind: str) -> dict[str, Any]:
 
 def random_pictures(draw: np.random.Generator, width: int, height: int) -> tuple[Pixels, Pixels]:
     """Two crops of a photograph that overlap, the second in other colors."""
-    photo = np.asarray(skimage.data.astronaut())
+    photo = np.asarray(astronaut())
     top, left = (int(draw.integers(0, 512 - side - 8)) for side in (height, width))
     source = photo[top : top + height, left : left + width]
     shifted = photo[top + 4 : top + 4 + height, left + 4 : left + 4 + width]

@@ -298,3 +298,13 @@ def test_in_the_released_reading_object_and_class_compete_for_a_box(staged: Make
     assert value(PAPER, staged(add, {}, edited)) == 1
     assert value(RELEASED, staged(add, {}, edited)) == 0
     assert value(RELEASED, staged(replace, {}, edited)) == 1
+
+
+def test_other_types_are_asked_in_one_phrase_where_appendix_k_is_wanted(staged: Make) -> None:
+    edit = {"type": "color", "subject": "bench", "to": "red"}
+    seen = {"red bench": [(10, 10, 50, 50)]}
+
+    assert value(PAPER, staged(edit, {}, seen)) == "no_rule"
+    assert value("editval[other_types]", staged(edit, {}, seen)) == 1
+    assert value("editval[other_types]", staged(edit, {}, {"bench": [(10, 10, 50, 50)]})) == 0
+    assert value("editval[other_types]", staged(ADD, {}, {})) == value(PAPER, staged(ADD, {}, {}))

@@ -241,7 +241,7 @@ def test_detect_has_no_rule_for_words_outside_the_plane() -> None:
 def test_a_set_lacks_its_total_where_a_type_lacks_a_kind_of_score() -> None:
     protocol = open_protocol("unibench")
     parts = [(np.array([3]), np.array(["background_consistency"], np.str_), np.array([0.9]))]
-    consistency, fidelity = protocol.score_set(parts)["consistency"], protocol.score_set(())["fidelity"]
+    consistency, fidelity = protocol.score_set(parts)["total_consistency"], protocol.score_set(())["total_fidelity"]
     assert isinstance(consistency, Unscored)
     assert "move: target_consistency" in consistency.detail
     assert isinstance(fidelity, Unscored)

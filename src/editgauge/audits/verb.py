@@ -13,7 +13,7 @@ from editgauge.audits.cards.assemble import card_of, models_of, score_named, sco
 from editgauge.audits.cards.page import write_page
 from editgauge.audits.cards.result import CARD, AuditCard, is_steadiness, to_json
 from editgauge.audits.judges.ask import ask_about_pairs, spent_in
-from editgauge.audits.judges.sides import tell_sides, two_objects
+from editgauge.audits.judges.sides import tell_sides, two_objects, two_objects_of_coco
 from editgauge.audits.probes.build import MOST_OF_A_TYPE
 from editgauge.audits.probes.build import probes as make_probes
 from editgauge.audits.probes.probes import OUTCOMES, TRUTHS, Probe, read_probes
@@ -47,6 +47,8 @@ def audit(
     pairs: Count | None = None,
     blend: str | None = None,
     against: str | None = None,
+    coco: str | Path | None = None,
+    images: str | Path | None = None,
     limit: Count | None = None,
     seed: int = 0,
     processes: Natural = 0,
@@ -70,6 +72,9 @@ def audit(
         blend: two scores, `PRESERVATION,MODIFICATION`: is a mix better than either?
         against: score to compare with every other one, such as `editgauge/edit`; by default the best scores of the
             protocols are compared in pairs.
+        coco: COCO's instance annotations (JSON): whether models tell left from right is then asked about annotated
+            photographs, as in EditVal's appendix J; needs `images`.
+        images: folder of COCO's photographs.
         limit: maximum number of edits per type when probes are made; default 20.
         seed: random seed.
         processes: worker processes; 0 chooses by cores and work.
@@ -80,6 +85,9 @@ def audit(
         raise BadInput("Name at least one protocol to audit, or give --judge and --pairs.")
     if pairs is not None and not judge:
         raise BadInput("--pairs shows outcomes to a judge: give --judge too.")
+    if (coco is None) != (images is None):
+        raise BadInput("--coco and --images go together: the annotations, and the folder of the photographs.")
+    photographs = two_objects_of_coco(Path(coco), Path(images)) if coco is not None and images is not None else None
     asked = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
@@ -114,7 +122,7 @@ def audit(
             )
         )
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - begun, 1)
-    sides = tell_sides(two_objects(place, told), models_of(runs))
+    sides = tell_sides(photographs or two_objects(place, told), models_of(runs))
     shown = {}
     if pairs is not None:
         jury = read_jury(replace(judges, budget=what_is_left(budget, folder, folder / PAIRS)))

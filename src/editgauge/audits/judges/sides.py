@@ -1,12 +1,14 @@
 """Can a model tell left from right? Two captions for a picture with two objects, of which one is true.
 
-EditVal, appendix J and table 4. The pictures are right outcomes of additions beside something, and their mirror images:
-where the new object lies is known by construction, not by anybody's detector.
+EditVal, appendix J and table 4. The pictures are right outcomes of additions beside something, and their mirror images,
+where the new object lies by construction; or, as in the paper, photographs of MS-COCO, where people annotated it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,7 @@ from editgauge.audits.cards.measures import share
 from editgauge.audits.probes.probes import OUTCOMES, RIGHT, Probe
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.concurrency import run_async
-from editgauge.core.errors import CannotTell
+from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Pixels, read_image
 from editgauge.models.cache import place
 from editgauge.models.service import Service
@@ -73,6 +75,50 @@ def two_objects(folder: Path, probes: Sequence[Probe]) -> tuple[TwoObjects, ...]
             picture = folder / OUTCOMES / f"{probe.id}.png"
             found.append(TwoObjects(picture, probe.photo, edit.to, where.anchor, where.relation))
     return tuple(found)
+
+
+def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ...]:
+    """Photographs of COCO with two objects side by side: each alone of its class, and apart from left to right.
+
+    Args:
+        annotations: COCO's instance annotations (JSON)
+        images: the folder of the photographs
+    """
+    try:
+        told = json.loads(annotations.read_text("utf-8"))
+        names = {each["id"]: str(each["name"]) for each in told["categories"]}
+        files = {each["id"]: str(each["file_name"]) for each in told["images"]}
+        rows = [
+            (each["image_id"], names[each["category_id"]], each["bbox"], each.get("iscrowd", 0))
+            for each in told["annotations"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"'{annotations}' cannot be read as COCO's instance annotations: {error}.") from error
+    by_image: dict[int, list[tuple[str, Sequence[float]]]] = {}
+    crowded = {(image, name) for image, name, _, is_crowd in rows if is_crowd}
+    for image, name, box, _ in rows:
+        if (image, name) not in crowded:
+            by_image.setdefault(image, []).append((name, box))
+    found = [
+        pair
+        for image, objects in by_image.items()
+        if (images / files[image]).is_file() and (pair := _side_by_side(images / files[image], objects))
+    ]
+    if not found:
+        raise BadInput(f"No photograph in '{images}' has two objects side by side, each alone of its class.")
+    return tuple(found)
+
+
+def _side_by_side(picture: Path, objects: Sequence[tuple[str, Sequence[float]]]) -> TwoObjects | None:
+    """The two largest objects that are alone of their class, if they lie apart from left to right."""
+    counts = Counter(name for name, _ in objects)
+    alone = sorted((-box[2] * box[3], name, box) for name, box in objects if counts[name] == 1)[:2]
+    if len(alone) < 2:
+        return None
+    (_, new, (left, _, width, _)), (_, anchor, (other_left, _, other_width, _)) = sorted(alone, key=lambda row: row[1])
+    if left + width <= other_left:
+        return TwoObjects(picture, picture.name, new, anchor, "left")
+    return TwoObjects(picture, picture.name, new, anchor, "right") if other_left + other_width <= left else None
 
 
 def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dict[str, SideChoices]:

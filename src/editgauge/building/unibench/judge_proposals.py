@@ -140,7 +140,7 @@ def _with_colours(scene: EditableScene, found: Draft) -> EditableScene:
         for each in scene.picture.instances
     ]
     picture = scene.picture.model_copy(update={"instances": instances})
-    return EditableScene(picture, scene.pixels, scene.editable, scene.left_out)
+    return EditableScene(picture, scene.pixels, scene.editable, scene.left_out, scene.centers)
 
 
 def _strangers(found: Draft, scene: EditableScene) -> Iterator[OmittedTask]:

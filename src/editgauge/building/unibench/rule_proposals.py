@@ -22,10 +22,12 @@ from editgauge.building.unibench.proposals import Proposal
 from editgauge.building.unibench.scenes import UNPAINTED, EditableScene
 from editgauge.core.errors import CannotTell
 from editgauge.core.recipes import COLOURS
+from editgauge.core.types import Relation
 from editgauge.models.vocabulary import siblings
+from editgauge.vision.positions import direction_score
 
 T = TypeVar("T")
-BY = "rules.v1"
+BY = "rules.v2"
 ALIKE = {
     "red": ("orange", "pink"),
     "orange": ("red", "brown", "golden", "yellow"),
@@ -41,11 +43,15 @@ ALIKE = {
     "gray": ("white", "black"),
 }
 """Colours that one person calls so and the next otherwise: a change between them would hardly be seen."""
-SIDES = {"left": "to the left of", "right": "to the right of"}
-AROUND = ("in front of", "behind", "next to")
-"""Positions that need no room in the picture's plane."""
-ROOM = 0.8
-"""Of an object's width, that must be free beside an anchor for it to be put there."""
+SIDES: dict[Relation, str] = {
+    "left": "to the left of",
+    "right": "to the right of",
+    "above": "above",
+    "below": "below",
+}
+"""Places that can be judged in the picture's plane; 'behind' or 'next to' cannot, so rules propose none of them."""
+ROOM: dict[Relation, float] = {"left": 0.8, "right": 0.8, "above": 0.5, "below": 0.5}
+"""Of an object's width or height, that must be free beside an anchor; what lies above another may overlap it."""
 NEW_WIDTH = 0.15
 """Of the picture: how wide something new is taken to be."""
 
@@ -70,9 +76,7 @@ def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, s
         yield from (Proposal("change_color", own.id, "colour", colour) for colour in drawn.some(other, number))
         yield Proposal("change_color", own.id, "template", with_colour(caption, mention))
     places = [
-        Proposal("move", own.id, "place", words, anchor.id)
-        for anchor in others
-        for words in (*_sides(own, anchor, scene), *AROUND)
+        Proposal("move", own.id, "place", words, anchor.id) for anchor in others for words in _sides(own, anchor, scene)
     ]
     if places:
         anchors = [found for each in others if (found := mention_of(caption, each.class_, tuple(coco.classes)))]
@@ -93,7 +97,7 @@ def _generate(scene: EditableScene, coco: Coco, number: int) -> Iterator[Proposa
     places = [
         Proposal("generate", None, "place", words, name)
         for name in scene.editable
-        for words in (*_free_sides(scene.instance(name), NEW_WIDTH * scene.picture.width, scene), "next to")
+        for words in map(SIDES.__getitem__, _free_sides(scene.instance(name), *_new_size(scene), scene))
     ]
     if often and places:
         yield from (Proposal("generate", None, "class", word) for word in often[:number])
@@ -113,15 +117,25 @@ def _alike(class_: str, coco: Coco, present: frozenset[str]) -> tuple[list[str],
 
 
 def _sides(own: Instance, anchor: Instance, scene: EditableScene) -> list[str]:
-    """The sides of an anchor where there is room, and where the object is not already."""
-    middle, anchor_middle = (own.box[0] + own.box[2]) / 2, (anchor.box[0] + anchor.box[2]) / 2
-    there = SIDES["left"] if middle < anchor_middle else SIDES["right"]
-    return [side for side in _free_sides(anchor, own.box[2] - own.box[0], scene) if side != there]
+    """The sides of an anchor where there is room, and where the object does not lie already, not even roughly."""
+    free = _free_sides(anchor, own.box[2] - own.box[0], own.box[3] - own.box[1], scene)
+    way = scene.centers[anchor.id], scene.centers[own.id]
+    return [SIDES[side] for side in free if direction_score(*way, side, diagonal=0.0) == 0]
 
 
-def _free_sides(anchor: Instance, width: float, scene: EditableScene) -> list[str]:
-    room = {"left": anchor.box[0], "right": scene.picture.width - anchor.box[2]}
-    return [SIDES[side] for side, free in room.items() if free >= ROOM * width]
+def _free_sides(anchor: Instance, width: float, height: float, scene: EditableScene) -> list[Relation]:
+    left, top, right, bottom = anchor.box
+    room: dict[Relation, float] = {
+        "left": left / width,
+        "right": (scene.picture.width - right) / width,
+        "above": top / height,
+        "below": (scene.picture.height - bottom) / height,
+    }
+    return [side for side, free in room.items() if free >= ROOM[side]]
+
+
+def _new_size(scene: EditableScene) -> tuple[float, float]:
+    return NEW_WIDTH * scene.picture.width, NEW_WIDTH * scene.picture.width
 
 
 class _Drawing:

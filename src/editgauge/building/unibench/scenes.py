@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from editgauge.benchmarks.unibench.annotations import Instance
@@ -15,6 +16,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, box_of
 from editgauge.core.reading.sources import slug
 from editgauge.vision.color_words import colour_word
+from editgauge.vision.positions import Point, centroid
 
 UNPAINTED = ("person",)
 """Nobody asks for a person of another colour."""
@@ -30,6 +32,8 @@ class EditableScene:
     """Ids of instances."""
     left_out: tuple[OmittedTask, ...]
     """Objects that vanished or may not be edited."""
+    centers: Mapping[str, Point]
+    """The center of mass of every object's outline, by id."""
 
     @property
     def caption(self) -> str | None:
@@ -63,6 +67,7 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
     square = chosen.square.cut(pixels, size)
     counts: Counter[str] = Counter()
     instances, editable, gone = [], [], []
+    centers: dict[str, Point] = {}
     for each in image.objects:
         counts[each.class_] += 1
         name = f"{slug(each.class_)}-{counts[each.class_]}"
@@ -79,6 +84,7 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
             editable.append(name)
         elif each in chosen.editable:
             gone.append(OmittedTask(f"{image.file}: {name}", why))
+        centers[name] = centroid(mask)
         instances.append(_instance(name, each.class_, mask, square))
     if len(editable) < criteria.fewest:
         return OmittedTask(
@@ -95,7 +101,7 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
         licence=image.licence,
         instances=instances,
     )
-    return EditableScene(picture, square, tuple(editable), tuple(gone))
+    return EditableScene(picture, square, tuple(editable), tuple(gone), centers)
 
 
 def _not_editable(each: CocoObject, whole: BoolMask, mask: BoolMask, chosen: Chosen, criteria: Criteria) -> str | None:

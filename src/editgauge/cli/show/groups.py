@@ -29,6 +29,13 @@ def build_calibration_json(built: Any, given: Given) -> str:
     return as_json({"file": str(built.file), "plot": str(built.plot), "scores": built.scores})
 
 
+def build_sheets(made: Any, given: Given) -> None:
+    for each in made:
+        missing = f", {each.missing} missing" if each.missing else ""
+        where = f" in {each.file}" if each.pictures else ""
+        typer.echo(f"{each.group}: {counted(each.pictures, 'picture')}{missing}{where}")
+
+
 def build_review(agreement: Any, given: Given) -> None:
     from editgauge.cli.tables.common import show
 

@@ -116,7 +116,8 @@ class DifferenceCaptions(Protocol):
     async def score(self, item: Item, see: Sight) -> Scores:
         """What the model told, by itself and against people's captions."""
         told = await self._tell(item, see, self._judge)
-        shown = (Note(f"Told: {told.caption or 'no difference'}"), Note(f"Main: {told.main or 'none'}"))
+        metadata = (Note(f"Metadata: {told.metadata}"),) if told.metadata else ()
+        shown = (Note(f"Told: {told.caption or 'no difference'}"), Note(f"Main: {told.main or 'none'}"), *metadata)
         main, triplets, wording = await gather(
             attempt(self._main_matched(item, told, see)), self._triplets(item, told, see), wording_scores(item, told)
         )

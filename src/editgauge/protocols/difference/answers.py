@@ -32,6 +32,22 @@ class Told:
     main: str | None
     triplet: Triplet | None = None
     """The one change, where the model gave it as such."""
+    source_attributes: tuple[str, ...] = ()
+    """What the object was like before, where the model says so."""
+    target_attributes: tuple[str, ...] = ()
+    """What it is like now."""
+
+    @property
+    def metadata(self) -> str:
+        """Action, objects and attributes in one line; empty where the model gave a caption alone."""
+        if self.triplet is None:
+            return ""
+        sides = (
+            ("source", self.triplet.source, self.source_attributes),
+            ("target", self.triplet.target, self.target_attributes),
+        )
+        told = [f"{side} {name or 'none'}" + (f" ({', '.join(its)})" if its else "") for side, name, its in sides]
+        return "; ".join([self.triplet.action, *told])
 
     @property
     def caption(self) -> str:
@@ -63,7 +79,8 @@ async def told_by_judged_pipeline(item: Item, see: Sight, judge: str) -> Told:
 
 
 def _one(said: SaidCaption) -> Told:
-    return Told((said.caption,), said.caption, said.triplet)
+    attributes = tuple(said.source_attributes), tuple(said.target_attributes)
+    return Told((said.caption,), said.caption, said.triplet, *attributes)
 
 
 async def triplets_by_judge(caption: str, see: Sight, judge: str) -> tuple[Triplet, ...]:

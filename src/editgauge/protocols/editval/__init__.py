@@ -16,7 +16,7 @@ from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared import set_distances as sets
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols._shared.rule_set import NO_RULE
-from editgauge.protocols.editval import released, rules
+from editgauge.protocols.editval import other_types, released, rules
 from editgauge.protocols.editval.rules import EditValOptions, Rule
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ AS_IN_THE_PAPER = (
     "Above and below, and moving to the center, are judged by the same geometry; the paper states left and right.",
     "An object that is not seen in the source image leaves the edit unscored where the paper gives 0.",
     "Size has no least change: the paper's delta is unstated.",
+)
+APPENDIX_K = (
+    "Viewpoint, color, action, texture, shape and style are judged by whether the object is seen as asked for, in one "
+    "phrase; appendix K does not say how it asked."
 )
 AS_RELEASED = (
     *COMMON,
@@ -77,11 +81,12 @@ class EditVal(Protocol):
         self.sets = sets.SPECS if "fid_features" in models else ()
 
     def variant(self, options: Mapping[str, str]) -> EditVal:
-        """`editval[delta=200]`: how far an object must move; `editval[algorithm1]`: an added object alone counts."""
-        if self._rules is not rules.RULES or not set(options) <= {"delta", "algorithm1"}:
+        """`editval[delta=200]`: how far an object must move; `editval[algorithm1]`: an added object alone counts;
+        `editval[other_types]`: the detector is asked about six further types too (appendix K)."""
+        if self._rules is not rules.RULES or not set(options) <= {"delta", "algorithm1", "other_types"}:
             raise BadInput(
                 f"The protocol '{self.name}' has no options [{', '.join(options)}]; editval takes delta=PIXELS "
-                "(or a share of the width below 1) and algorithm1."
+                "(or a share of the width below 1), algorithm1 and other_types."
             )
         try:
             chosen = replace(self._options, needs_class="algorithm1" not in options)
@@ -89,6 +94,8 @@ class EditVal(Protocol):
                 chosen = replace(chosen, delta=float(options["delta"]))
         except ValueError as error:
             raise BadInput(f"editval[delta=…] takes a number, got '{options['delta']}'.") from error
+        if "other_types" in options:
+            return EditVal(variant_name(self.name, options), other_types.RULES, (*self.deviations, APPENDIX_K), chosen)
         return EditVal(variant_name(self.name, options), self._rules, self.deviations, chosen)
 
     def given(self, models: Mapping[str, str]) -> EditVal:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from skimage.metrics import structural_similarity
+import skimage.metrics
 
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from editgauge.core.types import Edit, Relation
     from editgauge.models.answers import Instances
 
+_structural_similarity: Any = skimage.metrics.structural_similarity  # says no types
 RULES: RuleSet[Rule] = RuleSet(rules.RULES)
 rule = RULES.rule
 TOWARDS: dict[Third, Relation] = {"left": "left", "right": "right"}
@@ -149,7 +150,7 @@ async def background_masks(scene: Scene) -> BoolMask:
 
 def similarity(before: Unit, after: Unit) -> float:
     """SSIM with scikit-image's defaults: a plain window of 7 x 7 pixels."""
-    return float(structural_similarity(before, after, channel_axis=2, data_range=1.0))
+    return float(_structural_similarity(before, after, channel_axis=2, data_range=1.0))
 
 
 def _absolute(was: str | None, now: Third, asked: Third) -> float:

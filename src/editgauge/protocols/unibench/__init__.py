@@ -52,7 +52,7 @@ class UniBench(Protocol):
 
     about = "Is the target as asked, where asked, and did it and the rest stay? By instances, CLIP and LPIPS."
     paper = PAPER
-    version = "1"
+    version = "2"
     needs = ("detector", "segmenter")
     uses = ("joint_embedder", "perceptual_distance")
     sets = set_specs("fidelity", "consistency")

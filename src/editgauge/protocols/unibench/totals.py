@@ -18,8 +18,8 @@ ABOUT = "Total {}: mean per type and kind of score, then over kinds, then over t
 
 
 def set_specs(*names: str) -> tuple[ScoreSpec, ...]:
-    """What the totals are called, and mean."""
-    return tuple(ScoreSpec(name, True, (-1.0, 1.0), ABOUT.format(name)) for name in names)
+    """What the totals are called, and mean: `total_fidelity` for the score `fidelity`."""
+    return tuple(ScoreSpec(f"total_{name}", True, (-1.0, 1.0), ABOUT.format(name)) for name in names)
 
 
 def as_part(kind: Kind, scores: Scores) -> Part:
@@ -31,7 +31,7 @@ def as_part(kind: Kind, scores: Scores) -> Part:
 def set_scores(parts: Sequence[Part], wanted: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Scores:
     """The totals by name; a type of task that lacks a kind of score has none, and neither has the set."""
     means = means_of(parts)
-    return {name: _total(means, kinds_of) for name, kinds_of in wanted.items()}
+    return {f"total_{name}": _total(means, kinds_of) for name, kinds_of in wanted.items()}
 
 
 def means_of(parts: Sequence[Part]) -> Means:

@@ -10,11 +10,13 @@ import pyarrow as pa
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_bytes, write_parts
-from editgauge.core.run import Run
+from editgauge.core.run import Run, SetScore
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
 from editgauge.render.tables import Column, EmptyCell, ResultTable, ValueCell, as_latex, as_markdown
 from editgauge.reports import methods_text as paper
+from editgauge.reports.export.paper_tables import unibench_table
 from editgauge.reports.export.rows import COLUMNS, SCHEMA, as_csv, as_jsonl, as_parquet, rows_of, tables_of
+from editgauge.reports.sections.standard import set_tables
 
 MEAN = ("mean", "low", "high")
 MEANS = ("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons")
@@ -30,8 +32,8 @@ def export(run: str | Path, *, format: str, out: str | Path | None = None, summa
 
     Args:
         run: run folder.
-        format: csv, jsonl, parquet: every score; markdown, latex: the summary; methods-text, methods-markdown,
-            methods-latex: how it was measured; paper: a folder with all of this and the figures.
+        format: csv, jsonl, parquet: every score; markdown, latex: the summary; unibench: its table 1;
+            methods-text, methods-markdown, methods-latex: how it was measured; paper: a folder with all of this and the figures.
         out: file to write, for paper a folder; default: standard output, in Python the bytes.
         summary: means with intervals and n, in csv, jsonl and parquet too.
     """
@@ -48,8 +50,10 @@ def export(run: str | Path, *, format: str, out: str | Path | None = None, summa
 
 def export_parts(run: str | Path, format: str, summary: bool = False) -> Iterable[bytes]:  # noqa: A002
     """What `export` gives without `out`, part by part."""
+    if format in PAPER_TABLES:
+        return PAPER_TABLES[format](Run.open(Path(run)))
     if format not in FORMATS:
-        raise UnknownName("format", format, (*FORMATS, PAPER), "editgauge export --help")
+        raise UnknownName("format", format, (*FORMATS, *PAPER_TABLES, PAPER), "editgauge export --help")
     formats = SUMMARY_FORMATS if summary and format in SUMMARY_FORMATS else FORMATS
     return formats[format](Run.open(Path(run)))
 
@@ -79,7 +83,22 @@ def means_of(run: Run) -> list[dict[str, Any]]:
         }
         reasons = "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items())
         rows.append({**told, **interval, **counts, "reasons": reasons})
-    return rows
+    return [*rows, *map(_mean_of_set, run.sets)]
+
+
+def _mean_of_set(score: SetScore) -> dict[str, Any]:
+    """A score of a whole set of outcomes, such as a total or FID, beside the means; it has no interval."""
+    told = {"protocol": score.protocol, "name": score.name, "method": score.method, "edit_type": score.edit_type}
+    reasons = "; ".join(f"{reason} {count}" for reason, count in score.reasons.items())
+    return {
+        **told,
+        **dict.fromkeys(MEAN),
+        "mean": score.value,
+        "n": score.n,
+        "source_images": None,
+        "unscored": score.missing,
+        "reasons": reasons,
+    }
 
 
 def _means_table(run: Run) -> pa.Table:
@@ -113,6 +132,18 @@ def _tables(run: Run) -> Iterator[ResultTable]:
                 title=f"{protocol}: {spec.name}",
                 legend=f"{better} is better; {values}",
             )
+    for table in set_tables(run.sets, methods):
+        better = "higher" if table.higher_is_better else "lower"
+        by_kind = zip(*(table.rows[method] for method in methods), strict=True)
+        yield ResultTable(
+            columns=[Column("edit type", align="left"), *map(Column, methods)],
+            rows=[
+                [kind, *(f"{value} {count}".strip() or "-" for value, count in cells)]
+                for kind, cells in zip(table.kinds, by_kind, strict=True)
+            ],
+            title=f"{table.protocol}: {table.name}",
+            legend=f"{better} is better; of all outcomes together",
+        )
 
 
 def _cell(cell: Cell | None) -> ValueCell | EmptyCell:
@@ -141,3 +172,5 @@ SUMMARY_FORMATS: dict[str, Export] = {
     "jsonl": lambda run: as_jsonl(means_of(run)),
     "parquet": lambda run: as_parquet([table := _means_table(run)], table.schema),
 }
+PAPER_TABLES: dict[str, Export] = {"unibench": lambda run: (unibench_table(run).encode(),)}
+"""Tables as a paper prints them; they need scores of that paper's protocol."""

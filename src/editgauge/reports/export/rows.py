@@ -18,7 +18,7 @@ from editgauge.render.words import without_folders
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from editgauge.core.run import Run
+    from editgauge.core.run import Run, SetScore
 
 COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
 """Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail
@@ -40,6 +40,22 @@ def tables_of(run: Run) -> Iterator[pa.Table]:
         detail = pa.chunked_array([pa.array(map(without_folders, scores["detail"].to_pylist()), pa.string())])
         place = scores.schema.get_field_index("detail")
         yield scores.set_column(place, "detail", detail).append_column("status", status).select(list(COLUMNS))
+    if run.sets:
+        yield pa.Table.from_pylist([_of_set(score) for score in run.sets], schema=SCHEMA)
+
+
+def _of_set(score: SetScore) -> dict[str, Any]:
+    """A score of a whole set of outcomes, such as a total or FID: it belongs to no edit."""
+    return {
+        "edit_type": score.edit_type,
+        "method": score.method,
+        "protocol": score.protocol,
+        "name": score.name,
+        "value": score.value,
+        "status": "scored" if score.value is not None else "unscored",
+        "reason": score.reason or None,
+        "detail": without_folders(score.detail) or None,
+    }
 
 
 def rows_of(run: Run) -> Iterator[dict[str, Any]]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from editgauge.studies.study import Study
 
 BUILT_IN = {
+    "editinspector-forms": "editgauge.studies.exchange.editinspector_forms:editinspector_forms",
     "label-studio": "editgauge.studies.exchange.label_studio:label_studio",
     "mturk": "editgauge.studies.exchange.mturk:mturk",
 }

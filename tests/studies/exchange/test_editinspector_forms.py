@@ -1,0 +1,67 @@
+"""EditInspector's published forms become the answers of a study."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editgauge.core.errors import BadInput
+from editgauge.findings.summary import ALL
+from editgauge.studies import Study, analyse, import_
+
+Make = Callable[..., Study]
+FORM: dict[str, str] = {
+    "id": "edit-0",
+    "annotators": "[1, 2, 3]",
+    "metadata_annotated_is_accurate_level": "[3, 3, 1]",
+    "metadata_annotated_is_artifacts_level": "[0, 2, 2]",
+    "metadata_annotated_is_visualy_consistence": "[True, False, False]",
+    "metadata_annotated_is_good_quality": "[True, True, False]",
+    "metadata_annotated_is_extensive_difference_caption_accurate": "[True, True, False]",
+    "metadata_annotated_visualy_consistence_explanation": "['', 'no shadow', 'odd light']",
+    "metadata_annotated_good_quality_explanation": "['', '', 'blurred']",
+    "metadata_annotated_difference_caption_explanation": "['a cup is gone', 'no cup', 'the cup left']",
+}
+
+
+@pytest.fixture
+def forms(tmp_path: Path) -> Callable[..., Path]:
+    def write(*rows: dict[str, str]) -> Path:
+        file = tmp_path / "forms.csv"
+        with file.open("w", newline="") as opened:
+            writer = csv.DictWriter(opened, FORM)
+            writer.writeheader()
+            writer.writerows(rows)
+        return file
+
+    return write
+
+
+def test_every_annotator_of_an_edit_gives_a_page(make_study: Make, forms: Any) -> None:
+    study = make_study(edits=2, methods=("mine",), design="editinspector", raters=3)
+
+    lacking = {**FORM, "id": "edit-1", "metadata_annotated_difference_caption_explanation": "['', 'no cup', 'gone']"}
+    file = forms(FORM, lacking, {**FORM, "id": "not in the study"})
+    imported = import_(study.folder, file, form="editinspector-forms")
+
+    assert imported.done == 5
+    found = analyse(study.folder).findings
+    assert found is not None
+    accuracy = next(each for each in found.questions if each.asked.name == "accuracy")
+    cell = accuracy.cells["mine", ALL]
+    assert cell.shares == pytest.approx((0, 2 / 5, 0, 3 / 5))
+    assert {feedback.question for feedback in found.reasons} == {"consistent_reason", "precise_reason"}
+
+
+def test_forms_of_other_edits_or_designs_are_refused(make_study: Make, forms: Any) -> None:
+    with pytest.raises(BadInput, match="None of the 1 edits"):
+        import_(make_study(design="editinspector").folder, forms({**FORM, "id": "x"}), form="editinspector-forms")
+    with pytest.raises(BadInput, match="make it with --design editinspector"):
+        import_(make_study().folder, forms(FORM), form="editinspector-forms")
+    broken = {**FORM, "metadata_annotated_is_accurate_level": "[7]"}
+    with pytest.raises(BadInput, match="row 1: IndexError"):
+        import_(make_study(design="editinspector").folder, forms(broken), form="editinspector-forms")
