@@ -54,6 +54,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "tune": "editgauge.building.training.tuning:tune",
         "probes": "editgauge.audits.probes.build:probes",
         "calibration": "editgauge.building.calibration.build:calibration",
+        "sheets": "editgauge.building.contact_sheets:sheets",
     },
     "models": {
         "list": f"{_WEIGHTS}:list_weights",

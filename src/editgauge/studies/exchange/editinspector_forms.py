@@ -21,7 +21,7 @@ from editgauge.core.reading.sources import read_text
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.exchange.tasks import fitting
-from editgauge.studies.store import Item
+from editgauge.studies.store import StudyItem
 
 if TYPE_CHECKING:
     from editgauge.studies.design import Answers
@@ -81,7 +81,7 @@ class EditInspectorForms:
         return pages
 
 
-def _is_complete(study: Study, item: Item, page: AnswerRecord) -> bool:
+def _is_complete(study: Study, item: StudyItem, page: AnswerRecord) -> bool:
     try:
         fitting(study.design, item, page.answers, flipped=False, check=None)
     except BadAnswers:
@@ -89,11 +89,11 @@ def _is_complete(study: Study, item: Item, page: AnswerRecord) -> bool:
     return True
 
 
-def _items_by_id(study: Study) -> dict[str, list[Item]]:
+def _items_by_id(study: Study) -> dict[str, list[StudyItem]]:
     """The study's items by the id that the public file gives their edit."""
-    found: dict[str, list[Item]] = {}
+    found: dict[str, list[StudyItem]] = {}
     with study.database.read() as session:
-        for item in session.scalars(select(Item)):
+        for item in session.scalars(select(StudyItem)):
             session.expunge(item)
             edit = item.content["edit"] if isinstance(item.content.get("edit"), dict) else {}
             name = edit.get("extras", {}).get("id") or item.edit
@@ -101,7 +101,7 @@ def _items_by_id(study: Study) -> dict[str, list[Item]]:
     return found
 
 
-def _pages(item: Item, row: Row) -> list[AnswerRecord]:
+def _pages(item: StudyItem, row: Row) -> list[AnswerRecord]:
     columns = {name: _entries(row, column) for name, column in LISTS.items()}
     count = len(columns["accuracy"])
     raters = _raters(row, count)
