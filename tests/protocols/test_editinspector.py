@@ -156,6 +156,15 @@ def test_feedback_is_compared_with_that_of_people(served: Served, said: str, val
         assert notes(scores["feedback_shared_consistent"])[1] == told
 
 
+def test_another_judge_may_grade_the_feedback(served: Served) -> None:
+    served.plan = answering({**ALL_YES, "shared": "yes"})
+    other = f"editinspector[grader=nobody,{MODEL}]"
+    scores = inspect(served, other, feedback={"consistent": ["No shadow under it."]})
+    assert values(scores)["feedback_shared_consistent"] == "no_model"
+    graded = inspect(served, f"editinspector[grader={MODEL},{MODEL}]", feedback={"consistent": ["No shadow under it."]})
+    assert values(graded)["feedback_shared_consistent"] == 1.0
+
+
 def test_asked_again_the_majority_counts_and_steadiness_is_measured(served: Served) -> None:
     served.plan = lambda text, seen: "no" if question(text) == "edit" and seen == 1 else "yes"
     scores = inspect(served, f"editinspector[{MODEL},repeat=3]", **CAPTION)

@@ -157,6 +157,12 @@ def judges_guess_cost(found: Any, given: Given) -> None:
     show_guess_cost(found)
 
 
+def judges_compare(found: Any, given: Given) -> None:
+    from editgauge.cli.tables.judges import show_side_by_side
+
+    show_side_by_side(found)
+
+
 def judges_check(found: Any, given: Given) -> int | None:
     from editgauge.cli.tables.judges import show_check
 

@@ -12,6 +12,8 @@ from editgauge.cli.tables.common import new_table, show
 if TYPE_CHECKING:
     from editgauge.audits.judges.guess_cost import GuessCost
     from editgauge.audits.judges.ledger import Checked, Drift
+    from editgauge.audits.judges.side_by_side import SideBySide
+    from editgauge.stats.intervals import Mean
 
 
 def show_guess_cost(found: Sequence[GuessCost]) -> None:
@@ -46,6 +48,42 @@ def show_check(found: Checked) -> None:
     show(Text(_drift("the first check", found.since_first)))
     if found.since_last and found.since_last.since != found.since_first.since:
         show(Text(_drift("the last check", found.since_last)))
+
+
+def show_side_by_side(found: SideBySide) -> None:
+    """A row per score and judge, then who repeats themselves, then where they differ most."""
+    if found.scores:
+        table = new_table("Judges side by side, 95 % intervals")
+        for column in ("protocol", "score", "judge", "mean", "coverage", "agreement"):
+            table.add_column(column, justify="left" if column in ("protocol", "score", "judge") else "right")
+        for each in found.scores:
+            alpha = each.agreement
+            agreed = "-" if alpha.value is None else _with_interval(alpha.value, alpha.low, alpha.high)
+            for place, row in enumerate(each.rows):
+                first = (each.protocol, each.score) if place == 0 else ("", "")
+                table.add_row(*first, row.judge, _shown(row.mean), _shown(row.coverage), agreed if place == 0 else "")
+        show(table)
+        show(Text("agreement: Krippendorff's alpha among the judges, panels apart.", style="dim"))
+        for each in found.scores:
+            for apart in each.most_apart[:2]:
+                show(Text(f"{each.protocol}/{each.score}: {apart}"))
+    for retest in found.retests:
+        show(
+            Text(
+                f"{retest.judge}: {retest.questions} questions asked again, {_shown(retest.same)} answered alike, "
+                f"variance {_shown(retest.variance)}"
+            )
+        )
+    if not found.scores and not found.retests:
+        show(Text("Nothing to compare: one judge, asked once."))
+
+
+def _shown(mean: Mean | None) -> str:
+    return "-" if mean is None else _with_interval(mean.value, mean.low, mean.high)
+
+
+def _with_interval(value: float, low: float | None, high: float | None) -> str:
+    return f"{value:.3f}" if low is None or high is None else f"{value:.3f} ({low:.3f} … {high:.3f})"
 
 
 def _drift(what: str, drift: Drift) -> str:

@@ -53,6 +53,8 @@ OPTIONS = {
     "pipeline=judge": "the same, with captions by the judge instead of a captioner",
     "rules": "triplets by rules and objects by sentence embeddings, not by the judge",
 }
+GRADER = "grader"
+"""The option that names another judge of the run to read triplets and match them; else the examined judge does."""
 TELLING: dict[str | None, Callable[[Item, Sight, str], Awaitable[Told]]] = {
     None: told_directly,
     "": told_by_pipeline,
@@ -86,6 +88,7 @@ class DifferenceCaptions(Protocol):
         self._options, self._released, self._models = dict(options or {}), released, dict(models or {})
         self.judge = self._models.get("judge")
         self._judge = self.judge or "judge"
+        self._grader = self._options.get(GRADER) or self._judge
         self._by_rules = "rules" in self._options
         base = "difference-captions@released" if released else "difference-captions"
         self.name = variant_name(base, self._options | ({self._judge: ""} if "judge" in self._models else {}))
@@ -100,8 +103,8 @@ class DifferenceCaptions(Protocol):
     def variant(self, options: Mapping[str, str]) -> Protocol:
         """The protocol by another way (`pipeline`, `rules`, or both), or with a judge: any other name is one."""
         written = {f"{name}={value}" if value else name: name for name, value in options.items()}
-        chosen = {name: options[name] for option, name in written.items() if option in OPTIONS}
-        judges = [option for option in written if option not in OPTIONS]
+        chosen = {name: options[name] for option, name in written.items() if option in OPTIONS or name == GRADER}
+        judges = [option for option, name in written.items() if option not in OPTIONS and name != GRADER]
         if len(judges) > 1 or any("=" in option for option in judges):
             known = [f"{name}: {means}" for name, means in OPTIONS.items()]
             given = ", ".join(written)
@@ -149,17 +152,17 @@ class DifferenceCaptions(Protocol):
 
     async def _same_main(self, human: str, main: str, told: Told, see: Sight) -> bool:
         if not self._by_rules:
-            return (await see.ask(same_difference(human, main, see), role=self._judge)).value
-        one = (await self._read(human, see, self._judge))[:1]
-        other = (told.triplet,) if told.triplet else (await self._read(main, see, self._judge))[:1]
+            return (await see.ask(same_difference(human, main, see), role=self._grader)).value
+        one = (await self._read(human, see, self._grader))[:1]
+        other = (told.triplet,) if told.triplet else (await self._read(main, see, self._grader))[:1]
         strict, _ = await self._agreements(one, other, see)
         return strict.found > 0
 
     async def _triplets(self, item: Item, told: Told, see: Sight) -> dict[str, Score | Unscored]:
         try:
             captions = human_captions(item.edit)
-            model = (told.triplet,) if told.triplet else await self._read(told.caption, see, self._judge)
-            people = await gather(*(self._read(caption, see, self._judge) for caption in captions))
+            model = (told.triplet,) if told.triplet else await self._read(told.caption, see, self._grader)
+            people = await gather(*(self._read(caption, see, self._grader) for caption in captions))
             found = await gather(*(self._agreements(human, model, see) for human in people))
         except CannotTell as unable:
             return {spec.name: Unscored(unable.reason, unable.detail) for spec in TRIPLETS}
@@ -176,7 +179,7 @@ class DifferenceCaptions(Protocol):
         self, human: Sequence[Triplet], model: Sequence[Triplet], see: Sight
     ) -> tuple[Agreement, Agreement]:
         """Strictly, and softly."""
-        opinion = embedded(see) if self._by_rules else judged(see, self._judge)
+        opinion = embedded(see) if self._by_rules else judged(see, self._grader)
         alike = await known_alike(human, model, opinion)
         strict = agreement(human, model, alike, released=self._released)
         return strict, agreement(human, model, alike, soft=True, released=self._released)

@@ -24,7 +24,7 @@ DEVIATIONS = (
     "Technical precision is asked so that yes means cleanly made; the paper's wording leaves open what yes means.",
     "The edited image is resized to the source's size before it is shown.",
     "What the judge finds wrong is asked where it answers no, as people are asked, and where people found something; "
-    "whether both share a point is decided by the same judge, where the paper always asks GPT-4o.",
+    "whether both share a point is decided by the same judge, or by that of [grader=NAME]; the paper asks GPT-4o.",
     "What the judge refuses or answers in another form is unscored.",
 )
 ZERO_OR_ONE = (0.0, 1.0)
@@ -59,6 +59,7 @@ class EditInspector(Protocol):
         self._options = options
         words = {"repeat": str(options.repeat)} if options.repeat > 1 else {}
         words |= {"swap": ""} if options.swap else {}
+        words |= {"grader": options.grader} if options.grader else {}
         self.name = variant_name("editinspector", words | ({judge: ""} if judge else {}))
         self.scores: tuple[ScoreSpec, ...] = (
             *ASKED,
@@ -70,13 +71,16 @@ class EditInspector(Protocol):
     def variant(self, options: Mapping[str, str]) -> EditInspector:
         """`[repeat=3]` asks everything three times and takes the majority; `[swap]` asks in both orders of pictures.
 
-        Another word is the name of the judge.
+        `[grader=NAME]` lets another judge of the run decide whether feedback is that of people. Another word is the
+        name of the judge.
         """
-        judges = [word for word in options if word not in ("repeat", "swap")]
+        judges = [word for word in options if word not in ("repeat", "swap", "grader")]
         if len(judges) > 1 or any(options[word] for word in (*judges, "swap") if word in options):
             told = variant_name("editinspector", options)
-            raise BadInput(f"editinspector takes repeat=N, swap, and the name of one judge; got '{told}'.")
-        chosen = Options(_odd(options["repeat"]) if "repeat" in options else 1, "swap" in options)
+            raise BadInput(f"editinspector takes repeat=N, swap, grader=NAME and the name of one judge; got '{told}'.")
+        chosen = Options(
+            _odd(options["repeat"]) if "repeat" in options else 1, "swap" in options, options.get("grader")
+        )
         return EditInspector(judges[0] if judges else None, chosen)
 
     def given(self, models: Mapping[str, str]) -> EditInspector:

@@ -33,10 +33,12 @@ SHARED = "feedback_shared_"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How often a judge is asked the same, and whether in the other order of the pictures too."""
+    """How often a judge is asked the same, whether in the other order of the pictures too, and who grades it."""
 
     repeat: int = 1
     swap: bool = False
+    grader: str | None = None
+    """Who decides whether a judge's feedback is that of people; the examined judge itself when None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,9 @@ class Inspection:
     async def _shared(self, name: str, feedback: str, people: tuple[str, ...]) -> Score:
         """Whether the judge's feedback has a point in common with that of people (appendix A.6)."""
         words = self._see.prompt("inspect_feedback_shared").render(first=feedback, second="\n".join(people))
-        answer = await self._see.ask(Question(words=words, form=YesNo()), role=self._judge)
-        found = f"{self._judge} finds {'a' if answer.value else 'no'} point in common with people"
+        grader = self._options.grader or self._judge
+        answer = await self._see.ask(Question(words=words, form=YesNo()), role=grader)
+        found = f"{grader} finds {'a' if answer.value else 'no'} point in common with people"
         said = f"{name}: {found} ({_link(answer)})."
         return Score(float(answer.value), (Note(said), Note(f"{name}: people say: {' / '.join(people)}")))
 

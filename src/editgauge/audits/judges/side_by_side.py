@@ -1,0 +1,193 @@
+"""Judges of one run side by side: means, coverage, how far they agree, and whether they repeat themselves."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from editgauge.core.errors import BadInput
+from editgauge.core.run import Run
+from editgauge.engine.judges import FOLDER
+from editgauge.judges.calls import Call
+from editgauge.judges.forms import Ratings, Scale, YesNo
+from editgauge.judges.panel import is_panel
+from editgauge.judges.reading import Unreadable
+from editgauge.judges.replies import read_reply
+from editgauge.judges.transcripts import Transcripts
+from editgauge.protocols import read_variant, variant_name
+from editgauge.stats.intervals import Mean, clustered_mean
+from editgauge.stats.raters import krippendorff
+from editgauge.stats.resampling import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRow:
+    """One score by one judge, or by their panel."""
+
+    judge: str
+    mean: Mean | None
+    coverage: Mean
+    """The share of outcomes that have the score."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreByJudge:
+    """One score of one protocol, by all judges."""
+
+    protocol: str
+    score: str
+    rows: tuple[JudgeRow, ...]
+    agreement: Estimate
+    """Krippendorff's alpha among the judges, panels apart."""
+    most_apart: tuple[str, ...]
+    """Outcomes (edit, method) on which they differ most: look at these in the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retest:
+    """What a judge answers when it is asked the very same again."""
+
+    judge: str
+    questions: int
+    same: Mean
+    """The share of pairs of answers that are the same."""
+    variance: Mean
+    """Of the answers to one question, averaged over questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """All of it."""
+
+    scores: tuple[ScoreByJudge, ...]
+    retests: tuple[Retest, ...]
+
+
+SHOWN_APART = 5
+
+
+def side_by_side(run: str | Path) -> SideBySide:
+    """Compare the judges of a run: means, coverage, agreement, and whether they repeat themselves.
+
+    Intervals draw whole source images. The outcomes on which judges differ most are named: look at them in the report.
+
+    Example:
+        $ editgauge judges compare run
+        >>> side_by_side("run")
+
+    Args:
+        run: run folder that several judges scored, or one whose judge was asked repeatedly.
+    """
+    opened = Run.open(Path(run))
+    if not opened.manifest.judges:
+        raise BadInput(f"No judge was asked in the run '{run}'.")
+    values = _values(opened)
+    scores = tuple(_compared(*key, by_judge) for key, by_judge in sorted(values.items()) if len(by_judge) > 1)
+    folder = Path(run) / FOLDER
+    names = {str(told["model"]): name for name, told in opened.manifest.judges.items()}
+    retests = _retests(Transcripts(folder), names) if folder.is_dir() else ()
+    return SideBySide(scores, retests)
+
+
+Outcomes = dict[tuple[str, str, int, str], float | None]
+"""(edit, method, seed, source) to the value, None where there is none."""
+
+
+def _values(run: Run) -> dict[tuple[str, str], dict[str, Outcomes]]:
+    known = {*run.manifest.judges}
+    found: dict[tuple[str, str], dict[str, Outcomes]] = defaultdict(lambda: defaultdict(dict))
+    columns = ("protocol", "name", "edit", "method", "seed", "source", "value", "reason")
+    for protocol, name, *outcome, value, reason in zip(
+        *(run.scores[column].to_pylist() for column in columns), strict=True
+    ):
+        base, options = read_variant(protocol)
+        judge = next((each for each in options if each in known or is_panel(each)), None)
+        if judge is None or reason in ("not_applicable", "missing_outcome"):
+            continue
+        family = variant_name(base, {each: told for each, told in options.items() if each != judge})
+        found[family, name][judge][tuple(outcome)] = value
+    return found
+
+
+def _compared(protocol: str, score: str, by_judge: Mapping[str, Outcomes]) -> ScoreByJudge:
+    outcomes = sorted({each for values in by_judge.values() for each in values})
+    sources = np.array([each[3] for each in outcomes])
+    single = [judge for judge in by_judge if not is_panel(judge)]
+    table = np.array(
+        [[_number(by_judge[judge].get(outcome)) for judge in single] for outcome in outcomes], dtype=np.float64
+    )
+    rows = tuple(_row(judge, by_judge[judge], outcomes, sources) for judge in by_judge)
+    return ScoreByJudge(protocol, score, rows, krippendorff(table, "interval", sources), _apart(table, outcomes))
+
+
+def _row(judge: str, values: Outcomes, outcomes: Sequence[Any], sources: Any) -> JudgeRow:
+    numbers = np.array([_number(values.get(outcome)) for outcome in outcomes])
+    known = ~np.isnan(numbers)
+    mean = clustered_mean(numbers[known], sources[known]) if known.any() else None
+    return JudgeRow(judge, mean, clustered_mean(known.astype(np.float64), sources))
+
+
+def _apart(table: Any, outcomes: Sequence[Any]) -> tuple[str, ...]:
+    spread = [np.nanmax(row) - np.nanmin(row) if (~np.isnan(row)).sum() > 1 else 0.0 for row in table]
+    order = sorted(range(len(outcomes)), key=lambda place: -spread[place])[:SHOWN_APART]
+    return tuple(
+        f"{outcomes[place][0]}, {outcomes[place][1]}: {spread[place]:g} apart" for place in order if spread[place]
+    )
+
+
+def _retests(calls: Transcripts, names: Mapping[str, str]) -> tuple[Retest, ...]:
+    groups: dict[str, dict[str, list[Mapping[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    for call in calls:
+        answer = _answer(call)
+        if answer is not None and "repairs" not in call.asked:
+            asked = {key: value for key, value in call.asked.items() if key != "repetition"}
+            groups[str(call.asked["model"])][json.dumps(asked, sort_keys=True)].append(answer)
+    found = []
+    for model, questions in groups.items():
+        repeated = [answers for answers in questions.values() if len(answers) > 1]
+        if repeated:
+            found.append(_retest(names.get(model, model), repeated))
+    return tuple(found)
+
+
+def _retest(judge: str, repeated: Sequence[Sequence[Mapping[str, float]]]) -> Retest:
+    same, variance, questions = [], [], []
+    for number, answers in enumerate(repeated):
+        for name in answers[0]:
+            values = [answer[name] for answer in answers]
+            n = len(values)
+            same.append(sum(a == b for a in values for b in values) / n / (n - 1) - 1 / (n - 1))
+            variance.append(float(np.var(values, ddof=1)))
+            questions.append(number)
+    clusters = np.array(questions)
+    return Retest(
+        judge, len(repeated), clustered_mean(np.array(same), clusters), clustered_mean(np.array(variance), clusters)
+    )
+
+
+def _answer(call: Call) -> Mapping[str, float] | None:
+    """The numbers in a recorded answer; yes is 1."""
+    form: Mapping[str, Any] = call.asked.get("form") or {}
+    if call.body is None or call.fault is not None or form.get("kind") not in ("yes_no", "scale", "ratings"):
+        return None
+    numbers = {name: each["enum"] for name, each in form["schema"]["properties"].items() if "enum" in each}
+    text = read_reply(call.body).text
+    try:
+        if form["kind"] == "yes_no":
+            return {"answer": float(YesNo().read(text))}
+        every = [value for values in numbers.values() for value in values]
+        if form["kind"] == "scale":
+            return {"answer": float(Scale(min(every), max(every)).read(text))}
+        return Ratings(tuple((name, ()) for name in numbers), min(every), max(every)).read(text)
+    except Unreadable:
+        return None
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else float(value)

@@ -1,0 +1,53 @@
+"""Judges of one run side by side, behind a real endpoint; their panel is verified without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editgauge import run, verify
+from editgauge.audits.judges.side_by_side import side_by_side
+from editgauge.core.errors import BadInput
+from tests.endpoint import Served, say
+
+
+def test_judges_of_a_run_are_compared(served: Served, make_benchmark: Any, make_outcomes: Any, tmp_path: Path) -> None:
+    def plan(text: str, seen: int) -> Any:
+        model = served.requests[-1]["model"]
+        if "could not read" in text:
+            return say("unclear", model=model)
+        if model == "mute":
+            return say("I cannot see any image.", model=model)
+        return say(
+            json.dumps({"following": 4, "identity": 6 + seen % 2, "quality": 8 - 2 * (model == "b")}), model=model
+        )
+
+    served.plan = plan
+    benchmark = make_benchmark(tmp_path / "benchmark", 3)
+    outcomes = make_outcomes(benchmark, tmp_path / "mine", 0)
+    judge = [f"openai:{name}@{served.url}" for name in ("a", "b", "mute")]
+    out = tmp_path / "run"
+    run(benchmark, {"mine": outcomes}, ["rubric:complex-edit[repeat=2]"], out, judge=judge, panel="mean", quorum=2,
+        temperature=0.5, judge_seed=7, processes=1, quiet=True)  # fmt: skip
+    assert {(each["temperature"], each["seed"]) for each in served.requests} == {(0.5, 7), (0.5, 8)}
+    found = side_by_side(out)
+    quality = next(each for each in found.scores if each.score == "quality")
+    rows = {row.judge: row for row in quality.rows}
+    assert set(rows) == {"a", "b", "mute", "mean2(a+b+mute)"}
+    assert [rows[name].coverage.value for name in ("a", "mute", "mean2(a+b+mute)")] == [1.0, 0.0, 1.0]
+    means = [row.mean.value for row in rows.values() if row.mean]
+    assert sorted(means) == [6.0, 7.0, 8.0]
+    assert quality.most_apart[0].endswith("2 apart")
+    assert {each.judge for each in found.retests} == {"a", "b"}
+    served.shutdown()
+    served.server_close()
+    checked = verify(out, recompute=3, benchmark=benchmark, quiet=True)
+    assert not checked.problems
+
+
+def test_a_run_without_judges_has_none_to_compare(make_record: Any, make_run: Any) -> None:
+    with pytest.raises(BadInput, match="No judge was asked"):
+        side_by_side(make_run(make_record("a", {"gain": 1.0, "loss": 0.0})))
