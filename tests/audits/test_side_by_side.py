@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from editgauge import run, verify
+from editgauge import diff, run, verify
 from editgauge.audits.judges.side_by_side import side_by_side
 from editgauge.core.errors import BadInput
 from tests.endpoint import Served, say
@@ -51,3 +51,23 @@ def test_judges_of_a_run_are_compared(served: Served, make_benchmark: Any, make_
 def test_a_run_without_judges_has_none_to_compare(make_record: Any, make_run: Any) -> None:
     with pytest.raises(BadInput, match="No judge was asked"):
         side_by_side(make_run(make_record("a", {"gain": 1.0, "loss": 0.0})))
+
+
+def test_a_difference_of_two_runs_is_laid_at_the_judges_door(
+    served: Served, make_benchmark: Any, make_outcomes: Any, tmp_path: Path
+) -> None:
+    benchmark = make_benchmark(tmp_path / "benchmark", 2)
+    outcomes = make_outcomes(benchmark, tmp_path / "mine", 0)
+    for number, day in enumerate(("april", "june")):
+        served.plan = lambda text, seen, number=number: json.dumps(
+            {"following": 4 + number, "identity": 6, "quality": 8}
+        )
+        judge = [f"openai:tiny-judge@{served.url}"]
+        run(
+            benchmark, {"mine": outcomes}, ["rubric:complex-edit"], tmp_path / day, judge=judge, processes=1, quiet=True
+        )
+    shifts = {shift.name: shift for shift in diff(tmp_path / "april", tmp_path / "june").shifts}
+    causes = shifts["following"].causes
+    assert causes is not None
+    assert causes.change == 1.0
+    assert set(causes.parts) == {"judge"}

@@ -345,3 +345,52 @@ def test_who_stops_waiting_leaves_nothing_behind(served: Any, judge: Callable[..
                 await asyncio.wait_for(asked.ask(ask_scale("?", 1, 5, "bad", "good")), 0.1)
 
     asyncio.run(stop())
+
+
+@pytest.mark.parametrize(
+    ("name", "refusal"),
+    [
+        ("temperature", "Unsupported value: 'temperature' does not support 0.5 with this model."),
+        ("top_p", "top_p is not supported by this model"),
+        ("seed", "Unrecognized request argument supplied: seed"),
+    ],
+)
+def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any, tmp_path: Path, name: str, refusal: str
+) -> None:
+    def plan(text: str, seen: int) -> Any:
+        return reply(400, {"error": {"message": refusal}}) if name in served.requests[-1] else '{"answer": "yes"}'
+
+    served.plan = plan
+    parameters = Parameters(temperature=0.5, top_p=0.9, seed=3)
+    asked = judge(parameters=parameters, transcripts=tmp_path, client={"at_once": 1})
+    answers = ask(asked, ask_yes_no("Red?"), ask_yes_no("Blue?"))
+    assert [answer.value for answer in answers] == [True, True]
+    assert sum(name in each for each in served.requests) == 1
+    others = {"temperature", "top_p", "seed"} - {name}
+    assert others <= set(served.requests[-1])
+    assert f"without {name}, which the model refuses" in answers[0].call.attempts
+
+
+def test_a_value_outside_its_range_is_not_hidden(served: Any, judge: Callable[..., Any], ask: Asks, reply: Any) -> None:
+    served.plan = lambda text, seen: reply(400, {"error": {"message": "temperature must be between 0 and 1"}})
+    [error] = ask(judge(parameters=Parameters(temperature=1.5)), ask_yes_no("Red?"))
+    assert error.fault == "rejected"
+
+
+def test_pictures_that_are_too_large_are_sent_smaller(
+    served: Any, judge: Callable[..., Any], ask: Asks, reply: Any, say: Any
+) -> None:
+    lengths: list[int] = []
+
+    def plan(text: str, seen: int) -> Any:
+        url = served.requests[-1]["messages"][0]["content"][1]["image_url"]["url"]
+        lengths.append(len(url))
+        return '{"answer": "yes"}' if len(lengths) > 2 else reply(413, {"error": {"message": "Image too large."}})
+
+    served.plan = plan
+    noise = np.random.default_rng(0).integers(0, 256, (900, 900, 3), dtype=np.uint8)
+    [answer] = ask(judge(), ask_yes_no("Red?", Shown("It:", noise)))
+    assert answer.value is True
+    assert lengths[0] > lengths[1] > lengths[2]
+    assert "pictures of at most 384 pixels a side" in answer.call.attempts

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from editgauge.core.run import Run
+from editgauge.judges.panel import members_of
+from editgauge.judges.replies import read_reply
+from editgauge.judges.transcripts import Transcripts
 from editgauge.stats.attribution import Attribution, Cause, Place, attribute
+
+TRANSCRIPTS = "transcripts"
+"""Where a run keeps what its judges were asked and answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +146,7 @@ class _Causes:
         self.shared = a.edits.keys() & b.edits.keys()
         self.pixels = _pixels(a), _pixels(b)
         self.other_models = a.manifest.models != b.manifest.models
+        self.moved_judges = _moved_judges(a, b)
 
     def of(self, score: _Score, place: Place) -> Cause:
         """Why an item that both runs scored may have another value."""
@@ -153,7 +160,32 @@ class _Causes:
             found.append("models")
         if self.manifests[0].protocols.get(protocol) != self.manifests[1].protocols.get(protocol):
             found.append("rules")
+        if not found and self.moved_judges.intersection(_judges_in(protocol)):
+            found.append("judge")
         return "several" if len(found) > 1 else found[0] if found else "software"
+
+
+def _moved_judges(a: Run, b: Run) -> frozenset[str]:
+    """The judges, by name, whose model answered a question in one run otherwise than in the other."""
+    if not (a.manifest.judges and b.manifest.judges):
+        return frozenset()
+    here, there = (_said(run.folder / TRANSCRIPTS) for run in (a, b))
+    moved = {here[key][0] for key in here.keys() & there.keys() if here[key][1] != there[key][1]}
+    return frozenset(name for name, told in a.manifest.judges.items() if told["model"] in moved)
+
+
+def _said(folder: Path) -> dict[str, tuple[str, str]]:
+    """Identity of a question to the model and what it said."""
+    if not folder.is_dir():
+        return {}
+    calls = (call for call in Transcripts(folder) if call.body is not None)
+    return {call.identity: (str(call.asked["model"]), read_reply(call.body or {}).text) for call in calls}
+
+
+def _judges_in(protocol: str) -> set[str]:
+    """The judges whose names stand in the brackets of a protocol's name, those of a panel each."""
+    options = protocol.partition("[")[2].removesuffix("]").split(",")
+    return {member for option in options for member in members_of(option.rpartition("=")[2])}
 
 
 def _shift(score: _Score, here: _Rows, there: _Rows, causes: _Causes) -> Shift:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal, NamedTuple, get_args
 
-Cause = Literal["edits", "missing", "images", "models", "rules", "several", "software"]
+Cause = Literal["edits", "missing", "images", "models", "rules", "judge", "several", "software"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 MEANINGS: dict[Cause, str] = {
     "edits": "edits that only one run has, or that were changed",
@@ -20,6 +20,7 @@ MEANINGS: dict[Cause, str] = {
     "images": "other pixels",
     "models": "another model or revision",
     "rules": "another rule set or version of the protocol",
+    "judge": "the judge answered the same questions otherwise",
     "several": "more than one of these at once, which cannot be told apart",
     "software": "the same inputs and another value: software, its versions, or a seed",
 }
