@@ -23,7 +23,9 @@ from tests.judges.test_local import save_tiny
 
 def pixels_of(url: str) -> Pixels:
     encoded = np.frombuffer(base64.b64decode(url.partition(",")[2]), np.uint8)
-    return np.asarray(cv2.cvtColor(cv2.imdecode(encoded, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB), np.uint8)
+    decoded = cv2.imdecode(encoded, cv2.IMREAD_COLOR)
+    assert decoded is not None
+    return np.asarray(cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB), np.uint8)
 
 
 def test_a_tiny_model_is_asked_over_a_socket(
