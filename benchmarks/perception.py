@@ -1,9 +1,9 @@
 """Speed of perception: an EditVal-shaped load on the OWL-ViT base architecture, one forward per question against ours.
 
-    python benchmarks/perception.py [--edits 60] [--growth 100,1000,5000] [--only questions,growth]
+    python benchmarks/perception.py [--edits 60] [--growth 100,1000,5000] [--only questions,growth,memory]
 
-The weights are random: time and memory are those of the real model, what it answers means nothing. Every figure is
-measured in this run on this machine, start-up and loading included; ratios are what to compare.
+The weights of OWL-ViT are random: time and memory are those of the real model, what it answers means nothing. Every
+figure is measured in this run on this machine, start-up and loading included; ratios are what to compare.
 """
 
 from __future__ import annotations
@@ -202,14 +202,59 @@ def growth(sizes: list[int]) -> None:
             print(f"  {edits:6d} edits: {forwards:6d} pictures  {seconds:6.1f} s  {memory:5.0f} MB at most")
 
 
+LITE_MEMORY = """
+import sys
+import cv2, numpy as np, skimage.data
+from editgauge.core.concurrency import run_async
+from editgauge.models.answers import Prompt
+from editgauge.models.profiles import choose_models, models_of
+from editgauge.models.service import Service
+
+async def ask_all(see, picture):
+    found = await see.detect_all(picture)
+    await see.segment(picture, Prompt(boxes=found.boxes[:3]))
+    await see.classes(picture)
+    await see.patches(picture)
+    await see.classify(picture)
+    await see.read_text(picture)
+    await see.distance(picture, np.ascontiguousarray(picture[:, ::-1]))
+    await see.similarity("a cat", "a dog")
+    if "face_reader" in models.models:
+        await see.faces(picture)
+
+profile, pictures = sys.argv[1], int(sys.argv[2])
+models = choose_models(profile, {"fid_features": "none"}, models_of(profile))
+photos = [getattr(skimage.data, name)() for name in ("astronaut", "chelsea", "coffee", "rocket")]
+with Service(models.models) as see:
+    for number in range(pictures):
+        size = 448 + 64 * (number % 5), 512
+        photo = np.roll(photos[number % len(photos)], 29 * number, axis=1)
+        run_async(ask_all(see, cv2.resize(photo, size, interpolation=cv2.INTER_AREA)))
+with open("/proc/self/status") as status:
+    print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
+"""
+
+
+def memory(pictures: int) -> None:
+    """The most memory that one worker takes with every model of a profile but the one for FID."""
+    print(f"memory of one process that asked every model about {pictures} pictures of five sizes")
+    for profile in ("lite", "lite-plus"):
+        words = [sys.executable, "-c", LITE_MEMORY, profile, str(pictures)]
+        ended = subprocess.run(words, check=True, capture_output=True, text=True)
+        print(f"  {profile:10s} {int(ended.stdout.split()[-1]) / 1000:6.0f} MB at most")
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--edits", type=int, default=60)
     options.add_argument("--growth", default="100,1000,5000")
-    options.add_argument("--only", default="questions,growth")
+    options.add_argument("--pictures", type=int, default=30)
+    options.add_argument("--only", default="questions,growth,memory")
     chosen = options.parse_args()
     if "questions" in chosen.only:
         questions(chosen.edits)
+    if "memory" in chosen.only:
+        memory(chosen.pictures)
     if "growth" in chosen.only:
         growth([int(size) for size in chosen.growth.split(",")])
 

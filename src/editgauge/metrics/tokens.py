@@ -25,7 +25,7 @@ def semantic_change(before: Tokens, after: Tokens) -> NDArray[np.float64]:
     [[0.0, 1.0]]
     """
     _check(before, after)
-    return np.clip(1 - (_units(before) * _units(after)).sum(axis=2), 0, 2)
+    return np.asarray(np.clip(1 - (_units(before) * _units(after)).sum(axis=2), 0, 2))
 
 
 def focus_of_change(before: Tokens, after: Tokens) -> float:
@@ -89,7 +89,7 @@ def same_subject(
 
 def _units(tokens: Tokens) -> NDArray[np.float64]:
     numbers = np.asarray(tokens, np.float64)
-    return numbers / np.maximum(np.linalg.norm(numbers, axis=2, keepdims=True), TINY)
+    return np.asarray(numbers / np.maximum(np.linalg.norm(numbers, axis=2, keepdims=True), TINY))
 
 
 def _counted(where: BoolMask | None, tokens: Tokens) -> BoolMask:

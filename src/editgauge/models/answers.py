@@ -209,7 +209,10 @@ class TextLines:
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """The boxes, each labelled by what stands there."""
         rows = zip(self.boxes.tolist(), self.texts, self.confidences.tolist(), strict=True)
-        return tuple(Box(on, *corners, f"“{text}”", confidence) for corners, text, confidence in rows)
+        return tuple(
+            Box(on, left, top, right, bottom, f"“{text}”", confidence)
+            for (left, top, right, bottom), text, confidence in rows
+        )
 
 
 EXPRESSIONS = (
@@ -271,4 +274,6 @@ class Faces:
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """The boxes."""
         rows = zip(self.boxes.tolist(), self.confidences.tolist(), strict=True)
-        return tuple(Box(on, *corners, "face", confidence) for corners, confidence in rows)
+        return tuple(
+            Box(on, left, top, right, bottom, "face", confidence) for (left, top, right, bottom), confidence in rows
+        )

@@ -35,7 +35,7 @@ class Group(NamedTuple):
     """Of the pictures, for models that take them as they are."""
 
 
-class Seat:
+class CachedModel:
     """One model, its thread-safe memory and, if there is one, its place on the disk."""
 
     def __init__(self, model: Model, memory: Memory, store: Answers | None) -> None:

@@ -35,7 +35,7 @@ from editgauge.models.answers import (
 )
 from editgauge.models.cache import open_store
 from editgauge.models.cache.memory import Memory
-from editgauge.models.cached_model import Seat
+from editgauge.models.cached_model import CachedModel
 from editgauge.models.choice import describe, make_models
 from editgauge.models.crops import crop
 from editgauge.models.identity import identity
@@ -46,8 +46,8 @@ from editgauge.models.vocabulary.imagenet import classes_of
 
 __all__ = ["Service", "describe"]
 
-BYTES_IN_MEMORY = 256_000_000
-"""What models keep of some sixty pictures, at SAM's four megabytes each."""
+BYTES_IN_MEMORY = 128_000_000
+"""What models keep of some thirty pictures, at SAM's four megabytes each."""
 
 
 class Service:
@@ -62,8 +62,8 @@ class Service:
     def __init__(self, chosen: Mapping[str, str], cache: Path | None = None, ask: Ask | None = None) -> None:
         memory, store = Memory(BYTES_IN_MEMORY), open_store(cache)
         models = make_models(chosen)
-        seats = {id(model): Seat(model, memory, store) for model in models.values()}
-        self._seats = {role: seats[id(model)] for role, model in models.items()}
+        cached = {id(model): CachedModel(model, memory, store) for model in models.values()}
+        self._models = {role: cached[id(model)] for role, model in models.items()}
         self._ask = ask or Ask()
         self._ask_is_mine = ask is None
 
@@ -76,17 +76,17 @@ class Service:
 
     def for_protocol(self, name: str) -> Self:
         """The same models as one protocol sees them: where papers differ, those of its own paper."""
-        if not any("." in role for role in self._seats):
+        if not any("." in role for role in self._models):
             return self
         view = copy(self)
-        view._seats = {
-            role: self._seats[key] for role, key in models_for(name, {key: key for key in self._seats}).items()
+        view._models = {
+            role: self._models[key] for role, key in models_for(name, {key: key for key in self._models}).items()
         }
         return view
 
     def card(self, role: str) -> Card:
         """The model that plays a role."""
-        return self._seat(role).card
+        return self._model_for(role).card
 
     def vocabulary(self) -> tuple[str, ...] | None:
         """All the words that the detector knows; None when any phrase may be asked."""
@@ -99,24 +99,24 @@ class Service:
 
         With `compete`, each box answers only the phrase that it fits best.
         """
-        seat, detector = self._detector()
+        model, detector = self._detector()
         words = {phrase: detector.word_for(phrase) for phrase in phrases}
         if not words:
             return Detections.none()
         asked = sorted(set(words.values()))
         if getattr(detector, "words_are_independent", False):
-            found = together(await asyncio.gather(*(self._find(seat, image, (word,)) for word in asked)))
+            found = together(await asyncio.gather(*(self._find(model, image, (word,)) for word in asked)))
         else:
-            found = await self._find(seat, image, tuple(asked))
+            found = await self._find(model, image, tuple(asked))
         seen = answered(found, words).over(detector.operating_point if least is None else least)
         return seen.best_phrase_of_each_box() if compete else seen
 
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
         """What is seen of everything in a closed vocabulary."""
-        seat, detector = self._detector()
+        model, detector = self._detector()
         if detector.vocabulary is None:
-            raise CannotTell("no_model", f"{seat.card.id} has no list of words to look for; ask it for phrases")
-        found = await self._find(seat, image, detector.vocabulary)
+            raise CannotTell("no_model", f"{model.card.id} has no list of words to look for; ask it for phrases")
+        found = await self._find(model, image, detector.vocabulary)
         return found.over(detector.operating_point if least is None else least)
 
     async def segment(self, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
@@ -124,7 +124,7 @@ class Service:
         kind, given = ("boxes", prompt.boxes) if prompt.points is None else ("points", prompt.points)
         if given is not None and len(given) == 0:
             return np.zeros((0, *image.shape[:2]), np.bool_)
-        masks = await self._second_look(self._seat("segmenter"), image, "cut", prompt, kind, _numbers(given))
+        masks = await self._second_look(self._model_for("segmenter"), image, "cut", prompt, kind, _numbers(given))
         return cast(NDArray[np.bool_], masks)
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
@@ -134,104 +134,106 @@ class Service:
 
     async def classes(self, image: Pixels) -> ClassMap:
         """The class of every pixel."""
-        return cast(ClassMap, await self._about(self._seat("semantic_segmenter"), "label", image))
+        return cast(ClassMap, await self._about(self._model_for("semantic_segmenter"), "label", image))
 
     async def embed_image(self, image: Pixels) -> Vector:
         """The picture as a unit vector of the image embedder."""
-        seat = self._seat("image_embedder")
-        if isinstance(seat.model, PatchEmbedder):  # one pass through the network gives both
+        model = self._model_for("image_embedder")
+        if isinstance(model.model, PatchEmbedder):  # one pass through the network gives both
             return _unit((await self.patches(image)).whole.astype(np.float32))
-        return _unit(await self._about(seat, "embed", image))
+        return _unit(await self._about(model, "embed", image))
 
     async def patches(self, image: Pixels) -> Patches:
         """The picture as the tokens of the image embedder, one per patch of a grid."""
-        seat = self._seat("image_embedder")
-        if not isinstance(seat.model, PatchEmbedder):
-            raise CannotTell("no_model", f"{seat.card.id} has no patches; choose --model image_embedder=dinov2-s14")
-        return cast(Patches, await self._about(seat, "patches", image))
+        model = self._model_for("image_embedder")
+        if not isinstance(model.model, PatchEmbedder):
+            raise CannotTell("no_model", f"{model.card.id} has no patches; choose --model image_embedder=dinov2-s14")
+        return cast(Patches, await self._about(model, "patches", image))
 
     def knows(self, phrase: str) -> bool:
         """Does the classifier have classes for what a phrase names? False too when there is no classifier."""
         try:
-            return "classifier" in self._seats and bool(classes_of(phrase))
+            return "classifier" in self._models and bool(classes_of(phrase))
         except CannotTell:
             return False
 
     async def classify(self, image: Pixels, box: Sequence[float] | None = None) -> ClassScores:
         """How likely each class of the classifier is for the whole picture, or for what is in a box of it."""
         part = image if box is None else crop(image, box)
-        return cast(ClassScores, await self._about(self._seat("classifier"), "classify", part))
+        return cast(ClassScores, await self._about(self._model_for("classifier"), "classify", part))
 
     async def read_text(self, image: Pixels) -> TextLines:
         """The lines of text that stand in a picture; none is an answer, too."""
-        return cast(TextLines, await self._about(self._seat("text_reader"), "read", image))
+        return cast(TextLines, await self._about(self._model_for("text_reader"), "read", image))
 
     async def faces(self, image: Pixels) -> Faces:
         """The faces in a picture; none is an answer, too."""
-        return cast(Faces, await self._about(self._seat("face_reader"), "find_faces", image))
+        return cast(Faces, await self._about(self._model_for("face_reader"), "find_faces", image))
 
     async def fid_features(self, image: Pixels) -> Vector:
         """The picture as the features from which FID and KID are computed."""
-        return cast(Vector, await self._about(self._seat("fid_features"), "embed", image))
+        return cast(Vector, await self._about(self._model_for("fid_features"), "embed", image))
 
     async def joint_image(self, image: Pixels) -> Vector:
         """The picture as a unit vector in the space it shares with texts."""
-        return cast(Vector, await self._about(self._seat("joint_embedder"), "embed_images", image))
+        return cast(Vector, await self._about(self._model_for("joint_embedder"), "embed_images", image))
 
     async def joint_text(self, text: str) -> Vector:
         """The text as a unit vector in the space it shares with pictures."""
-        return cast(Vector, await self._answer(self._seat("joint_embedder"), "embed_texts", (), text, text))
+        return cast(Vector, await self._answer(self._model_for("joint_embedder"), "embed_texts", (), text, text))
 
     async def explain(self, image: Pixels, towards: Vector) -> NDArray[np.float32]:
         """Where in the picture its likeness with a vector of the joint space comes from."""
-        seat, about = self._seat("joint_embedder"), (identity(image), _numbers(towards))
-        return cast(NDArray[np.float32], await self._answer(seat, "explain", image.shape, (image, towards), *about))
+        model, about = self._model_for("joint_embedder"), (identity(image), _numbers(towards))
+        return cast(NDArray[np.float32], await self._answer(model, "explain", image.shape, (image, towards), *about))
 
     async def distance(self, before: Pixels, after: Pixels) -> float:
         """How different the two pictures look."""
-        seat, about = self._seat("perceptual_distance"), (identity(before), identity(after))
-        return cast(float, await self._answer(seat, "compare", before.shape, (before, after), *about))
+        model, about = self._model_for("perceptual_distance"), (identity(before), identity(after))
+        return cast(float, await self._answer(model, "compare", before.shape, (before, after), *about))
 
     async def caption(self, image: Pixels) -> str:
         """A sentence that says what is in the picture."""
-        return cast(str, await self._about(self._seat("captioner"), "caption", image))
+        return cast(str, await self._about(self._model_for("captioner"), "caption", image))
 
     async def similarity(self, text: str, other: str) -> float:
         """How alike two texts are in meaning, from -1 to 1."""
-        seat = self._seat("text_similarity")
-        one, two = await asyncio.gather(*(self._answer(seat, "embed", (), each, each) for each in (text, other)))
+        model = self._model_for("text_similarity")
+        one, two = await asyncio.gather(*(self._answer(model, "embed", (), each, each) for each in (text, other)))
         return float(np.clip(np.dot(_unit(one), _unit(two)), -1, 1))
 
-    async def _find(self, seat: Seat, image: Pixels, words: tuple[str, ...]) -> Detections:
-        return cast(Detections, await self._second_look(seat, image, "find", words, words))
+    async def _find(self, model: CachedModel, image: Pixels, words: tuple[str, ...]) -> Detections:
+        return cast(Detections, await self._second_look(model, image, "find", words, words))
 
-    async def _second_look(self, seat: Seat, image: Pixels, question: str, asked: Any, *about: object) -> Any:
+    async def _second_look(self, model: CachedModel, image: Pixels, question: str, asked: Any, *about: object) -> Any:
         """The answer to a question about what a model kept of a picture."""
         picture = identity(image)
-        known = seat.recall(seat.key(question, picture, *about))
+        known = model.recall(model.key(question, picture, *about))
         if known is not None:
             return known
-        kept: Features = await self._about(seat, "look", image)
-        return await self._answer(seat, question, image.shape, (kept, asked), picture, *about)
+        kept: Features = await self._about(model, "look", image)
+        return await self._answer(model, question, image.shape, (kept, asked), picture, *about)
 
-    async def _about(self, seat: Seat, question: str, image: Pixels) -> Any:
+    async def _about(self, model: CachedModel, question: str, image: Pixels) -> Any:
         """The answer to a question about one whole picture."""
-        return await self._answer(seat, question, image.shape, image, identity(image))
+        return await self._answer(model, question, image.shape, image, identity(image))
 
-    async def _answer(self, seat: Seat, question: str, shape: tuple[int, ...], payload: Any, *about: object) -> Any:
+    async def _answer(
+        self, model: CachedModel, question: str, shape: tuple[int, ...], payload: Any, *about: object
+    ) -> Any:
         """What was answered before, or what the model answers now."""
-        key = seat.key(question, *about)
-        known = seat.recall(key)
-        return await self._ask(seat, key, payload, seat.group(question, shape)) if known is None else known
+        key = model.key(question, *about)
+        known = model.recall(key)
+        return await self._ask(model, key, payload, model.group(question, shape)) if known is None else known
 
-    def _detector(self) -> tuple[Seat, Detector]:
-        seat = self._seat("detector")
-        return seat, cast(Detector, seat.model)
+    def _detector(self) -> tuple[CachedModel, Detector]:
+        model = self._model_for("detector")
+        return model, cast(Detector, model.model)
 
-    def _seat(self, role: str) -> Seat:
-        if role not in self._seats:
+    def _model_for(self, role: str) -> CachedModel:
+        if role not in self._models:
             raise CannotTell("no_model", f"no model plays the role '{role}'; choose one with --model {role}=NAME")
-        return self._seats[role]
+        return self._models[role]
 
 
 def _numbers(array: NDArray[Any] | None) -> str:

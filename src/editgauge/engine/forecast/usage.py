@@ -14,7 +14,7 @@ from editgauge.engine.judges import Jury
 from editgauge.models.cache import open_store
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cache.packing import Answer, size_of
-from editgauge.models.cached_model import MOST_BYTES_ON_DISK, Group, Seat, is_picture
+from editgauge.models.cached_model import MOST_BYTES_ON_DISK, CachedModel, Group, is_picture
 from editgauge.models.service import BYTES_IN_MEMORY
 
 
@@ -43,11 +43,11 @@ class ModelEffort:
     """Questions that were answered in an earlier run."""
 
 
-class TimedModel(Seat):
+class TimedModel(CachedModel):
     """Notes what a model is asked and how long it takes. Keeps nothing on disk, so that no plan changes a later one."""
 
-    def __init__(self, seat: Seat, memory: Memory, cache: Path | None) -> None:
-        super().__init__(seat.model, memory, open_store(cache))
+    def __init__(self, cached: CachedModel, memory: Memory, cache: Path | None) -> None:
+        super().__init__(cached.model, memory, open_store(cache))
         self.work: dict[str, QuestionWork] = defaultdict(QuestionWork)
         self.recalled: set[str] = set()
         """What was answered in an earlier run."""
@@ -96,9 +96,9 @@ class TimingPerception(CountingPerception):
     def __init__(self, models: Mapping[str, str], cache: Path | None, jury: Jury, transcripts: Path | None) -> None:
         super().__init__(models, None, jury, transcripts)
         memory = Memory(BYTES_IN_MEMORY)
-        by_model = {id(seat): TimedModel(seat, memory, cache) for seat in self._seats.values()}
+        by_model = {id(cached): TimedModel(cached, memory, cache) for cached in self._models.values()}
         self.seats = list(by_model.values())
-        self._seats = {role: by_model[id(seat)] for role, seat in self._seats.items()}
+        self._models = {role: by_model[id(cached)] for role, cached in self._models.items()}
 
     def forget(self) -> None:
         """Begins anew with models that have loaded their weights: only from then on times tell anything."""

@@ -129,8 +129,10 @@ def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
         case "classes":
             return ClassMap(arrays["places"], tuple(plain))
         case _ if kind in BUNDLES:
-            words = {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
-            return BUNDLES[kind](**arrays, **words)
+            values: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
+            }
+            return BUNDLES[kind](**{**values, **arrays})
         case "plain":
             return float(plain) if isinstance(plain, int | float) else str(plain)
         case _:

@@ -116,7 +116,9 @@ def _graph(weights: Mapping[str, Floats]) -> bytes:
         return graph.normalized_conv(planes, weights, conv, norm, epsilon=EPSILON, stride=stride, padding=None)
 
     def relu6(planes: str) -> str:
-        return graph.add("Clip", planes, graph.constant(np.float32(0)), graph.constant(np.float32(6)))
+        return graph.add(
+            "Clip", planes, graph.constant(np.array(0, np.float32)), graph.constant(np.array(6, np.float32))
+        )
 
     planes = relu6(layer(planes, "_conv_stem", "_bn0", 2))
     for block in range(BLOCKS):

@@ -156,9 +156,10 @@ def _upright_square(row: NDArray[np.float32]) -> NDArray[np.float64]:
     across, down = (left_eye - right_eye).tolist()
     middle = (left + width / 2, top + height / 2)
     scale = LANDMARK_SIDE / (AROUND * max(width, height, 1))
-    matrix = cv2.getRotationMatrix2D(middle, float(np.degrees(np.arctan2(down, across))), scale)
-    matrix[:, 2] += LANDMARK_SIDE / 2 - np.array(middle)
-    return np.asarray(matrix, np.float64)
+    angle = float(np.degrees(np.arctan2(down, across)))
+    matrix = np.asarray(cv2.getRotationMatrix2D(middle, angle, scale), np.float64)
+    matrix[:, 2] += LANDMARK_SIDE / 2 - np.array(middle, np.float64)
+    return matrix
 
 
 def _angles(points: Points) -> Points:

@@ -148,9 +148,8 @@ def _corners(rectangle: Any) -> Corners:
 
 def _upright(image: Pixels, corners: Corners) -> Pixels:
     """What lies between the corners as a rectangle; a line from top to bottom is laid down."""
-    width = max(np.linalg.norm(corners[1] - corners[0]), np.linalg.norm(corners[2] - corners[3]), 1)
-    height = max(np.linalg.norm(corners[3] - corners[0]), np.linalg.norm(corners[2] - corners[1]), 1)
-    size = (max(round(float(width)), 1), max(round(float(height)), 1))
+    top, right, bottom, left = (float(np.linalg.norm(corners[place] - corners[place - 3])) for place in range(4))
+    size = (max(round(max(top, bottom)), 1), max(round(max(left, right)), 1))
     target = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
     matrix = cv2.getPerspectiveTransform(corners, target)
     line = cv2.warpPerspective(image, matrix, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)

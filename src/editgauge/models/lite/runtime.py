@@ -96,6 +96,7 @@ def onnx_session(model: Path | bytes, wanted: str, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # its warnings speak of how others exported the graph
+    options.enable_cpu_mem_arena = False  # an arena keeps the most that any picture ever needed, per network
     content = model if isinstance(model, bytes) else str(model)
     try:
         session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
