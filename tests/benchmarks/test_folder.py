@@ -214,7 +214,7 @@ def test_all_problems_are_told_at_once_with_their_lines(folder: Make) -> None:
         "benchmark.yaml:20: edit number 5: 'id' must be text, got 12; write it in quotes",
         "benchmark.yaml:27: edit 'mask': unknown object 'paw'. There are: cat, tail.",
         "benchmark.yaml:28: edit 'mask': 'by' is a whole number of pixels from 0 to 500, got -3",
-        "benchmark.yaml:29: edit 'mask': unknown relation 'besides'. There are: above, below, center, left, on, right.",
+        "benchmark.yaml:29: edit 'mask': unknown relation 'besides'. Did you mean 'behind'?",
         "benchmark.yaml:34: edit 'recipe': unknown colour 'greeen'. Did you mean 'green'?",
         "benchmark.yaml:35: edit 'recipe': 'turn': input should be greater than or equal to 1, got 0",
         "benchmark.yaml:36: edit number 8: must be a mapping with 'id', 'source', 'type', 'instruction', "

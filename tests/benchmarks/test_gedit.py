@@ -160,7 +160,7 @@ def test_as_many_as_published(tmp_path: Path, draw: Callable[..., Path]) -> None
     (tmp_path / "gedit.jsonl").write_text("\n".join(json.dumps(each) for each in lines))
     benchmark = load(tmp_path)
     assert benchmark.about == "1,212 edits (606 in 'en', 606 in 'cn'), as many of each task as published"
-    assert Counter(edit.type for edit in benchmark.edits)["unspecified"] == 338
+    assert Counter(edit.type for edit in benchmark.edits)["unspecified"] == 140
     assert len(TASKS) == 11
 
 

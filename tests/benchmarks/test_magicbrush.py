@@ -56,7 +56,7 @@ def test_each_turn_starts_from_the_picture_of_the_set(data: Callable[..., Path])
     first, second, third, other = benchmark.edits
     assert [edit.id for edit in benchmark.edits] == ["42-1", "42-2", "42-3", "7-1"]
     assert first.instruction == "add a boat"
-    assert [edit.type for edit in benchmark.edits] == ["object_addition", "unspecified", "color", "object_removal"]
+    assert [edit.type for edit in benchmark.edits] == ["object_addition", "action", "color", "object_removal"]
     assert (first.source_caption, first.target_caption) == ("A lake.", "A lake with a boat.")
     assert (second.source_caption, second.target_caption) == ("A lake with a boat.", None)
     assert first.extras == {"img_id": "42", "turn": 1, "target_local_caption": "boat"}
@@ -73,7 +73,7 @@ def test_each_turn_starts_from_the_picture_of_the_set(data: Callable[..., Path])
     assert other.turn == 1
     assert benchmark.about == (
         "4 edits in 2 sessions (the authors say dev has 528 in 266, test has 1053 in 535); "
-        "edit types guessed from the instruction for 3, unspecified for 1"
+        "edit types guessed from the instruction for 4, unspecified for 0"
     )
 
 

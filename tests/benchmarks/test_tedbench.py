@@ -52,7 +52,10 @@ def test_captions_become_edits(data: Callable[[Any], Path]) -> None:
     assert second.source.path.is_file()
     assert third.instruction == "A red cat."
     assert third.extras == {"image": "cat.png", "target_text": "A  red cat."}
-    assert benchmark.about == "3 edits of 2 images (the paper says 100 of 40); edit types by EditGauge"
+    assert benchmark.about == (
+        "3 edits of 2 images (the paper says 100 of 40); edit types by EditGauge, "
+        "instructions understood: 1 of 1, 1 of them without doubt"
+    )
 
 
 def test_missing_photographs_are_told(data: Callable[[Any], Path]) -> None:
@@ -106,7 +109,9 @@ def test_the_real_list_is_read_whole(shared: Path) -> None:
     assert len({edit.id for edit in benchmark.edits}) == 100
     assert not any(id_problem(edit.id) for edit in benchmark.edits)
     assert benchmark.about == (
-        "100 edits of 40 images; edit types by EditGauge; 37 of 40 images are missing, such as 'dog2_standing.png'"
+        "100 edits of 40 images; edit types by EditGauge, "
+        "instructions understood: 74 of 74, 74 of them without doubt; "
+        "37 of 40 images are missing, such as 'dog2_standing.png'"
     )
     kinds = {edit.target_caption: edit.type for edit in benchmark.edits if edit.source.name == "white_horse2.png"}
     assert kinds["A photo of a zebra."] == "object_replacement"

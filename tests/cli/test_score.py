@@ -39,12 +39,12 @@ def pictures(tmp_path_factory: pytest.TempPathFactory, photo: Pixels) -> Path:
 
 
 def asked(*more: str, after: str = "after.png", kind: str = "color") -> list[str]:
-    return ["score", "before.png", after, "make it dark", "--edit-type", kind, *more]
+    return ["score", "before.png", after, "make it dark", "--edit-type", kind, "--protocol", "preservation", *more]
 
 
 def scores(editgauge: Command, *words: str, **options: Any) -> list[dict[str, Any]]:
     told = json.loads(editgauge(*words, "--json", **options).stdout)
-    assert set(told) == {"scores"}
+    assert set(told) == {"verdict", "reading", "scores"}
     for each in told["scores"]:
         assert set(each) == KEYS
         assert each["status"] in {"scored", "unscored"}
@@ -98,7 +98,7 @@ def test_another_size_is_resized_and_said(editgauge: Command, pictures: Path) ->
         (asked(after="half.png"), "'half.png' cannot be decoded"),
         (asked("--mask", "gone.png"), "There is no image at 'gone.png'."),
         (asked("--protocol", "preservatoin"), "no protocol called 'preservatoin'. Did you mean 'preservation'?"),
-        (asked("--anchor", "dog"), "--anchor needs --position: left, right, above, below, on or center."),
+        (asked("--anchor", "dog"), "--anchor needs --position: left, right, above, below, on, center, next to, in"),
         (asked("--position", "lefft"), "There is no position called 'lefft'. Did you mean 'left'?"),
         (asked("--model", "detector"), "--model takes ROLE=NAME, got 'detector'."),
         (asked("--model", "image_embedder=clip"), "There is no model called 'clip'."),
@@ -119,7 +119,9 @@ def test_a_wrong_command_shows_how_to_get_help(editgauge: Command, pictures: Pat
 
 
 def test_python_gives_the_same_scores(editgauge: Command, pictures: Path) -> None:
-    mine = score(pictures / "before.png", pictures / "after.png", "make it dark", edit_type="color")
+    mine = score(
+        pictures / "before.png", pictures / "after.png", "make it dark", edit_type="color", protocol=["preservation"]
+    )
     theirs = scores(editgauge, *asked(), cwd=pictures)
     assert [(each.name, each.value, each.reason) for each in mine] == [
         (each["name"], each["value"], each["reason"]) for each in theirs
@@ -136,6 +138,7 @@ def test_it_works_in_a_notebook(pictures: Path) -> None:
     """There an event loop is running already."""
 
     async def cell() -> int:
-        return len(score(pictures / "before.png", pictures / "after.png", "make it dark", edit_type="color"))
+        given = pictures / "before.png", pictures / "after.png", "make it dark"
+        return len(score(*given, edit_type="color", protocol=["preservation"]))
 
     assert asyncio.run(cell()) == 12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from editgauge.look.understand import understand, understand_lines
 from tests.endpoint import MODEL, Served
 
 
-def an_edit(instruction: str, type_: str = "unspecified", **fields: str) -> Edit:
+def an_edit(instruction: str, type_: str = "unspecified", **fields: Any) -> Edit:
     return Edit(id="one", source=Picture("a.png", Path("a.png")), type=type_, instruction=instruction, **fields)
 
 

@@ -88,8 +88,8 @@ def main() -> None:
         edits = load(Path(sys.argv[1])).edits
         readings = [understand(edit.instruction, form="caption").steps[0] for edit in edits]
         right = [step.type == edit.type for step, edit in zip(readings, edits, strict=True)]
-        sure = [is_right for step, is_right in zip(readings, right, strict=True) if step.sure]
-        lines.append(f"\nTEdBench: type {sum(right)} of {len(right)}; where sure {sum(sure)} of {len(sure)}")
+        sure_ones = [is_right for step, is_right in zip(readings, right, strict=True) if step.sure]
+        lines.append(f"\nTEdBench: type {sum(right)} of {len(right)}; where sure {sum(sure_ones)} of {len(sure_ones)}")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -14,6 +14,7 @@ from editgauge.core.reading.sources import Faults, Ids, wanted
 from editgauge.core.reading.tables import Row, read_rows, table_files
 from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit
+from editgauge.instructions.readings import complete
 
 NEEDED = "the snapshot of the hub dataset stepfun-ai/GEdit-Bench, or a folder with its records as JSON lines and images"
 TASKS: dict[str, int] = {
@@ -91,13 +92,14 @@ class _Reader:
         extras: dict[str, Any] = {"key": key, "task": task, "language": language}
         if isinstance(values.get("Intersection_exist"), bool):
             extras["intersection"] = values["Intersection_exist"]
-        return Edit(
+        edit = Edit(
             id=self.ids.give(task, language, key),
             source=source,
             type=TYPES.get(task, UNSPECIFIED),
             instruction=told,
             extras=extras,
         )
+        return complete(edit)
 
     def _source(self, values: dict[str, Any], record: object, exported: str) -> Picture | None:
         """The source image: bytes in the record, a path in it, or where the authors' script exports it."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge.benchmarks._text.wording import guess_type
 from editgauge.benchmarks.image_store import Shelf
+from editgauge.core.edit_types import UNSPECIFIED
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
 from editgauge.core.types import Benchmark, Edit
+from editgauge.instructions.readings import complete, told_readings
 
 NEEDED = "the folder `ImagenHub_Text-Guided_IE`, with dataset_lookup.json and input/"
 PUBLISHED = 179, 179
@@ -21,7 +22,7 @@ LICENCE = "ImagenHub is MIT; pictures and texts come from MagicBrush (CC-BY-4.0)
 def load(data: Path | None = None) -> Benchmark:
     """ImagenHub's 179 text-guided edits; --data the folder with dataset_lookup.json and input/.
 
-    The set gives no edit types: an instruction that names one beyond doubt has it, others are `unspecified`.
+    The set gives no edit types: the instruction is read, with the captions; what is not understood is `unspecified`.
     """
     file = file_in("imagenhub", data, "dataset_lookup.json", NEEDED)
     faults = Faults("imagenhub", file)
@@ -30,8 +31,7 @@ def load(data: Path | None = None) -> Benchmark:
     ids = Ids()
     read = [_edit(uid, values, shelf, ids, faults) for uid, values in lookup.items()]
     edits = faults.done(edit for edit in read if edit)
-    guessed = sum(edit.type != "unspecified" for edit in edits)
-    about = f"{told_size(edits, PUBLISHED)}; edit types guessed from the instruction for {guessed}"
+    about = f"{told_size(edits, PUBLISHED)}; {told_readings(edits)}"
     return Benchmark("imagenhub", edits, about, LICENCE)
 
 
@@ -45,13 +45,14 @@ def _edit(uid: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
     if told is None or source is None:
         return None
     accepted = shelf.folder.with_name("GroundTruth") / uid
-    return Edit(
+    edit = Edit(
         id=ids.give(PurePosixPath(uid).stem),
         source=source,
-        type=guess_type(told),
+        type=UNSPECIFIED,
         instruction=told,
         source_caption=before,
         target_caption=after,
         reference=Picture(f"GroundTruth/{uid}", accepted) if accepted.is_file() else None,
         extras={"uid": uid},
     )
+    return complete(edit)

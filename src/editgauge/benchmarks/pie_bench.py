@@ -13,6 +13,7 @@ from editgauge.core.reading.fields import shown
 from editgauge.core.reading.sources import Faults, Ids, file_in, read_json
 from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit
+from editgauge.instructions.readings import complete
 
 NEEDED = "the folder `data` of PIE-Bench, with mapping_file.json and annotation_images/"
 SIDE = 512
@@ -75,7 +76,7 @@ def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
         faults.add(key, f"'editing_instruction' must be a text, got {shown(told)}")
     if source is None or mask is None or before is None or after is None or type_id not in TYPES:
         return None
-    return Edit(
+    edit = Edit(
         id=ids.give(key),
         source=source,
         type=vocabulary("pie_bench").get(TYPES[type_id][0], UNSPECIFIED),
@@ -92,6 +93,7 @@ def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
             "blended_word": values.get("blended_word") or "",
         },
     )
+    return complete(edit, form=None if told else "caption")
 
 
 def _plain(prompt: str) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
 from editgauge.benchmarks.image_store import told_missing
-from editgauge.core.edit_types import read_edit_type
+from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import read_yaml
 from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
 from editgauge.core.types import Benchmark, Edit
+from editgauge.instructions.readings import complete, told_readings
 
+NAME = re.compile(r"[a-z]{2,}")
 NEEDED = "the folder `tedbench`, with input_list.json and originals/"
 PUBLISHED = 100, 40
 """Edits and images, by the paper."""
@@ -46,20 +50,34 @@ def load(data: Path | None = None) -> Benchmark:
             faults.add(record, "has no edit type: it is not one of the 100 edits published in 2023")
         else:
             edits.append(
-                Edit(
-                    id=ids.give(PurePosixPath(image).stem, text),
-                    source=Picture(image, originals / image),
-                    type=types[key],
-                    instruction=text,
-                    target_caption=text,
-                    extras={"image": image, "target_text": entry["target_text"]},
+                _read(
+                    Edit(
+                        id=ids.give(PurePosixPath(image).stem, text),
+                        source=Picture(image, originals / image),
+                        type=types[key],
+                        instruction=text,
+                        target_caption=text,
+                        extras={"image": image, "target_text": entry["target_text"]},
+                    )
                 )
             )
         seen.add(record)
     whole = faults.done(edits)
     missing = told_missing("tedbench", whole, f"Give --data: {NEEDED}.")
-    about = f"{told_size(whole, PUBLISHED)}; edit types by EditGauge{missing}"
+    about = f"{told_size(whole, PUBLISHED)}; edit types by EditGauge, {told_readings(whole)}{missing}"
     return Benchmark("tedbench", whole, about, "none stated by the authors")
+
+
+def _read(edit: Edit) -> Edit:
+    """The edit with the fields that its caption gives; what is replaced is what the photograph's name says."""
+    if edit.type == UNSPECIFIED:
+        return edit
+    read = complete(edit, form="caption")
+    if read.type != "object_replacement" or read.reading is None or read.from_:
+        return read
+    shown = " ".join(word for word in NAME.findall(PurePosixPath(edit.source.name).stem.lower()) if word != "new")
+    step = replace(read.reading.steps[0], subject=shown or None, from_=shown or None)
+    return replace(read, subject=shown or None, from_=shown or None, reading=replace(read.reading, steps=(step,)))
 
 
 def fingerprint(image: str, text: str) -> str:

@@ -14,7 +14,7 @@ from editgauge.core.masks import Mask, files_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from editgauge.core.types import Edit
+    from editgauge.core.types import Edit, Reading
 
 
 def describe(edit: Edit) -> dict[str, Any]:
@@ -28,6 +28,9 @@ def describe(edit: Edit) -> dict[str, Any]:
         "from": edit.from_,
         "to": edit.to,
         "position": asdict(edit.position) if edit.position else None,
+        "count": edit.count,
+        "attributes": list(edit.attributes) or None,
+        "reading": reading_to_json(edit.reading) if edit.reading else None,
         "source_caption": edit.source_caption,
         "target_caption": edit.target_caption,
         "mask": edit.mask.describe() if edit.mask else None,
@@ -38,6 +41,24 @@ def describe(edit: Edit) -> dict[str, Any]:
         "extras": dict(edit.extras),
     }
     return {key: value for key, value in told.items() if value not in (None, {}, "")}
+
+
+def reading_to_json(reading: Reading) -> dict[str, Any]:
+    """How the instruction was read, in plain types."""
+    steps = [
+        {
+            "edit_type": step.type,
+            "subject": step.subject,
+            "from": step.from_,
+            "to": step.to,
+            "position": asdict(step.position) if step.position else None,
+            "count": step.count,
+            "attributes": list(step.attributes),
+            "sure": step.sure,
+        }
+        for step in reading.steps
+    ]
+    return {"steps": steps, "how": reading.how, "left": reading.left}
 
 
 def to_lines(edits: Iterable[Edit]) -> bytes:

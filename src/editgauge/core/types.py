@@ -37,6 +37,8 @@ Reason = Literal[
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
+PlaneRelation = Literal["left", "right", "above", "below", "on", "center"]
+"""Relations that can be told in the plane of the picture."""
 Relation = Literal["left", "right", "above", "below", "on", "center", "next to", "in", "behind", "in front of"]
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")

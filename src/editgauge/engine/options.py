@@ -41,6 +41,22 @@ def pairs(given: Mapping[str, str | Path] | Sequence[str], option: str, form: st
     return read
 
 
+USUAL_PROTOCOLS = ("editval", "pixlens", "editgauge", "preservation")
+"""Together they tell whether the edit was done, the rest kept and the picture clean."""
+
+
+def usual_protocols(options: ModelOptions) -> tuple[tuple[str, ...], str]:
+    """The protocols of a command that names none, and a remark on those left out because their models are not here."""
+    opened = [open_protocol(name) for name in USUAL_PROTOCOLS]
+    named = pairs(options.model, "model", "ROLE=NAME")
+    choice = choose_for_protocols(options.models or USUAL, named, {each.name: list(each.needs) for each in opened})
+    ready = tuple(each.name for each in opened if set(each.needs) <= set(models_for(each.name, choice.models)))
+    if len(ready) == len(opened):
+        return ready, ""
+    left_out = ", ".join(name for name in USUAL_PROTOCOLS if name not in ready)
+    return ready, f"Not asked: {left_out}. {' '.join(choice.remarks)}"
+
+
 JUDGE = "judge"
 """The role that no model of perception plays."""
 

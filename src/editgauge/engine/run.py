@@ -64,6 +64,7 @@ def run(
     models: str | None = None,
     model: Pairs = (),
     attributes: str | Path | None = None,
+    fields: str | Path | None = None,
     judge: str | Pairs = (),
     price: str | None = None,
     budget: Amount | None = None,
@@ -100,6 +101,7 @@ def run(
         layout: how outcome files are named (`editgauge list layouts`); detected by default.
         allow_outside: let an outcome list name images outside its own folder.
         attributes: file with the attributes of the edits, from `editgauge build attributes`.
+        fields: file with readings of the instructions, from `editgauge understand --file`; they win over all others.
         seed: random seed.
         processes: worker processes; 0 chooses by cores, memory and GPUs.
         engine: where to score: `local` processes, or a `ray` cluster.
@@ -134,6 +136,7 @@ def run(
             "layout": layout,
             "allow_outside": allow_outside,
             "attributes": attributes,
+            "fields": fields,
             "seed": seed,
             "shard": part,
         },
@@ -217,6 +220,7 @@ def _plan(
         layout=given["layout"],
         allow_outside=given["allow_outside"],
         attributes=given["attributes"],
+        fields=given["fields"],
         shard=given["shard"],
     )
 

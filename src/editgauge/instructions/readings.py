@@ -7,37 +7,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, cast, get_args
 
-from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
+from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
+from editgauge.core.edits import reading_to_json as to_json
 from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.types import Benchmark, Edit, Position, Reading, Relation, Step
 from editgauge.instructions.understand import understand
 
+__all__ = ["KeptReadings", "complete", "from_json", "read_kept", "steps_of", "to_json", "told_readings", "use_kept"]
+How = Literal["rules", "captions", "judge", "given"]
 FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
-
-
-def to_json(reading: Reading) -> dict[str, Any]:
-    """The reading in plain types.
-
-    >>> to_json(Reading((Step(type="color", subject="car", to="red"),), "given"))["steps"][0]["edit_type"]
-    'color'
-    """
-    return {"steps": [_step_to_json(step) for step in reading.steps], "how": reading.how, "left": reading.left}
-
-
-def _step_to_json(step: Step) -> dict[str, Any]:
-    place = step.position
-    return {
-        "edit_type": step.type,
-        "subject": step.subject,
-        "from": step.from_,
-        "to": step.to,
-        "position": {"relation": place.relation, "anchor": place.anchor} if place else None,
-        "count": step.count,
-        "attributes": list(step.attributes),
-        "sure": step.sure,
-    }
 
 
 def from_json(told: Mapping[str, Any], how: str | None = None) -> Reading:
@@ -46,11 +26,10 @@ def from_json(told: Mapping[str, Any], how: str | None = None) -> Reading:
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
         raise BadInput(f"'steps' must be a list with at least one step, got {steps!r}.")
     by = how or told.get("how", "given")
-    if by not in {"rules", "captions", "judge", "given"}:
+    if by not in get_args(How):
         raise BadInput(f"'how' must be rules, captions, judge or given, got {by!r}.")
-    return Reading(
-        tuple(_step(number, step) for number, step in enumerate(steps, start=1)), by, str(told.get("left") or "")
-    )
+    read = tuple(_step(number, step) for number, step in enumerate(steps, start=1))
+    return Reading(read, cast("How", by), str(told.get("left") or ""))
 
 
 def _step(number: int, told: Any) -> Step:
@@ -89,7 +68,7 @@ def _position(number: int, told: Any) -> Position | None:
         known = ", ".join(get_args(Relation))
         raise BadInput(f"Step {number}: 'position' must have a 'relation' of {known}; got {told!r}.")
     anchor = told.get("anchor")
-    return Position(relation, str(anchor) if anchor else None)
+    return Position(cast("Relation", relation), str(anchor) if anchor else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,37 +109,48 @@ def read_kept(file: Path) -> KeptReadings:
 
 
 def complete(edit: Edit, kept: KeptReadings | None = None, form: str | None = None) -> Edit:
-    """The edit with its reading; fields that it has already always win over the reading's.
+    """The edit with what its instruction says where the benchmark or the user says nothing.
 
-    A type or a field that the benchmark gives decides: where the reading contradicts the given type, only the reading
-    of the given type is used, and nothing else is filled in.
+    What is given always wins: a step of another type than the given one, or one that contradicts a given field, fills
+    nothing in. A kept reading wins over all, for someone wrote or checked it.
     """
     reading = kept.of(edit) if kept else None
-    given = reading is not None
-    if reading is None:
-        if not edit.instruction.strip():
-            return edit
-        reading = understand(edit.instruction, edit.source_caption, edit.target_caption, form)
-    first = reading.steps[0]
-    if given:
-        return _filled(edit, reading, first)
-    has_fields = any(value is not None for value in (edit.subject, edit.from_, edit.to, edit.position))
-    if edit.type == UNSPECIFIED and not has_fields:
-        return _filled(edit, reading, first)
-    same = next((step for step in reading.steps if step.type == edit.type), None)
-    if has_fields or same is None or len(reading.steps) > 1:
-        step = Step(
-            type=edit.type,
-            subject=edit.subject,
-            from_=edit.from_,
-            to=edit.to,
-            position=edit.position,
-            count=edit.count or (same.count if same else None),
-            attributes=edit.attributes,
-            sure=True,
-        )
-        return replace(edit, count=step.count, reading=Reading((step,), "given"))
-    return _filled(edit, replace(reading, steps=(replace(same, sure=True),)), same)
+    if reading is not None:
+        return _filled(edit, reading, reading.steps[0])
+    if not edit.instruction.strip() or (edit.type != UNSPECIFIED and not _missing(edit)):
+        return edit
+    reading = understand(edit.instruction, edit.source_caption, edit.target_caption, form)
+    if edit.type == UNSPECIFIED and not _given(edit):
+        return _filled(edit, reading, reading.steps[0])
+    same = _of_type(reading, edit.type)
+    if same is None and edit.source_caption and edit.target_caption:
+        reading = understand(edit.target_caption, edit.source_caption, form="caption")
+        same = _of_type(reading, edit.type)
+    if same is None or any(_plain(getattr(same, name)) != _plain(value) for name, value in _given(edit).items()):
+        return edit
+    step = replace(same, **_given(edit), sure=same.sure or edit.type != UNSPECIFIED)
+    return _filled(edit, replace(reading, steps=(step,)), step)
+
+
+def _of_type(reading: Reading, edit_type: str) -> Step | None:
+    """The first step of a type; of any, when the type is not known."""
+    return next((step for step in reading.steps if edit_type in {step.type, UNSPECIFIED}), None)
+
+
+def _given(edit: Edit) -> dict[str, Any]:
+    """The fields that the edit has."""
+    values = {name: getattr(edit, name) for name in ("subject", "from_", "to", "position")}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _missing(edit: Edit) -> bool:
+    """Does it lack a field that rules for its type read?"""
+    there = {name.rstrip("_") for name in _given(edit)}
+    return not set(EDIT_TYPES[edit.type].needs) <= there
+
+
+def _plain(value: object) -> object:
+    return " ".join(value.casefold().replace("_", " ").split()) if isinstance(value, str) else value
 
 
 def _filled(edit: Edit, reading: Reading, step: Step) -> Edit:
@@ -177,10 +167,24 @@ def _filled(edit: Edit, reading: Reading, step: Step) -> Edit:
     )
 
 
-def complete_all(benchmark: Benchmark, kept: KeptReadings | None = None) -> Benchmark:
-    """The benchmark with every edit read; `about` says how many were read, and how many not."""
-    edits = tuple(edit if edit.reading and not kept else complete(edit, kept) for edit in benchmark.edits)
-    return replace(benchmark, edits=edits)
+def use_kept(benchmark: Benchmark, kept: KeptReadings) -> Benchmark:
+    """The benchmark with the readings of a file; one that no edit has is a mistake worth telling."""
+    edits = tuple(complete(edit, kept) for edit in benchmark.edits)
+    used = sum(kept.of(edit) is not None for edit in benchmark.edits)
+    if not used:
+        raise BadInput(
+            "None of the readings is of an edit of this benchmark: neither an 'id' nor a 'text' is the same."
+        )
+    about = f"{benchmark.about}; {used} of {len(edits)} readings from the file given"
+    return replace(benchmark, edits=edits, about=about.removeprefix("; "))
+
+
+def told_readings(edits: Sequence[Edit]) -> str:
+    """How many instructions were understood, in words."""
+    read = [edit.reading for edit in edits if edit.reading]
+    known = [reading for reading in read if all(step.type != UNSPECIFIED for step in reading.steps)]
+    sure = sum(all(step.sure for step in reading.steps) for reading in known)
+    return f"instructions understood: {len(known)} of {len(read)}, {sure} of them without doubt"
 
 
 def steps_of(edit: Edit) -> tuple[Edit, ...]:

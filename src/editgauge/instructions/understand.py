@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Reading, Step
@@ -11,7 +12,7 @@ from editgauge.instructions.captions import caption_things, is_caption, read_cap
 from editgauge.instructions.clauses import split_clauses
 from editgauge.instructions.differences import compare_captions
 from editgauge.instructions.grammar import read_clause
-from editgauge.instructions.lexicon import match
+from editgauge.instructions.lexicon import match, singular, words
 from editgauge.instructions.steps import UNREAD, Context
 from editgauge.instructions.tokens import LONGEST, Token, tokenize
 
@@ -32,6 +33,11 @@ def understand(
     >>> understand("Could you replace the sofa with a red chair?").steps[0].to
     'red chair'
     """
+    return _understood(text, source_caption, target_caption, form)
+
+
+@lru_cache(maxsize=4096)
+def _understood(text: str, source_caption: str | None, target_caption: str | None, form: str | None) -> Reading:
     if not text or not text.strip():
         raise BadInput("The instruction is empty. Say in words what should change, such as 'add a hat to the dog'.")
     problem = _unreadable(text)
@@ -60,7 +66,15 @@ def understand(
         if compared:
             return Reading(tuple(compared), "captions")
     read = read_caption(tokens)
+    if not as_caption and _is_bare(tokens, read[0]):
+        return Reading((Step(type=UNREAD),), "rules", text.strip())
     return Reading(tuple(read), "rules", "" if read[0].type != UNREAD else text.strip())
+
+
+def _is_bare(tokens: Sequence[Token], step: Step) -> bool:
+    """A name without an article is neither a request nor a caption: "sunset"."""
+    told = tokens[0] in words("indefinite") | words("numbers") or (len(tokens) > 1 and tokens[1] == "of")
+    return step.type == "object_replacement" and not told
 
 
 def _merged(steps: list[Step], new: list[Step], clause: Sequence[Token]) -> list[Step]:
@@ -88,12 +102,43 @@ def _finished(steps: list[Step], left: list[str], source: str | None, target: st
             return Reading(tuple(compared), "captions", "; ".join(left))
     if not steps:
         return Reading((Step(type=UNREAD),), "rules", "; ".join(left))
+    if source and target:
+        steps = [_recolored(step, source, target) for step in steps]
     if source and target and any(_is_open(step) for step in steps):
         steps = _completed(steps, compare_captions(source, target))
     if left:
         steps = [replace(step, sure=False) for step in steps]
     unread = [step.to or step.subject or "" for step in steps if step.type == UNREAD]
     return Reading(tuple(steps), "rules", "; ".join(filter(None, [*left, *unread])))
+
+
+def _recolored(step: Step, source: str, target: str) -> Step:
+    """By the captions: a color that the instruction leaves open, and "a blue jet" where the jet there turns blue."""
+    before, after = (_colors(caption) for caption in (source, target))
+    fresh = [(color, noun) for color, noun in after if (color, noun) not in before]
+    if step.type == "color" and step.subject and not step.to:
+        noun = step.subject.split()[-1]
+        was = next((color for color, named in before if singular(named) == singular(noun)), None)
+        becomes = next((color for color, named in fresh if singular(named) == singular(noun)), None)
+        return replace(step, from_=step.from_ or (was if becomes else None), to=becomes)
+    is_new = step.type == "object_addition" and not step.subject and step.position is None and step.to
+    shown = {singular(str(word)) for word in tokenize(source)}
+    for color, noun in fresh if is_new else ():
+        if color in step.attributes and singular(noun) in shown:
+            thing = " ".join(word for word in (step.to or "").split() if word != color)
+            return Step(type="color", subject=thing, to=color)
+    return step
+
+
+def _colors(caption: str) -> list[tuple[str, str]]:
+    """The colors that a caption names, each with the words that it may describe."""
+    return [
+        (str(color), str(noun))
+        for thing in caption_things(caption)
+        for at, color in enumerate(thing.words)
+        if color in words("colors")
+        for noun in thing.words[at + 1 :]
+    ]
 
 
 def _is_open(step: Step) -> bool:

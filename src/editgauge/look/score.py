@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from editgauge.core.concurrency import run_async
-from editgauge.core.edit_types import read_edit_type
+from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture, load_image
 from editgauge.core.masks import MaskFile
 from editgauge.core.options import JudgeOptions, ModelOptions, Pairs
 from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
 from editgauge.engine.judges import read_jury
-from editgauge.engine.options import choose_with_models
+from editgauge.engine.options import choose_with_models, usual_protocols
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
+from editgauge.instructions.readings import complete, read_kept
+from editgauge.look.verdict import Summary, sum_up
 from editgauge.models.cache import place
 from editgauge.protocols import Protocol
 
@@ -39,61 +41,85 @@ class Verdict:
     evidence: tuple[dict[str, Any], ...]
 
 
+class Scored(list[Verdict]):
+    """The scores of one edited image, with the verdict they add up to."""
+
+    def __init__(self, scores: Sequence[Verdict], edit: Edit, verdict: Summary, remark: str = "") -> None:
+        super().__init__(scores)
+        self.edit = edit
+        """The edit as it was read from the instruction."""
+        self.verdict = verdict
+        self.remark = remark
+        """Which protocols were left out, and what they need."""
+
+
 def score(
     before: str | Path,
     after: str | Path,
     instruction: str,
     *,
-    edit_type: str = "unspecified",
+    edit_type: str | None = None,
     subject: str | None = None,
     from_: str | None = None,
     to: str | None = None,
     position: str | None = None,
     anchor: str | None = None,
     mask: str | Path | None = None,
-    protocol: Sequence[str] = ("preservation",),
+    source_caption: str | None = None,
+    fields: str | Path | None = None,
+    protocol: Sequence[str] = (),
     models: str | None = None,
     model: Pairs = (),
     judge: str | Pairs = (),
     prompts: str | Path | None = None,
-) -> list[Verdict]:
+) -> Scored:
     """Score one edited image.
 
+    Prints the verdict first: was the edit done, was the rest kept, are there artifacts, and how sure is that. What the
+    edit asks for is read from the instruction; `edit_type` and its fields say otherwise.
+
     Example:
-        $ editgauge score before.png after.png "make the cat black" --edit-type color --subject cat --to black
-        >>> editgauge.score("before.png", "after.png", "make the cat black", edit_type="color", subject="cat")
+        $ editgauge score before.png after.png "make the cat black"
+        >>> editgauge.score("before.png", "after.png", "make the cat black").verdict.sentence
 
     Args:
         before: source image.
         after: edited image.
         instruction: the instruction of the edit.
-        edit_type: one of `editgauge list edit-types`.
+        edit_type: one of `editgauge list edit-types`; by default read from the instruction.
         subject: the object the edit is about.
         from_: what it was before.
         to: what it should be afterwards.
-        position: where it should be: left, right, above, below, on or center.
+        position: where it should be, such as left, above, on or next to.
         anchor: the object that `position` is relative to.
         mask: image whose bright pixels may change; the rest should stay.
-        protocol: how to score; repeat for several protocols.
+        source_caption: what the source image shows; pronouns of the instruction are resolved from it.
+        fields: file with readings of instructions, from `editgauge understand --file`.
+        protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
     """
     jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
-    chosen, choice = choose_with_models(protocol, ModelOptions(models=models, model=model), jury.addresses)
+    wanted = ModelOptions(models=models, model=model)
+    names, remark = (protocol, "") if protocol else usual_protocols(wanted)
+    chosen, choice = choose_with_models(names, wanted, jury.addresses)
     edit = Edit(
         id="edit",
         source=Picture("source", Path(before)),
-        type=read_edit_type(edit_type),
+        type=read_edit_type(edit_type) if edit_type else UNSPECIFIED,
         instruction=instruction,
         subject=subject,
         from_=from_,
         to=to,
         position=_position(position, anchor),
+        source_caption=source_caption,
         mask=MaskFile(Path(mask)) if mask else None,
     )
+    edit = complete(edit, read_kept(Path(fields)) if fields else None)
     outcome = Outcome(edit_id=edit.id, method="given", image=Path(after))
     source, edited = load_image(Path(before)), load_image(Path(after))
     item = prepare(edit, outcome, source.pixels, edited.pixels, color_notes(source.notes, edited.notes))
     sight = RunPerception(choice.models, place(), jury)
-    return run_async(_verdicts(chosen, item, sight))
+    scores = run_async(_verdicts(chosen, item, sight))
+    return Scored(scores, edit, sum_up(scores, edit), remark)
 
 
 async def _verdicts(chosen: Sequence[Protocol], item: Item, sight: RunPerception) -> list[Verdict]:
@@ -108,7 +134,7 @@ async def _verdicts(chosen: Sequence[Protocol], item: Item, sight: RunPerception
 def _position(relation: str | None, anchor: str | None) -> Position | None:
     if relation is None:
         if anchor is not None:
-            raise BadInput("--anchor needs --position: left, right, above, below, on or center.")
+            raise BadInput(f"--anchor needs --position: {', '.join(get_args(Relation))}.")
         return None
     for known in get_args(Relation):
         if relation == known:

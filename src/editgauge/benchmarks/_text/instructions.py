@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from editgauge.benchmarks._text.things import COLOUR, colour, thing, without_colour
-from editgauge.benchmarks._text.wording import VERBS
 from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import SIZES, read_position, read_size
 from editgauge.core.types import Position, Relation
@@ -19,6 +18,9 @@ from editgauge.core.types import Position, Relation
 POLITE = re.compile(
     r"^(?:please|kindly|now|maybe|let's|let us|lets|we should|you should|could we|could you|can we|can you|would you|"
     r"i want you to|i want to|i would like to|i'd like to|we could|we can) "
+)
+VERBS = re.compile(
+    r"\b(?:add|insert|put|placing|remov\w+|delete|erase|get rid of|take away|replac\w+|change|turn|swap|make)\b"
 )
 BE = r"(?:is|are|was|were|should be|be|could be)"
 HAVE = r"(?:(?:be |is |are |was |were )?(?:wearing|holding|carrying)|wears?|wore|have|has|had|holds?|held|carry|grow)"

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks._text.wording import guess_type
 from editgauge.benchmarks.editinspector.labels import FILE, QUESTIONS, Inspected, majority, read_inspected
 from editgauge.benchmarks.magicbrush import NEEDED, read_sessions
 from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, vocabulary
 from editgauge.core.errors import BadInput
 from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit
+from editgauge.instructions.readings import complete
 
 PUBLISHED = 783, 398
 """Edits and photographs of the whole set; a photograph is edited in up to three turns."""
@@ -63,15 +63,22 @@ def _edit(row: Inspected, turn: Edit) -> Edit:
         "released_artifacts": list(row.released_artifacts),
     }
     there = {key: value for key, value in extras.items() if value is not None}
-    return replace(turn, id=row.id, instruction=row.instruction, type=_type(row), extras=there)
+    edit = replace(turn, id=row.id, instruction=row.instruction, extras=there)
+    if row.instruction != turn.instruction:
+        edit = complete(replace(edit, **NOTHING))
+    asked = vocabulary("editinspector").get(row.action or "")
+    agrees = edit.type == asked or (asked is None and (row.action is None or _changes_an_attribute(edit.type)))
+    if agrees or (asked == "object_addition" and EDIT_TYPES[edit.type].effect == "adds"):
+        return edit
+    return complete(replace(edit, **{**NOTHING, "type": asked or UNSPECIFIED})) if asked else replace(edit, **NOTHING)
 
 
-def _type(row: Inspected) -> str:
-    named = guess_type(row.instruction)
-    if row.action is None:
-        return named
-    actions = vocabulary("editinspector")
-    return actions.get(row.action) or (named if _changes_an_attribute(named) else UNSPECIFIED)
+NOTHING: dict[str, Any] = {
+    **dict.fromkeys(("subject", "from_", "to", "position", "count", "reading")),
+    "attributes": (),
+    "type": UNSPECIFIED,
+}
+"""The fields of an edit that was not read."""
 
 
 def _changes_an_attribute(edit_type: str) -> bool:

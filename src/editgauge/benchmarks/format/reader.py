@@ -15,6 +15,7 @@ from editgauge.core.images import Picture
 from editgauge.core.reading.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
 from editgauge.core.reading.lines import Document, Lines, Spot, each_value
 from editgauge.core.types import Benchmark, Edit, Position
+from editgauge.instructions.readings import complete
 
 
 def read_benchmark(document: Document, find: Find, *, name: str, where: str) -> Benchmark:
@@ -129,7 +130,7 @@ class _EditReader:
             mask = recipe.footprint()
         if fields is None or source.picture is None:
             return None
-        return Edit(
+        edit = Edit(
             id=fields.id,
             source=source.picture,
             type=fields.type,
@@ -148,6 +149,7 @@ class _EditReader:
             follows=fields.follows,
             extras=fields.extras,
         )
+        return complete(edit)
 
     def _notice_id(self, name: Any, spot: Spot) -> None:
         """Ids name files, and some file systems take 'Cat' and 'cat' for the same."""

@@ -7,14 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks._text.wording import guess_type
 from editgauge.benchmarks.format.encoded_masks import Erased
 from editgauge.benchmarks.image_store import Shelf
+from editgauge.core.edit_types import UNSPECIFIED
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.sources import Faults, Ids, file_in, read_json
 from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit
+from editgauge.instructions.readings import complete
 
 NEEDED = "the folder `dev` or `test` of MagicBrush, with edit_sessions.json and images/"
 PUBLISHED = {"dev": (528, 266), "test": (1053, 535)}
@@ -109,10 +110,10 @@ class _Reader:
         extras: dict[str, Any] = {"img_id": img_id, "turn": turn}
         if values["output"] in self.local:
             extras["target_local_caption"] = self.local[values["output"]]
-        return Edit(
+        edit = Edit(
             id=self.ids.give(img_id, turn),
             source=source,
-            type=guess_type(told),
+            type=UNSPECIFIED,
             instruction=told,
             source_caption=self.captions.get(values["input"]),
             target_caption=self.captions.get(values["output"]),
@@ -121,6 +122,7 @@ class _Reader:
             turn=turn,
             extras=extras,
         )
+        return complete(edit)
 
     def _picture(self, img_id: str, values: Mapping[str, Any], key: str, record: str) -> Picture | None:
         name = self.faults.text(record, values, key)

@@ -67,12 +67,21 @@ def _by_rules(edit: Edit) -> Edit:
         return _with(edit, read_instruction(edit.instruction))
     except CannotTell as unable:
         kind: str = edit.type if edit.type in {"background", "style"} else "unspecified"
-        return replace(edit, type=kind, extras={**edit.extras, "unparsed": unable.detail})
+        unread = _with(edit, Parts(kind))
+        return replace(unread, extras={**edit.extras, "unparsed": unable.detail})
 
 
 def _with(edit: Edit, parts: Parts) -> Edit:
     return replace(
-        edit, type=parts.type, subject=parts.subject, from_=parts.from_, to=parts.to, position=parts.position
+        edit,
+        type=parts.type,
+        subject=parts.subject,
+        from_=parts.from_,
+        to=parts.to,
+        position=parts.position,
+        count=None,
+        attributes=(),
+        reading=None,
     )
 
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 
 from editgauge.benchmarks.format.regions import FARTHEST, LONGEST_SIDE
 from editgauge.core.reading.fields import Fields, Text
-from editgauge.core.types import Relation, id_problem
+from editgauge.core.types import PlaneRelation, id_problem
 
 FORMAT = "unibench-annotations/1"
 """Raised whenever an older file would be read otherwise than it was meant."""
@@ -79,7 +79,7 @@ class RelativePlace(StrictFields):
     """The id of an instance of the same image."""
     words: Text
     """The position as it stands between the two: `to the left of`, `in front of`."""
-    relation: Relation | None = None
+    relation: PlaneRelation | None = None
     """What the words mean in the picture's plane; none for `in front of`, `next to` or `behind`."""
 
 

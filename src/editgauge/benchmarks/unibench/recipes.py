@@ -10,7 +10,7 @@ from editgauge.benchmarks.unibench.sampling import Drawn
 from editgauge.core.images import Picture
 from editgauge.core.masks import Polygons
 from editgauge.core.recipes import Cutout, Move, Paste, Recipe, Recolour, Replace
-from editgauge.core.types import Relation
+from editgauge.core.types import PlaneRelation
 
 Box = tuple[float, float, float, float]
 GAP = 8.0
@@ -68,7 +68,7 @@ def _area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
-def _moved_to(box: Box, anchor: Box, relation: Relation) -> tuple[float, float]:
+def _moved_to(box: Box, anchor: Box, relation: PlaneRelation) -> tuple[float, float]:
     """The new centre of an object: straight beside, over or under its anchor."""
     half_width, half_height = (box[2] - box[0]) / 2, (box[3] - box[1]) / 2
     x, y = (anchor[0] + anchor[2]) / 2, (anchor[1] + anchor[3]) / 2
@@ -87,7 +87,7 @@ def _moved_to(box: Box, anchor: Box, relation: Relation) -> tuple[float, float]:
             return x, y
 
 
-def _pasted(cutout: Cutout, anchor: Box, relation: Relation, image: AnnotatedImage) -> Paste | None:
+def _pasted(cutout: Cutout, anchor: Box, relation: PlaneRelation, image: AnnotatedImage) -> Paste | None:
     """The new object on the anchor's ground, as tall as the anchor unless there is less room for it."""
     left, top, right, bottom = cutout.outline.box()
     narrow = (right - left) / (bottom - top)
@@ -108,8 +108,8 @@ def _pasted(cutout: Cutout, anchor: Box, relation: Relation, image: AnnotatedIma
     return Paste(cutout, (min(max(foot[0], half), image.width - half), foot[1]), height)
 
 
-def _room(anchor: Box, relation: Relation, image: AnnotatedImage) -> tuple[float, float]:
+def _room(anchor: Box, relation: PlaneRelation, image: AnnotatedImage) -> tuple[float, float]:
     """Width and height of the picture's part on that side of the anchor, less a gap at both ends."""
-    aside: dict[Relation, float] = {"left": anchor[0], "right": image.width - anchor[2]}
-    along: dict[Relation, float] = {"above": anchor[1], "below": image.height - anchor[3]}
+    aside: dict[PlaneRelation, float] = {"left": anchor[0], "right": image.width - anchor[2]}
+    along: dict[PlaneRelation, float] = {"above": anchor[1], "below": image.height - anchor[3]}
     return aside.get(relation, image.width) - 2 * GAP, along.get(relation, image.height) - 2 * GAP

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from editgauge.benchmarks.unibench.annotations import (
     FORMAT,
@@ -26,7 +26,7 @@ from editgauge.building.unibench.proposals import FIELDS
 from editgauge.core.errors import CannotTell
 from editgauge.core.files import write_text
 from editgauge.core.phrases import read_position
-from editgauge.core.types import Relation
+from editgauge.core.types import PlaneRelation
 
 FORMS: dict[TaskType, type[ChangeClass | ChangeColor | MoveTask | Generate]] = {
     "change_class": ChangeClass,
@@ -61,14 +61,14 @@ def write_unibench(review: Review, file: Path) -> None:
     write_text(file, one_per_line(described(annotations)))
 
 
-def relation_of(words: str) -> Relation | None:
+def relation_of(words: str) -> PlaneRelation | None:
     """What a position means in the picture's plane.
 
     >>> relation_of("to the left of"), relation_of("in front of"), relation_of("on top of")
     ('left', None, 'on')
     """
     try:
-        return read_position(f"{words} it").relation
+        return cast("PlaneRelation", read_position(f"{words} it").relation)
     except CannotTell:
         return None
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -32,13 +33,22 @@ def demo(page: Any, given: Given) -> None:
 
 
 def score(verdicts: Any, given: Given) -> None:
-    from editgauge.cli.tables.common import show_verdicts
+    from editgauge.cli.tables.common import show_verdict, show_verdicts
 
-    show_verdicts(verdicts)
+    in_full = bool(given["protocol"] or given["explain"])
+    show_verdict(verdicts, short=not in_full)
+    if in_full:
+        show_verdicts(verdicts)
+    if verdicts.remark:
+        typer.echo(verdicts.remark, err=True)
 
 
 def score_json(verdicts: Any, given: Given) -> str:
-    return as_json({"scores": verdicts})
+    from editgauge.instructions.readings import to_json
+
+    verdict = {**asdict(verdicts.verdict), "sentence": verdicts.verdict.sentence}
+    reading = to_json(verdicts.edit.reading) if verdicts.edit.reading else None
+    return as_json({"verdict": verdict, "reading": reading, "scores": [*verdicts]})
 
 
 def edit(made: Any, given: Given) -> int | None:

@@ -14,10 +14,31 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
-    from editgauge.look.score import Verdict
+    from editgauge.look.score import Scored, Verdict
 
 ENDLESS = 100_000
 """Columns of a terminal as wide as any table needs."""
+
+
+def show_verdict(scored: Scored, short: bool) -> None:
+    """The verdict in one line, how the instruction was read, and in short the scores behind it."""
+    from editgauge.cli.tables.look import told_steps
+    from editgauge.look.verdict import HEADLINES
+
+    show(Text(scored.verdict.sentence, style="bold"))
+    if scored.edit.reading:
+        show(Text(f"Read as: {told_steps(scored.edit.reading)}", style="dim"))
+    rows = [each for each in scored if each.name in HEADLINES]
+    if not short or not rows:
+        return
+    table = new_table()
+    for column in ("protocol", "score", "value", "why not"):
+        table.add_column(column, justify="right" if column == "value" else "left", overflow="fold")
+    for each in rows:
+        value = "-" if each.value is None else f"{each.value:.2f}"
+        table.add_row(each.protocol, each.name, value, each.reason or "")
+    show(table)
+    show(Text("--explain shows all scores and what they are based on.", style="dim"))
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:

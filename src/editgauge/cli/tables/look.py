@@ -72,6 +72,12 @@ def told(reading: Reading) -> str:
     return "\n".join([*lines, f"Read by: {reading.how}"])
 
 
+def told_steps(reading: Reading) -> str:
+    """The steps in one line."""
+    left = f"; not understood: {reading.left}" if reading.left else ""
+    return "; then ".join(_step(step) for step in reading.steps) + left
+
+
 def _step(step: Step) -> str:
     place = step.position
     where = f"{place.relation} {place.anchor or 'side of the picture'}" if place else None

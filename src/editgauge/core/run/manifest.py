@@ -67,6 +67,8 @@ class Manifest:
     """Of the scores of whole sets when the run was finished; nothing where there are none."""
     shard: str = ""
     """Which part of the outcomes this run holds, such as `2/8`; nothing for all of them."""
+    fields_sha256: str = ""
+    """Of the file with readings of the instructions; nothing where the run was given none."""
     schema: int = SCHEMA
 
     def save(self, folder: Path) -> None:

@@ -20,6 +20,7 @@ from editgauge.core.types import Benchmark, Edit, Outcome
 from editgauge.engine.judges import Jury
 from editgauge.engine.options import choose_with_models, pairs
 from editgauge.engine.plan.shards import WHOLE, Shard
+from editgauge.instructions.readings import read_kept, use_kept
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models import service
@@ -98,6 +99,7 @@ def prepare(
     allow_outside: bool = False,
     attributes: str | Path | None = None,
     shard: Shard = WHOLE,
+    fields: str | Path | None = None,
 ) -> RunPlan:
     """Opens the benchmark and finds the outcomes; writes nothing."""
     chosen, choice = choose_with_models(protocol, models, jury.names, jury.prompts)
@@ -106,6 +108,9 @@ def prepare(
     if not places:
         raise BadInput("--outcomes is needed at least once, as NAME=FOLDER.")
     opened = open_benchmark(benchmark, data.data, data.images)
+    readings = read_kept(Path(fields)) if fields else None
+    if readings:
+        opened = use_kept(opened, readings)
     if attributes is not None:
         opened = attach(opened, read_attributes(attributes))
     found = {
@@ -134,6 +139,7 @@ def prepare(
         editgauge=__version__,
         environment=environment(),
         judges=jury.told(),
+        fields_sha256=readings.sha256 if readings else "",
         shard="" if shard == WHOLE else str(shard),
     )
     return RunPlan(opened, chosen, choice, found, manifest, jury, shard, frozenset(followed))

@@ -21,6 +21,7 @@ from editgauge.core.types import Edit, Item, Outcome
 from editgauge.engine.judges import FOLDER, recorded_jury
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import item_rows, prepare
+from editgauge.instructions.readings import KeptReadings, complete, from_json
 from editgauge.models import service
 from editgauge.protocols import Protocol, open_protocol
 
@@ -124,6 +125,8 @@ def _edits(run: Run, place: BenchmarkPlace) -> dict[str, Edit]:
 
 def _as_run(edit: Edit, told: Mapping[str, Any]) -> Edit:
     """The edit with the attributes that the run was given for it, which no benchmark holds."""
+    if told.get("reading"):
+        edit = complete(edit, KeptReadings({f"id {edit.id}": from_json(told["reading"])}, ""))
     attributes = told.get("extras", {}).get(EXTRA)
     return edit if attributes is None else replace(edit, extras={**edit.extras, EXTRA: attributes})
 

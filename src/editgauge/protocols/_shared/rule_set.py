@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from editgauge.core.edit_types import read_edit_type
-from editgauge.core.types import Unscored
+from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
+from editgauge.core.types import Edit, Unscored
 
 AnyRule = TypeVar("AnyRule", bound=Callable[..., object])
 NO_RULE = Unscored("no_rule", "no automatic rule; see studies or judges")
+
+
+def no_rule(edit: Edit) -> Unscored:
+    """Why an edit has no verdict: its type has no rule, or nobody knows what it asks for."""
+    if edit.type != UNSPECIFIED or edit.reading is None:
+        return NO_RULE
+    left = f": '{edit.reading.left}'" if edit.reading.left else ""
+    return Unscored(
+        "not_understood",
+        f"the instruction was not understood{left}; give --edit-type and its fields, --fields or --judge",
+    )
 
 
 class RuleSet(dict[str, AnyRule]):

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.core.errors import BadInput
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.core.types import Item, Score, Scores, ScoreSpec
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared import set_distances as sets
 from editgauge.protocols._shared.looking import attempt
-from editgauge.protocols._shared.rule_set import NO_RULE
+from editgauge.protocols._shared.rule_set import no_rule
+from editgauge.protocols._shared.steps import score_each_step
 from editgauge.protocols.editval import other_types, released, rules
 from editgauge.protocols.editval.rules import EditValOptions, Rule
 
@@ -104,13 +105,19 @@ class EditVal(Protocol):
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """The verdict on the edit, and how much of the picture's content stayed."""
-        rule = self._rules.get(item.edit.type)
         if not self._context:
-            return {"edit": await attempt(rule(item, see, self._options)) if rule else NO_RULE}
-        verdict, context = await gather(
-            attempt(rule(item, see, self._options)) if rule else _no_rule(), attempt(_context(item, see))
-        )
-        return {"edit": verdict, self._context: context}
+            return await self._verdict(item, see)
+        verdict, context = await gather(self._verdict(item, see), attempt(_context(item, see)))
+        return {**verdict, self._context: context}
+
+    async def _verdict(self, item: Item, see: Perception) -> Scores:
+        """By the rule of the edit type; step by step, except where the authors' script is followed."""
+
+        async def one(step: Item) -> Scores:
+            rule = self._rules.get(step.edit.type)
+            return {"edit": await attempt(rule(step, see, self._options)) if rule else no_rule(step.edit)}
+
+        return await (one(item) if self._rules is released.RULES else score_each_step(item, one))
 
     async def part(self, item: Item, see: Perception) -> Part:
         """What FID and KID need: the features of both pictures."""
@@ -122,10 +129,6 @@ class EditVal(Protocol):
 
 
 CONTEXT = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."
-
-
-async def _no_rule() -> Unscored:
-    return NO_RULE
 
 
 async def _context(item: Item, see: Perception) -> Score:

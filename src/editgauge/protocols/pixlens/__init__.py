@@ -13,7 +13,8 @@ from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics.pixels import ssim
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.looking import attempt
-from editgauge.protocols._shared.rule_set import NO_RULE
+from editgauge.protocols._shared.rule_set import no_rule
+from editgauge.protocols._shared.steps import score_each_step
 from editgauge.protocols.pixlens import released, rules
 from editgauge.protocols.pixlens.preservation import SUBJECT, background, in_both_pictures, subject_scores
 from editgauge.protocols.pixlens.scene import Scene
@@ -97,10 +98,17 @@ class PixLens(Protocol):
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """The verdict on the edit, then what stayed."""
+
+        async def one(step: Item) -> Scores:
+            return await self._of_step(step, see)
+
+        return await (one(item) if self._reading is RELEASED_READING else score_each_step(item, one))
+
+    async def _of_step(self, item: Item, see: Perception) -> Scores:
         scene = self._reading.scene(item, see)
         rule = self._reading.rules.get(item.edit.type)
         if rule is None:
-            return {spec.name: NO_RULE for spec in self.scores}
+            return {spec.name: no_rule(item.edit) for spec in self.scores}
         edit, subject, rest = await gather(
             attempt(rule(scene)),
             _subject(scene, self._reading.similarity),

@@ -10,6 +10,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from editgauge.core.edit_types import UNSPECIFIED
 from editgauge.core.progress import progress
 from editgauge.render import words
 from editgauge.reports.gallery.evidence import Json, Marks, each_once
@@ -86,7 +87,7 @@ class Gallery:
             "id": name,
             "type": edit.get("type", ""),
             "instruction": edit.get("instruction", ""),
-            "facts": [[words.spaced(part), _said(edit[part])] for part in FACTS if part in edit],
+            "facts": [[words.spaced(part), _said(edit[part])] for part in FACTS if part in edit] + _reading(edit),
             "source": self._source(name, outcomes),
             "marks": on_source,
             "outcomes": [self._outcome(outcome, marks) for outcome, marks in zip(outcomes, evidence, strict=True)],
@@ -154,6 +155,21 @@ def worst_edits(context: Context, most_outcomes: int) -> list[str]:
             break
         chosen.append(edit)
     return chosen
+
+
+def _reading(edit: Json) -> list[list[str]]:
+    """How the instruction was read; the words "doubtful" and "not understood" can be searched for."""
+    told = edit.get("reading")
+    if not told:
+        return []
+    steps = told["steps"]
+    unread = any(step["edit_type"] == UNSPECIFIED for step in steps)
+    doubt = "not understood" if unread else "without doubt" if all(step["sure"] for step in steps) else "doubtful"
+    facts = [["instruction read", f"by {told['how']}, {doubt}"]]
+    if len(steps) > 1:
+        named = (" ".join(filter(None, (words.spaced(s["edit_type"]), s["subject"], s["to"]))) for s in steps)
+        facts.append(["steps", "; ".join(named)])
+    return facts
 
 
 def _said(value: Any) -> str:

@@ -1,0 +1,166 @@
+"""One verdict from the scores of several protocols: done or not, the rest kept, artifacts, and how sure we are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Edit
+    from editgauge.look.score import Verdict
+
+Done = Literal["yes", "no", "disputed", "cannot tell"]
+Kept = Literal["well", "partly", "poorly", "cannot tell"]
+Artifacts = Literal["none seen", "some", "many", "cannot tell"]
+Sure = Literal["high", "medium", "low"]
+
+PASS, DOUBT = 0.5, 0.15
+"""An `edit` score of at least the first is a yes; a probability nearer to it than the second is no answer."""
+KEPT_BY: tuple[tuple[str, str, float, float], ...] = (
+    ("editgauge", "preservation", 0.75, 0.4),
+    ("preservation", "ssim_outside", 0.8, 0.6),
+    ("pixlens", "background", 0.9, 0.7),
+)
+"""Protocol, score, and the least values for `well` and `partly`; the first that has a value counts."""
+CLEAN_BY: tuple[tuple[str, str, float, float], ...] = (
+    ("editgauge", "artifact", 0.35, 0.65),
+    ("editgauge", "quality", 0.6, 0.35),
+)
+"""The same for `none seen` and `some`; an artifact score is better when lower."""
+HEADLINES = frozenset(
+    {"edit", "steps_done", "preservation", "quality", "artifact", "overall", "background", "ssim_outside"}
+)
+"""Scores that the short table shows."""
+ADVICE = {
+    "not_understood": "say it in other words, or give --edit-type with --subject and --to, or a --judge that reads it",
+    "unknown_word": "--models best knows more words, and a --judge knows all",
+    "no_rule": "no rule looks for this edit type; a --judge can",
+    "not_detected": "--models best may see it; --subject names it in another word",
+    "not_applicable": "give what is missing: --subject, --to, --position or --source-caption",
+    "no_model": "`editgauge models pull` brings the models",
+    "unreachable": "the judge could not be reached",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The verdict on one edited image."""
+
+    done: Done
+    done_because: str
+    kept: Kept
+    kept_because: str
+    artifacts: Artifacts
+    sure: Sure
+    sources: tuple[str, ...]
+    """The protocols whose answers were used."""
+    advice: str
+    """What to add where it cannot be told; empty when nothing is missing."""
+
+    @property
+    def sentence(self) -> str:
+        """One plain line."""
+        parts = [
+            f"Done: {self.done}{_because(self.done_because)}.",
+            f"Rest kept: {self.kept}{_because(self.kept_because)}.",
+            f"Artifacts: {self.artifacts}.",
+            f"Sure: {self.sure}{'; from: ' + ', '.join(self.sources) if self.sources else ''}.",
+        ]
+        return " ".join([*parts, f"To tell: {self.advice}." if self.advice else ""]).strip()
+
+
+def _because(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def sum_up(scores: Sequence[Verdict], edit: Edit | None = None) -> Summary:
+    """The verdict from whatever scores there are, by their names."""
+    votes = [each for each in scores if each.name == "edit" and each.value is not None and not _is_doubtful(each)]
+    done, because = _done(votes)
+    kept, kept_by, kept_source = _kept(scores)
+    artifacts, clean_source = _artifacts(scores)
+    used = [*(vote.protocol for vote in votes), kept_source, clean_source]
+    doubtful = edit is not None and edit.reading is not None and not all(step.sure for step in edit.reading.steps)
+    return Summary(
+        done=done,
+        done_because=because or _why_not(scores),
+        kept=kept,
+        kept_because=kept_by,
+        artifacts=artifacts,
+        sure=_sure(done, votes, doubtful),
+        sources=tuple(dict.fromkeys(filter(None, used))),
+        advice=_advice(scores) if done == "cannot tell" else "",
+    )
+
+
+def _is_doubtful(vote: Verdict) -> bool:
+    return vote.value is not None and 0 < vote.value < 1 and abs(vote.value - PASS) < DOUBT
+
+
+def _done(votes: Sequence[Verdict]) -> tuple[Done, str]:
+    if not votes:
+        return "cannot tell", ""
+    answers = {vote.protocol: (vote.value or 0) >= PASS for vote in votes}
+    if len(set(answers.values())) > 1:
+        return "disputed", ", ".join(f"{name}: {'yes' if yes else 'no'}" for name, yes in answers.items())
+    said = next((note for vote in votes if vote.protocol != "editgauge" and (note := _note(vote))), "")
+    said = said or f"{votes[0].protocol} {votes[0].value:.2f}"
+    return ("yes" if next(iter(answers.values())) else "no"), said
+
+
+def _note(vote: Verdict) -> str:
+    """The first sentence of what can be said about a score, without its full stop."""
+    notes = [str(piece["note"]) for piece in vote.evidence if "note" in piece]
+    text = "; ".join(notes).rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _kept(scores: Sequence[Verdict]) -> tuple[Kept, str, str]:
+    for protocol, name, well, partly in KEPT_BY:
+        value = _value(scores, protocol, name)
+        if value is not None:
+            word: Kept = "well" if value >= well else "partly" if value >= partly else "poorly"
+            return word, f"{name.replace('_', ' ')} {value:.2f}", protocol
+    return "cannot tell", "", ""
+
+
+def _artifacts(scores: Sequence[Verdict]) -> tuple[Artifacts, str]:
+    for protocol, name, none, some in CLEAN_BY:
+        value = _value(scores, protocol, name)
+        if value is not None:
+            better = -1 if none < some else 1
+            reached = [better * value >= better * mark for mark in (none, some)]
+            return ("none seen" if reached[0] else "some" if reached[1] else "many"), protocol
+    return "cannot tell", ""
+
+
+def _value(scores: Sequence[Verdict], protocol: str, name: str) -> float | None:
+    rows = (each.value for each in scores if each.protocol.split("[")[0] == protocol and each.name == name)
+    return next((value for value in rows if value is not None), None)
+
+
+def _sure(done: Done, votes: Sequence[Verdict], doubtful: bool) -> Sure:
+    if done in {"cannot tell", "disputed"} or doubtful:
+        return "low"
+    return "high" if len(votes) > 1 else "medium"
+
+
+def _unanswered(scores: Sequence[Verdict]) -> list[Verdict]:
+    return [each for each in scores if each.name == "edit" and each.value is None]
+
+
+def _why_not(scores: Sequence[Verdict]) -> str:
+    """Why nothing tells whether the edit was done."""
+    missing = _unanswered(scores)
+    if not missing:
+        has_edit = any(each.name == "edit" for each in scores)
+        return "the answers are too near to one half" if has_edit else "no protocol that tells was asked"
+    return next((note for each in missing if (note := _note(each))), str(missing[0].reason))
+
+
+def _advice(scores: Sequence[Verdict]) -> str:
+    reasons = dict.fromkeys(each.reason for each in _unanswered(scores) if each.reason)
+    if not any(each.name == "edit" for each in scores):
+        return "--protocol editval, pixlens or editgauge answers it"
+    return "; ".join(ADVICE[reason] for reason in reasons if reason in ADVICE)

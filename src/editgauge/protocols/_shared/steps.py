@@ -1,0 +1,50 @@
+"""Instructions with several steps: each is judged on its own, and the edit is done when all are."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from editgauge.core.evidence import Note
+from editgauge.core.types import Item, Score, Scores, Unscored
+from editgauge.instructions.readings import steps_of
+
+DONE = 0.5
+"""A step with at least this score counts as done."""
+
+
+def item_steps(item: Item) -> tuple[Item, ...]:
+    """The item once per step of its instruction."""
+    return tuple(replace(item, edit=edit) for edit in steps_of(item.edit))
+
+
+async def score_each_step(item: Item, score: Callable[[Item], Awaitable[Scores]]) -> Scores:
+    """The scores of an item; with several steps `edit` is that of all, and what needs one change is not applicable."""
+    parts = item_steps(item)
+    if len(parts) == 1:
+        return await score(item)
+    every = await gather(*(score(part) for part in parts))
+    several = Unscored("not_applicable", f"the instruction asks for {len(parts)} changes, and this looks beside one")
+    return {name: all_done([each[name] for each in every]) if name == "edit" else several for name in every[0]}
+
+
+def all_done(verdicts: Sequence[Score | Unscored]) -> Score | Unscored:
+    """The verdict on all steps: the least of them; unscored when a step is, unless another one failed already."""
+    scored = [each for each in verdicts if isinstance(each, Score)]
+    evidence = tuple(row for each in verdicts for row in each.evidence)
+    lowest = min((each.value for each in scored), default=1.0)
+    done = sum(each.value >= DONE for each in scored)
+    note = Note(f"{done} of {len(verdicts)} steps done")
+    if len(scored) == len(verdicts) or lowest < DONE:
+        return Score(lowest, (note, *evidence))
+    number, missing = next((n, each) for n, each in enumerate(verdicts, start=1) if isinstance(each, Unscored))
+    return Unscored(missing.reason, f"step {number} of {len(verdicts)}: {missing.detail}", (note, *evidence))
+
+
+def share_done(verdicts: Sequence[Score | Unscored]) -> Score | Unscored:
+    """The share of the steps that were done; unscored when a step is."""
+    missing = next((each for each in verdicts if isinstance(each, Unscored)), None)
+    if missing is not None:
+        return Unscored(missing.reason, missing.detail)
+    return Score(sum(isinstance(each, Score) and each.value >= DONE for each in verdicts) / len(verdicts))

@@ -1,0 +1,49 @@
+"""One verdict from hand-made scores."""
+
+from __future__ import annotations
+
+from editgauge.look.score import Verdict
+from editgauge.look.verdict import sum_up
+
+
+def row(protocol: str, name: str, value: float | None, note: str = "", reason: str | None = None) -> Verdict:
+    status = "unscored" if value is None else "scored"
+    evidence = ({"note": note},) if note else ()
+    return Verdict(protocol, name, value, status, reason, True, (0.0, 1.0), evidence)  # type: ignore[arg-type]
+
+
+def test_all_agree() -> None:
+    rows = [
+        row("editval", "edit", 1.0, "Zebra .96 found, horse gone: replaced."),
+        row("pixlens", "edit", 1.0, "Zebra .96 found in its place."),
+        row("editgauge", "edit", 0.99),
+        row("editgauge", "preservation", 0.11),
+        row("editgauge", "artifact", 0.2),
+    ]
+    assert sum_up(rows).sentence == (
+        "Done: yes (zebra .96 found, horse gone: replaced). Rest kept: poorly (preservation 0.11). "
+        "Artifacts: none seen. Sure: high; from: editval, pixlens, editgauge."
+    )
+
+
+def test_a_disagreement_is_said_and_not_averaged() -> None:
+    verdict = sum_up([row("editval", "edit", 1.0), row("pixlens", "edit", 0.0)])
+    assert (verdict.done, verdict.done_because, verdict.sure) == ("disputed", "editval: yes, pixlens: no", "low")
+
+
+def test_where_nothing_tells_it_says_what_to_add() -> None:
+    verdict = sum_up([row("editval", "edit", None, "none of the 80 words stands for 'submarine'", "unknown_word")])
+    assert verdict.done == "cannot tell"
+    assert "submarine" in verdict.done_because
+    assert "--models best" in verdict.sentence
+
+
+def test_an_answer_near_one_half_is_none() -> None:
+    verdict = sum_up([row("editgauge", "edit", 0.55), row("preservation", "ssim_outside", 0.95)])
+    assert (verdict.done, verdict.kept) == ("cannot tell", "well")
+
+
+def test_scores_that_are_not_there_are_not_made_up() -> None:
+    verdict = sum_up([row("preservation", "ssim", 0.3)])
+    assert (verdict.done, verdict.kept, verdict.artifacts) == ("cannot tell", "cannot tell", "cannot tell")
+    assert verdict.sources == ()
