@@ -30,7 +30,8 @@ def test_judges_of_a_run_are_compared(served: Served, make_benchmark: Any, make_
     outcomes = make_outcomes(benchmark, tmp_path / "mine", 0)
     judge = [f"openai:{name}@{served.url}" for name in ("a", "b", "mute")]
     out = tmp_path / "run"
-    run(benchmark, {"mine": outcomes}, ["rubric:complex-edit[repeat=2]"], out, judge=judge, panel="mean", quorum=2,
+    run(benchmark, outcomes={"mine": outcomes}, protocol=["rubric:complex-edit[repeat=2]"], out=out,
+        judge=judge, panel="mean", quorum=2,
         temperature=0.5, judge_seed=7, processes=1, quiet=True)  # fmt: skip
     assert {(each["temperature"], each["seed"]) for each in served.requests} == {(0.5, 7), (0.5, 8)}
     found = side_by_side(out)
@@ -64,10 +65,39 @@ def test_a_difference_of_two_runs_is_laid_at_the_judges_door(
         )
         judge = [f"openai:tiny-judge@{served.url}"]
         run(
-            benchmark, {"mine": outcomes}, ["rubric:complex-edit"], tmp_path / day, judge=judge, processes=1, quiet=True
+            benchmark,
+            outcomes={"mine": outcomes},
+            protocol=["rubric:complex-edit"],
+            out=tmp_path / day,
+            judge=judge,
+            processes=1,
+            quiet=True,
         )
     shifts = {shift.name: shift for shift in diff(tmp_path / "april", tmp_path / "june").shifts}
     causes = shifts["following"].causes
     assert causes is not None
     assert causes.change == 1.0
     assert set(causes.parts) == {"judge"}
+
+
+def test_a_run_with_ones_own_wording_says_so_and_is_verified_without_an_endpoint(
+    served: Served, make_benchmark: Any, make_outcomes: Any, tmp_path: Path
+) -> None:
+    prompts = tmp_path / "authors.yaml"
+    prompts.write_text("rubric_complex_edit_alignment: 'Words of the authors: {instruction}'\n")
+    served.plan = lambda text, seen: json.dumps({"following": 4, "identity": 6, "quality": 8})
+    benchmark = make_benchmark(tmp_path / "benchmark", 2)
+    outcomes = make_outcomes(benchmark, tmp_path / "mine", 0)
+    judge = [f"openai:tiny-judge@{served.url}"]
+    protocols = ["rubric:complex-edit"]
+    out = tmp_path / "run"
+    made = run(benchmark, outcomes={"mine": outcomes}, protocol=protocols, out=out, judge=judge, prompts=prompts,
+               processes=1, quiet=True)  # fmt: skip
+    assert list(made.manifest.protocols) == ["rubric:complex-edit[tiny-judge,wording=authors]"]
+    assert any("Words of the authors" in text for text in served.seen)
+    served.shutdown()
+    served.server_close()
+    prompts.unlink()
+    checked = verify(out, recompute=2, benchmark=benchmark, quiet=True)
+    assert not checked.problems
+    assert not checked.recomputed.unchecked

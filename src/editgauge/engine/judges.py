@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from editgauge.judges.panel import panel_name
 from editgauge.judges.prompts import check_prompts
 from editgauge.judges.replay import Recorded
 
+PROMPTS, PROMPTS_FILE = "prompts", "prompts.yaml"
+"""Where a run keeps the user's own prompts, as a folder or as one file."""
 FOLDER = "transcripts"
 """Where a run keeps what its judges were asked and answered."""
 _NAMED = re.compile(r"(?:(?P<name>[^=:@\[\],]+)=)?(?P<address>[^:]+:.+)", re.DOTALL)
@@ -137,9 +140,22 @@ def judges_of(folder: str | Path) -> dict[str, dict[str, Any]]:
     return Manifest.load(Path(folder)).judges if there else {}
 
 
-def recorded_jury(told: Mapping[str, Mapping[str, Any]]) -> Jury:
-    """The judges of a manifest, answering from the run's transcripts alone."""
-    return Jury({name: str(each["address"]) for name, each in told.items()}).replayed(told)
+def recorded_jury(told: Mapping[str, Mapping[str, Any]], folder: Path) -> Jury:
+    """The judges of a manifest, answering from the transcripts of its run, with the prompts that it was given."""
+    prompts = next((each for each in (folder / PROMPTS_FILE, folder / PROMPTS) if each.exists()), None)
+    return Jury({name: str(each["address"]) for name, each in told.items()}, prompts=prompts).replayed(told)
+
+
+def keep_prompts(prompts: Path | None, folder: Path) -> None:
+    """Keeps the user's own prompts with the run: without them nobody could verify it from its transcripts."""
+    if prompts is None:
+        return
+    if prompts.is_file():
+        shutil.copyfile(prompts, folder / PROMPTS_FILE)
+        return
+    (folder / PROMPTS).mkdir(exist_ok=True)
+    for file in prompts.glob("*.txt"):
+        shutil.copyfile(file, folder / PROMPTS / file.name)
 
 
 def _named(given: Sequence[str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ from editgauge.core.progress import progress, say
 from editgauge.core.run import Run, RunWriter
 from editgauge.core.trace.summary import begin, gather
 from editgauge.engine.forecast.judge_cost import asking_cost
-from editgauge.engine.judges import FOLDER, judges_of, read_jury
+from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
 from editgauge.engine.plan.run_plan import RunPlan, prepare
 from editgauge.engine.plan.shards import WHOLE, read_shard, refuse_another_shard
 from editgauge.engine.plan.tasks import tasks_left
@@ -156,6 +156,7 @@ def run(
     with RunWriter(Path(out), plan.manifest, each_line(plan.benchmark.edits)) as writer:
         for note in writer.notes:
             say(note, quiet=quiet)
+        keep_prompts(plan.jury.prompts, Path(out))
         tasks, done = tasks_left(plan, writer)
         if done:
             then = "continuing" if tasks else "nothing is left to do"

@@ -173,7 +173,7 @@ async def _score_all(
 ) -> None:
     models, absent = _models(run)
     transcripts = run.folder / FOLDER
-    jury = recorded_jury(run.manifest.judges) if transcripts.is_dir() else None
+    jury = recorded_jury(run.manifest.judges, run.folder) if transcripts.is_dir() else None
     with (
         RunPerception(models, None, jury, transcripts) as see,
         progress("scoring again", len(chosen), quiet=quiet) as advance,
