@@ -44,9 +44,6 @@ weights: setup
 	$(BIN)/editgauge data pull photos
 	$(BIN)/editgauge models pull lite-plus augnet efficientnet-lite3 lpips-vgg sam2-tiny efficientdet-lite0 ssd-mobilenet-v2 migan
 
-# One thread per worker: two workers of two threads each would only wait for each other on two cores.
-test test-slow test-explore: export OMP_NUM_THREADS = 1
-
 test: weights programs ## run the tests (some minutes; every time the same)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 

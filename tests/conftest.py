@@ -47,6 +47,7 @@ from editgauge.protocols import protocols
 from tests.shared_data import MISSING, shared_data
 
 pytest_plugins = ["tests.endpoint"]
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of torch that wait for each other take ten times the time
 os.environ["EDITGAUGE_CACHE_BYTES"] = "0"  # a model must be asked: no test is to be answered by an earlier one
 hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=500, print_blob=True)
