@@ -7,11 +7,11 @@ import io
 import pytest
 
 from editgauge.core import progress
-from editgauge.core.progress import Pace
+from editgauge.core.progress import StepPace
 
 
 def test_the_time_until_the_first_step_does_not_count() -> None:
-    pace = Pace()
+    pace = StepPace()
     for number in range(11):
         pace.step(1000.0 + number / 2)
 
@@ -19,7 +19,7 @@ def test_the_time_until_the_first_step_does_not_count() -> None:
 
 
 def test_nothing_is_told_from_the_first_steps_alone() -> None:
-    pace = Pace()
+    pace = StepPace()
     assert pace.rate(5.0) is None
     for _ in range(8):
         pace.step(5.0)
@@ -29,7 +29,7 @@ def test_nothing_is_told_from_the_first_steps_alone() -> None:
 
 def test_a_burst_evens_out() -> None:
     """A hundred steps at once every ten seconds are ten a second."""
-    pace = Pace()
+    pace = StepPace()
     for burst in range(40):
         for _ in range(100):
             pace.step(10.0 * burst)
@@ -40,7 +40,7 @@ def test_a_burst_evens_out() -> None:
 
 
 def test_it_follows_a_run_that_becomes_slower() -> None:
-    pace = Pace()
+    pace = StepPace()
     for second in range(1000):
         pace.step(float(second))
     for second in range(1000, 2000, 10):

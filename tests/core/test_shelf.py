@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from editgauge.core.disk_list import Shelf
+from editgauge.core.disk_list import DiskList
 
 THINGS = some.lists(some.text(max_size=20) | some.integers(), max_size=30)
 
 
 @given(THINGS, some.integers(0, 40), some.data())
 def test_it_is_a_sequence(things: list[object], in_memory: int, data: some.DataObject) -> None:
-    shelf = Shelf(things, in_memory)
+    shelf = DiskList(things, in_memory)
     assert list(shelf) == things
     assert len(shelf) == len(things)
     assert list(shelf.settled()) == things
@@ -23,7 +23,7 @@ def test_it_is_a_sequence(things: list[object], in_memory: int, data: some.DataO
 
 
 def test_it_grows_while_it_is_read() -> None:
-    shelf = Shelf(range(5), in_memory=2)
+    shelf = DiskList(range(5), in_memory=2)
     first = iter(shelf)
     assert next(first) == 0
     shelf.append(5)
@@ -32,6 +32,6 @@ def test_it_grows_while_it_is_read() -> None:
 
 
 def test_few_are_a_tuple() -> None:
-    assert Shelf("ab").settled() == ("a", "b")
-    many = Shelf("abc", in_memory=2)
+    assert DiskList("ab").settled() == ("a", "b")
+    many = DiskList("abc", in_memory=2)
     assert many.settled() is many

@@ -10,7 +10,7 @@ import pytest
 
 from editgauge.benchmarks.folder import load
 from editgauge.core import disk_list as shelf
-from editgauge.core.disk_list import Shelf
+from editgauge.core.disk_list import DiskList
 from editgauge.core.errors import BadInput
 from editgauge.engine.run import run
 from editgauge.methods.outcomes import find_outcomes
@@ -38,8 +38,8 @@ def test_on_disk_and_in_memory_are_the_same(home: Path, monkeypatch: pytest.Monk
     in_memory = scores(home, "in-memory")
     monkeypatch.setattr(shelf, "IN_MEMORY", 2)
     edits = load(home / "photos").edits
-    assert isinstance(edits, Shelf)
-    assert isinstance(find_outcomes("listed", home / "listed.jsonl", edits).outcomes, Shelf)
+    assert isinstance(edits, DiskList)
+    assert isinstance(find_outcomes("listed", home / "listed.jsonl", edits).outcomes, DiskList)
     assert scores(home, "on-disk") == in_memory
     assert (home / "in-memory" / "edits.jsonl").read_bytes() == (home / "on-disk" / "edits.jsonl").read_bytes()
     assert scores(home, "on-disk") == in_memory  # nothing is left to do

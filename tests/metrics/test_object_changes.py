@@ -13,7 +13,7 @@ from editgauge.core.masks import BoolMask, Rectangle
 from editgauge.vision.change_sentences import sentences
 from editgauge.vision.changed_regions import changed_regions
 from editgauge.vision.color_words import colour_word
-from editgauge.vision.object_changes import BoxSides, Change, Thing, object_changes
+from editgauge.vision.object_changes import BoxSides, Change, PicturedThing, object_changes
 from editgauge.vision.region_changes import region_changes
 
 SIZE = 240
@@ -22,15 +22,17 @@ CHELSEA: Callable[[], Pixels] = skimage.data.chelsea
 PHOTO = CHELSEA()[30:270, 100:340]
 
 
-def thing(word: str, box: BoxSides, confidence: float = 0.9) -> Thing:
-    return Thing(word, box, Rectangle(*box).render(SIZE, SIZE), confidence)
+def thing(word: str, box: BoxSides, confidence: float = 0.9) -> PicturedThing:
+    return PicturedThing(word, box, Rectangle(*box).render(SIZE, SIZE), confidence)
 
 
 def changed(*boxes: BoxSides) -> BoolMask:
     return np.asarray(np.logical_or.reduce([Rectangle(*box).render(SIZE, SIZE) for box in boxes]))
 
 
-def told(before: list[Thing], after: list[Thing], mask: BoolMask, edited: Pixels | None = None) -> list[str]:
+def told(
+    before: list[PicturedThing], after: list[PicturedThing], mask: BoolMask, edited: Pixels | None = None
+) -> list[str]:
     other = np.ascontiguousarray(PHOTO[::-1]) if edited is None else edited
     return sentences(object_changes(PHOTO, other, before, after, mask, POINT), SIZE, SIZE)
 

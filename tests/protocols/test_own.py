@@ -29,7 +29,7 @@ from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import Named, Pair, View
 from editgauge.protocols.preservation_aligned import in_frame
 from editgauge.vision.changed_regions import find_changes
-from editgauge.vision.object_changes import Thing
+from editgauge.vision.object_changes import PicturedThing
 
 CAT: Callable[[], Pixels] = skimage.data.chelsea
 POINT = 0.25
@@ -48,16 +48,16 @@ def rectangle(box: tuple[int, int, int, int], shape: tuple[int, ...]) -> BoolMas
     return mask
 
 
-def seen(box: tuple[int, int, int, int], shape: tuple[int, ...], sure: float = 0.75) -> Thing:
+def seen(box: tuple[int, int, int, int], shape: tuple[int, ...], sure: float = 0.75) -> PicturedThing:
     left, top, right, bottom = (float(side) for side in box)
-    return Thing("cat", (left, top, right, bottom), rectangle(box, shape), sure)
+    return PicturedThing("cat", (left, top, right, bottom), rectangle(box, shape), sure)
 
 
 def viewed(
     source: Pixels,
     edited: Pixels,
     edit: dict[str, Any],
-    pairs: dict[str, tuple[list[Thing], list[Thing]]] | None = None,
+    pairs: dict[str, tuple[list[PicturedThing], list[PicturedThing]]] | None = None,
     mask: BoolMask | None = None,
 ) -> View:
     asked = Edit(id="e", source=Picture("p", Path("/p")), instruction="", **edit)
@@ -202,7 +202,7 @@ def test_as_many_must_be_seen_as_were_asked_for(count: int, wrong: float, cat: P
     ],
 )
 def test_what_was_not_looked_for_is_not_judged(edit: dict[str, Any], reason: str, cat: Pixels) -> None:
-    pairs: dict[str, tuple[list[Thing], list[Thing]]] = {"goes": ([], []), "stays": ([], [])}
+    pairs: dict[str, tuple[list[PicturedThing], list[PicturedThing]]] = {"goes": ([], []), "stays": ([], [])}
     unscored = not_judged(viewed(cat, cat, edit, pairs))
 
     assert unscored is not None
@@ -337,7 +337,7 @@ def test_what_shines_through_and_what_is_seen_once_more_beside_itself_are_seen(c
     twice = clean.copy()
     twice[top:bottom, right : right + 36] = thing[:, -36:]
     added = {"type": "object_addition", "to": "cat"}
-    things: list[Thing] = [seen((left, top, right, bottom), cat.shape)]
+    things: list[PicturedThing] = [seen((left, top, right, bottom), cat.shape)]
     alone, through, double = (
         flaws(viewed(cat, each, added, {"comes": ([], things)}, mask)) for each in (clean, ghost, twice)
     )

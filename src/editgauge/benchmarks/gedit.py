@@ -11,7 +11,7 @@ from editgauge.core.edit_types import UNSPECIFIED, vocabulary
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.core.reading.sources import Faults, Ids, wanted
-from editgauge.core.reading.tables import Row, read_rows, table_files
+from editgauge.core.reading.tables import FileRow, read_rows, table_files
 from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit
 from editgauge.instructions.readings import complete
@@ -74,7 +74,7 @@ class _Reader:
         self.ids = Ids()
         self.seen: set[tuple[str, str, str]] = set()
 
-    def edit(self, row: Row) -> Edit | None:
+    def edit(self, row: FileRow) -> Edit | None:
         """The edit of a record; None after noting everything that is wrong with it."""
         values, record = row.values, row.values.get("key") or f"{row.file.name}, row {row.number}"
         keys = ("key", "task_type", "instruction", "instruction_language")

@@ -25,7 +25,7 @@ SIZES = 32, 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ContactSheet:
     """One contact sheet."""
 
     group: str
@@ -42,7 +42,7 @@ def sheets(
     data: str | Path | None = None,
     images: str | Path | None = None,
     size: int = 160,
-) -> list[Sheet]:
+) -> list[ContactSheet]:
     """Write contact sheets of a benchmark's source pictures, one for every class.
 
     Example:
@@ -68,12 +68,12 @@ def _class_of(edit: Edit) -> str:
     return str(edit.extras.get("class") or edit.subject or "pictures").replace("_", " ")
 
 
-def _sheet(group: str, files: Sequence[Path], folder: Path, size: int) -> Sheet:
+def _sheet(group: str, files: Sequence[Path], folder: Path, size: int) -> ContactSheet:
     pictures = [picture for file in files if (picture := _small(file, size)) is not None]
     file = folder / f"{re.sub(r'[^0-9A-Za-z]+', '_', group).strip('_') or 'pictures'}.png"
     if pictures:
         write_png(_grid(pictures, size), file)
-    return Sheet(group, file, len(pictures), len(files) - len(pictures))
+    return ContactSheet(group, file, len(pictures), len(files) - len(pictures))
 
 
 def _small(file: Path, size: int) -> Pixels | None:

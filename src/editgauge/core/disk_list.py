@@ -30,7 +30,7 @@ class _Scratch:
         return os.pread(self.file.fileno(), size, start)
 
 
-class Shelf(Sequence[Thing], Generic[Thing]):
+class DiskList(Sequence[Thing], Generic[Thing]):
     """Things in the order in which they were put there. What lies on disk is a file without a name, gone with us.
 
     Args:
@@ -62,7 +62,7 @@ class Shelf(Sequence[Thing], Generic[Thing]):
         """The same things in another order; what lies on disk is not written again."""
         if self._few is not None:
             return tuple(self._few[place] for place in places)
-        other: Shelf[Thing] = Shelf()
+        other: DiskList[Thing] = DiskList()
         other._few, other._scratch = None, self._scratch
         other._starts = array("q", (self._starts[place] for place in places))
         other._sizes = array("l", (self._sizes[place] for place in places))

@@ -61,7 +61,7 @@ def _bar(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _lines(what: str, total: int, done: int, out: TextIO) -> Iterator[Callable[[], None]]:
-    told, pace = time.monotonic(), Pace()
+    told, pace = time.monotonic(), StepPace()
 
     def advance() -> None:
         nonlocal done, told
@@ -78,7 +78,7 @@ def _lines(what: str, total: int, done: int, out: TextIO) -> Iterator[Callable[[
     yield advance
 
 
-class Pace:
+class StepPace:
     """How fast steps come lately. What happens before the first of them, while workers start and models load, is not
     counted: the first estimate of the time left would be far too long."""
 

@@ -20,7 +20,7 @@ from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service, describe
 from editgauge.protocols._shared.changes import Differences, Extent, differences
 from editgauge.vision.change_sentences import sentences
-from editgauge.vision.object_changes import Change, Thing
+from editgauge.vision.object_changes import Change, PicturedThing
 
 GAP = 16
 """Pixels of white between the two pictures that are drawn."""
@@ -139,7 +139,7 @@ def _told(change: Change, picture: Pixels) -> OneChange:
     return OneChange(change.kind, _seen(change.before), _seen(change.after), change.colours, sentence)
 
 
-def _seen(thing: Thing | None) -> SeenThing | None:
+def _seen(thing: PicturedThing | None) -> SeenThing | None:
     if thing is None:
         return None
     left, top, right, bottom = (round(side, 1) for side in thing.box)

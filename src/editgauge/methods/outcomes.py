@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from editgauge.core.disk_list import Shelf
+from editgauge.core.disk_list import DiskList
 from editgauge.core.errors import BadInput
 from editgauge.core.files import open_text
 from editgauge.core.images import IMAGE_SUFFIXES
@@ -149,7 +149,7 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
     files: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for (edit_id, seed), offer in sorted(best.used.items()):
         files[edit_id].append((seed, offer.file))
-    outcomes: Shelf[Outcome] = Shelf()
+    outcomes: DiskList[Outcome] = DiskList()
     for edit in edits:
         for seed, file in files.get(edit.id, ()):
             outcomes.append(Outcome(edit_id=edit.id, method=method, seed=seed, image=folder / file))
@@ -165,7 +165,7 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
 def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outside: bool) -> FoundOutcomes:
     """The outcomes of a list, put in the order of the edits; those of a million edits are never in memory together."""
     place_of = {same_letters(edit.id): place for place, edit in enumerate(edits)}
-    outcomes: Shelf[Outcome] = Shelf()
+    outcomes: DiskList[Outcome] = DiskList()
     places = array("q")
     strangers: list[str] = []
     problems: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from editgauge.core.text import is_plural, plural, with_article
-from editgauge.vision.object_changes import Change, Thing
+from editgauge.vision.object_changes import Change, PicturedThing
 
 NOTHING = "Nothing changed."
 
@@ -97,5 +97,5 @@ def _the(word: str | None) -> str:
     return f"The {word}" if word else "Something"
 
 
-def _area(thing: Thing | None) -> float:
+def _area(thing: PicturedThing | None) -> float:
     return 0.0 if thing is None else (thing.box[2] - thing.box[0]) * (thing.box[3] - thing.box[1])

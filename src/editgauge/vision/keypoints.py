@@ -17,7 +17,7 @@ FEWEST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class KeypointMatches:
     """Which key points were found again, surest first, and of how many."""
 
     score: float
@@ -26,7 +26,7 @@ class Found:
     """Where each lay before, and where it lies now."""
 
 
-def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_after: BoolMask) -> Found:
+def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_after: BoolMask) -> KeypointMatches:
     """Key points of a part of one picture, looked for in a part of the other.
 
     PixLens, supplement 10: good matches by Lowe's ratio over the larger of both counts. Matches are searched
@@ -38,14 +38,14 @@ def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_aft
         for picture, where in ((before, where_before), (after, where_after))
     )
     if first is None or second is None or min(len(first), len(second)) < 3:
-        return Found(0.0, ())
+        return KeypointMatches(0.0, ())
     pairs = cv2.BFMatcher(cv2.NORM_L2).knnMatch(first, second, k=2)
     good = sorted(
         (best for best, next_best in pairs if best.distance < CLEARER * next_best.distance),
         key=lambda match: match.distance,
     )
     score = len(good) / max(len(first), len(second)) if len(good) >= FEWEST else 0.0
-    return Found(score, tuple((_at(points[one.queryIdx]), _at(new_points[one.trainIdx])) for one in good))
+    return KeypointMatches(score, tuple((_at(points[one.queryIdx]), _at(new_points[one.trainIdx])) for one in good))
 
 
 def _at(point: cv2.KeyPoint) -> Point:

@@ -47,7 +47,7 @@ SURELY_SAME = 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Thing:
+class PicturedThing:
     """Something in one of the pictures."""
 
     word: str | None
@@ -62,8 +62,8 @@ class Change:
     """What happened to one thing."""
 
     kind: Kind
-    before: Thing | None
-    after: Thing | None
+    before: PicturedThing | None
+    after: PicturedThing | None
     colours: tuple[str, str] | None = None
     """What the changed part was and is called, for `recoloured`."""
     part: bool = False
@@ -71,7 +71,12 @@ class Change:
 
 
 def object_changes(
-    source: Pixels, edited: Pixels, seen: Sequence[Thing], seen_after: Sequence[Thing], changed: BoolMask, point: float
+    source: Pixels,
+    edited: Pixels,
+    seen: Sequence[PicturedThing],
+    seen_after: Sequence[PicturedThing],
+    changed: BoolMask,
+    point: float,
 ) -> list[Change]:
     """What happened to the things that were seen.
 
@@ -109,12 +114,12 @@ def likeness_of_shapes(source: Pixels, edited: Pixels, where: BoolMask) -> float
     return float(((one - one.mean()) * (other - other.mean())).sum() / spread) if spread > 0 else 0.0
 
 
-def share_changed(thing: Thing, changed: BoolMask) -> float:
+def share_changed(thing: PicturedThing, changed: BoolMask) -> float:
     """How much of a thing lies where the pictures differ."""
     return float(changed[thing.mask].mean()) if thing.mask.any() else 0.0
 
 
-def _recoloured(source: Pixels, edited: Pixels, thing: Thing, changed: BoolMask) -> Change | None:
+def _recoloured(source: Pixels, edited: Pixels, thing: PicturedThing, changed: BoolMask) -> Change | None:
     """A thing of which every fold is still there did not vanish, although the detector no longer knows it."""
     where = _inside(thing.mask & changed)
     colours = colour_word(source, where), colour_word(edited, where)
@@ -146,12 +151,12 @@ def _inside(where: BoolMask) -> BoolMask:
     return inner if inner.any() else where
 
 
-def _standing(one: Thing, other: Thing) -> float:
+def _standing(one: PicturedThing, other: PicturedThing) -> float:
     overlap = box_overlap(one.box, other.box)
     return overlap if overlap >= IN_PLACE else 0.0
 
 
-def _nested(one: Thing, other: Thing) -> float:
+def _nested(one: PicturedThing, other: PicturedThing) -> float:
     areas = sorted((box_area(one.box), box_area(other.box)))
     if areas[0] <= 0 or areas[1] > BEYOND_SIZE * areas[0]:
         return 0.0
@@ -159,19 +164,19 @@ def _nested(one: Thing, other: Thing) -> float:
     return inside if inside >= NESTED else 0.0
 
 
-def _of_like_size(one: Thing, other: Thing) -> float:
+def _of_like_size(one: PicturedThing, other: PicturedThing) -> float:
     """The nearer in size, the likelier one thing elsewhere."""
     areas = sorted((box_area(one.box), box_area(other.box)))
     return areas[0] / areas[1] if areas[1] <= 3 * areas[0] else 0.0
 
 
-def _instead(one: Thing, other: Thing) -> float:
+def _instead(one: PicturedThing, other: PicturedThing) -> float:
     overlap = box_overlap(one.box, other.box)
     return overlap if overlap >= INSTEAD or _nested(one, other) else 0.0
 
 
-Fits = Callable[[Thing, Thing], bool]
-Likeness = Callable[[Thing, Thing], float]
+Fits = Callable[[PicturedThing, PicturedThing], bool]
+Likeness = Callable[[PicturedThing, PicturedThing], float]
 _STAGES: tuple[tuple[Kind, Fits, Likeness], ...] = (
     ("resized", lambda one, other: one.word == other.word, _nested),
     ("replaced", lambda one, other: one.word != other.word, _instead),
@@ -180,7 +185,9 @@ _STAGES: tuple[tuple[Kind, Fits, Likeness], ...] = (
 """In this order: what stands in the same place is more likely the same thing than what stands elsewhere."""
 
 
-def _pairs(before: list[Thing], after: list[Thing], fits: Fits, likeness: Likeness) -> list[tuple[Thing, Thing]]:
+def _pairs(
+    before: list[PicturedThing], after: list[PicturedThing], fits: Fits, likeness: Likeness
+) -> list[tuple[PicturedThing, PicturedThing]]:
     """Each thing with at most one other, the most alike first."""
     offered = [
         (likeness(one, other), place, other_place)
@@ -188,7 +195,7 @@ def _pairs(before: list[Thing], after: list[Thing], fits: Fits, likeness: Likene
         for other_place, other in enumerate(after)
         if fits(one, other)
     ]
-    pairs: list[tuple[Thing, Thing]] = []
+    pairs: list[tuple[PicturedThing, PicturedThing]] = []
     for alike, place, other_place in sorted(offered, key=lambda offer: (-offer[0], offer[1], offer[2])):
         one, other = before[place], after[other_place]
         if alike > 0 and not _taken(one, pairs) and not _taken(other, pairs):
@@ -196,27 +203,29 @@ def _pairs(before: list[Thing], after: list[Thing], fits: Fits, likeness: Likene
     return pairs
 
 
-def _taken(thing: Thing, pairs: Sequence[tuple[Thing, Thing]]) -> bool:
+def _taken(thing: PicturedThing, pairs: Sequence[tuple[PicturedThing, PicturedThing]]) -> bool:
     return any(thing is one or thing is other for one, other in pairs)
 
 
-def _single(things: Sequence[Thing]) -> list[Thing]:
+def _single(things: Sequence[PicturedThing]) -> list[PicturedThing]:
     """Without the second, less sure box that a detector often draws around the same thing."""
-    kept: list[Thing] = []
+    kept: list[PicturedThing] = []
     for thing in sorted(things, key=lambda each: -each.confidence):
         if not any(thing.word == other.word and max(_standing(thing, other), _nested(thing, other)) for other in kept):
             kept.append(thing)
     return kept
 
 
-def _counts(thing: Thing, changed: BoolMask, point: float) -> bool:
+def _counts(thing: PicturedThing, changed: BoolMask, point: float) -> bool:
     """Is it seen, did it change, and is it more than a speck of what changed?"""
     if thing.confidence < point or share_changed(thing, changed) < TOUCHED:
         return False
     return bool((thing.mask & changed).sum() >= SPECK * changed.sum())
 
 
-def _of_kept(source: Pixels, edited: Pixels, one: Thing, other: Thing, changed: BoolMask) -> Change | None:
+def _of_kept(
+    source: Pixels, edited: Pixels, one: PicturedThing, other: PicturedThing, changed: BoolMask
+) -> Change | None:
     """What happened to a thing that stands where it stood; None when nothing did."""
     where = (one.mask | other.mask) & changed
     share = float(where.sum() / max(1, (one.mask | other.mask).sum()))

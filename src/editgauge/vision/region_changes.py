@@ -16,7 +16,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, grown
 from editgauge.vision.changed_regions import ChangedRegion
 from editgauge.vision.color_words import colour_word
-from editgauge.vision.object_changes import SAME_SHAPES, Change, Thing, likeness_of_shapes
+from editgauge.vision.object_changes import SAME_SHAPES, Change, PicturedThing, likeness_of_shapes
 
 CLEARER_RIM = 1.5
 """How many times stronger an outline must be in one of the pictures."""
@@ -50,7 +50,7 @@ def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegi
 
 def _told(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
     left, top, right, bottom = region.box
-    thing = Thing(None, (float(left), float(top), float(right), float(bottom)), region.mask)
+    thing = PicturedThing(None, (float(left), float(top), float(right), float(bottom)), region.mask)
     inner = _inner(region.mask)
     colours = colour_word(source, inner), colour_word(edited, inner)
     if colours[0] != colours[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
@@ -70,7 +70,7 @@ def _rim(picture: Pixels, mask: BoolMask) -> float:
     return float(np.sort(strength[mask])[-max(1, int(mask.sum()) // 5) :].mean()) + 1e-6
 
 
-def _found_again(source: Pixels, edited: Pixels, before: Thing | None, after: Thing | None) -> float:
+def _found_again(source: Pixels, edited: Pixels, before: PicturedThing | None, after: PicturedThing | None) -> float:
     """How well what was in one region before fits somewhere into what is in another now."""
     if before is None or after is None:
         return 0.0
@@ -85,12 +85,12 @@ def _found_again(source: Pixels, edited: Pixels, before: Thing | None, after: Th
     return float(fits.max()) if fits.size else 0.0
 
 
-def _cut(picture: Pixels, thing: Thing) -> Pixels:
+def _cut(picture: Pixels, thing: PicturedThing) -> Pixels:
     left, top, right, bottom = (int(side) for side in thing.box)
     return picture[top:bottom, left:right]
 
 
-def _cut_mask(thing: Thing) -> BoolMask:
+def _cut_mask(thing: PicturedThing) -> BoolMask:
     left, top, right, bottom = (int(side) for side in thing.box)
     return thing.mask[top:bottom, left:right]
 

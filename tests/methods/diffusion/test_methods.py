@@ -38,8 +38,8 @@ METHODS: dict[str, tuple[str, str, dict[str, str]]] = {
     "dds": ("dds:dds", "stable", {}),
     "imagic": ("imagic:imagic", "stable", {"word_steps": "1", **TUNING}),
     "sine": ("sine:sine", "stable", TUNING),
-    "textual-inversion": ("personal:textual_inversion", "stable", TUNING),
-    "dreambooth": ("personal:dreambooth", "stable", TUNING),
+    "textual-inversion": ("personalization:textual_inversion", "stable", TUNING),
+    "dreambooth": ("personalization:dreambooth", "stable", TUNING),
 }
 CALLED_ONLY = ("instructions:qwen_image_edit", "instructions:qwen_image_edit_plus", "instructions:omnigen")
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "diffusers-methods.md"

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from editgauge.benchmarks.format.recipes import Pantry, Source, read_recipe
+from editgauge.benchmarks.format.recipes import Pantry, RecipeSource, read_recipe
 from editgauge.benchmarks.format.regions import Find, Names, find_image, looks_like_path, read_mask
-from editgauge.core.disk_list import Shelf
+from editgauge.core.disk_list import DiskList
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
@@ -31,7 +31,7 @@ def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where:
     """The benchmark of a file with one edit on each line, read line by line: a million of them never are in memory."""
     document = Document(file)
     reader = _EditReader({}, find)
-    edits: Shelf[Edit] = Shelf()
+    edits: DiskList[Edit] = DiskList()
     here = Lines(1)
     document.lines = Lines(1, {"edits": here})
     whole = (line.removesuffix("\n") for line in lines)
@@ -73,11 +73,11 @@ def _part(value: Any, key: str, kind: type) -> Any:
     return part if isinstance(part, kind) else kind()
 
 
-def _read_sources(values: Mapping[str, Any], spot: Spot, find: Find) -> dict[str, Source | None]:
+def _read_sources(values: Mapping[str, Any], spot: Spot, find: Find) -> dict[str, RecipeSource | None]:
     return {name: _read_source(name, value, spot.within(name), find) for name, value in values.items()}
 
 
-def _read_source(name: str, value: Any, spot: Spot, find: Find) -> Source | None:
+def _read_source(name: str, value: Any, spot: Spot, find: Find) -> RecipeSource | None:
     spot = Spot(spot.document, spot.place, f"source {shown(name)}")
     if not name.strip() or looks_like_path(name):
         spot.report("a source's name must not look like a path")
@@ -90,7 +90,7 @@ def _read_source(name: str, value: Any, spot: Spot, find: Find) -> Source | None
         thing: read_mask(mask, spot.within("objects", thing), names)
         for thing, mask in _part(value, "objects", dict).items()
     }
-    return Source(picture, fields.caption if fields else None, objects)
+    return RecipeSource(picture, fields.caption if fields else None, objects)
 
 
 def _picture(word: Any, spot: Spot, find: Find) -> Picture | None:
@@ -103,10 +103,10 @@ def _picture(word: Any, spot: Spot, find: Find) -> Picture | None:
 class _EditReader:
     """Reads edits one after the other, and notices an id that was used before."""
 
-    def __init__(self, sources: Mapping[str, Source | None], find: Find) -> None:
+    def __init__(self, sources: Mapping[str, RecipeSource | None], find: Find) -> None:
         self.sources = sources
         self.find = find
-        self.paths: dict[str, Source] = {}
+        self.paths: dict[str, RecipeSource] = {}
         self.lines_of_ids: dict[str, int] = {}
 
     def read(self, value: Any, spot: Spot, place: int) -> Edit | None:
@@ -165,7 +165,7 @@ class _EditReader:
         if isinstance(name, str) and _same_file(name) not in self.lines_of_ids:
             spot.report(f"'follows' must name an edit further up, got {shown(name)}")
 
-    def _source(self, word: Any, spot: Spot) -> Source | None:
+    def _source(self, word: Any, spot: Spot) -> RecipeSource | None:
         if not isinstance(word, str) or not word.strip():
             return None
         if word in self.sources:
@@ -174,7 +174,7 @@ class _EditReader:
             spot.report(unknown("source", word, self.sources))
             return None
         if word not in self.paths:
-            self.paths[word] = Source(_picture(word, spot, self.find))
+            self.paths[word] = RecipeSource(_picture(word, spot, self.find))
         return self.paths[word]
 
 

@@ -31,7 +31,7 @@ from editgauge.core.recipes import (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RecipeSource:
     """A source image with the outlines that are known; a part is None when it was found faulty."""
 
     picture: Picture | None
@@ -43,8 +43,8 @@ class Source:
 class Pantry:
     """What a recipe may take from: its own source, and all sources by name (None when found faulty)."""
 
-    source: Source
-    sources: Mapping[str, Source | None]
+    source: RecipeSource
+    sources: Mapping[str, RecipeSource | None]
 
 
 ReadPart = Callable[[Any, Spot, Pantry], Any]
@@ -55,7 +55,7 @@ def _outline(name: Any, spot: Spot, pantry: Pantry) -> Polygons | None:
     return _outline_of(pantry.source, name, spot)
 
 
-def _outline_of(source: Source, name: Any, spot: Spot) -> Polygons | None:
+def _outline_of(source: RecipeSource, name: Any, spot: Spot) -> Polygons | None:
     if not isinstance(name, str) or name not in source.objects:
         spot.report(unknown("object", str(name), source.objects))
         return None

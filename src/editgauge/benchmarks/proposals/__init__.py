@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from editgauge.benchmarks.proposals.propose import propose
-from editgauge.benchmarks.proposals.scene import Photograph, Sight, Thing, look_at, understood
+from editgauge.benchmarks.proposals.scene import CutThing, FaintDetection, Photograph, look_at, understood
 
-__all__ = ["Photograph", "Sight", "Thing", "look_at", "propose", "understood"]
+__all__ = ["CutThing", "FaintDetection", "Photograph", "look_at", "propose", "understood"]

@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from editgauge.benchmarks.proposals import places, words
-from editgauge.benchmarks.proposals.scene import CLEARLY, Photograph, Thing
+from editgauge.benchmarks.proposals.scene import CLEARLY, CutThing, Photograph
 from editgauge.core.recipes import (
     MATERIALS,
     STYLES,
@@ -73,7 +73,7 @@ class Drawing:
         """All of them in an order of chance."""
         return [candidates[place] for place in self.chance.permutation(len(candidates))]
 
-    def cutouts(self) -> list[tuple[Thing, Cutout]]:
+    def cutouts(self) -> list[tuple[CutThing, Cutout]]:
         """Things of other photographs that are not in this one, whole and large enough to be pasted."""
         found = [(thing, other.picture) for other in self._others for thing in other.things]
         fit = [each for each in found if _can_be_cut(each[0]) and not self.photo.names[each[0].name]]
@@ -203,17 +203,17 @@ def _background(drawing: Drawing) -> Draft | None:
     return Draft(Background(kept, scene), photo.things[0].name, to=words.SCENES[scene])
 
 
-def _free_standing(photo: Photograph) -> list[Thing]:
+def _free_standing(photo: Photograph) -> list[CutThing]:
     return [thing for thing in photo.unique() if thing.whole and _can_go(thing)]
 
 
-def _can_go(thing: Thing) -> bool:
+def _can_go(thing: CutThing) -> bool:
     return thing.alone and thing.share <= LARGEST_HOLE
 
 
-def _paintable(photo: Photograph) -> list[Thing]:
+def _paintable(photo: Photograph) -> list[CutThing]:
     return [thing for thing in photo.unique() if thing.alone and thing.name not in UNPAINTED]
 
 
-def _can_be_cut(thing: Thing) -> bool:
+def _can_be_cut(thing: CutThing) -> bool:
     return thing.whole and thing.alone and thing.size[1] >= LEAST_CUTOUT

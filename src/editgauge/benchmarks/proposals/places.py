@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from editgauge.benchmarks.proposals.scene import CLEARANCE, Box, Photograph, Thing
+from editgauge.benchmarks.proposals.scene import CLEARANCE, Box, CutThing, Photograph
 from editgauge.core.masks import Union
 from editgauge.core.recipes import MARGIN, Cutout, Move, Paste
 from editgauge.vision import positions
@@ -32,7 +32,7 @@ GAP = 0.15
 """Between a thing and what is put beside it, in widths of the new one."""
 
 
-def is_free(box: Box, photo: Photograph, besides: Thing | None = None) -> bool:
+def is_free(box: Box, photo: Photograph, besides: CutThing | None = None) -> bool:
     """Does a thing with that box lie inside the picture and apart from all others?"""
     width, height = photo.size
     left, top, right, bottom = box
@@ -44,12 +44,12 @@ def is_free(box: Box, photo: Photograph, besides: Thing | None = None) -> bool:
     return all(box_overlap(around, other) == 0 for other in others)
 
 
-def third(thing: Thing, photo: Photograph) -> positions.Third:
+def third(thing: CutThing, photo: Photograph) -> positions.Third:
     """Which third of the picture a thing lies in."""
     return positions.third(positions.middle(thing.outline.box())[0], photo.size[0])
 
 
-def elsewhere(thing: Thing, photo: Photograph) -> list[tuple[positions.Third, positions.Point]]:
+def elsewhere(thing: CutThing, photo: Photograph) -> list[tuple[positions.Third, positions.Point]]:
     """The other thirds of the picture that have room for it, and where its middle would be."""
     width = photo.size[0]
     x, y = positions.middle(thing.outline.box())
@@ -64,7 +64,7 @@ def elsewhere(thing: Thing, photo: Photograph) -> list[tuple[positions.Third, po
     ]
 
 
-def outermost(thing: Thing, photo: Photograph) -> Literal["leftmost", "rightmost"] | None:
+def outermost(thing: CutThing, photo: Photograph) -> Literal["leftmost", "rightmost"] | None:
     """Is it the first or the last of its kind from left to right, by more than a little?"""
     own = thing.outline.box()
     others = [each.box for each in photo.sights if each.name == thing.name and not _same(each.box, own)]
@@ -73,7 +73,7 @@ def outermost(thing: Thing, photo: Photograph) -> Literal["leftmost", "rightmost
     return "rightmost" if all(own[0] >= (box[0] + box[2]) / 2 for box in others) else None
 
 
-def anywhere(new: Thing, cutout: Cutout, photo: Photograph, chance: np.random.Generator) -> Paste | None:
+def anywhere(new: CutThing, cutout: Cutout, photo: Photograph, chance: np.random.Generator) -> Paste | None:
     """The new thing at a free place: in the upper part what flies, on the ground what stands."""
     width, height = photo.size
     tall = _height(new, TALL * height, WIDEST * width)
@@ -86,7 +86,7 @@ def anywhere(new: Thing, cutout: Cutout, photo: Photograph, chance: np.random.Ge
 
 
 def beside(
-    new: Thing, cutout: Cutout, anchor: Thing, side: Literal["left", "right"], photo: Photograph
+    new: CutThing, cutout: Cutout, anchor: CutThing, side: Literal["left", "right"], photo: Photograph
 ) -> Paste | None:
     """The new thing on the same ground as the anchor, to one side of it; None when there is no room."""
     left, _, right, bottom = anchor.outline.box()
@@ -103,7 +103,7 @@ def share(outlines: tuple[Polygons, ...], photo: Photograph) -> float:
     return float(Union(outlines).render(*photo.size).mean())
 
 
-def _height(new: Thing, wanted: float, widest: float) -> float:
+def _height(new: CutThing, wanted: float, widest: float) -> float:
     """As high as wanted, unless it would be too wide or enlarged beyond its pixels."""
     width, height = new.size
     return round(min(wanted, widest * height / width, LARGEST_SCALE * height), 1)

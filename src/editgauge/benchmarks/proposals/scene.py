@@ -45,7 +45,7 @@ DETAIL = 1.0
 """Pixels by which a polygon may depart from the mask."""
 
 
-class Sight(NamedTuple):
+class FaintDetection(NamedTuple):
     """Something that the detector saw, however faintly."""
 
     name: str
@@ -54,7 +54,7 @@ class Sight(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class CutThing:
     """Something seen, with an outline that can be cut along."""
 
     name: str
@@ -81,9 +81,9 @@ class Photograph:
 
     picture: Picture
     pixels: Pixels
-    things: tuple[Thing, ...]
+    things: tuple[CutThing, ...]
     """Those with a reliable outline, surest first."""
-    sights: tuple[Sight, ...]
+    sights: tuple[FaintDetection, ...]
     """All that may be there."""
 
     @property
@@ -97,7 +97,7 @@ class Photograph:
         """How many of each there may be."""
         return Counter(sight.name for sight in self.sights)
 
-    def unique(self) -> list[Thing]:
+    def unique(self) -> list[CutThing]:
         """Things that can be named without saying which one."""
         return [thing for thing in self.things if self.names[thing.name] == 1]
 
@@ -119,12 +119,14 @@ def understood(picture: Picture, pixels: Pixels, instances: Instances, faint: De
     return Photograph(picture, pixels, tuple(thing for thing in things if thing), sights)
 
 
-def _sights(seen: Detections) -> tuple[Sight, ...]:
+def _sights(seen: Detections) -> tuple[FaintDetection, ...]:
     rows = zip(seen.words, seen.boxes.tolist(), seen.confidences.tolist(), strict=True)
-    return tuple(Sight(word, (left, top, right, bottom), sure) for word, (left, top, right, bottom), sure in rows)
+    return tuple(
+        FaintDetection(word, (left, top, right, bottom), sure) for word, (left, top, right, bottom), sure in rows
+    )
 
 
-def _thing(sight: Sight, mask: BoolMask, others: Sequence[Box]) -> Thing | None:
+def _thing(sight: FaintDetection, mask: BoolMask, others: Sequence[Box]) -> CutThing | None:
     piece = _largest_piece(mask)
     if piece is None or not SHARES[0] <= piece.mean() <= SHARES[1]:
         return None
@@ -135,7 +137,7 @@ def _thing(sight: Sight, mask: BoolMask, others: Sequence[Box]) -> Thing | None:
     height, width = mask.shape
     whole = all(min(box[0], box[1], width - box[2], height - box[3]) >= CLEARANCE for box in (own, sight.box))
     alone = all(_shared(own, other) <= APART for other in others)
-    return Thing(sight.name, _outline(piece), sight.confidence, whole, alone, float(piece.mean()))
+    return CutThing(sight.name, _outline(piece), sight.confidence, whole, alone, float(piece.mean()))
 
 
 def _largest_piece(mask: BoolMask) -> BoolMask | None:

@@ -95,7 +95,7 @@ class Spot:
         return self.document.lines.find(self.place)
 
 
-class Refused(Exception):
+class UnreadablePart(Exception):
     """A part that cannot be read at all, so that nothing after it can be either."""
 
     def __init__(self, line: int, text: str) -> None:
@@ -110,7 +110,7 @@ def read_yaml(text: str, file: str) -> Document:
     try:
         events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         document.value, document.lines = _only_document(events, document.faults)
-    except Refused as refused:
+    except UnreadablePart as refused:
         document.faults.append((refused.line, refused.text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -127,7 +127,7 @@ def _only_document(events: Iterator[Any], faults: list[tuple[int, str]]) -> tupl
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
             if lines.parts or value is not None:
-                raise Refused(_line(event), "a second YAML document begins here; a benchmark file holds one")
+                raise UnreadablePart(_line(event), "a second YAML document begins here; a benchmark file holds one")
             value, lines = _part(next(events), events, 0, faults)
     return value, lines
 
@@ -139,11 +139,11 @@ def _line(event: Any) -> int:
 def _part(event: Any, events: Iterator[Any], depth: int, faults: list[tuple[int, str]]) -> tuple[Any, Lines]:
     line = _line(event)
     if isinstance(event, yaml.AliasEvent):
-        raise Refused(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
+        raise UnreadablePart(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
     if event.tag is not None:
-        raise Refused(line, f"the tag '{event.tag}' is not allowed; write a plain value")
+        raise UnreadablePart(line, f"the tag '{event.tag}' is not allowed; write a plain value")
     if depth > DEEPEST:
-        raise Refused(line, f"nested more than {DEEPEST} levels deep")
+        raise UnreadablePart(line, f"nested more than {DEEPEST} levels deep")
     if isinstance(event, yaml.ScalarEvent):
         return (_plain(event.value) if event.implicit[0] else event.value), Lines(line)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -170,7 +170,7 @@ def _mapping(
     while not isinstance(event := next(events), yaml.MappingEndEvent):
         here = _line(event)
         if not isinstance(event, yaml.ScalarEvent):
-            raise Refused(here, "a key must be a word, not a list, a mapping or an alias")
+            raise UnreadablePart(here, "a key must be a word, not a list, a mapping or an alias")
         value, place = _part(next(events), events, depth + 1, faults)
         if event.value in values:
             faults.append((here, f"the key '{event.value}' was given before, on line {lines.find((event.value,))}"))

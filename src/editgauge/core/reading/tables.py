@@ -21,7 +21,7 @@ ROWS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FileRow:
     """One record, and the line or row of the file it stands in."""
 
     file: Path
@@ -59,7 +59,7 @@ def _split_of(file: Path, folder: Path) -> str:
     return file.parent.name if word == "data" and file.parent != folder else word
 
 
-def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> Iterator[Row]:
+def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> Iterator[FileRow]:
     """The records in the order of the files; from Parquet and Arrow only these columns, where they are there."""
     for file in files:
         if file.suffix == ".jsonl":
@@ -72,14 +72,14 @@ def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> 
             raise BadInput(f"'{file}' is in no format that can be read ({', '.join(FORMATS)}).")
 
 
-def _lines(file: Path, faults: Faults) -> Iterator[Row]:
+def _lines(file: Path, faults: Faults) -> Iterator[FileRow]:
     document = read_jsonl(read_text(file), file.name)
     faults.problems += document.problems()
     for place, values in enumerate(document.value["edits"] if document.value else ()):
         yield from _row(file, document.lines.find(("edits", place)), values, faults)
 
 
-def _json(file: Path, faults: Faults) -> Iterator[Row]:
+def _json(file: Path, faults: Faults) -> Iterator[FileRow]:
     """A list of records, or a mapping of keys to records."""
     value = read_json(file, faults, object)
     if isinstance(value, dict):
@@ -88,9 +88,9 @@ def _json(file: Path, faults: Faults) -> Iterator[Row]:
         yield from _row(file, number, values, faults)
 
 
-def _row(file: Path, number: int, values: Any, faults: Faults) -> Iterator[Row]:
+def _row(file: Path, number: int, values: Any, faults: Faults) -> Iterator[FileRow]:
     if isinstance(values, dict):
-        yield Row(file, number, values)
+        yield FileRow(file, number, values)
     else:
         faults.problems.append(f"{file.name}: line {number}: must be a mapping, got {shown(values)}")
 
@@ -104,7 +104,7 @@ def column_names(file: Path, faults: Faults) -> list[str]:
     return list(first.values) if first else []
 
 
-def _batches(file: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _batches(file: Path, columns: Sequence[str]) -> Iterator[FileRow]:
     number = 0
     with _opened(file) as table:
         there = [name for name in columns if name in table.schema.names]
@@ -112,7 +112,7 @@ def _batches(file: Path, columns: Sequence[str]) -> Iterator[Row]:
             for start in range(0, len(batch), ROWS_AT_ONCE):
                 for values in batch.slice(start, ROWS_AT_ONCE).to_pylist():
                     number += 1
-                    yield Row(file, number, values)
+                    yield FileRow(file, number, values)
 
 
 @dataclass(frozen=True, slots=True)

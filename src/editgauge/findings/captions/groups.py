@@ -19,7 +19,7 @@ DONE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CaptionGroup:
     """One judge's captions of one method's outcomes that belong together."""
 
     protocol: str
@@ -29,12 +29,12 @@ class Group:
     """By score; None where no outcome has it."""
 
 
-def caption_groups(run: Run, outcomes: ScoredOutcomes) -> tuple[Group, ...]:
+def caption_groups(run: Run, outcomes: ScoredOutcomes) -> tuple[CaptionGroup, ...]:
     """Every group of the run; none when its benchmark knows neither actions nor people's answers."""
     labels = {edit: tuple(_labels(told.get("extras", {}))) for edit, told in run.edits.items()}
     names = tuple(dict.fromkeys(label for of_edit in labels.values() for label in of_edit))
     return tuple(
-        Group(protocol, method, name, means)
+        CaptionGroup(protocol, method, name, means)
         for protocol in dict.fromkeys(protocol for protocol, score in outcomes.values if score == COUNT)
         for method in run.manifest.methods
         for name in names

@@ -23,7 +23,7 @@ GROUPS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CaptionRates:
     """Outcomes with about as many objects, and the rates of their captions."""
 
     fewest: int
@@ -39,7 +39,7 @@ class Curve:
 
     protocol: str
     method: str
-    steps: tuple[Step, ...]
+    steps: tuple[CaptionRates, ...]
 
 
 def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[Curve, ...]:
@@ -85,13 +85,13 @@ def _steps(
     told: Mapping[str, Mapping[OutcomeKey, float]],
     sources: Mapping[str, str],
     groups: int,
-) -> tuple[Step, ...]:
+) -> tuple[CaptionRates, ...]:
     counts = np.array([told[OBJECTS][key] for key in keys], dtype=np.float64)
     steps = []
     for places in parted(counts, groups):
         here = counts[places]
         rates = {name: mean_of([keys[place] for place in places], told[name], sources) for name in RATES}
-        steps.append(Step(int(here.min()), int(here.max()), rates))
+        steps.append(CaptionRates(int(here.min()), int(here.max()), rates))
     return tuple(steps)
 
 

@@ -17,7 +17,7 @@ from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.vision.change_sentences import NOTHING, sentences
 from editgauge.vision.changed_regions import Changes, find_changes
-from editgauge.vision.object_changes import HALF_SURE, Change, Thing, object_changes, share_changed
+from editgauge.vision.object_changes import HALF_SURE, Change, PicturedThing, object_changes, share_changed
 from editgauge.vision.region_changes import region_changes
 
 Extent = Literal["nothing", "places", "background", "whole"]
@@ -98,13 +98,16 @@ def operating_point(see: Perception) -> float:
     return float(see.card("detector").settings["operating_point"])
 
 
-async def things_seen(see: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> list[Thing]:
+async def things_seen(
+    see: Perception, picture: Pixels, words: Sequence[str], least: float | None
+) -> list[PicturedThing]:
     """What is seen, each with its outline, or its box where no model draws outlines."""
     found = await seen_at_all(see, picture, words, least)
     masks = await _outlines(see, picture, found)
     rows = zip(found.phrases, found.boxes.tolist(), masks, found.confidences.tolist(), strict=True)
     return [
-        Thing(word, (left, top, right, bottom), mask, sure) for word, (left, top, right, bottom), mask, sure in rows
+        PicturedThing(word, (left, top, right, bottom), mask, sure)
+        for word, (left, top, right, bottom), mask, sure in rows
     ]
 
 
@@ -121,7 +124,11 @@ async def _outlines(see: Perception, picture: Pixels, found: Detections) -> list
 
 
 def _extent(
-    pixels: Changes, found: Sequence[Change], before: Sequence[Thing], after: Sequence[Thing], point: float
+    pixels: Changes,
+    found: Sequence[Change],
+    before: Sequence[PicturedThing],
+    after: Sequence[PicturedThing],
+    point: float,
 ) -> tuple[Extent, tuple[str, ...]]:
     """Is it a change of some places, of the background, or of everything? And what stands before the background?"""
     if pixels.share < AROUND:

@@ -11,7 +11,7 @@ from editgauge.core.types import Edit
 from editgauge.protocols.artifacts.rules import Found, Options
 from editgauge.protocols.artifacts.suffering import Suspect, meets, reaches
 from editgauge.protocols.artifacts.words import is_meant
-from editgauge.vision.object_changes import Thing
+from editgauge.vision.object_changes import PicturedThing
 
 LARGEST = 0.4
 """Of the mask: a thing that covers so much of it is what was edited."""
@@ -24,8 +24,8 @@ INSIDE = 0.97
 def as_released(
     edit: Edit,
     edited: tuple[str, ...],
-    before: Sequence[Thing],
-    after: Sequence[Thing],
+    before: Sequence[PicturedThing],
+    after: Sequence[PicturedThing],
     mask: BoolMask,
     point: float,
     options: Options,
@@ -40,7 +40,7 @@ def as_released(
     ]
     asked = [pair for pair in pairs if not _hardly_met(pair, mask) and not _inside(pair, mask)]
     faded = [pair for pair in asked if abs(pair.drop) >= options.drop]
-    gone: list[tuple[Thing, Side]] = []
+    gone: list[tuple[PicturedThing, Side]] = []
     effect = EDIT_TYPES[edit.type].effect
     if effect == "adds":
         gone = [(thing, "source") for thing in _alone(seen, seen_after, mask, edited)]
@@ -50,7 +50,9 @@ def as_released(
     return Found(tuple(faded), tuple(gone), max(0.0, *losses, 0.0))
 
 
-def _alone(things: Sequence[Thing], others: Sequence[Thing], mask: BoolMask, edited: tuple[str, ...]) -> list[Thing]:
+def _alone(
+    things: Sequence[PicturedThing], others: Sequence[PicturedThing], mask: BoolMask, edited: tuple[str, ...]
+) -> list[PicturedThing]:
     """Things that meet the mask and touch nothing at all in the other picture; not the edited object."""
     return [
         thing
@@ -61,7 +63,7 @@ def _alone(things: Sequence[Thing], others: Sequence[Thing], mask: BoolMask, edi
     ]
 
 
-def _partly_in(things: Sequence[Thing], mask: BoolMask) -> list[Thing]:
+def _partly_in(things: Sequence[PicturedThing], mask: BoolMask) -> list[PicturedThing]:
     return [thing for thing in things if 0 < _of_mask(thing, mask) < LARGEST]
 
 
@@ -76,13 +78,13 @@ def _inside(pair: Suspect, mask: BoolMask) -> bool:
     return all(_of_thing(thing, mask) >= INSIDE for thing in _both(pair))
 
 
-def _both(pair: Suspect) -> list[Thing]:
+def _both(pair: Suspect) -> list[PicturedThing]:
     return [thing for thing in (pair.before, pair.after) if thing is not None]
 
 
-def _of_mask(thing: Thing, mask: BoolMask) -> float:
+def _of_mask(thing: PicturedThing, mask: BoolMask) -> float:
     return float((thing.mask & mask).sum() / mask.sum())
 
 
-def _of_thing(thing: Thing, mask: BoolMask) -> float:
+def _of_thing(thing: PicturedThing, mask: BoolMask) -> float:
     return float((thing.mask & mask).sum() / max(1, thing.mask.sum()))

@@ -10,7 +10,7 @@ from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit
 from editgauge.protocols.artifacts.suffering import Suspect, meets, reaches, suspects
 from editgauge.protocols.artifacts.words import is_meant
-from editgauge.vision.object_changes import Thing
+from editgauge.vision.object_changes import PicturedThing
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Found:
 
     faded: tuple[Suspect, ...]
     """Method 1: things that the detector is less sure of."""
-    gone: tuple[tuple[Thing, Side], ...]
+    gone: tuple[tuple[PicturedThing, Side], ...]
     """Method 2: things that are only in one of the pictures, and in which."""
     largest: float
     """Of the losses of confidence, 0 when none was lost."""
@@ -36,8 +36,8 @@ class Found:
 def as_in_the_paper(
     edit: Edit,
     edited: tuple[str, ...],
-    before: Sequence[Thing],
-    after: Sequence[Thing],
+    before: Sequence[PicturedThing],
+    after: Sequence[PicturedThing],
     mask: BoolMask,
     point: float,
     options: Options,

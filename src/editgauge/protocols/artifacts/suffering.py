@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from editgauge.core.masks import BoolMask
-from editgauge.vision.object_changes import BoxSides, Thing
+from editgauge.vision.object_changes import BoxSides, PicturedThing
 from editgauge.vision.regions import box_overlap
 
 SAME_PLACE = 0.3
@@ -17,8 +17,8 @@ SAME_PLACE = 0.3
 class Suspect:
     """A thing that meets the edit's mask, and what the edit made of it."""
 
-    before: Thing
-    after: Thing | None
+    before: PicturedThing
+    after: PicturedThing | None
     """None when it is gone."""
 
     @property
@@ -27,12 +27,12 @@ class Suspect:
         return self.before.confidence - (self.after.confidence if self.after else 0.0)
 
 
-def meets(thing: Thing, mask: BoolMask) -> bool:
+def meets(thing: PicturedThing, mask: BoolMask) -> bool:
     """Does the thing reach into the mask?"""
     return bool((thing.mask & mask).any())
 
 
-def suspects(before: Sequence[Thing], after: Sequence[Thing], mask: BoolMask) -> list[Suspect]:
+def suspects(before: Sequence[PicturedThing], after: Sequence[PicturedThing], mask: BoolMask) -> list[Suspect]:
     """The things of the source that meet the mask, each with its like in the edited picture.
 
     Args:
@@ -52,10 +52,10 @@ def suspects(before: Sequence[Thing], after: Sequence[Thing], mask: BoolMask) ->
     return found
 
 
-def reaches(thing: Thing, box: BoxSides) -> bool:
+def reaches(thing: PicturedThing, box: BoxSides) -> bool:
     """Do the boxes overlap at all?"""
-    return _overlap(thing, Thing(None, box, thing.mask)) > 0
+    return _overlap(thing, PicturedThing(None, box, thing.mask)) > 0
 
 
-def _overlap(one: Thing, other: Thing) -> float:
+def _overlap(one: PicturedThing, other: PicturedThing) -> float:
     return box_overlap(one.box, other.box)

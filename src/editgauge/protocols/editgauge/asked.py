@@ -14,7 +14,7 @@ from editgauge.core.phrases import read_size
 from editgauge.core.types import Unscored
 from editgauge.protocols._shared.looking import asked_place
 from editgauge.protocols.editgauge.appearance import colour_distance, colour_in, colour_rank, style_fit, to_lab
-from editgauge.vision.object_changes import Thing
+from editgauge.vision.object_changes import PicturedThing
 from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, third, way
 from editgauge.vision.regions import box_overlap
 
@@ -114,7 +114,7 @@ def _presence(view: View, role: str, region: BoolMask | None) -> tuple[float, fl
     return max(both, key=lambda each: (sign * (each[1] - each[0]), each[1]))
 
 
-def _surest(things: tuple[Thing, ...], view: View, region: BoolMask | None) -> float:
+def _surest(things: tuple[PicturedThing, ...], view: View, region: BoolMask | None) -> float:
     """Of things in the region."""
     there = [thing for thing in things if region is None or region[thing.mask].mean() >= MEETS]
     return max((_sure(thing.confidence, view.point) for thing in there), default=0.0)
@@ -227,7 +227,7 @@ def _ends(view: View) -> tuple[Point, Point, Relation] | None:
     return (start, end, towards) if towards else None
 
 
-def _newest(pair: Pair) -> Thing:
+def _newest(pair: Pair) -> PicturedThing:
     """The surest thing that was not there before; the surest of all when every one was."""
     new = [one for one in pair.after if all(box_overlap(one.box, old.box) < SAME_THING for old in pair.before)]
     return (new or list(pair.after))[0]

@@ -16,7 +16,7 @@ from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixe
 from editgauge.protocols.editgauge.roles import Region, Roles, roles_of
 from editgauge.protocols.preservation_aligned import in_frame
 from editgauge.vision.changed_regions import Changes, find_changes
-from editgauge.vision.object_changes import HALF_SURE, Thing
+from editgauge.vision.object_changes import HALF_SURE, PicturedThing
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
@@ -34,8 +34,8 @@ class Pair:
     """The things of one name in both pictures, surest first."""
 
     name: str
-    before: tuple[Thing, ...]
-    after: tuple[Thing, ...]
+    before: tuple[PicturedThing, ...]
+    after: tuple[PicturedThing, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +146,14 @@ async def _pair(see: Perception, source: Pixels, edited: Pixels, word: str, poin
     return Pair(word, before, after)
 
 
-async def _things(see: Perception, picture: Pixels, word: str, point: float) -> tuple[Thing, ...]:
+async def _things(see: Perception, picture: Pixels, word: str, point: float) -> tuple[PicturedThing, ...]:
     seen = await see.instances(picture, word, least=HALF_SURE * point)
     rows: Sequence[tuple[list[float], BoolMask, float]] = list(
         zip(seen.detections.boxes.tolist(), seen.masks, seen.detections.confidences.tolist(), strict=True)
     )
-    return tuple(Thing(word, (box[0], box[1], box[2], box[3]), mask, sure) for box, mask, sure in rows if mask.any())
+    return tuple(
+        PicturedThing(word, (box[0], box[1], box[2], box[3]), mask, sure) for box, mask, sure in rows if mask.any()
+    )
 
 
 async def _redrawn(item: Item, see: Perception) -> tuple[dict[str, float], list[BoxSides]]:

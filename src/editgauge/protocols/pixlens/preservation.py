@@ -18,7 +18,7 @@ from editgauge.protocols._shared.looking import needed
 from editgauge.protocols.pixlens.background import background_score
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
 from editgauge.vision.color_names import colour_likeness
-from editgauge.vision.keypoints import Found, found_again
+from editgauge.vision.keypoints import KeypointMatches, found_again
 from editgauge.vision.positions import centroid
 from editgauge.vision.regions import aligned_overlap
 
@@ -75,7 +75,7 @@ def _compared(scene: Scene, was: BoolMask, now: BoolMask, similarity: Similarity
     }
 
 
-def _arrows(found: Found) -> tuple[Evidence, ...]:
+def _arrows(found: KeypointMatches) -> tuple[Evidence, ...]:
     """The surest points found again, each from where it lay to where it lies (PixLens, figures 3 and 4)."""
     shown = found.points[:MOST_ARROWS]
     fewer = f"; drawn are the {len(shown)} surest" if len(shown) < len(found.points) else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from editgauge.findings.captions.groups import COUNT, SHOWN, TOLD_NOTHING, Group, caption_groups
+from editgauge.findings.captions.groups import COUNT, SHOWN, TOLD_NOTHING, CaptionGroup, caption_groups
 from editgauge.findings.captions.quality import OBJECTS, Curve, caption_quality
 from editgauge.findings.people.matching import scored_outcomes
 from editgauge.findings.plots.caption_quality import STYLE, caption_quality_svg
@@ -43,7 +43,7 @@ def _drawn(curve: Curve) -> Markup:
     return Markup(caption_quality_svg(curve).replace(f"<style>{STYLE}</style>", ""))  # noqa: S704
 
 
-def _tables(groups: Sequence[Group]) -> dict[tuple[str, str], list[Group]]:
+def _tables(groups: Sequence[CaptionGroup]) -> dict[tuple[str, str], list[CaptionGroup]]:
     """The groups of every judge and method: first those by action, then those by what people say."""
     together = groupby(groups, key=lambda group: (group.protocol, group.method))
     return {key: sorted(rows, key=lambda group: group.name.startswith("people: ")) for key, rows in together}
