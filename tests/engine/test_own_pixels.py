@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ WEIGHTS = ("efficientdet-lite2", "u2netp")
 needs_weights = pytest.mark.skipif(
     not all(map(available, WEIGHTS)), reason="NOT TESTED: run `editgauge models pull lite`"
 )
+CAT: Callable[[], Pixels] = data.chelsea
 EDIT = Edit(id="e", source=Picture("p", Path("/p")), type="object_addition", instruction="add a cat", to="cat")
 
 
@@ -36,7 +38,7 @@ def sheet(photo: Pixels) -> Pixels:
 
 @pytest.fixture(scope="module")
 def item() -> Item:
-    large = sheet(data.chelsea())
+    large = sheet(CAT())
     small = np.asarray(Image.fromarray(large).resize((120, 90)), np.uint8)
     return prepare(EDIT, Outcome(edit_id="e", method="m", image=Path("/o")), small, large)
 

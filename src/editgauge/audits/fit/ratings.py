@@ -29,14 +29,17 @@ from editgauge.audits.fit.features import ROLES, read_measured
 from editgauge.audits.fit.features import measure as measure_probes
 from editgauge.audits.fit.fit import truth_of_done
 from editgauge.audits.probes.probes import Probe, read_probes
+from editgauge.benchmarks import open_benchmark
 from editgauge.core.concurrency import run_async
 from editgauge.core.files import write_text
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress, say
 from editgauge.core.types import Edit, Outcome
-from editgauge.engine.plan.run_plan import prepare
 from editgauge.engine.worker.scoring import prepare as make_item
 from editgauge.findings.people.ratings import read_ratings
+from editgauge.instructions.readings import complete_all
+from editgauge.methods.layouts.discover import expand
+from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service, describe
@@ -56,13 +59,15 @@ UNTOUCHED, REFERENCE, PROBES = "the source", "the reference", "probes"
 QUESTIONS = {"done": ("SC", "alignment"), "quality": ("PQ", "quality")}
 """What rating files call the two questions."""
 RISING = (
-    "presence", "presence_gain", "gone", "replaced", "color_gain", "color_rank", "color_rank_gain",
+    "something_new", "presence", "presence_gain", "gone", "replaced", "color_gain", "color_rank", "color_rank_gain",
     "style_fit", "style_gain", "place_fit", "third_fit", "size_fit",
 )  # fmt: skip
 """Features of which more never speaks against the edit being done: their weights are not negative."""
 SET = {"text_fit": 2.0, "text_gain": 1.0, "count_wrong": -3.0}
 """Weights that are set and not fitted, because hardly any rated outcome has these features: asked-for words that can be
 read letter by letter pass, another number than was asked for does not."""
+SEEN_GONE = 1.0
+"""The least weight of a thing that was seen before and is not seen any more: too few rated removals tell it."""
 NOT_THERE = -0.5
 """The most that the log-odds may be when an asked-for thing is not seen at all: no pass without seeing it."""
 SHRINKAGE = 0.5
@@ -94,14 +99,12 @@ class Rated:
 
 async def measure(benchmark: str, data: str, outcomes: Sequence[str], ratings: str, out: Path) -> None:
     """Appends what is not in the file yet."""
-    plan = prepare(benchmark, outcomes, ["preservation"], data, None, layout=None, models=None, model=(), seed=0)
+    edits = complete_all(open_benchmark(benchmark, Path(data))).edits
+    places = [text.split("=", 1) for text in expand(outcomes)]
+    found = [find_outcomes(name, Path(where), edits) for name, where in places]
     answers = _answers(ratings)
     known = {(each.edit, each.method) for each in read_rated(out)} if out.is_file() else set()
-    todo = [
-        each
-        for each in _outcomes(plan.benchmark.edits, plan.found, answers)
-        if (each[0].id, each[1].method) not in known
-    ]
+    todo = [each for each in _outcomes(edits, found, answers) if (each[0].id, each[1].method) not in known]
     with (
         Service(choose_models("lite", {}, ROLES).models, place()) as see,
         progress("measuring", len(todo), quiet=False) as advance,
@@ -141,10 +144,10 @@ def _answers(ratings: str) -> dict[tuple[str, str], dict[str, float]]:
 
 
 def _outcomes(
-    edits: Sequence[Edit], found: Any, answers: Mapping[tuple[str, str], Any]
+    edits: Sequence[Edit], found: Sequence[FoundOutcomes], answers: Mapping[tuple[str, str], Any]
 ) -> Iterator[tuple[Edit, Outcome]]:
     by_edit: dict[str, list[Outcome]] = {}
-    for these in found.values():
+    for these in found:
         for outcome in these.outcomes:
             if outcome.image is not None and (outcome.edit_id, outcome.method) in answers:
                 by_edit.setdefault(outcome.edit_id, []).append(outcome)
@@ -209,8 +212,9 @@ def fit_edit(records: Sequence[Rated]) -> tuple[Floats, Floats]:
     bounds: list[tuple[float | None, float | None]] = [
         (0.0, None) if name in RISING else (None, None) for name in FEATURES["asked"]
     ]
-    bounds += [(None, NOT_THERE / 2), *([(None, None)] * (scaled.shape[1] + 1))]
+    bounds += [(None, NOT_THERE / 2), *([(None, 0.0)] * scaled.shape[1]), (None, None)]
     bounds[FEATURES["asked"].index("asks_presence")] = (None, NOT_THERE / 2)
+    bounds[FEATURES["asked"].index("gone")] = (SEEN_GONE, None)
     for name, weight in SET.items():
         bounds[FEATURES["asked"].index(name)] = (weight, weight)
     numbers = minimize(loss, np.zeros(len(bounds)) - 0.3, method="L-BFGS-B", bounds=bounds).x

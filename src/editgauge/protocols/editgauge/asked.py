@@ -30,6 +30,8 @@ LIKELY = 0.1
 """Probability at which a class counts as seen: the classifier's operating point."""
 MEETS = 0.3
 """The share of a thing inside the expected region from which on it is there."""
+NEW = 0.5
+"""Change of a patch from which on it may well show a new thing; more says no more."""
 FAR = 0.1
 """Of the diagonal: a movement from there on is as good as any farther one."""
 SAME_THING = 0.5
@@ -93,6 +95,7 @@ def asked_features(view: View) -> Values:
         gone = 1 - min(1.0, absent[1] / max(absent[0], 1e-6))
     return {
         "asks_presence": None if present is None else 1.0,
+        "something_new": None if present is None else _something_new(view),
         "presence": None if present is None else present[1],
         "presence_gain": None if present is None else present[1] - present[0],
         "gone": gone if present is None else None,
@@ -100,6 +103,12 @@ def asked_features(view: View) -> Values:
         "count_wrong": _count_wrong(view),
         **attributes(view),
     }
+
+
+def _something_new(view: View) -> float | None:
+    """How much the most changed patches changed: a new thing changes some patches, whatever it is."""
+    most = view.redrawn.get("most_changed")
+    return None if most is None else min(most, NEW)
 
 
 def _presence(view: View, role: str, region: BoolMask | None) -> tuple[float, float] | None:

@@ -21,6 +21,7 @@ FAINT = 0.1
 MEANINGS: MappingProxyType[str, str] = MappingProxyType(
     {
         "asks_presence": "something new was looked for",
+        "something_new": "how much the most changed patches changed, at most 0.5",
         "presence": "how surely the asked-for thing is seen, 0.5 at a model's operating point",
         "presence_gain": "how much more surely the asked-for thing is seen than before",
         "gone": "how much less surely the thing that should go is seen than before",
@@ -91,7 +92,8 @@ def reasons(answer: Answer, values: Values, claim: str) -> tuple[Evidence, ...]:
     missing = sum(effect for name, effect in answer.effects.items() if values[name] is None)
     if abs(missing) >= FAINT:
         pieces.append(f"That some features have no meaning here or cannot be seen counts {missing:+.1f}.")
-    return tuple(Note(piece) for piece in pieces if piece)
+    said = [piece for piece in pieces if piece]
+    return tuple(Note(piece) for piece in said or [f"Nothing speaks clearly for or against {claim}."])
 
 
 def _listed(head: str, told: list[tuple[str, float]], values: Values) -> str:

@@ -18,10 +18,11 @@ Question = Literal["asked", "contained", "quality", "disturbed", "flawed"]
 
 FEATURES: Mapping[Question, tuple[str, ...]] = {
     "asked": (
-        "asks_presence", "presence", "presence_gain", "gone", "replaced", "count_wrong", "color_gain", "color_rank",
-        "color_rank_gain", "style_fit", "style_gain", "place_fit", "third_fit", "size_fit", "text_fit", "text_gain",
+        "asks_presence", "something_new", "presence", "presence_gain", "gone", "replaced", "count_wrong", "color_gain",
+        "color_rank", "color_rank_gain", "style_fit", "style_gain", "place_fit", "third_fit", "size_fit", "text_fit",
+        "text_gain",
     ),
-    "contained": ("most_changed", "median_changed", "share_changed", "unmatched"),
+    "contained": ("median_changed", "share_changed", "unmatched"),
     "quality": ("novelty", "most_changed", "token_length", "clipped", "sharper"),
     "disturbed": ("frame_lost", "frame_moved", *OF_THE_REST),
     "flawed": OF_FLAWS,

@@ -12,6 +12,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge.metrics.tokens import semantic_change
+
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.models.answers import Patches
@@ -34,8 +36,8 @@ def token_features(before: Patches, after: Patches) -> dict[str, float]:
     `novelty` compares each patch of the edited picture with the most similar patch anywhere in the source: what no
     patch of the source resembles is either new content or an artifact.
     """
-    change = 1 - before.similarity(after)
-    old, new = (each.unit_tokens.reshape(-1, each.tokens.shape[2]) for each in (before, after))
+    change = semantic_change(before.tokens, after.tokens)
+    old, new = (_units(each) for each in (before, after))
     nearest = (new @ old.T).max(axis=1)
     lengths = [float(np.linalg.norm(each.tokens.astype(np.float32), axis=2).mean()) for each in (before, after)]
     return {
@@ -48,9 +50,15 @@ def token_features(before: Patches, after: Patches) -> dict[str, float]:
     }
 
 
+def _units(picture: Patches) -> NDArray[np.float32]:
+    """The tokens of all patches, one below the other, at length 1."""
+    tokens = picture.tokens.reshape(-1, picture.tokens.shape[2]).astype(np.float32)
+    return np.asarray(tokens / np.maximum(np.linalg.norm(tokens, axis=1, keepdims=True), 1e-6), np.float32)
+
+
 def changed_places(before: Patches, after: Patches, width: int, height: int) -> list[BoxSides]:
     """Squares around the places where the tokens changed most, strongest first; none when nothing changed."""
-    change = 1 - before.similarity(after)
+    change = semantic_change(before.tokens, after.tokens)
     rows, columns = change.shape
     least = max(CLEARLY_CHANGED, float(np.percentile(change, 85)))
     count, labels, boxes, _ = cv2.connectedComponentsWithStats((change >= least).astype(np.uint8), connectivity=4)
