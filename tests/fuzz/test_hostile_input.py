@@ -150,9 +150,9 @@ def test_manifests(tmp_path: Path, make_record: Callable[..., Record], make_run:
             inside[place[-1]] = value
         (run / "manifest.json").write_text(json.dumps(stored))
         for use in (
-            lambda: editgauge.verify(run, 0, quiet=True),
-            lambda: editgauge.export(run, "csv", tmp_path / "out.csv"),
-            lambda: editgauge.export(run, "markdown"),
+            lambda: editgauge.verify(run, recompute=0, quiet=True),
+            lambda: editgauge.export(run, format="csv", out=tmp_path / "out.csv"),
+            lambda: editgauge.export(run, format="markdown"),
         ):
             with suppress(EditGaugeError):
                 use()

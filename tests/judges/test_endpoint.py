@@ -20,6 +20,7 @@ from PIL import Image
 
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
+from editgauge.core.options import JudgeOptions
 from editgauge.engine.judges import read_jury
 from editgauge.judges import Answer, NoAnswer, Parameters, Patience, Shown, ask_scale, ask_text, ask_yes_no, open_judge
 from editgauge.judges.endpoint import open_endpoint, retry_after
@@ -262,7 +263,7 @@ def test_secrets_of_an_address_are_in_no_record_even_when_an_answer_repeats_them
     secret, password = "abc-123-query", "word-of-the-user"
     address = f"openai:tiny-judge@{served.url}?api-key={secret}&api-version=2".replace("://", f"://me:{password}@")
     served.plan = lambda text, seen: say(f"Yes. By the way, {secret} and {password}.")
-    jury = read_jury([address])
+    jury = read_jury(JudgeOptions(judge=[address]))
 
     [answer] = ask(open_judge(address, transcripts=tmp_path), ask_yes_no("?"))
 
@@ -274,7 +275,7 @@ def test_secrets_of_an_address_are_in_no_record_even_when_an_answer_repeats_them
     assert password.encode() not in kept
     assert jury.told()["tiny-judge"]["address"].endswith("/v1?api-version=2")
     with pytest.raises(BadInput) as twice:
-        read_jury([address, address])
+        read_jury(JudgeOptions(judge=[address, address]))
     assert secret not in str(twice.value)
 
 
