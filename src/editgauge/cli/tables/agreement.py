@@ -63,16 +63,25 @@ def show_agreement(found: Agreement) -> None:
             show(Text(f"{words}: {'; '.join(_counts(matched))}."))
 
 
+MEASURES = {
+    "spearman": "Spearman's correlation",
+    "pearson": "Pearson's correlation",
+    "cosine": "Cosine similarity",
+}
+"""What EditVal prints (figure 6, section 4.4), and what is robust to scales."""
+
+
 def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
     asked = f" to '{question}'" if question else ""
-    table = new_table(f"Spearman's correlation with ratings{asked}, and its 95 % interval")
-    table.add_column("score", overflow="fold")
-    for level in LEVELS:
-        table.add_column(_spaced(level), justify="right", no_wrap=True)
-    for score in scores:
-        cells = (_cell(score.levels[level].spearman) for level in LEVELS)
-        table.add_row(titled(score.protocol, score.spec, score.unscored, "outcomes"), *cells)
-    show(table)
+    for measure, title in MEASURES.items():
+        table = new_table(f"{title} with ratings{asked}, and its 95 % interval")
+        table.add_column("score", overflow="fold")
+        for level in LEVELS:
+            table.add_column(_spaced(level), justify="right", no_wrap=True)
+        for score in scores:
+            cells = (_cell(getattr(score.levels[level], measure)) for level in LEVELS)
+            table.add_row(titled(score.protocol, score.spec, score.unscored, "outcomes"), *cells)
+        show(table)
     if len(scores) == 1:
         parts = {name: level.parts for name, level in scores[0].levels.items() if level.parts}
         _show_parts({**parts, "by_type_within_methods": scores[0].by_type_within_methods})

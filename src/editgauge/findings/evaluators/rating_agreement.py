@@ -14,7 +14,7 @@ from editgauge.core.types import ScoreSpec
 from editgauge.findings.evaluators.evaluators import Asked, Scored
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.ratings import Rating
-from editgauge.stats.agreement import PEARSON, SPEARMAN, Measure, correlate
+from editgauge.stats.agreement import COSINE, PEARSON, SPEARMAN, Measure, correlate
 from editgauge.stats.intervals import Labels, Numbers
 from editgauge.stats.levels import Parts, between, within
 from editgauge.stats.resampling import Estimate
@@ -26,6 +26,8 @@ class Level:
 
     spearman: Estimate
     pearson: Estimate
+    cosine: Estimate
+    """Cosine similarity of scores and ratings as they are, as in EditVal's figure 6: high for any two positive rows."""
     parts: Mapping[str, Estimate]
     """Spearman's within each method, rater or edit type; empty where nothing is taken apart."""
 
@@ -108,9 +110,9 @@ def _beside(protocol: str, spec: ScoreSpec, question: str, ratings: _Ratings, kn
 
 
 def _level(ask: Callable[[Measure], Estimate | Parts]) -> Level:
-    spearman, pearson = ask(SPEARMAN), ask(PEARSON)
+    spearman, pearson, cosine = ask(SPEARMAN), ask(PEARSON), ask(COSINE)
     parts = spearman.parts if isinstance(spearman, Parts) else {}
-    return Level(_whole(spearman), _whole(pearson), parts)
+    return Level(_whole(spearman), _whole(pearson), _whole(cosine), parts)
 
 
 def _whole(found: Estimate | Parts) -> Estimate:
@@ -119,7 +121,7 @@ def _whole(found: Estimate | Parts) -> Estimate:
 
 def _no_raters(outcomes: _Pairs) -> Level:
     nothing = Estimate(None, None, None, 0, 0, "the ratings name no rater" if outcomes.scores.size else "no pairs")
-    return Level(nothing, nothing, {})
+    return Level(nothing, nothing, nothing, {})
 
 
 @dataclass(frozen=True, slots=True)

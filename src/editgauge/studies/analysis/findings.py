@@ -51,17 +51,17 @@ def findings(study: Study) -> StudyFindings:
     )
 
 
+def _compared(page: AnswerRecord, answer: str) -> ComparedAttributes:
+    first, second = (str(each["attribute"]) for each in page.compared)
+    return ComparedAttributes(page.edit, first, second, answer)
+
+
 def compared_attributes(study: Study) -> list[ComparedAttributes]:
     """The answers of a study about attributes; raises `BadInput` when there are none."""
     asked = [each.id for each in study.design.questions if each.kind == "pick_side"]
     with study.database.read() as session:
         pages = [page for page in records(session) if page.state == "done" and page.kind == "rated"]
-    found = [
-        ComparedAttributes(page.edit, *(each["attribute"] for each in page.compared), str(page.answers[name]))
-        for page in pages
-        for name in asked
-        if name in page.answers
-    ]
+    found = [_compared(page, str(page.answers[name])) for page in pages for name in asked if name in page.answers]
     if not found:
         raise BadInput(f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is.")
     return found
