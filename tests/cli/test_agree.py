@@ -36,7 +36,7 @@ def run(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_p
 
 
 def test_ratings_are_shown_level_by_level_in_a_hundred_columns(editgauge: Command, run: Path, tmp_path: Path) -> None:
-    told = editgauge("agree", run, "--ratings", tmp_path / "ratings.csv").stdout
+    told = editgauge("agree", run, "--verbose", "--ratings", tmp_path / "ratings.csv").stdout
     assert max(map(len, told.splitlines())) <= 100
     header = next(line for line in told.splitlines() if "pooled" in line)
     assert header.split() == ["score", "pooled", "per", "method", "per", "rater", "by", "type", "system"]
@@ -49,8 +49,18 @@ def test_ratings_are_shown_level_by_level_in_a_hundred_columns(editgauge: Comman
     assert "Ratings: 60 of outcomes of this run; 1 of others, left out, such as edit 'e99', method 'nobody'." in words
 
 
+def test_without_verbose_it_is_one_page(editgauge: Command, run: Path, tmp_path: Path) -> None:
+    files = ("--ratings", tmp_path / "ratings.csv", "--choices", tmp_path / "choices.jsonl")
+    told = editgauge("agree", run, *files).stdout
+    lines = told.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= 100
+    assert "toy: gain ↑" in told
+    assert "--verbose" in told
+
+
 def test_one_score_is_taken_apart(editgauge: Command, run: Path, tmp_path: Path) -> None:
-    told = editgauge("agree", run, "--ratings", tmp_path / "ratings.csv", "--score", "gain").stdout
+    told = editgauge("agree", run, "--verbose", "--ratings", tmp_path / "ratings.csv", "--score", "gain").stdout
     rows = [line.split() for line in told.splitlines()]
     assert all(any(row[:3] == ["per", "rater", name] for row in rows) for name in ("anna", "ben"))
     assert any(row[:3] == ["by", "type", "color"] for row in rows)
@@ -58,7 +68,7 @@ def test_one_score_is_taken_apart(editgauge: Command, run: Path, tmp_path: Path)
 
 
 def test_choices_are_shown_with_the_best_against_the_others(editgauge: Command, run: Path, tmp_path: Path) -> None:
-    told = editgauge("agree", run, "--choices", tmp_path / "choices.jsonl").stdout
+    told = editgauge("agree", run, "--verbose", "--choices", tmp_path / "choices.jsonl").stdout
     assert max(map(len, told.splitlines())) <= 100
     assert "Choices in which people found both alike, left out: 1." in told
     assert "toy/gain against the others, on the choices that both can answer" in told
@@ -76,7 +86,7 @@ def test_everything_that_evaluators_can_be_asked_fits_a_terminal(editgauge: Comm
     (tmp_path / "judge.jsonl").write_text("".join(json.dumps(each) + "\n" for each in verdicts))
     roles = f"good={METHODS[2]},preserved={METHODS[1]},modified={METHODS[0]}"
     words = ("--triplets", roles, "--judge-choices", tmp_path / "judge.jsonl", "--rerun", run)
-    told = editgauge("agree", run, *words, "--blend", "loss,gain", "--plot", tmp_path / "blend.svg").stdout
+    told = editgauge("agree", run, "--verbose", *words, "--blend", "loss,gain", "--plot", tmp_path / "blend.svg").stdout
     assert max(map(len, told.splitlines())) <= 100
     assert "judge[tiny]: prefers ↑" in told
     flat = " ".join(told.split())
@@ -88,13 +98,13 @@ def test_everything_that_evaluators_can_be_asked_fits_a_terminal(editgauge: Comm
 
 
 def test_metrics_are_chosen_by_pattern(editgauge: Command, run: Path, tmp_path: Path) -> None:
-    told = editgauge("agree", run, "--choices", tmp_path / "choices.jsonl", "--metrics", "t?y/g*").stdout
+    told = editgauge("agree", run, "--verbose", "--choices", tmp_path / "choices.jsonl", "--metrics", "t?y/g*").stdout
     assert "toy: gain ↑" in told
     assert "loss" not in told
 
 
 def test_people_are_shown_beside_the_scores(editgauge: Command, run: Path, tmp_path: Path) -> None:
-    told = " ".join(editgauge("agree", run, "--ratings", tmp_path / "ratings.csv").stdout.split())
+    told = " ".join(editgauge("agree", run, "--verbose", "--ratings", tmp_path / "ratings.csv").stdout.split())
     assert "Mean ratings: first-method 0." in told
     assert "2 raters: a majority on 0.0% of 30 outcomes (30 without); all alike on 0.0%;" in told
     assert "Krippendorff's alpha (ordinal) 0." in told
@@ -121,6 +131,6 @@ def test_everything_can_be_had_as_json(editgauge: Command, run: Path, tmp_path: 
 )
 def test_a_mistake_is_one_message(editgauge: Command, run: Path, tmp_path: Path, words: list[str], told: str) -> None:
     (tmp_path / "broken.csv").write_text("edit,method,value\ne1,first-method,x\n")
-    ended = editgauge("agree", run, *words, cwd=tmp_path, code=2)
+    ended = editgauge("agree", run, "--verbose", *words, cwd=tmp_path, code=2)
     assert told in ended.stderr
     assert ended.stdout == ""

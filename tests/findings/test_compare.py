@@ -62,9 +62,12 @@ def test_swapping_the_methods_swaps_everything(clear: Path) -> None:
     assert back.verdict == "second"
 
 
-def test_p_is_adjusted_for_the_number_of_scores(clear: Path) -> None:
-    """Two scores, both with the smallest p there is: each counts twice."""
-    assert [each.p for each in compare(clear, methods=["mine", "theirs"])] == pytest.approx([2 / 10_000] * 2)
+def test_the_correction_for_the_scores_shown_stands_beside_the_verdict(clear: Path) -> None:
+    gain, loss = compare(clear, methods=["mine", "theirs"])
+    (alone,) = compare(clear, methods=["mine", "theirs"], score=["gain"])
+    assert gain.p == alone.p == alone.p_over_scores
+    assert gain.p_over_scores == pytest.approx(2 * (gain.p or 0))
+    assert loss.p_over_scores is not None
 
 
 def test_only_edits_that_both_have_are_compared(make_run: MakeRun, make_record: Make) -> None:
@@ -76,7 +79,7 @@ def test_only_edits_that_both_have_are_compared(make_run: MakeRun, make_record: 
         make_record("mine-scored", {"gain": "crashed"}, place=2, method="theirs"),
         make_record("theirs-only", {"gain": 1.0}, place=3, method="theirs"),
     )
-    gain, loss = compare(folder, methods=["mine", "theirs"])
+    gain, loss = compare(folder, methods=["mine", "theirs"], score=["*"])
 
     assert gain.difference is not None
     assert gain.difference.value == pytest.approx(0.8)

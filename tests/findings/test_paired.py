@@ -24,22 +24,21 @@ def test_with_one_question_per_image_it_is_mcnemars_exact_test(only_first: int, 
     found = paired_difference(first, second, np.arange(first.size))
     exact = stats.binomtest(only_first, only_first + only_second).pvalue
     assert found is not None
-    assert found.p == pytest.approx(exact, abs=0.015)
+    assert found.p == pytest.approx(exact)
     assert (found.only_first, found.only_second) == (only_first, only_second)
     assert found.difference.value == pytest.approx((only_first - only_second) / first.size)
 
 
 def test_questions_of_one_image_are_no_further_evidence() -> None:
-    """Twelve wins on twelve images convince; the same twelve on two images do not."""
+    """Twelve wins on twelve images convince; the same twelve on two images cannot be tested."""
     first, second = credits_of(12, 0, both=0)
     apart = paired_difference(first, second, np.arange(12))
     together = paired_difference(first, second, np.repeat([0, 1], 6))
     assert apart is not None
     assert together is not None
     assert apart.p is not None
-    assert together.p is not None
     assert apart.p < 0.01
-    assert together.p == pytest.approx(0.5, abs=0.02)
+    assert together.p is None
 
 
 def test_only_what_both_can_answer_counts() -> None:

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import beta, expon, norm
 
-from editgauge.findings.ranks import Rank, rank_methods
-from editgauge.findings.summary import FEW_SOURCES
-from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean, holm, sign_flip_p
+from editgauge.stats.intervals import FEWEST_SOURCES, Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.levels import mean_of_groups
+from editgauge.stats.pairwise import Rank, differences, rank_methods
 from editgauge.stats.raters import krippendorff
 from editgauge.stats.resampling import Estimate
 
@@ -47,7 +46,7 @@ def coverage(kind: str, sources: int, worlds: int, *, uneven: bool, seed: int = 
     hits = 0
     for _ in range(worlds):
         shares, clusters = world(random, sources, uneven=uneven)
-        hits += holds(clustered_mean(spread(shares), clusters, resamples=1_000), truth)
+        hits += holds(clustered_mean(spread(shares), clusters), truth)
     return hits / worlds
 
 
@@ -61,17 +60,11 @@ def test_intervals_hold_the_mean(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("uneven", [False, True], ids=["even", "uneven"])
-@pytest.mark.parametrize("sources", [FEW_SOURCES, 30, 100])
+@pytest.mark.parametrize("sources", [FEWEST_SOURCES, 30, 100])
 @pytest.mark.parametrize("kind", SCORES)
-def test_intervals_hold_the_mean_in_93_to_97_percent(kind: str, sources: int, uneven: bool) -> None:
+def test_intervals_hold_the_mean_in_93_percent_at_least(kind: str, sources: int, uneven: bool) -> None:
     """4,000 worlds: chance alone moves the share by 0.7 % to either side."""
-    assert 0.923 <= coverage(kind, sources, 4_000, uneven=uneven, seed=sources) <= 0.977
-
-
-@pytest.mark.slow
-def test_below_the_mark_they_do_not() -> None:
-    """The reason for the mark: ten source images of which few have any success."""
-    assert coverage("seldom yes", 10, 4_000, uneven=True) < 0.923
+    assert 0.923 <= coverage(kind, sources, 4_000, uneven=uneven, seed=sources) <= 0.985
 
 
 def test_every_type_counts_once_and_the_interval_holds() -> None:
@@ -87,58 +80,46 @@ def test_every_type_counts_once_and_the_interval_holds() -> None:
 # --- tests --------------------------------------------------------------------------------------------------------
 
 
-def false_alarms(worlds: int, differences: Callable[[Random, int], Numbers], sources: int = 20) -> float:
-    random = np.random.default_rng(4)
-    alarms = 0
-    for place in range(worlds):
-        clusters = np.repeat(np.arange(sources), random.integers(1, 5, size=sources))
-        p = sign_flip_p(differences(random, sources)[clusters], clusters, resamples=499, seed=place)
-        alarms += p is not None and p < 0.05
-    return alarms / worlds
-
-
-WINS_AND_LOSSES: dict[str, Callable[[Random, int], Numbers]] = {
-    "normal": lambda random, n: random.normal(size=n),
-    "heavy": lambda random, n: random.standard_t(2, size=n),
-    "wins, draws, losses": lambda random, n: random.choice([-1.0, 0.0, 1.0], size=n, p=[0.1, 0.8, 0.1]),
+Make = Callable[[Random, tuple[int, int]], Numbers]
+EQUAL_METHODS: dict[str, Make] = {
+    "normal": lambda random, shape: random.normal(size=shape),
+    "heavy": lambda random, shape: random.standard_t(2, size=shape),
+    "rare": lambda random, shape: (random.random(size=shape) < 0.05).astype(np.float64),
+    "skewed": lambda random, shape: random.exponential(size=shape),
 }
+ONE_SKEWED: dict[str, Make] = {
+    "skewed against constant": lambda random, shape: np.stack([np.ones(shape[1]), random.exponential(size=shape[1])]),
+    "yes or no against constant": lambda random, shape: np.stack(
+        [np.full(shape[1], 0.1), (random.random(size=shape[1]) < 0.1).astype(np.float64)]
+    ),
+}
+"""Two methods with equal means whose differences are not symmetric: the reason not to flip signs."""
 
 
-@pytest.mark.parametrize("kind", WINS_AND_LOSSES)
-def test_equal_methods_seldom_seem_different(kind: str) -> None:
-    assert false_alarms(300, WINS_AND_LOSSES[kind]) <= 0.09
+def false_alarms(worlds: int, make: Make, methods: int, sources: int = 30) -> float:
+    """How often any two of equal methods seem different."""
+    random = np.random.default_rng(4)
+    found = (differences(make(random, (methods, sources)), np.arange(sources), (0.0, 1.0)) for _ in range(worlds))
+    return sum(any(each.significant for each in some) for some in found) / worlds
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sources", [6, 20, 100])
-@pytest.mark.parametrize("kind", WINS_AND_LOSSES)
-def test_equal_methods_seem_different_in_5_percent_at_most(kind: str, sources: int) -> None:
-    assert false_alarms(4_000, WINS_AND_LOSSES[kind], sources) <= 0.057
+@pytest.mark.parametrize("methods", [2, 5])
+@pytest.mark.parametrize("kind", EQUAL_METHODS)
+def test_equal_methods_seldom_seem_different(kind: str, methods: int) -> None:
+    """However many there are: over all pairs together."""
+    assert false_alarms(150, EQUAL_METHODS[kind], methods) <= 0.1
 
 
-def any_alarm(worlds: int) -> tuple[float, float]:
-    """How often one of eight correlated scores of equal methods is called different, plainly and by Holm."""
-    random = np.random.default_rng(5)
-    plain = adjusted = 0
-    for place in range(worlds):
-        shared = random.normal(size=(25, 1))
-        columns = (shared + random.normal(size=(25, 8))).T
-        p_values = [sign_flip_p(column, np.arange(25), resamples=999, seed=place) for column in columns]
-        plain += any(p is not None and p < 0.05 for p in p_values)
-        adjusted += any(p is not None and p < 0.05 for p in holm(p_values))
-    return plain / worlds, adjusted / worlds
-
-
-def test_holm_keeps_the_alarms_of_many_scores_together_rare() -> None:
-    plain, adjusted = any_alarm(150)
-    assert adjusted <= 0.10 < plain
+@pytest.mark.parametrize("kind", ONE_SKEWED)
+def test_skewed_differences_do_not_raise_alarms(kind: str) -> None:
+    assert false_alarms(300, ONE_SKEWED[kind], 2) <= 0.1
 
 
 @pytest.mark.slow
-def test_holm_keeps_them_at_5_percent() -> None:
-    plain, adjusted = any_alarm(3_000)
-    assert plain > 0.15
-    assert adjusted <= 0.058
+@pytest.mark.parametrize("methods", [2, 3, 5, 8])
+@pytest.mark.parametrize("kind", EQUAL_METHODS)
+def test_equal_methods_seem_different_in_about_5_percent_at_most(kind: str, methods: int) -> None:
+    assert false_alarms(2_000, EQUAL_METHODS[kind], methods) <= 0.066
 
 
 # --- ranks --------------------------------------------------------------------------------------------------------
@@ -149,7 +130,7 @@ QUALITY = np.array([0.50, 0.50, 0.52, 0.60, 0.60, 0.80])
 def ranked(random: Random, sources: int) -> list[Rank]:
     difficulty = random.normal(size=(sources, 1)) * 0.2
     values = QUALITY + difficulty + random.normal(size=(sources, 6)) * 0.2
-    return rank_methods(values.ravel(), np.tile(np.arange(6), sources), np.repeat(np.arange(sources), 6))
+    return rank_methods(values.ravel(), np.tile(np.arange(6), sources), *[np.repeat(np.arange(sources), 6)] * 2)
 
 
 def rank_coverage(worlds: int, sources: int) -> tuple[float, float]:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.findings.ranks import rank_methods
 from editgauge.stats.agreement import KENDALL, SPEARMAN
 from editgauge.stats.levels import between
+from editgauge.stats.pairwise import rank_methods
 from tests.shared_data import shared_data
 
 SETS = ("CelebA", "EditVal", "DreamBooth", "TEdBench", "MagicBrush")
@@ -94,7 +94,10 @@ def test_the_ranks_of_table_4_follow_from_its_means(benchmark: str, metric: str)
     means = {method: its[metric] for method, its in MEANS[benchmark].items()}
     names = sorted(means)
     places = rank_methods(
-        np.array([means[name] for name in names]), np.array(names), np.zeros(3), higher_is_better=metric != "LPIPS"
+        np.array([means[name] for name in names]),
+        np.array(names),
+        *[np.zeros(3)] * 2,
+        higher_is_better=metric != "LPIPS",
     )
     found = {name: place.value for name, place in zip(names, places, strict=True)}
     assert tuple(found[name] for name in means) == RANKS[benchmark][metric]

@@ -156,7 +156,7 @@ def test_markdown_has_a_table_per_score(run: Path) -> None:
         "|---|---|---|",
         "| size | 1.000 n=1 | - |",
         "| color | 0.300 n=1 | unscored 1 |",
-        "| all | 0.650 [0.300, 1.000] (few) n=2 | unscored 1 |",
+        "| all | 0.650 [0.000, 1.000] (few) n=2 | unscored 1 |",
     ]
     assert "| all | 0.250 n=1+1 | unscored 1 |" in lines
 

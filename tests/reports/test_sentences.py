@@ -64,18 +64,22 @@ def test_the_best_and_the_worst_of_many(told: Told) -> None:
 
 def test_level_at_the_top(told: Told) -> None:
     first = told({"a": 0.9, "b": 0.9, "c": 0.2})[0]
-    assert without_numbers(first) == "a # and b # are level at the top on gain (higher is better); c # does worst."
+    assert (
+        without_numbers(first)
+        == "a # and b # are best, without a significant difference between them, on gain (higher is better); "
+        "c # does worst."
+    )
 
 
 def test_what_overlaps_is_not_ranked(told: Told) -> None:
-    first = told({"a": 0.5, "b": 0.45, "c": 0.4}, spread=0.5)[0]
-    assert first.startswith("On gain (higher is better) no method can be told from another: ")
+    first = told({"a": 0.5, "b": 0.49, "c": 0.48}, spread=0.5)[0]
+    assert first.startswith("On gain (higher is better) no two methods differ significantly: ")
     assert "best" not in first
     assert "worst" not in first
 
 
 def test_a_difference_too_small_to_print_is_none(told: Told) -> None:
-    assert "no method can be told from another" in told({"a": 0.9, "b": 0.90004}, spread=0.0)[0]
+    assert "no two methods differ significantly" in told({"a": 0.9, "b": 0.90004}, spread=0.0)[0]
 
 
 def test_few_source_images_allow_no_claim(told: Told) -> None:
@@ -107,9 +111,9 @@ def test_one_method_alone(told: Told) -> None:
 
 def test_edit_types_with_a_clear_winner(told: Told) -> None:
     (line,) = [line for line in told({"a": 0.9, "b": 0.4}) if line.startswith("By edit type")]
-    assert line == "By edit type, on gain: a is clearly best at color and style."
+    assert line == "By edit type, on gain: a is significantly better than all others at color and style."
     (line,) = [line for line in told({"a": 0.9, "b": 0.9}, name="level") if line.startswith("By edit type")]
-    assert line == "By edit type, on gain: 2 edit types without a clear winner."
+    assert line == "By edit type, on gain: 2 edit types without a significantly best method."
     few = told({"a": 0.9, "b": 0.4}, FEW_SOURCES + 2, name="few")
     (line,) = [line for line in few if line.startswith("By edit type")]
     assert line == f"By edit type, on gain: no edit type has {FEW_SOURCES} source images to judge by."

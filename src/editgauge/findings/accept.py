@@ -15,8 +15,15 @@ from editgauge.core.files import write_text
 from editgauge.findings.estimate import mean_ratings
 from editgauge.findings.one_score import OneScore
 from editgauge.findings.plots.reliability import reliability_svg
-from editgauge.stats.conformal import Bin, Threshold, acceptance_threshold, reliability
+from editgauge.stats.conformal import (
+    Bin,
+    Threshold,
+    acceptance_threshold,
+    high_probability_threshold,
+    reliability,
+)
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge.stats.prediction_powered import CHOSEN, selection_p
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
@@ -46,6 +53,20 @@ class Acceptance:
     """The share of rejected outcomes of a source image that pass a threshold made without it; None without one."""
     passing: Mapping[str, Passing]
     curve: tuple[Bin, ...]
+    sure: Threshold
+    """The threshold that keeps the share with a probability of 90 % over the labels one might have got."""
+    selection_p: float | None = None
+    """The p-value that the rated outcomes were picked at random, by their scores; None with too few to ask."""
+
+    @property
+    def warning(self) -> str:
+        """Set when the rated outcomes do not look like a random sample of all: then the promise does not hold."""
+        if self.selection_p is None or self.selection_p >= CHOSEN:
+            return ""
+        return (
+            f"The rated outcomes score differently from the unrated ones (p = {self.selection_p:.2g}): they were not "
+            "picked at random, so the threshold keeps no promise; draw a random sample."
+        )
 
 
 def accept(
@@ -94,6 +115,8 @@ def accept(
         _measured(labelled, threshold),
         {each: _passing(threshold, chosen.values[each]) for each in methods},
         tuple(reliability(labelled.scores, labelled.accepted, higher_is_better=better)),
+        high_probability_threshold(*labelled.arrays, alpha=share, higher_is_better=better),
+        _selection(chosen, methods, labelled),
     )
     if plot is not None:
         write_text(Path(plot), reliability_svg(found.curve, threshold, f"{chosen.protocol}/{chosen.spec.name}"))
@@ -105,21 +128,24 @@ class _Labelled:
     scores: Numbers
     accepted: NDArray[np.bool_]
     sources: Labels
+    keys: frozenset[tuple[str, tuple[str, int]]]
+    """Method, and edit with seed, of what is rated."""
 
     @classmethod
     def of(
         cls, chosen: OneScore, methods: list[str], ratings: Mapping[str, Mapping[tuple[str, int], float]], level: float
     ) -> _Labelled:
         rows = [
-            (chosen.values[method][key], rating >= level, chosen.sources[key[0]])
+            (chosen.values[method][key], rating >= level, chosen.sources[key[0]], (method, key))
             for method in methods
             for key, rating in ratings.get(method, {}).items()
             if key in chosen.values[method]
         ]
         if not rows:
             raise BadInput("No outcome has both a rating and this score.")
-        scores, accepted, sources = zip(*rows, strict=True)
-        return cls(np.array(scores, dtype=np.float64), np.array(accepted, dtype=np.bool_), np.array(sources))
+        scores, accepted, sources, keys = zip(*rows, strict=True)
+        numbers = np.array(scores, dtype=np.float64), np.array(accepted, dtype=np.bool_)
+        return cls(*numbers, np.array(sources), frozenset(keys))
 
     @property
     def arrays(self) -> tuple[Numbers, NDArray[np.bool_], Labels]:
@@ -140,7 +166,21 @@ def _measured(labelled: _Labelled, threshold: Threshold) -> Mean | None:
         shares.append(float(others.passes(labelled.scores[here & ~labelled.accepted]).mean()))
     if threshold.value is None or not shares:
         return None
-    return clustered_mean(np.array(shares), names)
+    return clustered_mean(np.array(shares), names, scale=(0.0, 1.0))
+
+
+def _selection(chosen: OneScore, methods: list[str], labelled: _Labelled) -> float | None:
+    """By the scores of rated and unrated outcomes."""
+    rest = [
+        (value, chosen.sources[key[0]])
+        for method in methods
+        for key, value in chosen.values[method].items()
+        if (method, key) not in labelled.keys
+    ]
+    if not rest:
+        return None
+    scores, sources = zip(*rest, strict=True)
+    return selection_p(labelled.scores, labelled.sources, np.array(scores), np.array(sources))
 
 
 def _passing(threshold: Threshold, scores: Mapping[tuple[str, int], float]) -> Passing:

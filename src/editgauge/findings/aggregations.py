@@ -14,7 +14,7 @@ from editgauge.findings.columns import Columns, Rows
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.levels import mean_of_groups
 from editgauge.stats.prediction_powered import mean_by_clusters
-from editgauge.stats.resampling import Estimate
+from editgauge.stats.resampling import Estimate, as_estimate
 
 if TYPE_CHECKING:
     from editgauge.core.run import Run
@@ -47,7 +47,9 @@ def chosen_by_paper(protocol: str) -> str | None:
     return CHOSEN_BY_PAPERS.get(protocol.partition("[")[0].partition("@")[0])
 
 
-def aggregate_method(values: Numbers, edit_types: Labels, sources: Labels) -> dict[str, Estimate]:
+def aggregate_method(
+    values: Numbers, edit_types: Labels, sources: Labels, scale: tuple[float, float] | None = None
+) -> dict[str, Estimate]:
     """The scores of one method as one number, in every way; empty without scores.
 
     >>> found = aggregate_method(np.array([1.0, 1.0, 0.0]), np.array(["size", "size", "color"]), np.arange(3))
@@ -57,9 +59,9 @@ def aggregate_method(values: Numbers, edit_types: Labels, sources: Labels) -> di
     if not values.size:
         return {}
     return {
-        "count_weighted": _estimate(clustered_mean(values, sources)),
+        "count_weighted": as_estimate(clustered_mean(values, sources, scale=scale)),
         "by_type": mean_of_groups(values, edit_types, sources),
-        "by_source": _estimate(_mean_by_source(values, sources)),
+        "by_source": as_estimate(_mean_by_source(values, sources, scale)),
     }
 
 
@@ -70,9 +72,9 @@ def aggregate_methods(values: Numbers, methods: Labels, sources: Labels) -> dict
     names, index = np.unique(methods, return_inverse=True)
     means = np.bincount(index, weights=values) / np.bincount(index)
     return {
-        "pooled": _estimate(clustered_mean(values, sources)),
+        "pooled": as_estimate(clustered_mean(values, sources)),
         "per_method": mean_of_groups(values, methods, sources),
-        "system": _estimate(mean_by_clusters(means, names)),
+        "system": as_estimate(mean_by_clusters(means, names)),
     }
 
 
@@ -101,11 +103,7 @@ def _of(columns: Columns, rows: Rows) -> tuple[Numbers, Labels, Labels]:
     return columns.value[rows], columns.edit_type.codes[rows], columns.source.codes[rows]
 
 
-def _mean_by_source(values: Numbers, sources: Labels) -> Mean:
+def _mean_by_source(values: Numbers, sources: Labels, scale: tuple[float, float] | None) -> Mean:
     _, index = np.unique(sources, return_inverse=True)
     means = np.bincount(index, weights=values) / np.bincount(index)
-    return clustered_mean(means, np.arange(means.size))
-
-
-def _estimate(mean: Mean) -> Estimate:
-    return Estimate(mean.value, mean.low, mean.high, mean.n, mean.clusters)
+    return clustered_mean(means, np.arange(means.size), scale=scale)

@@ -48,6 +48,7 @@ class Columns:
     method: Words
     edit_type: Words
     source: Words
+    edit: Words
     reason: Words
     """Means nothing where there is a value."""
     value: Numbers
@@ -56,7 +57,7 @@ class Columns:
     @classmethod
     def of(cls, run: Run) -> Columns:
         """Reads them."""
-        names = ("protocol", "name", "method", "edit_type", "source", "reason")
+        names = ("protocol", "name", "method", "edit_type", "source", "edit", "reason")
         words = {name: Words.of(run.scores[name]) for name in names}
         return cls(**words, value=run.scores["value"].to_numpy())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -14,14 +13,15 @@ from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Run
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.aggregations import aggregate_method
-from editgauge.findings.columns import Columns
-from editgauge.findings.ranks import Rank, ranks
-from editgauge.findings.summary import ALL, edit_types, summarise
+from editgauge.findings.people.matching import wanted_scores
+from editgauge.findings.summary import ALL, Cell, edit_types, headlines, summarise
+from editgauge.findings.verdicts import RunVerdicts
 from editgauge.stats.bounds import Bounds
-from editgauge.stats.intervals import Mean, clustered_mean, holm, sign_flip_p
+from editgauge.stats.intervals import holm
+from editgauge.stats.pairwise import PairDifference, Rank
 from editgauge.stats.resampling import Estimate
 
-SURE = 0.05
+Margin = Literal["equivalent", "first not inferior", "second not inferior", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,36 +44,56 @@ class Comparison:
     spec: ScoreSpec
     first: str
     second: str
-    difference: Mean | None
-    """Mean of first minus second; None when no edit has both scores."""
-    first_mean: float | None
-    second_mean: float | None
-    p: float | None
-    """Two-sided, adjusted for the number of scores compared (Holm)."""
+    difference: PairDifference | None
+    """Mean of first minus second, with its test and interval, adjusted for all pairs of methods of the run; None when
+    no edit has both scores."""
     only_first: int
     only_second: int
     """Edits that have this score for one method only: they cannot be compared."""
+    verdict: Literal["first", "second", "neither"] = "neither"
+    """Who is significantly better: the adjusted p-value is below 0.05, so the interval excludes zero."""
+    survives_missing: bool | None = None
+    """Whether the verdict holds if all missing scores were as bad for the winner as can be; None without a verdict, or
+    for a score without limits."""
+    p_over_scores: float | None = None
+    """The adjusted p-value, corrected for the scores shown beside it too (Holm)."""
+    margin: float | None = None
+    within_margin: Margin | None = None
+    """Whether the two are equivalent, or one is not inferior, by the margin; None without a margin or a test."""
     standings: tuple[Standing, Standing] | None = None
     """How the first and the second stand; None for a pair that was not taken from a run."""
 
     @property
-    def verdict(self) -> Literal["first", "second", "neither"]:
-        """Who is better, if it can be said: the adjusted p-value is below 0.05."""
-        if self.difference is None or self.p is None or self.p >= SURE or self.difference.value == 0:
-            return "neither"
-        return "first" if (self.difference.value > 0) == self.spec.higher_is_better else "second"
+    def p(self) -> float | None:
+        """Two-sided, adjusted for all pairs of methods of the run."""
+        return self.difference.adjusted if self.difference else None
+
+    @property
+    def first_mean(self) -> float | None:
+        """Of the first method, on the edits that both have."""
+        return self.difference.first_mean if self.difference else None
+
+    @property
+    def second_mean(self) -> float | None:
+        """Of the second method, on the edits that both have."""
+        return self.difference.second_mean if self.difference else None
 
 
-def compare(run: str | Path, *, methods: tuple[str, str]) -> list[Comparison]:
-    """Test whether one method beats another, score by score, on the edits that both have.
+def compare(
+    run: str | Path, *, methods: tuple[str, str], score: Sequence[str] = (), margin: float | None = None
+) -> list[Comparison]:
+    """Test whether two methods differ significantly, score by score, on the edits that both have.
 
     Example:
         $ editgauge compare run --methods mine theirs
+        $ editgauge compare run --methods mine theirs --score ssim --margin 0.02
         >>> editgauge.compare("run", methods=("mine", "theirs"))
 
     Args:
         run: run folder.
         methods: two methods of the run.
+        score: score to compare, such as `edit`, `pixlens/edit` or `*`; repeat for several. Default: the primary scores.
+        margin: smallest difference that matters: tests equivalence and non-inferiority.
     """
     opened = Run.open(Path(run))
     if len(methods) != 2 or methods[0] == methods[1]:
@@ -81,69 +101,83 @@ def compare(run: str | Path, *, methods: tuple[str, str]) -> list[Comparison]:
     for method in methods:
         if method not in opened.manifest.methods:
             raise UnknownName("method in this run", method, opened.manifest.methods)
-    first, second = (_scores(opened, method) for method in methods)
-    sources = dict(zip(opened.scores["edit"].to_pylist(), opened.scores["source"].to_pylist(), strict=True))
-    drafts = [
-        _paired(protocol, spec, (methods[0], methods[1]), first, second, sources)
-        for protocol, entry in opened.manifest.protocols.items()
-        for spec in entry.scores
+    if margin is not None and not (margin > 0 and np.isfinite(margin)):
+        raise BadInput(f"--margin is a positive number, such as 0.02; got {margin}.")
+    verdicts, cells = RunVerdicts(opened), summarise(opened)
+    chosen = [
+        (protocol, spec)
+        for protocol, spec in wanted_scores(opened, score)
+        if score or (protocol, spec.name) in headlines(cell for cell in cells if cell.edit_type == ALL)
     ]
-    adjusted = holm([draft.p for draft in drafts])
-    standings = _standings(opened, methods)
+    found = [_compared(verdicts, protocol, spec, (methods[0], methods[1]), margin) for protocol, spec in chosen]
+    over_scores = holm([each.p for each in found])
+    standings = _standings(verdicts, cells, chosen, methods)
     return [
-        replace(draft, p=p, standings=standings[draft.protocol, draft.spec.name])
-        for draft, p in zip(drafts, adjusted, strict=True)
+        replace(each, p_over_scores=p, standings=standings[each.protocol, each.spec.name])
+        for each, p in zip(found, over_scores, strict=True)
     ]
 
 
-def _standings(run: Run, methods: Sequence[str]) -> dict[tuple[str, str], tuple[Standing, Standing]]:
-    """Protocol and name to how the two methods stand."""
-    types = (*edit_types(run), ALL)
-    places, columns = ranks(run, types), Columns.of(run)
-    limits = {(c.protocol, c.spec.name, c.method): c.bounds for c in summarise(run) if c.edit_type == ALL}
+def _compared(
+    verdicts: RunVerdicts, protocol: str, spec: ScoreSpec, methods: tuple[str, str], margin: float | None
+) -> Comparison:
+    found = verdicts.of(protocol, spec.name)
+    scored = [
+        ~np.isnan(found.values[found.methods.index(method)]) if found and method in found.methods else np.zeros(0, bool)
+        for method in methods
+    ]
+    difference = found.between(*methods) if found else None
+    both = difference.n if difference else 0
+    lonely = int(scored[0].sum()) - both, int(scored[1].sum()) - both
+    if found is None or difference is None or difference.value is None:
+        return Comparison(protocol, spec, *methods, None, *lonely)
+    return Comparison(
+        protocol,
+        spec,
+        *methods,
+        difference,
+        *lonely,
+        verdict=difference.better(higher_is_better=spec.higher_is_better),
+        survives_missing=found.survives_missing(difference),
+        margin=margin,
+        within_margin=None if margin is None else _within(difference, margin, spec),
+    )
 
-    def standing(protocol: str, name: str, method: str) -> Standing:
-        rows = columns.scored(protocol, name)
+
+def _within(difference: PairDifference, margin: float, spec: ScoreSpec) -> Margin | None:
+    """By the interval of the difference, the same from which the verdict follows."""
+    if difference.low is None or difference.high is None:
+        return None
+    low, high = (difference.low, difference.high) if spec.higher_is_better else (-difference.high, -difference.low)
+    if low > -margin and high < margin:
+        return "equivalent"
+    if low > -margin:
+        return "first not inferior"
+    return "second not inferior" if high < margin else "undecided"
+
+
+def _standings(
+    verdicts: RunVerdicts, cells: Sequence[Cell], scores: Sequence[tuple[str, ScoreSpec]], methods: Sequence[str]
+) -> dict[tuple[str, str], tuple[Standing, Standing]]:
+    """Protocol and name to how the two methods stand."""
+    types = (*edit_types(verdicts.run), ALL)
+    columns = verdicts.columns
+    limits = {(c.protocol, c.spec.name, c.method): c.bounds for c in cells if c.edit_type == ALL}
+
+    def standing(protocol: str, spec: ScoreSpec, method: str) -> Standing:
+        rows = columns.scored(protocol, spec.name)
         rows = rows[columns.method.are(method)[rows]]
-        found = {kind: places.get((protocol, name, kind, method)) for kind in types}
+        by_type = {kind: verdicts.of(protocol, spec.name, kind) for kind in types}
+        places = {kind: found.ranks.get(method) for kind, found in by_type.items() if found}
         return Standing(
-            limits.get((protocol, name, method)),
-            {kind: place for kind, place in found.items() if place},
-            aggregate_method(columns.value[rows], columns.edit_type.codes[rows], columns.source.codes[rows]),
+            limits.get((protocol, spec.name, method)),
+            {kind: place for kind, place in places.items() if place},
+            aggregate_method(
+                columns.value[rows], columns.edit_type.codes[rows], columns.source.codes[rows], scale=spec.range
+            ),
         )
 
     return {
-        (protocol, spec.name): (standing(protocol, spec.name, methods[0]), standing(protocol, spec.name, methods[1]))
-        for protocol, entry in run.manifest.protocols.items()
-        for spec in entry.scores
+        (protocol, spec.name): (standing(protocol, spec, methods[0]), standing(protocol, spec, methods[1]))
+        for protocol, spec in scores
     }
-
-
-_ByEdit = dict[tuple[str, str], dict[str, float]]
-
-
-def _scores(run: Run, method: str) -> _ByEdit:
-    """(protocol, name) to edit to value, for what is scored: the mean over the method's seeds.
-
-    A seed of one method has nothing to do with the same seed of another, so seeds cannot be paired; edits can.
-    """
-    found: dict[tuple[str, str], dict[str, list[float]]] = {}
-    columns = ("method", "protocol", "name", "edit", "value")
-    for owner, protocol, name, edit, value in zip(*(run.scores[c].to_pylist() for c in columns), strict=True):
-        if owner == method and value is not None:
-            found.setdefault((protocol, name), {}).setdefault(edit, []).append(value)
-    return {score: {edit: fmean(values) for edit, values in edits.items()} for score, edits in found.items()}
-
-
-def _paired(
-    protocol: str, spec: ScoreSpec, methods: tuple[str, str], first: _ByEdit, second: _ByEdit, sources: dict[str, str]
-) -> Comparison:
-    mine, theirs = first.get((protocol, spec.name), {}), second.get((protocol, spec.name), {})
-    both = [edit for edit in mine if edit in theirs]
-    lonely = len(mine) - len(both), len(theirs) - len(both)
-    if not both:
-        return Comparison(protocol, spec, *methods, None, None, None, None, *lonely)
-    a, b = np.array([mine[edit] for edit in both]), np.array([theirs[edit] for edit in both])
-    clusters = np.array([sources[edit] for edit in both])
-    difference, p = clustered_mean(a - b, clusters), sign_flip_p(a - b, clusters)
-    return Comparison(protocol, spec, *methods, difference, float(a.mean()), float(b.mean()), p, *lonely)

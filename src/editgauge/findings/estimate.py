@@ -15,7 +15,13 @@ from editgauge.core.progress import say
 from editgauge.findings.one_score import OneScore
 from editgauge.findings.people.matching import match
 from editgauge.findings.people.ratings import read_ratings
-from editgauge.stats.prediction_powered import PoweredMean, in_units_of, prediction_powered_mean
+from editgauge.stats.prediction_powered import (
+    CHOSEN,
+    PoweredMean,
+    in_units_of,
+    prediction_powered_mean,
+    selection_p,
+)
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
@@ -35,13 +41,25 @@ class HumanMean:
     """None when no outcome has both a rating and the score."""
     unscored: int
     """Outcomes that are rated but have no score: they are left out of both means."""
+    selection_p: float | None = None
+    """The p-value that the rated outcomes were picked at random, by their scores; None with too few to ask."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said about it, as sentences without a stop."""
         first = "no outcome has both a rating and this score" if self.mean is None else self.mean.note
         left_out = f"{self.unscored} rated outcomes have no score and are left out" if self.unscored else ""
-        return tuple(filter(None, (first, left_out)))
+        return tuple(filter(None, (first, left_out, self.warning)))
+
+    @property
+    def warning(self) -> str:
+        """Set when the rated outcomes do not look like a random sample of all: then no mean here can be trusted."""
+        if self.selection_p is None or self.selection_p >= CHOSEN:
+            return ""
+        return (
+            f"the rated outcomes score differently from the unrated ones (p = {self.selection_p:.2g}): they were not "
+            "picked at random, so these means are biased; draw a random sample"
+        )
 
 
 def estimate(
@@ -65,7 +83,9 @@ def estimate(
     if method is not None:
         chosen.check(method)
     given = mean_ratings(Path(ratings), chosen)
-    return [_human_mean(chosen, each, given.get(each, {})) for each in ([method] if method else chosen.values)]
+    values = [value for ratings_of in given.values() for value in ratings_of.values()]
+    scale = min(values), max(values)  # no rating lies outside what people gave to any method
+    return [_human_mean(chosen, each, given.get(each, {}), scale) for each in ([method] if method else chosen.values)]
 
 
 def mean_ratings(file: Path, chosen: OneScore) -> dict[str, dict[tuple[str, int], float]]:
@@ -85,7 +105,7 @@ def mean_ratings(file: Path, chosen: OneScore) -> dict[str, dict[tuple[str, int]
     return {method: {key: fmean(some) for key, some in outcomes.items()} for method, outcomes in found.items()}
 
 
-def _human_mean(chosen: OneScore, method: str, ratings: Outcomes) -> HumanMean:
+def _human_mean(chosen: OneScore, method: str, ratings: Outcomes, scale: tuple[float, float]) -> HumanMean:
     scores = chosen.values[method]
     rated = [key for key in ratings if key in scores]
     rest = [key for key in scores if key not in ratings]
@@ -96,6 +116,7 @@ def _human_mean(chosen: OneScore, method: str, ratings: Outcomes) -> HumanMean:
     sign = 1.0 if chosen.spec.higher_is_better else -1.0
     predictions, more = (np.array([sign * scores[key] for key in keys], dtype=np.float64) for keys in (rated, rest))
     here, there = (np.array([chosen.sources[edit] for edit, _ in keys], dtype=np.str_) for keys in (rated, rest))
+    chance = selection_p(predictions, here, more, there)
     predictions, more = in_units_of(labels, predictions, more)
-    mean = prediction_powered_mean(labels, predictions, here, more, there)
-    return HumanMean(method, chosen.protocol, chosen.spec, mean, unscored)
+    mean = prediction_powered_mean(labels, predictions, here, more, there).inside(scale)
+    return HumanMean(method, chosen.protocol, chosen.spec, mean, unscored, chance)

@@ -19,19 +19,16 @@ from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 from editgauge.core.errors import BadInput
-from editgauge.findings.compare import SURE
 from editgauge.findings.one_score import OneScore
-from editgauge.findings.summary import FEW_SOURCES
-from editgauge.stats.intervals import Labels, Numbers
+from editgauge.stats.intervals import FEWEST_SOURCES, Labels, Numbers
+from editgauge.stats.pairwise import ALPHA
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
 
-MOST_COMPARISONS = 400
-"""Of more, `compare` could call none sure: its 9,999 sign flips give no p below 0.0001, which is adjusted to 0.04."""
 USUAL_EDITS_PER_SOURCE = (1, 2, 4, 8)
 CAUTION = 0.8
-"""How sure the cautious numbers are not to rest on a pilot that happened to vary little."""
+"""For this share of pilots with normal differences the cautious numbers suffice; with skewed ones for fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,7 @@ class Plan:
     detect: float
     chance: float
     comparisons: int
-    """How many comparisons are planned: each must hold at 0.05 divided by their number, the strictest step of Holm."""
+    """How many comparisons are planned: each must hold at 0.05 divided by their number."""
     spread: Spread | None
     needs: tuple[Need, ...]
     note: str = ""
@@ -113,7 +110,7 @@ def power(
         score: `NAME` or `PROTOCOL/NAME`; default: the verdict `edit`, or the only score.
         edits_per_source: number of edits per source image to plan for; repeat for several. Default: 1, 2, 4 and 8.
         chance: power of the test: probability of detecting the difference (p < 0.05).
-        comparisons: number of scores or pairs of methods that will be compared; p is adjusted (Holm).
+        comparisons: number of pairs of methods that will be compared; p is adjusted for it.
     """
     goal = _Goal(detect, chance, comparisons)
     _check(goal, methods, edits_per_source)
@@ -144,8 +141,8 @@ def _check(goal: _Goal, methods: Sequence[str] | None, edits_per_source: Sequenc
         raise BadInput(f"--edits-per-source takes numbers from 1 on, got {list(edits_per_source)}.")
     if not 0.5 <= chance < 1:
         raise BadInput(f"--chance lies between 0.5 and 1, such as 0.8; got {chance}.")
-    if not 1 <= comparisons <= MOST_COMPARISONS:
-        raise BadInput(f"--comparisons is a number from 1 to {MOST_COMPARISONS}; got {comparisons}.")
+    if comparisons < 1:
+        raise BadInput(f"--comparisons is a number from 1 on; got {comparisons}.")
     if methods is None and comparisons > 1:
         raise BadInput("--comparisons counts comparisons of methods: give two with --methods.")
 
@@ -173,7 +170,7 @@ def _note(found: Spread | None) -> str:
     if not found.per_source(1):
         return "All values of the pilot are equal: nothing can be planned from it."
     notes = []
-    if found.sources < FEW_SOURCES:
+    if found.sources < FEWEST_SOURCES:
         notes.append(f"The pilot has only {found.sources} source images: take the cautious numbers, or a larger pilot.")
     if found.within is None:
         notes.append("It has one edit per source image, so it does not tell what further edits of one would bring.")
@@ -215,23 +212,14 @@ def spread(values: Numbers, clusters: Labels) -> Spread | None:
 def sources_to_detect(difference: float, variance: float, chance: float = 0.8, comparisons: int = 1) -> int:
     """How many source images a paired test at 0.05 needs to find a difference with this chance.
 
-    Of several comparisons, each is planned for the strictest step of Holm: 0.05 divided by their number.
+    Of several comparisons, each is planned for 0.05 divided by their number (Bonferroni). Never fewer than are tested.
 
     >>> sources_to_detect(0.5, 1.0)
     34
     """
-    sure = float(norm.ppf(1 - SURE / comparisons / 2))
+    sure = float(norm.ppf(1 - ALPHA / comparisons / 2))
     sources = (sure + norm.ppf(chance)) ** 2 * variance / difference**2 + sure**2 / 2
-    return max(fewest_to_test(comparisons), math.ceil(float(sources)))
-
-
-def fewest_to_test(comparisons: int = 1) -> int:
-    """With how many source images the smallest p that `compare` can give, two of all ways to flip signs, is sure.
-
-    >>> fewest_to_test(), fewest_to_test(12)
-    (6, 9)
-    """
-    return math.floor(math.log2(2 * comparisons / SURE)) + 1
+    return max(FEWEST_SOURCES, math.ceil(float(sources)))
 
 
 def sources_for_width(half_width: float, variance: float) -> int:
@@ -240,5 +228,5 @@ def sources_for_width(half_width: float, variance: float) -> int:
     >>> sources_for_width(0.5, 1.0)
     18
     """
-    start = max(2, math.floor(float(norm.ppf(1 - SURE / 2)) ** 2 * variance / half_width**2))
-    return next(m for m in count(start) if student.ppf(1 - SURE / 2, m - 1) ** 2 * variance <= half_width**2 * m)
+    start = max(FEWEST_SOURCES, math.floor(float(norm.ppf(1 - ALPHA / 2)) ** 2 * variance / half_width**2))
+    return next(m for m in count(start) if student.ppf(1 - ALPHA / 2, m - 1) ** 2 * variance <= half_width**2 * m)

@@ -11,19 +11,22 @@ import numpy as np
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.findings.columns import Columns, Rows
 from editgauge.stats.bounds import Bounds, Limits, bounds, extremes
-from editgauge.stats.intervals import Mean, clustered_mean
+from editgauge.stats.intervals import FEWEST_SOURCES, Mean, clustered_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from editgauge.core.run import Run
     from editgauge.core.types import ScoreSpec
 
 ALL = "all"
 """The pseudo edit type under which every scored edit counts once (the pooled, count-weighted mean)."""
-FEW_SOURCES = 15
-"""Below this many source images an interval holds the truth too rarely to be relied on (measured: decision 6); tables
-mark it."""
+FEW_SOURCES = FEWEST_SOURCES
+"""With fewer source images a confidence interval is not reliable; tables mark it."""
+PREFERRED = ("edit", "ssim_outside", "l1_outside", "psnr_outside", "ssim", "l1", "psnr")
+"""Scores that tell most at a glance, best first; a protocol without any of them shows its first ones."""
+HEADLINES_OF_A_PROTOCOL = 3
+MOST_HEADLINES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +80,28 @@ def edit_types(run: Run) -> list[str]:
     return [name for name in EDIT_TYPES if name in present]
 
 
+def headlines(cells: Iterable[Cell]) -> list[tuple[str, str]]:
+    """The primary (protocol, score) pairs: a few of every protocol, only such as were scored at all."""
+    names: dict[str, list[str]] = {}
+    for cell in cells:
+        of_protocol = names.setdefault(cell.protocol, [])
+        if cell.mean is not None and cell.spec.name not in of_protocol:
+            of_protocol.append(cell.spec.name)
+    few = HEADLINES_OF_A_PROTOCOL if len(names) == 1 else max(1, MOST_HEADLINES // max(len(names), 1))
+    return [(protocol, name) for protocol, known in names.items() for name in sorted(known, key=_preference)[:few]]
+
+
+def _preference(name: str) -> int:
+    return PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)
+
+
 def _cell(
     protocol: str, spec: ScoreSpec, method: str, edit_type: str, columns: Columns, chosen: Rows, limits: Limits | None
 ) -> Cell:
     values = columns.value[chosen]
     scored = ~np.isnan(values)
-    mean = clustered_mean(values[scored], columns.source.codes[chosen][scored]) if scored.any() else None
+    sources = columns.source.codes[chosen][scored]
+    mean = clustered_mean(values[scored], sources, scale=spec.range) if scored.any() else None
     counts = Counter(columns.reason.words[code] for code in columns.reason.codes[chosen][~scored])
     unscored = dict(sorted(counts.items()))
     allowed = bounds(spec, values[scored], unscored, limits) if limits else None

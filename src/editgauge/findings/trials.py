@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import t as student
 
 from editgauge.findings.columns import Columns, Rows, Words
-from editgauge.stats.intervals import LEVEL, Numbers
+from editgauge.stats.intervals import LEVEL, Numbers, student_interval
 
 if TYPE_CHECKING:
     from editgauge.core.run import Run
@@ -59,9 +58,7 @@ class TrialCell:
         """Where the mean over all possible trials lies with 95 % confidence, by Student's t."""
         if self.deviation is None:
             return None
-        count = len(self.means)
-        reach = float(student.ppf((1 + LEVEL) / 2, count - 1)) * self.deviation / count**0.5
-        return self.mean - reach, self.mean + reach
+        return student_interval(self.mean, self.deviation / len(self.means) ** 0.5, 0.0, len(self.means) - 1, LEVEL)
 
 
 def count_trials(run: Run) -> int:

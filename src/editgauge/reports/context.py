@@ -12,14 +12,15 @@ from markupsafe import Markup
 
 from editgauge.core.files import write_bytes
 from editgauge.core.text import counted
-from editgauge.findings.ranks import Rank, ranks
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, headlines, summarise
+from editgauge.findings.verdicts import HOW_TESTED, RunVerdicts
 from editgauge.render import words
 from editgauge.reports.assets import frame
 from editgauge.reports.counts import ScoredCounts, Tally
 from editgauge.reports.outcomes import ScoredOutcome, collect, gathered
-from editgauge.reports.tables import ScoreTable, headlines, score_tables
-from editgauge.stats.intervals import LEVEL, RESAMPLES
+from editgauge.reports.tables import ScoreTable, score_tables
+from editgauge.stats.intervals import LEVEL
+from editgauge.stats.pairwise import Rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +60,16 @@ class Context:
         return summarise(self.run)
 
     @cached_property
+    def interval_methods(self) -> list[str]:
+        """The methods by which the intervals of the means were made, as they name themselves."""
+        return sorted({cell.mean.method for cell in self.cells if cell.mean and cell.mean.method})
+
+    @property
+    def test_words(self) -> str:
+        """How two methods are compared."""
+        return HOW_TESTED
+
+    @cached_property
     def headlines(self) -> list[tuple[str, str]]:
         """The (protocol, score) pairs that tell most at a glance."""
         return headlines(cell for cell in self.cells if cell.edit_type == ALL)
@@ -74,9 +85,14 @@ class Context:
         return {(table.protocol, table.spec.name): table.title for table in self.tables}
 
     @cached_property
+    def verdicts(self) -> RunVerdicts:
+        """Which methods differ significantly: what all parts of the page say of it."""
+        return RunVerdicts(self.run)
+
+    @cached_property
     def ranks(self) -> dict[tuple[str, str, str], Rank]:
         """The place of every method over all edits, by protocol, score and method."""
-        return {(protocol, name, method): rank for (protocol, name, _, method), rank in ranks(self.run).items()}
+        return {(protocol, name, method): rank for (protocol, name, _, method), rank in self.verdicts.ranks().items()}
 
     @cached_property
     def sample(self) -> frozenset[str] | None:
@@ -153,7 +169,7 @@ def _templates() -> Environment:
     )
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
     environment.filters |= {"without_folders": words.without_folders}
-    environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "RESAMPLES": RESAMPLES}
+    environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL}
     environment.globals |= {"counted": counted}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment

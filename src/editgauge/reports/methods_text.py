@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from editgauge.core.text import counted, join_words
-from editgauge.findings.compare import SURE
 from editgauge.findings.summary import FEW_SOURCES
+from editgauge.findings.verdicts import HOW_TESTED
 from editgauge.render import words
-from editgauge.stats.intervals import LEVEL, RESAMPLES
+from editgauge.stats.intervals import BINOMIAL, LEVEL, STUDENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -134,12 +134,10 @@ def _model(role: str, told: Mapping[str, str]) -> str:
 def _statistics(run: Run) -> Paragraph:
     return Paragraph(
         "Statistics",
-        f"Means are over all edits that have the score, each counted once, with {LEVEL * 100:.0f} % intervals of a "
-        f"bootstrap ({RESAMPLES:,} resamples; BCa, with the tails of Student's t) that draws whole source images, as "
-        f"scores of one source image are not independent; with fewer than {FEW_SOURCES} source images the interval is "
-        "marked as not reliable. Two methods are compared on the edits that both have, by a two-sided sign-flip "
-        "permutation test that flips whole source images, with Holm's correction over the scores; a difference is "
-        f"claimed at an adjusted p below {SURE:g}. The random seed of the run is {run.manifest.seed}.",
+        f"Means are over all edits that have the score, each counted once, with {LEVEL * 100:.0f} % confidence "
+        f"intervals that take scores of one source image as dependent: {STUDENT}; for yes-or-no scores {BINOMIAL}. "
+        f"With fewer than {FEW_SOURCES} source images an interval is marked as not reliable. {HOW_TESTED} "
+        f"The random seed of the run is {run.manifest.seed}.",
     )
 
 

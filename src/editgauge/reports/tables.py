@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, headlines
 from editgauge.render import words
 from editgauge.render.svg import AxisRange, axis, scale_for, whisker
 
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
     from editgauge.core.types import ScoreSpec
 
-PREFERRED = ("edit", "ssim_outside", "l1_outside", "psnr_outside", "ssim", "l1", "psnr")
-"""Scores that tell most at a glance, best first; a protocol without any of them shows its first ones."""
-HEADLINES_OF_A_PROTOCOL = 3
-MOST_HEADLINES = 4
 WIDE, NARROW = 220, 170
 """Widths of the marks in the overview and in the tables by edit type."""
 SHADES = 5
@@ -113,21 +109,6 @@ def _by_score(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
     for cell in cells:
         found.setdefault((cell.protocol, cell.spec.name), []).append(cell)
     return found
-
-
-def headlines(cells: Iterable[Cell]) -> list[tuple[str, str]]:
-    """The (protocol, score) pairs for the overview: a few of every protocol, only such as were scored at all."""
-    names: dict[str, list[str]] = {}
-    for cell in cells:
-        of_protocol = names.setdefault(cell.protocol, [])
-        if cell.mean is not None and cell.spec.name not in of_protocol:
-            of_protocol.append(cell.spec.name)
-    few = HEADLINES_OF_A_PROTOCOL if len(names) == 1 else max(1, MOST_HEADLINES // max(len(names), 1))
-    return [(protocol, name) for protocol, known in names.items() for name in sorted(known, key=_preference)[:few]]
-
-
-def _preference(name: str) -> int:
-    return PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)
 
 
 def _table(

@@ -14,7 +14,7 @@ from scipy import stats
 
 from editgauge.stats import resampling
 from editgauge.stats.intervals import Labels, Numbers, clustered_mean
-from editgauge.stats.resampling import Estimate, all_equal, divided, estimate, resampled
+from editgauge.stats.resampling import Estimate, all_equal, as_estimate, estimate, resampled
 
 FEWEST_PAIRS = 3
 """Two pairs always lie on a line."""
@@ -117,8 +117,8 @@ def choice_agreement(
     credit = choice_credit(first, second, chose_first)
     if credit.size == 0:
         return Estimate(None, None, None, 0, 0, "no choice has both scores")
-    mean = clustered_mean(credit, np.arange(credit.size) if clusters is None else np.asarray(clusters))
-    return Estimate(mean.value, mean.low, mean.high, mean.n, mean.clusters)
+    labels = np.arange(credit.size) if clusters is None else np.asarray(clusters)
+    return as_estimate(clustered_mean(credit, labels, scale=(0.0, 1.0)))
 
 
 def choice_credit(first: ArrayLike, second: ArrayLike, chose_first: ArrayLike) -> Numbers:
@@ -148,32 +148,34 @@ class Verdicts:
 def verdicts(called_good: ArrayLike, is_good: ArrayLike, clusters: Labels | None = None) -> Verdicts:
     """Compares yes-or-no answers with those of people."""
     called, good, labels = paired(called_good, is_good, clusters)
-    cells = np.stack([called * good, called * (1 - good), (1 - called) * good, (1 - called) * (1 - good)])
-    drawn = resampled(lambda weights: _rates(cells @ weights), labels)
-    values = _rates(cells.sum(axis=1, keepdims=True))[:, 0]
-    reasons = (
-        "people call all alike",
-        "none is called good",
-        "people call none good",
-        "people call none bad",
-        "none is called bad",
-    )
     n, sources = called.size, np.unique(labels).size
+    recall = _share(called, good > 0, labels, "people call none good")
+    specificity = _share(1 - called, good <= 0, labels, "people call none bad")
     return Verdicts(
-        *(
-            Estimate(None, None, None, n, sources, reason)
-            if np.isnan(value)
-            else estimate(float(value), row, n, sources)
-            for value, row, reason in zip(values, drawn, reasons, strict=True)
-        )
+        _balanced(recall, specificity, n, sources),
+        _share(good, called > 0, labels, "none is called good"),
+        recall,
+        specificity,
+        _share(1 - good, called <= 0, labels, "none is called bad"),
     )
 
 
-def _rates(cells: Numbers) -> Numbers:
-    """In the order of `Verdicts`, from rightly and wrongly called good, wrongly and rightly called bad."""
-    right_good, wrong_good, wrong_bad, right_bad = cells
-    recall, specificity = divided(right_good, right_good + wrong_bad), divided(right_bad, right_bad + wrong_good)
-    precision = divided(right_good, right_good + wrong_good)
-    return np.stack(
-        [(recall + specificity) / 2, precision, recall, specificity, divided(right_bad, right_bad + wrong_bad)]
-    )
+BALANCED = "two exact binomial intervals, combined (MOVER)"
+
+
+def _share(right: Numbers, among: Labels, clusters: Labels, reason: str) -> Estimate:
+    if not among.any():
+        return Estimate(None, None, None, right.size, np.unique(clusters).size, reason)
+    return as_estimate(clustered_mean(right[among], clusters[among]))
+
+
+def _balanced(recall: Estimate, specificity: Estimate, n: int, sources: int) -> Estimate:
+    """The mean of both; each end is as far away as both parts' ends are together, as for independent errors."""
+    if recall.value is None or specificity.value is None:
+        return Estimate(None, None, None, n, sources, "people call all alike")
+    value = (recall.value + specificity.value) / 2
+    if recall.low is None or recall.high is None or specificity.low is None or specificity.high is None:
+        return Estimate(value, None, None, n, sources)
+    down = np.hypot(recall.value - recall.low, specificity.value - specificity.low) / 2
+    up = np.hypot(recall.high - recall.value, specificity.high - specificity.value) / 2
+    return Estimate(value, float(value - down), float(value + up), n, sources, method=BALANCED)

@@ -77,12 +77,61 @@ def acceptance_threshold(
     names = np.unique(sources)
     needed = math.ceil(1 / alpha - ROUNDING) - 1
     if names.size < needed:
-        note = f"at most {alpha:g} needs rejected edits of {needed} source images; there are {names.size}"
+        note = f"at most {alpha:g} needs rejected edits of {needed} source images, not {names.size}"
         return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
     value = _smallest_safe(bad, sources, alpha)
     good = sign * scores[accepted]
     passed = float((good > value).mean()) if good.size else None
     return Threshold(sign * value, alpha, higher_is_better, bad.size, names.size, passed)
+
+
+DELTA = 0.1
+"""How often the high-probability threshold may fail, over the labels one might have got."""
+
+
+def high_probability_threshold(
+    scores: Numbers,
+    accepted: NDArray[np.bool_],
+    clusters: Labels,
+    *,
+    alpha: float = 0.1,
+    delta: float = DELTA,
+    higher_is_better: bool = True,
+) -> Threshold:
+    """The most generous threshold that keeps the share with probability 1 - delta over the labels, not on average.
+
+    Risk-controlling prediction sets (Bates et al. 2021) with the bound of Hoeffding and Bentkus over source images.
+
+    >>> scores = np.arange(80.0)
+    >>> high_probability_threshold(scores, scores >= 40, np.arange(80), alpha=0.2).value
+    36.0
+    """
+    sign = 1.0 if higher_is_better else -1.0
+    bad, sources = sign * scores[~accepted], clusters[~accepted]
+    names, index, counts = np.unique(sources, return_inverse=True, return_counts=True)
+    needed = math.ceil(math.log(delta) / math.log1p(-alpha) - ROUNDING)
+    if names.size < needed:
+        note = f"with probability {1 - delta:.0%} needs rejected edits of {needed} source images, not {names.size}"
+        return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
+    value = float(bad.max())
+    for level in np.unique(bad)[::-1]:
+        risk = float(np.bincount(index, weights=bad > level, minlength=names.size).dot(1 / counts)) / names.size
+        if _risk_p(risk, names.size, alpha) > delta:
+            break
+        value = float(level)
+    good = sign * scores[accepted]
+    passed = float((good > value).mean()) if good.size else None
+    return Threshold(sign * value, alpha, higher_is_better, bad.size, names.size, passed)
+
+
+def _risk_p(risk: float, n: int, alpha: float) -> float:
+    """The p-value that the true risk exceeds alpha (Hoeffding and Bentkus)."""
+    from scipy.special import rel_entr
+    from scipy.stats import binom
+
+    below = min(risk, alpha)
+    hoeffding = math.exp(-n * float(rel_entr(below, alpha) + rel_entr(1 - below, 1 - alpha)))
+    return min(hoeffding, math.e * float(binom.cdf(math.ceil(n * risk - ROUNDING), n, alpha)))
 
 
 def _smallest_safe(bad: Numbers, sources: Labels, alpha: float) -> float:

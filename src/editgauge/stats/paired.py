@@ -1,11 +1,8 @@
 """Does one evaluator agree with people more often than another, on the very same questions?
 
-Both answer the same questions, so only those count on which they part: the idea of McNemar's test. His exact test takes
-every question for independent of the others, and questions about one source image are not; it also has no place for
-half a point, which equal scores earn. So whole source images change sides here: under the hypothesis that both are
-equally good, swapping the two on all questions of an image changes nothing, and the p-value is the share of such swaps
-that part them as far. With one question per image and no equal scores this is McNemar's exact test, but for the chance
-of 9,999 draws; a test holds it against that.
+Both answer the same questions, so only those count on which they differ. The test is that of all pairs of methods
+(`stats.pairwise`): McNemar's exact test for answers that are right or wrong, Student's t corrected for skewness where
+equal scores earn half a point; questions about one source image count together.
 """
 
 from __future__ import annotations
@@ -15,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean, holm, sign_flip_p
+from editgauge.stats.intervals import Labels, Mean, Numbers, holm
+from editgauge.stats.pairwise import differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Paired:
     """Questions on which the first does better."""
     only_second: int
     p: float | None
-    """Two-sided; None when all is from one source image."""
+    """Two-sided; None with too few source images for a test."""
     adjusted: float | None = None
     """P after Holm, for having looked at several; the one ahead was picked by the same questions, so it flatters."""
 
@@ -48,12 +46,13 @@ def paired_difference(
     if not both.any():
         return None
     ahead = (first - second)[both]
+    (found,) = differences(np.stack([first[both], second[both]]), clusters[both], (0.0, 1.0))
     return Paired(
         *names,
-        clustered_mean(ahead, clusters[both]),
+        Mean(float(ahead.mean()), found.low, found.high, found.n, found.clusters, found.method),
         only_first=int((ahead > 0).sum()),
         only_second=int((ahead < 0).sum()),
-        p=sign_flip_p(ahead, clusters[both]),
+        p=found.p,
     )
 
 

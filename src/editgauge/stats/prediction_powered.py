@@ -12,13 +12,14 @@ without, is summed before it is squared. Intervals are Student's t over source i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import t as student
 
 from editgauge.stats.intervals import LEVEL, Labels, Mean, Numbers
 
+PLAIN_STUDENT = "Student's t over source images"
 FEWEST_SOURCES = 10
 """With fewer source images, with labels or without, a tuned weight fits their noise: labels alone are used."""
 
@@ -36,6 +37,16 @@ class PoweredMean:
     n_unlabelled: int
     note: str = ""
     """Why there is no interval, or why the scores do not count; empty when there is nothing to say."""
+
+    def inside(self, scale: tuple[float, float]) -> PoweredMean:
+        """The same with value and intervals that stay on the scale of the labels."""
+        alone = self.labels_alone
+        low, high, first, last = (
+            None if end is None else min(max(end, scale[0]), scale[1])
+            for end in (self.low, self.high, alone.low, alone.high)
+        )
+        value = min(max(self.value, scale[0]), scale[1])
+        return replace(self, value=value, low=low, high=high, labels_alone=replace(alone, low=first, high=last))
 
     @property
     def width_ratio(self) -> float | None:
@@ -73,18 +84,43 @@ def prediction_powered_mean(
     return PoweredMean(value, low, high, alone, used, more_predictions.size, note)
 
 
+CHOSEN = 0.01
+"""Below this p-value the labelled edits were probably not picked at random."""
+
+
+def selection_p(scores: Numbers, clusters: Labels, more_scores: Numbers, more_clusters: Labels) -> float | None:
+    """Could the labelled edits have been picked at random? The p-value that their scores have the mean of the others'.
+
+    None when there are too few source images to ask.
+
+    >>> top = selection_p(np.arange(20.0) + 20, np.arange(20), np.arange(20.0), np.arange(20, 40))
+    >>> top < CHOSEN
+    True
+    """
+    if not scores.size or not more_scores.size:
+        return None
+    names, index = np.unique(np.concatenate([clusters, more_clusters]), return_inverse=True)
+    here, there = index[: scores.size], index[scores.size :]
+    if min(np.unique(here).size, np.unique(there).size) < FEWEST_SOURCES:
+        return None
+    pulls = _pull(scores, here, names.size) - _pull(more_scores, there, names.size)
+    error = float(np.sqrt(pulls @ pulls))
+    apart = float(scores.mean() - more_scores.mean())
+    return float(2 * student.sf(abs(apart) / error, names.size - 1)) if error > 0 else None
+
+
 def mean_by_clusters(values: Numbers, clusters: Labels) -> Mean:
     """The mean with a 95 % interval by Student's t over clusters; no interval for one cluster or equal values.
 
     >>> mean_by_clusters(np.array([3.0, 3.0, 5.0]), np.array(["a", "a", "a"]))
-    Mean(value=3.6666666666666665, low=None, high=None, n=3, clusters=1)
+    Mean(value=3.6666666666666665, low=None, high=None, n=3, clusters=1, method='')
     """
     value = float(values.mean())
     names, index = np.unique(clusters, return_inverse=True)
     if names.size < 2 or not np.ptp(values):
         return Mean(value, None, None, values.size, names.size)
     low, high = _interval(value, _pull(values, index, names.size), names.size - 1, 0)
-    return Mean(value, low, high, values.size, names.size)
+    return Mean(value, low, high, values.size, names.size, PLAIN_STUDENT)
 
 
 def in_units_of(labels: Numbers, predictions: Numbers, more_predictions: Numbers) -> tuple[Numbers, Numbers]:

@@ -80,6 +80,58 @@ def human_ceiling(answers: ArrayLike, clusters: Labels | None = None) -> Estimat
     return within(SPEARMAN, without_noise, matrix[rows, raters], raters, labels[rows]).average
 
 
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The correlation with people that a perfect score would reach, given how reliable their answers are."""
+
+    with_one_rater: Estimate
+    with_their_mean: Estimate
+
+
+def ceiling(answers: ArrayLike, clusters: Labels | None = None) -> Ceiling:
+    """The square root of the reliability of one rater, and of the mean of all raters of an outcome.
+
+    Each rater's own level is taken out; what is left varies between outcomes and among the raters of one (analysis of
+    variance for unequal numbers of answers). The mean of several is more reliable than one (Spearman and Brown).
+
+    >>> found = ceiling([[1, 1, 2], [2, 2, 3], [3, 3, 4], [1, 2, 2]])
+    >>> round(found.with_one_rater.value, 2), round(found.with_their_mean.value, 2)
+    (0.96, 0.99)
+    """
+    matrix, labels = _rated_twice(answers, clusters)
+    n, sources = len(matrix), np.unique(labels).size
+    if n < FEWEST_OUTCOMES:
+        reason = f"fewer than {FEWEST_OUTCOMES} outcomes have two answers"
+        return Ceiling(*[Estimate(None, None, None, n, sources, reason)] * 2)
+    given = ~np.isnan(matrix)
+    level = np.where(given, matrix, 0).sum(axis=0) / np.maximum(given.sum(axis=0), 1)
+    apart = np.where(given, matrix - level, 0)
+    counts, sums, squares = given.sum(axis=1).astype(np.float64), apart.sum(axis=1), (apart**2).sum(axis=1)
+    values = _ceilings(counts, sums, squares, np.ones((n, 1)))[:, 0]
+    if np.isnan(values).any():
+        return Ceiling(*[Estimate(None, None, None, n, sources, "raters do not agree more than by chance")] * 2)
+    drawn = resampled(lambda weights: _ceilings(counts, sums, squares, weights), labels)
+    one, mean = (estimate(float(value), row, n, sources) for value, row in zip(values, drawn, strict=True))
+    return Ceiling(one, mean)
+
+
+FEWEST_OUTCOMES = 3
+
+
+def _ceilings(counts: Numbers, sums: Numbers, squares: Numbers, weights: Numbers) -> Numbers:
+    """For every draw, with one rater and with the mean; NaN where outcomes do not differ more than raters do."""
+    outcomes, answers = weights.sum(axis=0), counts @ weights
+    within = divided((squares - sums**2 / counts) @ weights, (counts - 1) @ weights)
+    middle = divided(sums @ weights, answers)
+    among = ((sums**2 / counts) @ weights - answers * middle**2) / np.maximum(outcomes - 1, 1)
+    typical = (answers - divided((counts**2) @ weights, answers)) / np.maximum(outcomes - 1, 1)
+    between = divided(among - within, typical)
+    single = divided(between, between + within)
+    single = np.where(single > 0, single, np.nan)
+    raters = divided(outcomes, (1 / counts) @ weights)
+    return np.sqrt(np.stack([single, raters * single / (1 + (raters - 1) * single)]))
+
+
 def krippendorff(answers: ArrayLike, scale: Scale = "ordinal", clusters: Labels | None = None) -> Estimate:
     """Krippendorff's alpha: 1 when raters always agree, 0 when they agree as by chance; answers may be missing.
 

@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from editgauge.stats import intervals
-from editgauge.stats.intervals import LEVEL, RESAMPLES, Labels, Numbers, reach
+from editgauge.stats.intervals import LEVEL, RESAMPLES, Labels, Mean, Numbers, reach
 
 FEWEST_RESAMPLES = 500
 PAIRS_DRAWN = 1_500_000
@@ -22,6 +22,7 @@ PAIRS_DRAWN = 1_500_000
 MOST_UNDEFINED = 0.1
 """When more draws than this have no answer, the others tell of another question: there is no interval."""
 ROUNDING = 1e-12
+PERCENTILE = "percentile bootstrap over source images, widened for few of them (Hesterberg 2015)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,13 @@ class Estimate:
     n: int
     clusters: int
     reason: str = ""
+    method: str = ""
+    """How the interval was made; empty without one."""
+
+
+def as_estimate(mean: Mean) -> Estimate:
+    """A mean among other measures."""
+    return Estimate(mean.value, mean.low, mean.high, mean.n, mean.clusters, method=mean.method)
 
 
 def estimate(value: float, drawn: Numbers, n: int, clusters: int) -> Estimate:
@@ -47,7 +55,7 @@ def estimate(value: float, drawn: Numbers, n: int, clusters: int) -> Estimate:
     ends = np.quantile(answered, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     stretched = value + (ends - value) * reach(clusters) / ndtri((1 + LEVEL) / 2)
     low, high = np.clip(stretched, answered.min(), answered.max())
-    return Estimate(value, float(low), float(high), n, clusters)
+    return Estimate(value, float(low), float(high), n, clusters, method=PERCENTILE)
 
 
 def resampled(

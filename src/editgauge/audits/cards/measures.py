@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from editgauge.stats.agreement import verdicts
+from editgauge.stats.auroc import clustered_auroc
 from editgauge.stats.intervals import Labels, Numbers, clustered_mean
-from editgauge.stats.resampling import Estimate, divided, estimate, resampled
+from editgauge.stats.resampling import Estimate, as_estimate, divided, estimate, resampled
 
 NOTHING = "nothing to compare"
 ONE_SIDED = "good ones or bad ones are missing"
@@ -24,8 +25,7 @@ def share(earned: Numbers, photos: Labels, reason: str = NOTHING) -> Estimate:
     there = ~np.isnan(earned)
     if not there.any():
         return nothing(reason)
-    mean = clustered_mean(earned[there], photos[there])
-    return Estimate(mean.value, mean.low, mean.high, mean.n, mean.clusters)
+    return as_estimate(clustered_mean(earned[there], photos[there], scale=(0.0, 1.0)))
 
 
 def auroc(values: Numbers, good: Numbers, photos: Labels) -> Estimate:
@@ -37,7 +37,7 @@ def auroc(values: Numbers, good: Numbers, photos: Labels) -> Estimate:
     there = ~np.isnan(values) & ~np.isnan(good)
     if _one_sided(good[there]):
         return nothing(ONE_SIDED)
-    return _resampled(_auroc_of_draws(values[there], good[there]), photos[there])
+    return clustered_auroc(values[there], good[there], photos[there])
 
 
 def auroc_ahead(first: Numbers, second: Numbers, good: Numbers, photos: Labels) -> Estimate:

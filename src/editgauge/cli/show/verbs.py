@@ -261,9 +261,9 @@ def diff_json(found: Any, given: Given) -> str:
 
 
 def agree(found: Any, given: Given) -> None:
-    from editgauge.cli.tables.agreement import show_agreement
+    from editgauge.cli.tables.agreement import show_agreement, show_agreement_page
 
-    show_agreement(found)
+    show_agreement(found) if given.get("verbose") else show_agreement_page(found)
 
 
 def estimate(estimates: Any, given: Given) -> None:
@@ -278,7 +278,8 @@ def accept(found: Any, given: Given) -> None:
     show_acceptance(found)
 
 
-def power(plans: Any, given: Given) -> None:
+def power(plans: Any, given: Given) -> int | None:
     from editgauge.cli.tables.estimate import show_plans
 
     show_plans(plans)
+    return None if any(each.needs for each in plans) else 1

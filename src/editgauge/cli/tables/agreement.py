@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from editgauge.cli.tables.binary import show_binary
-from editgauge.cli.tables.common import new_table, show
+from editgauge.cli.tables.common import named, new_table, show
 from editgauge.cli.tables.evaluators import (
     interval,
     share_cell,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from editgauge.findings.people.agreement import People
     from editgauge.findings.people.matching import Matched
     from editgauge.stats.complementarity import Complementarity
+    from editgauge.stats.intervals import Mean
     from editgauge.stats.resampling import Estimate
 
 
@@ -69,6 +70,74 @@ MEASURES = {
     "cosine": "Cosine similarity",
 }
 """What EditVal prints (figure 6, section 4.4), and what is robust to scales."""
+
+
+def show_agreement_page(found: Agreement) -> None:
+    """One page: how far people agree, and for each question the scores that agree most."""
+    questions = list(dict.fromkeys(score.question for score in found.rated))
+    rows = max(FEWEST_ROWS, ROWS_OF_A_PAGE // max(1, len(questions) + bool(found.chosen) + bool(found.selected)))
+    for people in found.people:
+        if people.panel is not None:
+            name = f"'{people.question}': " if people.question else ""
+            against = f"a perfect score would reach {_told(people.possible.with_their_mean)}"
+            show(Text(f"{name}{people.raters} raters; alpha {_told(people.alpha)}; {against}."))
+    hidden = 0
+    for question in questions:
+        scores = [score for score in found.rated if score.question == question]
+        _show_best_rated(question, scores[:rows])
+        hidden += len(scores[rows:])
+    for shares, title in _chosen_shares(found):
+        _show_best_shares(title, shares[:rows])
+        hidden += len(shares[rows:])
+    show(Text("Positive is agreement, whatever a score's direction. 95 % confidence intervals over source images."))
+    for words, matched in (("Ratings", found.ratings), ("Choices", found.choices)):
+        if matched:
+            show(Text(f"{words}: {'; '.join(_counts(matched))}."))
+    more = f"{hidden} more rows, and " if hidden else ""
+    show(Text(f"{more}parts, yes or no, rankings and pairs of scores: --verbose, or --json.", style="dim"))
+
+
+ROWS_OF_A_PAGE = 24
+FEWEST_ROWS = 3
+PAGE_LEVELS = ("pooled", "per_method", "system")
+
+
+def _show_best_rated(question: str, scores: Sequence[RatedScore]) -> None:
+    table = new_table(f"Spearman's correlation with ratings{f' of {question}' if question else ''}")
+    table.add_column("score", overflow="ellipsis", no_wrap=True, max_width=38)
+    for level in PAGE_LEVELS:
+        table.add_column(_spaced(level), justify="right", no_wrap=True)
+    table.add_column("n", justify="right")
+    for score in scores:
+        cells = (_short_cell(score.levels[level].spearman) for level in PAGE_LEVELS)
+        pooled = score.levels["pooled"].spearman
+        table.add_row(f"{score.protocol}: {named(score.spec)}", *cells, str(pooled.n))
+    show(table)
+
+
+def _chosen_shares(found: Agreement) -> Iterator[tuple[list[tuple[str, Mean | None]], str]]:
+    if found.chosen:
+        shares = [(f"{each.protocol}: {named(each.spec)}", each.share) for each in found.chosen.scores]
+        yield shares, "share of people's choices that a score agrees with"
+    if found.selected:
+        both = [(f"{each.protocol}: {named(each.spec)}", each.both) for each in found.selected.scores]
+        yield both, "share of triplets whose good outcome scores highest"
+
+
+def _show_best_shares(title: str, shares: Sequence[tuple[str, Mean | None]]) -> None:
+    table = new_table(title)
+    for column in ("score", "share", "95 % interval", "n"):
+        table.add_column(column, justify="left" if column == "score" else "right", no_wrap=True, overflow="ellipsis")
+    for name, share in shares:
+        cells = (f"{share.value:.3f}", interval(share), str(share.n)) if share else ("-", "-", "0")
+        table.add_row(name, *cells)
+    show(table)
+
+
+def _short_cell(found: Estimate) -> Text:
+    if found.value is None:
+        return Text("-", style="dim")
+    return Text(short(found.value)).append(f" {interval(found)}", style="dim")
 
 
 def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
@@ -118,7 +187,9 @@ def _show_people(people: People) -> None:
         f"a majority on {panel.majority.value:.1%} of {panel.majority.n} outcomes ({panel.without_majority} without)",
         f"all alike on {panel.full_agreement.value:.1%}",
         f"Krippendorff's alpha (ordinal) {_told(alpha)}",
-        f"each rater against the others {_told(people.ceiling)}: the most to ask of 'per rater'",
+        f"each rater against the others {_told(people.ceiling)}",
+        f"a perfect score would reach {_told(people.possible.with_one_rater)} with one rater, "
+        f"{_told(people.possible.with_their_mean)} with their mean",
     ]
     show(Text(f"{people.raters} raters: {'; '.join(told)}."))
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from editgauge.cli.tables.common import named, new_table, number, show
 from editgauge.findings.aggregations import OF_A_METHOD, apart, chosen_by_paper
 from editgauge.findings.summary import ALL, FEW_SOURCES
+from editgauge.stats.pairwise import ALPHA
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
@@ -22,6 +23,9 @@ STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 def show_comparison(comparisons: Sequence[Comparison]) -> None:
     """Two methods side by side, who is better where it can be said, and how each stands among all."""
+    if not comparisons:
+        show(Text("The run has no score to compare."))
+        return
     first, second = comparisons[0].first, comparisons[0].second
     several = len({each.protocol for each in comparisons}) > 1
     table = new_table()
@@ -30,14 +34,13 @@ def show_comparison(comparisons: Sequence[Comparison]) -> None:
         table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for each in comparisons:
         here, there = each.standings or (None, None)
-        verdict = {"first": first, "second": second, "neither": "not shown"}[each.verdict]
         table.add_row(
             Text(named(each.spec)).append(f"\n{each.protocol}" if several else "", style="dim"),
             _method(each.first_mean, here, each.spec),
             _method(each.second_mean, there, each.spec),
             _difference(each),
             _chance(each),
-            Text(verdict, style="bold" if each.verdict != "neither" else "dim"),
+            _verdict(each),
         )
     show(table)
     for sentence in _explanations(comparisons):
@@ -72,9 +75,21 @@ def _difference(each: Comparison) -> Text:
     if found is None:
         return Text("no edit has both", style="dim")
     few = "†" if found.clusters < FEW_SOURCES else ""
-    text = Text(number(found.value, each.spec, "+") + few)
+    text = Text(("-" if found.value is None else number(found.value, each.spec, "+")) + few)
     if found.low is not None:
         text.append(f"\n{number(found.low, each.spec, '+')} … {number(found.high, each.spec, '+')}", style="dim")
+    return text
+
+
+def _verdict(each: Comparison) -> Text:
+    """Who is significantly better, whether that depends on what is missing, and what the margin says."""
+    names = {"first": each.first, "second": each.second, "neither": "not significant"}
+    text = Text(names[each.verdict], style="bold" if each.verdict != "neither" else "dim")
+    if each.survives_missing is False:
+        text.append("\nnot in the worst case", style="dim italic")
+    if each.within_margin:
+        words = each.within_margin.replace("first", each.first).replace("second", each.second)
+        text.append(f"\n{words}", style="dim")
     return text
 
 
@@ -86,17 +101,26 @@ def _chance(each: Comparison) -> Text:
 
 def _explanations(comparisons: Sequence[Comparison]) -> list[str]:
     told = [
-        "Paired on the same edits, clustered by source image; 95 % interval. p by sign flips, adjusted for many scores "
-        "(Holm): * below 0.05, ** 0.01, *** 0.001."
+        "Paired on the same edits, clustered by source image; 95 % confidence intervals and p, both adjusted for all "
+        "pairs of methods of the run: * below 0.05, ** 0.01, *** 0.001. Each score is tested on its own."
     ]
+    shown = [each for each in comparisons if each.verdict != "neither"]
+    lost = [each.spec.name for each in shown if each.p_over_scores is not None and each.p_over_scores >= ALPHA]
+    if lost:
+        told.append(f"Corrected for all {len(comparisons)} scores shown (Holm), not significant: {', '.join(lost)}.")
+    if any(each.survives_missing is False for each in comparisons):
+        told.append("Not in the worst case: the verdict fails if all missing scores were as bad for it as can be.")
+    margins = {each.margin for each in comparisons if each.within_margin}
+    if margins:
+        told.append(f"Margin {margins.pop():g}: by the same interval of the difference.")
     standings = [standing for each in comparisons for standing in each.standings or ()]
     if any(ALL in standing.ranks for standing in standings):
-        told.append("2 [1-3]: second of all methods by the mean of its own scores, and with 95 % first to third.")
+        told.append("2 [1-3]: second of all methods on common edits; first to third at 95 % confidence.")
     bounds = [standing.bounds for standing in standings if standing.bounds and standing.bounds.missing]
     if bounds:
         told.append(_what_is_missing(bounds))
     if any(each.difference and each.difference.clusters < FEW_SOURCES for each in comparisons):
-        told.append(f"† from fewer than {FEW_SOURCES} source images: too few to rely on the interval.")
+        told.append(f"† fewer than {FEW_SOURCES} source images: too few for a test.")
     lonely = max((each.only_first + each.only_second for each in comparisons), default=0)
     if lonely:
         told.append(f"Up to {lonely} edits have a score for one method only and are left out of the pairs.")

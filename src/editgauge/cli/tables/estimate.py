@@ -53,12 +53,17 @@ def show_acceptance(found: Acceptance) -> None:
     name, threshold = f"{found.protocol}/{found.spec.name}", found.threshold
     many = f"{found.accepted} of {found.rated} rated outcomes are accepted (mean rating {found.level:g} or more)"
     show(Text(f"{name}: {many}; the {threshold.rejected} others come from {threshold.sources} source images."))
+    if found.warning:
+        show(Text(f"Warning: {found.warning}", style="bold"))
     if threshold.value is None:
         show(Text(f"No threshold: {threshold.note}."))
         return
     beyond = "above" if threshold.higher_is_better else "below"
     show(Text(f"An edit passes {beyond} {number(threshold.value, found.spec)}.", style="bold"))
     show(Text(f"Promised: of what people reject, at most {threshold.alpha:.0%} passes, on average over source images."))
+    sure = found.sure
+    strict = f"{beyond} {number(sure.value, found.spec)}" if sure.value is not None else f"none: {sure.note}"
+    show(Text(f"With a probability of 90 % instead of on average: {strict}."))
     if found.measured:
         mean = _interval(found.measured.value, found.measured.low, found.measured.high)
         show(Text(f"Measured, each source image left out once: {mean}."))
@@ -88,7 +93,12 @@ def show_plans(plans: Sequence[Plan]) -> None:
             show(table)
         if plan.note:
             show(Text(plan.note))
-    show(Text(f"cautious: enough in {CAUTION:.0%} of pilots like this one; the others are a best guess.", style="dim"))
+    show(
+        Text(
+            f"cautious: for a pilot that happened to vary little ({CAUTION:.0%} of pilots if values are normal).",
+            style="dim",
+        )
+    )
 
 
 def _question(plan: Plan) -> str:

@@ -47,7 +47,11 @@ def show_behind(behind: Sequence[Paired], what: str) -> None:
         numbers = (f"{each.difference.value:+.3f}", interval(each.difference), *map(str, counts))
         table.add_row(each.second, *numbers, _p(each.p), _p(each.adjusted))
     show(table)
-    show(Text("p: whole source images change sides. The first was picked by the same answers, so p flatters."))
+    show(
+        Text(
+            "p: paired by question, clustered by source image. The first was picked by the same answers, so p flatters."
+        )
+    )
 
 
 def show_types(scores: Sequence[ChosenScore | SelectedScore]) -> None:

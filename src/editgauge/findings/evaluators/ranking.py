@@ -15,10 +15,10 @@ from editgauge.findings.evaluators.evaluators import Evaluator, Scored
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.preferences import CREDIT
 from editgauge.findings.people.ratings import Choice, Rating
-from editgauge.findings.ranks import Rank, rank_methods
 from editgauge.stats.agreement import KENDALL, SPEARMAN
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.levels import between
+from editgauge.stats.pairwise import Rank, rank_methods
 from editgauge.stats.resampling import Estimate
 
 
@@ -86,6 +86,7 @@ class _Rows:
 
     given: Numbers
     methods: Labels
+    edits: Labels
     sources: Labels
 
     @classmethod
@@ -94,6 +95,7 @@ class _Rows:
         return cls(
             np.array(given, dtype=np.float64),
             np.array([key.method for key in keys], dtype=np.str_),
+            np.array([key.edit for key in keys], dtype=np.str_),
             np.array([known.sources[key.edit] for key in keys], dtype=np.str_),
         )
 
@@ -112,7 +114,7 @@ def _ranking(by: str, rows: _Rows, evaluators: Sequence[tuple[Evaluator, Numbers
 
 def _ranked(evaluator: Evaluator, worth: Numbers, rows: _Rows) -> RankedScore:
     there = ~np.isnan(worth)
-    known = _Rows(rows.given[there], rows.methods[there], rows.sources[there])
+    known = _Rows(rows.given[there], rows.methods[there], rows.edits[there], rows.sources[there])
     kendall, spearman = (
         between(measure, worth[there], known.given, known.methods, known.sources)
         if there.any()
@@ -123,7 +125,7 @@ def _ranked(evaluator: Evaluator, worth: Numbers, rows: _Rows) -> RankedScore:
 
 
 def _places(values: Numbers, rows: _Rows) -> dict[str, Rank]:
-    places = rank_methods(values, rows.methods, rows.sources)
+    places = rank_methods(values, rows.methods, rows.edits, rows.sources)
     return {str(name): place for name, place in zip(np.unique(rows.methods), places, strict=True)}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.ratings import Rating
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge.stats.raters import Panel, human_ceiling, krippendorff, panel
+from editgauge.stats.raters import Ceiling, Panel, ceiling, human_ceiling, krippendorff, panel
 from editgauge.stats.resampling import Estimate
 
 
@@ -28,6 +28,8 @@ class People:
     """Krippendorff's, taking the answers as an order."""
     ceiling: Estimate
     """Each rater against the mean of the others (Spearman): compare with the level `per_rater` of a score."""
+    possible: Ceiling
+    """What a perfect score would reach, given how reliable the answers are: with one rater, and with their mean."""
     means: Mapping[str, Mean]
     """The mean rating of each method; an outcome counts with the mean of its raters."""
 
@@ -53,6 +55,7 @@ def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], known: 
         panel(matrix, its_sources),
         krippendorff(matrix, "ordinal", its_sources),
         human_ceiling(matrix, its_sources),
+        ceiling(matrix, its_sources),
         {str(name): clustered_mean(means[methods == name], sources[methods == name]) for name in np.unique(methods)},
     )
 

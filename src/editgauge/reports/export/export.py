@@ -12,6 +12,7 @@ from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_bytes, write_parts
 from editgauge.core.run import Run, SetScore
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
+from editgauge.findings.verdicts import RunVerdicts
 from editgauge.render.tables import Column, EmptyCell, ResultTable, ValueCell, as_latex, as_markdown
 from editgauge.reports import methods_text as paper
 from editgauge.reports.export.paper_tables import unibench_table
@@ -19,7 +20,11 @@ from editgauge.reports.export.rows import COLUMNS, SCHEMA, as_csv, as_jsonl, as_
 from editgauge.reports.sections.standard import set_tables
 
 MEAN = ("mean", "low", "high")
-MEANS = ("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons")
+PLACE = ("place", "place_low", "place_high")
+MEANS = (
+    *("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons"),
+    *("interval_method", *PLACE),
+)
 
 
 def export(run: str | Path, *, format: str, out: str | Path | None = None, summary: bool = False) -> bytes:  # noqa: A002
@@ -73,8 +78,10 @@ def _paper(run: Run, out: str | Path | None) -> bytes:
 def means_of(run: Run) -> list[dict[str, Any]]:
     """The summary, a row for every mean; `reasons` tells how many of each kind have no score."""
     rows = []
+    places = RunVerdicts(run).ranks((*edit_types(run), ALL))
     for cell in summarise(run):
         mean = cell.mean
+        place = places.get((cell.protocol, cell.spec.name, cell.edit_type, cell.method))
         told = {"protocol": cell.protocol, "name": cell.spec.name, "method": cell.method, "edit_type": cell.edit_type}
         interval = {"mean": mean.value, "low": mean.low, "high": mean.high} if mean else dict.fromkeys(MEAN)
         counts = {
@@ -83,7 +90,9 @@ def means_of(run: Run) -> list[dict[str, Any]]:
             "unscored": sum(cell.unscored.values()),
         }
         reasons = "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items())
-        rows.append({**told, **interval, **counts, "reasons": reasons})
+        how = {"interval_method": mean.method if mean else ""}
+        among = (place.value, place.low, place.high) if place else (None, None, None)
+        rows.append({**told, **interval, **counts, "reasons": reasons, **how, **dict(zip(PLACE, among, strict=True))})
     return [*rows, *map(_mean_of_set, run.sets)]
 
 
@@ -99,11 +108,16 @@ def _mean_of_set(score: SetScore) -> dict[str, Any]:
         "source_images": None,
         "unscored": score.missing,
         "reasons": reasons,
+        "interval_method": "",
+        **dict.fromkeys(PLACE),
     }
 
 
 def _means_table(run: Run) -> pa.Table:
-    kinds = {**dict.fromkeys(MEAN, pa.float64()), **dict.fromkeys(("n", "source_images", "unscored"), pa.int64())}
+    kinds = {
+        **dict.fromkeys(MEAN, pa.float64()),
+        **dict.fromkeys(("n", "source_images", "unscored", *PLACE), pa.int64()),
+    }
     schema = pa.schema([(column, kinds.get(column, pa.string())) for column in MEANS])
     return pa.Table.from_pylist(means_of(run), schema=schema)
 
@@ -120,15 +134,21 @@ def _tables(run: Run) -> Iterator[ResultTable]:
     """One table per score: a row per edit type, a column per method."""
     cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarise(run)}
     methods = list(run.manifest.methods)
+    verdicts = RunVerdicts(run)
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
             better = "higher" if spec.higher_is_better else "lower"
             values = f"mean [95 % interval] n scored + unscored; few: under {FEW_SOURCES} source images"
+            found = verdicts.of(protocol, spec.name)
+            ranks = found.ranks if found and len(found.methods) > 1 else {}
             yield ResultTable(
                 columns=[Column("edit type", align="left"), *map(Column, methods)],
                 rows=[
-                    [edit_type, *(_cell(cells.get((protocol, spec.name, method, edit_type))) for method in methods)]
-                    for edit_type in (*edit_types(run), ALL)
+                    *(
+                        [edit_type, *(_cell(cells.get((protocol, spec.name, method, edit_type))) for method in methods)]
+                        for edit_type in (*edit_types(run), ALL)
+                    ),
+                    *([["place [95 %]", *(str(ranks.get(method, "-")) for method in methods)]] if ranks else []),
                 ],
                 title=f"{protocol}: {spec.name}",
                 legend=f"{better} is better; {values}",

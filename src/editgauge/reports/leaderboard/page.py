@@ -7,10 +7,11 @@ from pathlib import Path
 
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Run
+from editgauge.findings.summary import headlines
 from editgauge.reports.assets import page_in
 from editgauge.reports.context import write_page
 from editgauge.reports.leaderboard.standings import standings, why_apart
-from editgauge.reports.tables import ScoreTable, headlines
+from editgauge.reports.tables import ScoreTable
 
 PAGE = "leaderboard.html"
 STYLES = ("base", "tables", "leaderboard", "media")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from editgauge.findings.ranks import Rank, rank_methods
 from editgauge.findings.summary import ALL, Cell
+from editgauge.findings.verdicts import merged
 from editgauge.reports.tables import ScoreTable, score_tables
 from editgauge.stats.intervals import clustered_mean
+from editgauge.stats.pairwise import Rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,23 +131,25 @@ def _players(protocol: str, runs: Sequence[Run]) -> list[Player]:
 
 
 def _score(protocol: str, spec: ScoreSpec, players: Sequence[Player]) -> tuple[list[Cell], dict[str, Rank]]:
-    cells, labels, values, sources = list[Cell](), list[str](), list[float](), list[str]()
+    cells: list[Cell] = []
+    of_each: dict[str, dict[str, float]] = {}
+    sources: dict[str, str] = {}
     for player in players:
         table = player.run.scores
         chosen = pc.and_(pc.equal(table["protocol"], protocol), pc.equal(table["name"], spec.name))
         rows = table.filter(pc.and_(chosen, pc.equal(table["method"], player.method)))
         there = rows.filter(pc.is_valid(rows["value"]))
-        own, its_sources = there["value"].to_numpy(), there["source"].to_pylist()
-        mean = clustered_mean(own, np.array(its_sources)) if own.size else None
+        values, edits, its_sources = (there[name].to_pylist() for name in ("value", "edit", "source"))
+        own = np.array(values, dtype=np.float64)
+        mean = clustered_mean(own, np.array(its_sources), scale=spec.range) if own.size else None
         reasons = rows.filter(pc.is_null(rows["value"]))["reason"].to_pylist()
         cells.append(Cell(protocol, spec, player.label, ALL, mean, dict(Counter(reasons))))
-        labels += [player.label] * own.size
-        values += own.tolist()
-        sources += its_sources
-    names = sorted(set(labels))
-    arrays = np.array(values), np.array(labels), np.array(sources)
-    places = rank_methods(*arrays, higher_is_better=spec.higher_is_better) if names else []
-    return cells, dict(zip(names, places, strict=True))
+        by_edit: dict[str, list[float]] = {}
+        for edit, value in zip(edits, values, strict=True):
+            by_edit.setdefault(edit, []).append(value)
+        of_each[player.label] = {edit: float(np.mean(some)) for edit, some in by_edit.items()}
+        sources |= dict(zip(edits, its_sources, strict=True))
+    return cells, merged(spec, of_each, sources).ranks if sources else {}
 
 
 def _warnings(runs: Sequence[Run]) -> list[str]:

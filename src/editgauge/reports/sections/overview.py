@@ -1,13 +1,14 @@
-"""The overview in words: who does best at what, how sure, and what failed. No claim that the intervals do not support.
+"""The overview in words: which methods do best at what, and what failed.
 
-Two methods are told apart only when their 95 % intervals do not touch, at the precision that is printed. That is
-stricter than a paired test, whatever the methods have in common; `editgauge compare` makes the paired test.
+Which methods differ significantly is what `findings.verdicts` says, as in `editgauge compare`, the places and the
+leaderboard: on the edits that both have, over all pairs of methods.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from editgauge.core.types import ScoreSpec
+    from editgauge.findings.verdicts import ScoreVerdicts
     from editgauge.reports.context import Context
     from editgauge.reports.outcomes import ScoredOutcome
 
@@ -31,16 +33,39 @@ MOST_NAMED = 4
 """So many methods or edit types are named in one breath; more are counted."""
 
 
-class ScoreInterval(NamedTuple):
-    """One method on one score: its interval with the better end last, at the precision that is printed."""
+@dataclass(frozen=True, slots=True)
+class ScoreStandings:
+    """The methods by one score, the best place first."""
 
-    cell: Cell
-    worse_end: float
-    better_end: float
+    cells: tuple[Cell, ...]
+    verdicts: ScoreVerdicts | None
 
-    def beats(self, other: ScoreInterval) -> bool:
-        """Whether even its worse end is better than the other's better end."""
-        return self.worse_end > other.better_end
+    @classmethod
+    def of(cls, cells: Iterable[Cell], verdicts: ScoreVerdicts | None) -> ScoreStandings:
+        """Only methods with enough source images for a claim."""
+        enough = [cell for cell in cells if cell.mean and cell.mean.clusters >= FEW_SOURCES]
+        places = verdicts.ranks if verdicts else {}
+        return cls(tuple(sorted(enough, key=lambda cell: places[cell.method].value if places else 0)), verdicts)
+
+    def beats(self, first: Cell, second: Cell) -> bool:
+        """Whether the first is significantly better."""
+        return self.verdicts is not None and self.verdicts.beats(first.method, second.method)
+
+    @property
+    def top(self) -> list[Cell]:
+        """The methods that none is significantly better than."""
+        return [cell for cell in self.cells if not any(self.beats(other, cell) for other in self.cells)]
+
+    @property
+    def best(self) -> Cell | None:
+        """The method that is significantly better than every other."""
+        ahead = (one for one in self.cells if all(self.beats(one, other) for other in self.cells if other is not one))
+        return next(ahead, None)
+
+    @property
+    def level(self) -> bool:
+        """Whether no two differ significantly."""
+        return len(self.top) == len(self.cells)
 
 
 def sentences(context: Context) -> list[Markup]:
@@ -54,24 +79,6 @@ def sentences(context: Context) -> list[Markup]:
         *_by_edit_type(context, few),
         *_failures(context),
     ]
-
-
-def standings(cells: Iterable[Cell], decimals: int) -> list[ScoreInterval]:
-    """Methods whose interval can be relied on, best mean first. Values are negated where lower is better."""
-    found = []
-    for cell in cells:
-        mean = cell.mean
-        if mean is None or mean.low is None or mean.high is None or mean.clusters < FEW_SOURCES:
-            continue
-        sign = 1 if cell.spec.higher_is_better else -1
-        low, high = sorted(sign * round(end, decimals) for end in (mean.low, mean.high))
-        found.append(ScoreInterval(cell, low, high))
-    return sorted(found, key=lambda standing: -_goodness(standing.cell))
-
-
-def best_group(ranked: Sequence[ScoreInterval]) -> list[ScoreInterval]:
-    """The best method and all it cannot be told from."""
-    return [standing for standing in ranked if not ranked[0].beats(standing)]
 
 
 def _with_few_sources(context: Context) -> dict[tuple[str, str], int]:
@@ -99,22 +106,33 @@ def _nothing_claimed(context: Context, few: dict[tuple[str, str], int]) -> Itera
 def _on_score(context: Context, key: tuple[str, str]) -> Markup:
     table = next(table for table in context.tables if (table.protocol, table.spec.name) == key)
     cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
-    ranked = standings(cells, table.decimals)
+    found = ScoreStandings.of(cells, context.verdicts.of(*key))
     name = _score_name(table.title, table.spec)
-    told = {standing.cell.method: _method(standing, table.decimals) for standing in ranked}
-    if len(ranked) == 1:
+    told = {cell.method: _method(cell, table.decimals) for cell in found.cells}
+    if len(found.cells) == 1:
         return Markup("{} has {}.").format(name, next(iter(told.values())))
-    top = best_group(ranked)
-    if len(top) == len(ranked) and not any(one.beats(other) for one in ranked for other in ranked):
-        return Markup("On {} no method can be told from another: {}.").format(name, _listed(list(told.values())))
-    leaders = _listed([told[standing.cell.method] for standing in top])
-    first = Markup("{} {} on {}").format(leaders, "does best" if len(top) == 1 else "are level at the top", name)
-    last = ranked[-1]
-    if len(top) == 1 and len(ranked) == 2:
-        return Markup("{} does better than {} on {}.").format(leaders, told[last.cell.method], name)
-    if last not in top and all(other.beats(last) for other in ranked[:-1]):
-        return Markup("{}; {} does worst.").format(first, told[last.cell.method])
+    if found.level:
+        return Markup("On {} no two methods differ significantly: {}.").format(name, _listed(list(told.values())))
+    leaders = _listed([told[cell.method] for cell in found.top])
+    if not found.top or (found.best is None and len(found.top) == 1):
+        return Markup("On {} some methods differ significantly, but none from all others.").format(name)
+    best = "does best" if found.best else "are best, without a significant difference between them,"
+    first, last = Markup("{} {} on {}").format(leaders, best, name), found.cells[-1]
+    if len(found.cells) == 2:
+        sentence = Markup("{} does better than {} on {}").format(leaders, told[last.method], name)
+        return sentence + _if_missing(found) + "."
+    if all(found.beats(other, last) for other in found.cells[:-1]):
+        return Markup("{}; {} does worst.").format(first, told[last.method])
     return first + "."
+
+
+def _if_missing(found: ScoreStandings) -> str:
+    """Whether the verdict on two methods depends on what has no score."""
+    one, two = found.cells
+    difference = found.verdicts.between(one.method, two.method) if found.verdicts else None
+    if found.verdicts is None or difference is None or found.verdicts.survives_missing(difference) is not False:
+        return ""
+    return ", but not if all missing scores were as bad for it as can be"
 
 
 def _sample(context: Context, few: Container[tuple[str, str]]) -> Iterable[Markup]:
@@ -156,19 +174,21 @@ def _by_edit_type(context: Context, few: Container[tuple[str, str]]) -> Iterable
     level = too_few = 0
     for edit_type in context.edit_types:
         cells = [shown.cell for shown in table.rows[edit_type] if shown and shown.cell.mean]
-        ranked = standings(cells, table.decimals)
-        if len(ranked) < max(len(cells), 2):
+        found = ScoreStandings.of(cells, context.verdicts.of(*context.headlines[0], edit_type))
+        if len(found.cells) < max(len(cells), 2):
             too_few += 1
-        elif len(best_group(ranked)) == 1:
-            won.setdefault(ranked[0].cell.method, []).append(edit_type)
+        elif found.best:
+            won.setdefault(found.best.method, []).append(edit_type)
         else:
             level += 1
     parts = [
-        Markup("{} is clearly best at {}").format(_bold(method), _listed([words.spaced(kind) for kind in kinds]))
+        Markup("{} is significantly better than all others at {}").format(
+            _bold(method), _listed([words.spaced(kind) for kind in kinds])
+        )
         for method, kinds in won.items()
     ]
     if level:
-        parts.append(Markup("{} without a clear winner").format(counted(level, "edit type")))
+        parts.append(Markup("{} without a significantly best method").format(counted(level, "edit type")))
     if too_few == len(context.edit_types) and context.headlines[0] in few:
         return  # said already
     if too_few:
@@ -258,16 +278,12 @@ def _first_reason(outcome: ScoredOutcome) -> str:
     return next(iter(outcome.missing), NOT_APPLICABLE)
 
 
-def _goodness(cell: Cell) -> float:
-    value = cell.mean.value if cell.mean else 0.0
-    return value if cell.spec.higher_is_better else -value
-
-
-def _method(standing: ScoreInterval, decimals: int) -> Markup:
-    mean = standing.cell.mean
+def _method(cell: Cell, decimals: int) -> Markup:
+    mean = cell.mean
     values = (mean.value, mean.low, mean.high) if mean else ()
     numbers = [words.number(value, decimals) for value in values if value is not None]
-    return Markup('{} <span class="told">{} [{}, {}]</span>').format(_bold(standing.cell.method), *numbers)
+    form = '{} <span class="told">{} [{}, {}]</span>' if len(numbers) > 1 else '{} <span class="told">{}</span>'
+    return Markup(form).format(_bold(cell.method), *numbers)  # noqa: S704 - a phrase of this file
 
 
 def _score_name(title: str, spec: ScoreSpec) -> Markup:

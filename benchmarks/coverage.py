@@ -1,0 +1,136 @@
+"""How often the 95 % intervals hold the truth, and how often equal methods seem different: simulated.
+
+    python benchmarks/coverage.py [--worlds 2000] [--out docs/explanation/intervals-table.md]
+
+Every cell draws that many worlds: source images whose edits share half of what varies, with one to five edits each.
+Printed as the Markdown tables of docs/explanation/intervals.md. Takes minutes on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from editgauge.stats.auroc import clustered_auroc
+from editgauge.stats.intervals import Labels, Numbers, clustered_mean
+from editgauge.stats.pairwise import differences
+
+Random = np.random.Generator
+SOURCES = (10, 20, 50, 100)
+EDITS = (1, 2, 5)
+SHARED = 0.3
+"""The correlation of the edits of one source image."""
+
+
+def _yes(chance: float) -> Callable[[Numbers], Numbers]:
+    return lambda shares: np.less(shares, chance).astype(np.float64)
+
+
+def _steps(shares: Numbers) -> Numbers:
+    return np.digitize(shares, (0.05, 0.10, 0.30, 0.60)).astype(np.float64)
+
+
+MEANS: dict[str, tuple[Callable[[Numbers], Numbers], float]] = {
+    "normal": (ndtri, 0.0),
+    "ties: five levels": (_steps, 2.95),
+    "skewed: exponential": (lambda shares: -np.log1p(-shares), 1.0),
+    "very skewed: lognormal": (lambda shares: np.exp(ndtri(shares)), float(np.exp(0.5))),
+    "yes or no, 0.5": (_yes(0.5), 0.5),
+    "yes or no, 0.1": (_yes(0.1), 0.1),
+    "yes or no, 0.05": (_yes(0.05), 0.05),
+    "yes or no, 0.02": (_yes(0.02), 0.02),
+}
+"""How a score spreads, from shares spread evenly; and its mean."""
+AREAS = (0.7, 0.9, 0.98)
+EQUAL: dict[str, Callable[[Numbers], Numbers]] = {
+    "normal": ndtri,
+    "skewed: exponential": lambda shares: -np.log1p(-shares),
+    "yes or no, 0.1": _yes(0.1),
+}
+
+
+def clustered(random: Random, sources: int, edits: int) -> tuple[Numbers, Labels]:
+    """Normal numbers that correlate within a source image."""
+    shared = np.repeat(random.standard_normal(sources), edits)
+    own = random.standard_normal(sources * edits)
+    return np.sqrt(SHARED) * shared + np.sqrt(1 - SHARED) * own, np.repeat(np.arange(sources), edits)
+
+
+def mean_coverage(kind: str, sources: int, edits: int, worlds: int) -> float:
+    """How often the interval of a mean holds it."""
+    make, truth = MEANS[kind]
+    random, held = np.random.default_rng(1), 0
+    for _ in range(worlds):
+        normals, clusters = clustered(random, sources, edits)
+        found = clustered_mean(make(ndtr(normals)), clusters)
+        held += found.low is not None and found.high is not None and found.low <= truth <= found.high
+    return held / worlds
+
+
+def area_coverage(area: float, sources: int, edits: int, worlds: int) -> float:
+    """How often the interval of an AUROC holds it; every second source image is a good one."""
+    random, held = np.random.default_rng(2), 0
+    apart = np.sqrt(2) * float(ndtri(area))
+    for _ in range(worlds):
+        normals, clusters = clustered(random, sources, edits)
+        good = (clusters % 2).astype(np.float64)
+        found = clustered_auroc(normals + apart * good, good, clusters)
+        held += found.low is not None and found.high is not None and found.low <= area <= found.high
+    return held / worlds
+
+
+def false_alarms(kind: str, methods: int, sources: int, worlds: int) -> float:
+    """How often any two of so many equal methods seem different."""
+    random, alarms = np.random.default_rng(3), 0
+    for _ in range(worlds):
+        values = EQUAL[kind](random.random((methods, sources)))
+        alarms += any(each.significant for each in differences(values, np.arange(sources)))
+    return alarms / worlds
+
+
+def tables(worlds: int) -> Iterator[str]:
+    """All of it, line by line."""
+    head = [f"{sources} × {edits}" for sources in SOURCES for edits in EDITS]
+    yield f"Share of {worlds:,} worlds in which the 95 % interval holds the truth; columns: source images × edits each."
+    yield ""
+    yield f"| | {' | '.join(head)} |"
+    yield f"|---|{'---|' * len(head)}"
+    for kind in MEANS:
+        yield _row(f"mean, {kind}", (mean_coverage(kind, s, e, worlds) for s in SOURCES for e in EDITS))
+    for area in AREAS:
+        yield _row(f"AUROC {area}", (area_coverage(area, s, e, worlds) for s in SOURCES for e in EDITS))
+    counts = (2, 3, 5, 8)
+    fewer = max(200, worlds // 4)
+    yield ""
+    yield f"Share of {fewer:,} worlds in which any two of several equal methods differ significantly; 30 source images."
+    yield ""
+    yield f"| methods | {' | '.join(map(str, counts))} |"
+    yield f"|---|{'---|' * len(counts)}"
+    for kind in EQUAL:
+        yield _row(kind, (false_alarms(kind, methods, 30, fewer) for methods in counts))
+
+
+def _row(name: str, shares: Iterator[float]) -> str:
+    return f"| {name} | {' | '.join(f'{share:.3f}' for share in shares)} |"
+
+
+def main() -> None:
+    """Prints the tables, and writes them where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--worlds", type=int, default=2_000)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    lines = []
+    for line in tables(options.worlds):
+        print(line, flush=True)
+        lines.append(line)
+    if options.out:
+        options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Which methods of a run differ significantly, score by score: what every view of a run says comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.findings.columns import Columns, Rows
+from editgauge.findings.summary import ALL
+from editgauge.stats.bounds import NOT_MEANT, Limits, extremes
+from editgauge.stats.intervals import FEWEST_SOURCES, STUDENT
+from editgauge.stats.pairwise import ALPHA, MCNEMAR, PairDifference, Rank, differences, edit_table, ranks, survives
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Run
+    from editgauge.core.types import ScoreSpec
+    from editgauge.stats.intervals import Labels, Numbers
+
+HOW_TESTED = (
+    f"Two methods are compared on the edits that both have. They differ significantly when the two-sided p-value, "
+    f"adjusted for all pairs of methods (max-t), is below {ALPHA:g}, which is when the simultaneous confidence "
+    f"interval of their difference excludes zero; places follow from the same verdicts. The test is {STUDENT}, for "
+    f"yes-or-no scores {MCNEMAR}; with fewer than {FEWEST_SOURCES} source images there is no test. Every score is "
+    "tested on its own."
+)
+
+
+@dataclass(frozen=True)
+class ScoreVerdicts:
+    """All methods by one score: every pair with its verdict, and the places that follow."""
+
+    spec: ScoreSpec
+    methods: tuple[str, ...]
+    """Those with at least one value, sorted by name; differences refer to their places here."""
+    values: Numbers
+    """A row per method, a column per edit; NaN where there is no score."""
+    sources: Labels
+    """The source image of each edit."""
+    missing: Labels
+    """Where a method should have a score and has none."""
+    limits: Limits | None
+    """Between what a missing score is thought to lie."""
+
+    @cached_property
+    def differences(self) -> list[PairDifference]:
+        """Every two methods, tested together."""
+        return differences(self.values, self.sources, self.spec.range)
+
+    @cached_property
+    def ranks(self) -> dict[str, Rank]:
+        """Method to its place."""
+        places = ranks(len(self.methods), self.differences, higher_is_better=self.spec.higher_is_better)
+        return dict(zip(self.methods, places, strict=True))
+
+    def between(self, first: str, second: str) -> PairDifference | None:
+        """The first method against the second; None when one of them has no score, or both are the same."""
+        if first == second or first not in self.methods or second not in self.methods:
+            return None
+        one, two = self.methods.index(first), self.methods.index(second)
+        found = next(each for each in self.differences if {each.first, each.second} == {one, two})
+        return found if found.first == one else found.reversed
+
+    def beats(self, first: str, second: str) -> bool:
+        """Whether the first method is significantly better than the second."""
+        found = self.between(first, second)
+        return found is not None and found.better(higher_is_better=self.spec.higher_is_better) == "first"
+
+    def survives_missing(self, found: PairDifference) -> bool | None:
+        """Whether a verdict holds if all that is missing were as bad for the winner as can be.
+
+        None without a verdict, or when it cannot be said because the score has no limits.
+        """
+        if not found.significant or found.value is None:
+            return None
+        gaps = self.missing[found.first], self.missing[found.second]
+        if not np.any(gaps):
+            return True
+        if self.limits is None:
+            return None
+        lower, upper = self.limits.low, self.limits.high
+        ends = (lower, upper) if found.value > 0 else (upper, lower)
+        first, second = (
+            np.where(gap & np.isnan(self.values[row]), end, self.values[row])
+            for gap, row, end in zip(gaps, (found.first, found.second), ends, strict=True)
+        )
+        return survives(found, first, second, self.sources, self.spec.range)
+
+
+class RunVerdicts:
+    """The verdicts of a run, each computed when it is first asked for."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.columns = Columns.of(run)
+        self._known: dict[tuple[str, str, str], ScoreVerdicts | None] = {}
+
+    def of(self, protocol: str, name: str, edit_type: str = ALL) -> ScoreVerdicts | None:
+        """One score over all edits, or over those of a type; None when no method has it."""
+        key = protocol, name, edit_type
+        if key not in self._known:
+            rows = self.columns.rows(protocol, name)
+            rows = rows if edit_type == ALL else rows[self.columns.edit_type.are(edit_type)[rows]]
+            self._known[key] = _verdicts(self.columns, rows, self.run.spec(protocol, name))
+        return self._known[key]
+
+    def ranks(self, edit_types: Sequence[str] = (ALL,)) -> dict[tuple[str, str, str, str], Rank]:
+        """The places of all methods by protocol, name of the score, edit type and method."""
+        return {
+            (protocol, spec.name, edit_type, method): place
+            for protocol, entry in self.run.manifest.protocols.items()
+            for spec in entry.scores
+            for edit_type in edit_types
+            if (found := self.of(protocol, spec.name, edit_type))
+            for method, place in found.ranks.items()
+        }
+
+
+def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec) -> ScoreVerdicts | None:
+    values = columns.value[rows]
+    with_scores = np.unique(columns.method.codes[rows][~np.isnan(values)])
+    rows = rows[np.isin(columns.method.codes[rows], with_scores)]
+    if not rows.size:
+        return None
+    values, methods, edits = columns.value[rows], columns.method.codes[rows], columns.edit.codes[rows]
+    table, _, first = edit_table(values, methods, edits)
+    meant = ~np.isin(columns.reason.codes[rows], _not_meant(columns))
+    wanted, _, _ = edit_table(np.where(np.isnan(values) & ~meant, np.nan, 1.0), methods, edits)
+    return ScoreVerdicts(
+        spec,
+        tuple(columns.method.words[code] for code in with_scores),
+        table,
+        columns.source.codes[rows][first],
+        np.isnan(table) & ~np.isnan(wanted),
+        extremes(spec, values),
+    )
+
+
+def _not_meant(columns: Columns) -> list[int]:
+    return [place for place, word in enumerate(columns.reason.words) if word in NOT_MEANT]
+
+
+def merged(spec: ScoreSpec, of_each: Mapping[str, Mapping[str, float]], sources: Mapping[str, str]) -> ScoreVerdicts:
+    """Methods of several runs: label to edit to value, and the source image of every edit."""
+    edits = sorted({edit for values in of_each.values() for edit in values})
+    labels = sorted(label for label, values in of_each.items() if values)
+    table = np.array([[of_each[label].get(edit, np.nan) for edit in edits] for label in labels])
+    clusters = np.array([sources[edit] for edit in edits], dtype=np.str_)
+    nothing_known = np.zeros(table.shape, dtype=np.bool_)
+    return ScoreVerdicts(spec, tuple(labels), table, clusters, nothing_known, None)
