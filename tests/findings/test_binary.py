@@ -134,7 +134,7 @@ def test_two_judges_together_reach_what_an_oracle_would(run: Path, tell: Tell) -
 
 def test_edits_are_taken_apart_by_type(run: Path, tell: Tell) -> None:
     found = only(binary_agreement(run, tell(applied=[[float(good)] for good in TRUE_EDIT])), "inspector[a]", "applied")
-    assert {name: each.precision.n for name, each in found.by_action.items()} == {
+    assert {name: each.balanced_accuracy.n for name, each in found.by_action.items()} == {
         "object_addition": EDITS // 2,
         "object_removal": EDITS // 2,
     }

@@ -168,3 +168,15 @@ def test_equivalence_and_non_inferiority(make_run: MakeRun, make_record: Make, m
     ]
     (found,) = compare(make_run(*records), ["a", "b"], ["gain"], margin)
     assert found.within_margin == expected
+
+
+def test_source_images_that_all_say_the_same_are_no_accident_of_rounding(make_run: MakeRun, make_record: Make) -> None:
+    """Every image has the same two differences: nothing varies between images, though values differ."""
+    records = [
+        make_record(f"e{i}", {"gain": gain * (1 + i % 2) / 4}, method=method, place=i, source=f"{i // 2}.png")
+        for i in range(30)
+        for method, gain in (("a", 1.0), ("b", 0.2))
+    ]
+    (found,) = compare(make_run(*records), ["a", "b"], ["gain"])
+    check_one(found)
+    assert found.verdict == "first"

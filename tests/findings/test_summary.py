@@ -53,7 +53,9 @@ def test_all_pools_every_scored_edit_once(cells: list[Cell]) -> None:
     assert pooled is not None
     assert pooled.value == pytest.approx(0.5)
     assert (pooled.n, pooled.clusters) == (3, 2)
-    assert (pooled.low, pooled.high) == pytest.approx((0.3, 0.9))
+    assert pooled.low is not None
+    assert pooled.high is not None
+    assert 0 <= pooled.low < 0.3 < 0.9 < pooled.high <= 1, "two source images say next to nothing"
 
 
 def test_unscored_is_counted_by_reason_and_never_averaged(cells: list[Cell]) -> None:

@@ -40,7 +40,14 @@ def test_the_methods_section_names_everything(run: Path) -> None:
     for told in (
         *("benchmark toys", "2 edits of 2 source images", "2 methods were evaluated: one_a and 猫", "toy, version 3"),
         *("Doe & Roe, 2024", "gain (higher is better); loss (lower is better)", "- 50 % of it is guessed."),
-        *("detector: owl_v2 (revision abc123", "f" * 64, "95 % intervals", "sign-flip", "Holm", "seed of the run is 7"),
+        *(
+            "detector: owl_v2 (revision abc123",
+            "f" * 64,
+            "95 % confidence intervals",
+            "max-t",
+            "McNemar",
+            "seed of the run is 7",
+        ),
         *("EditGauge 0.1.0", "numpy 2.0.0", "Of 6 scores, 1 has no value"),
         Run.open(run).manifest.edits_sha256[:12],
     ):

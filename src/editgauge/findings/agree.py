@@ -122,7 +122,8 @@ def agree(
     judges, findings = read_judges([Path(file) for file in judge_choices], known)
     others = external_scores([Path(file) for file in external], known)
     known.values |= {(each.protocol, each.spec.name): dict(each.values) for each in others}
-    named = wanted_scores(opened, score, [(each.protocol, each.spec) for each in (*judges, *others)])
+    outside: list[Evaluator] = [*judges, *others]
+    named = wanted_scores(opened, score, [(each.protocol, each.spec) for each in outside])
     in_numbers = {*opened.manifest.protocols, *(each.protocol for each in others)}
     wanted = scored([each for each in named if each[0] in in_numbers], known)
     judges = [each for each in judges if (each.protocol, each.spec) in named] or judges

@@ -77,7 +77,7 @@ def acceptance_threshold(
     names = np.unique(sources)
     needed = math.ceil(1 / alpha - ROUNDING) - 1
     if names.size < needed:
-        note = f"at most {alpha:g} needs rejected edits of {needed} source images, not {names.size}"
+        note = f"at most {alpha:g} needs rejected edits of {needed} source images; there are {names.size}"
         return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
     value = _smallest_safe(bad, sources, alpha)
     good = sign * scores[accepted]

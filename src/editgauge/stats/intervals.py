@@ -106,7 +106,7 @@ def clustered_mean(
         low, high = binomial_interval(value, effective_size(sums, value * (1 - value), level), level)
         return Mean(value, low, high, values.size, sums.clusters, BINOMIAL)
     ends = scale if scale and np.isfinite(scale).all() else None
-    if np.ptp(values) <= ROUNDING * np.abs(values).max():
+    if sums.error <= ROUNDING * np.abs(values).max():  # all source images say the same
         if ends is None:
             return Mean(value, None, None, values.size, sums.clusters)
         unseen = 1 - (1 - level) ** (1 / sums.clusters)

@@ -223,7 +223,7 @@ def _test(first: Numbers, second: Numbers, clusters: Labels, scale: tuple[float,
         return replace(base, method=f"no test with fewer than {FEWEST_SOURCES} source images")
     if is_binary(one) and is_binary(two):
         return _mcnemar(base, ahead)
-    if np.ptp(ahead) <= ROUNDING * max(np.abs(one).max(), np.abs(two).max()):
+    if sums.error <= ROUNDING * max(np.abs(one).max(), np.abs(two).max()):  # all source images say the same
         return _constant(base, scale)
     p = student_p(sums.mean / sums.error, sums.skew, sources.size - 1)
     return replace(base, p=p, method=STUDENT)

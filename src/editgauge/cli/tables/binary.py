@@ -50,7 +50,7 @@ def _show_question(scores: Sequence[BinaryScore]) -> None:
         table.add_row(title, *_cells(score.verdicts), str(score.n))
         if len(score.by_action) > 1:
             for action, verdicts in score.by_action.items():
-                table.add_row(Text(f"  {action}", style="dim"), *_cells(verdicts), str(verdicts.precision.n))
+                table.add_row(Text(f"  {action}", style="dim"), *_cells(verdicts), str(verdicts.balanced_accuracy.n))
     show(table)
 
 

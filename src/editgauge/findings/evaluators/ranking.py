@@ -125,7 +125,8 @@ def _ranked(evaluator: Evaluator, worth: Numbers, rows: _Rows) -> RankedScore:
 
 
 def _places(values: Numbers, rows: _Rows) -> dict[str, Rank]:
-    places = rank_methods(values, rows.methods, rows.edits, rows.sources)
+    scale = (float(values.min()), float(values.max())) if values.size else None
+    places = rank_methods(values, rows.methods, rows.edits, rows.sources, scale=scale)
     return {str(name): place for name, place in zip(np.unique(rows.methods), places, strict=True)}
 
 
