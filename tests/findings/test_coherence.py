@@ -59,7 +59,7 @@ def test_no_two_views_of_a_run_disagree(make_run: MakeRun, make_record: Make, tm
     methods = list(run.manifest.methods)
     beats: dict[str, set[tuple[str, str]]] = {"gain": set(), "loss": set()}
     for first, second in permutations(methods, 2):
-        comparisons = compare(folder, [first, second], ["gain", "loss"])
+        comparisons = compare(folder, methods=(first, second), score=["gain", "loss"])
         told = json.loads(as_json(comparisons))
         for each, as_told in zip(comparisons, told, strict=True):
             assert as_told["verdict"] == each.verdict
@@ -70,8 +70,8 @@ def test_no_two_views_of_a_run_disagree(make_run: MakeRun, make_record: Make, tm
                 rank = standing.ranks[ALL]
                 assert rank == RunVerdicts(run).ranks()["toy", each.spec.name, ALL, method]
     (board,) = standings([run])
-    exported = [json.loads(line) for line in export(folder, "jsonl", summary=True).splitlines()]
-    latex = export(folder, "latex").decode()
+    exported = [json.loads(line) for line in export(folder, format="jsonl", summary=True).splitlines()]
+    latex = export(folder, format="latex").decode()
     for name, pairs in beats.items():
         for method in methods:
             worse, better = sum(one == method for one, _ in pairs), sum(two == method for _, two in pairs)
@@ -115,7 +115,7 @@ def test_a_rare_event_gives_one_answer(make_run: MakeRun, make_record: Make) -> 
         for method in ("a", "b")
     ]
     folder = make_run(*records)
-    (found,) = compare(folder, ["a", "b"], ["gain"])
+    (found,) = compare(folder, methods=("a", "b"), score=["gain"])
     assert found.p == pytest.approx(0.125)
     assert found.verdict == "neither"
     check_one(found)
@@ -133,7 +133,7 @@ def test_a_method_unscored_on_hard_images_gains_nothing(make_run: MakeRun, make_
             value = float(np.clip(random.normal(0.2 if hard else 0.8, 0.1), 0, 1))
             scores: dict[str, float | str] = {"gain": "refused" if method == "b" and hard else value}
             records.append(make_record(f"e{i}", scores, method=method, place=i, source=f"{i}.png"))
-    (found,) = compare(make_run(*records), ["a", "b"], ["gain"])
+    (found,) = compare(make_run(*records), methods=("a", "b"), score=["gain"])
     assert found.verdict == "neither"
     assert [each.ranks[ALL].high for each in found.standings or ()] == [2, 2]
 
@@ -151,7 +151,7 @@ def test_a_verdict_says_whether_it_survives_what_is_missing(make_run: MakeRun, m
                 records.append(make_record(f"e{i}", scores, method=method, place=i, source=f"{i}.png"))
         return make_run(*records, name=name)
 
-    answers = {lost: compare(run(lost, f"lost{lost}"), ["a", "b"], ["gain"])[0] for lost in (0, 1, 20)}
+    answers = {lost: compare(run(lost, f"lost{lost}"), methods=("a", "b"), score=["gain"])[0] for lost in (0, 1, 20)}
     assert {lost: each.verdict for lost, each in answers.items()} == {0: "first", 1: "first", 20: "first"}
     assert {lost: each.survives_missing for lost, each in answers.items()} == {0: True, 1: True, 20: False}
 
@@ -166,7 +166,7 @@ def test_equivalence_and_non_inferiority(make_run: MakeRun, make_record: Make, m
         for i in range(60)
         for method, mean in (("a", 0.45), ("b", 0.5))
     ]
-    (found,) = compare(make_run(*records), ["a", "b"], ["gain"], margin)
+    (found,) = compare(make_run(*records), methods=("a", "b"), score=["gain"], margin=margin)
     assert found.within_margin == expected
 
 
@@ -177,6 +177,6 @@ def test_source_images_that_all_say_the_same_are_no_accident_of_rounding(make_ru
         for i in range(30)
         for method, gain in (("a", 1.0), ("b", 0.2))
     ]
-    (found,) = compare(make_run(*records), ["a", "b"], ["gain"])
+    (found,) = compare(make_run(*records), methods=("a", "b"), score=["gain"])
     check_one(found)
     assert found.verdict == "first"

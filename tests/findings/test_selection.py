@@ -39,8 +39,9 @@ def world(make_run: MakeRun, make_record: Make, tmp_path: Path) -> Callable[[str
 
 
 def test_estimate_notices_that_the_best_were_rated(world: Callable[[str], tuple[Path, Path]]) -> None:
-    (chosen,) = estimate(*world("best"), score="gain")
-    (at_random,) = estimate(*world("random"), score="gain")
+    (chosen,), (at_random,) = (
+        estimate(run, ratings=ratings, score="gain") for run, ratings in (world("best"), world("random"))
+    )
     assert "not picked at random" in " ".join(chosen.notes)
     assert not at_random.warning
     assert chosen.mean is not None
@@ -49,8 +50,11 @@ def test_estimate_notices_that_the_best_were_rated(world: Callable[[str], tuple[
 
 
 def test_accept_notices_it_too(world: Callable[[str], tuple[Path, Path]]) -> None:
-    assert "not picked at random" in accept(*world("best"), level=3, score="gain").warning
-    assert not accept(*world("random"), level=3, score="gain").warning
+    best, at_random = (
+        accept(run, ratings=ratings, level=3, score="gain") for run, ratings in (world("best"), world("random"))
+    )
+    assert "not picked at random" in best.warning
+    assert not at_random.warning
 
 
 def test_random_samples_raise_few_alarms() -> None:
