@@ -36,6 +36,7 @@ ROLES = (
 """The keys of `models.interfaces.ROLES`, which would bring numpy with it; a test holds the two together."""
 FLAGS: Mapping[str, Mapping[str, str]] = {
     "understand": {"file": "Read every line of this file: JSON with text, source_caption, target_caption."},
+    "agree": {"verbose": "Print every table, not one page."},
     "score": {"explain": "Also print all scores and what they are based on."},
     "run": {"dry_run": "Print the resolved plan and do nothing.", "verbose": "Print every score and reason."},
 }
