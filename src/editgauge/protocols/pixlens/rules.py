@@ -79,7 +79,8 @@ async def position_replacement(scene: Scene) -> Score:
 @rule("object_replacement")
 async def object_replacement(scene: Scene) -> Score:
     """Algorithm 5: the new object lies where the old one was. Whether the old one is gone is told, not scored."""
-    (value, old, new), still = await gather(replaced(scene), scene.things("edited", _replaced_name(scene.item.edit)))
+    name = _replaced_name(scene.item.edit)  # raises before anything is asked
+    (value, old, new), still = await gather(replaced(scene), scene.things("edited", name))
     where = "" if not len(new) else " in its place" if value else " elsewhere"
     fate = f"{old.name} {'still seen' if len(still) else 'gone'}"
     return verdict(value, old, new, said=f"{new.words}{where}, {fate}")
