@@ -75,6 +75,7 @@ AMBIGUOUS = frozenset(
         "Region",
         "Row",
         "Scene",
+        "Scored",
         "Seen",
         "Service",
         "Sight",
