@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from editgauge import diff, run, verify
 from editgauge.audits.judges.side_by_side import side_by_side
 from editgauge.core.errors import BadInput
 from tests.endpoint import Served, say
+
+
+def _always(said: str, text: str, seen: int) -> str:
+    return said
 
 
 def test_judges_of_a_run_are_compared(served: Served, make_benchmark: Any, make_outcomes: Any, tmp_path: Path) -> None:
@@ -60,9 +65,8 @@ def test_a_difference_of_two_runs_is_laid_at_the_judges_door(
     benchmark = make_benchmark(tmp_path / "benchmark", 2)
     outcomes = make_outcomes(benchmark, tmp_path / "mine", 0)
     for number, day in enumerate(("april", "june")):
-        served.plan = lambda text, seen, number=number: json.dumps(
-            {"following": 4 + number, "identity": 6, "quality": 8}
-        )
+        said = json.dumps({"following": 4 + number, "identity": 6, "quality": 8})
+        served.plan = partial(_always, said)
         judge = [f"openai:tiny-judge@{served.url}"]
         run(
             benchmark,
