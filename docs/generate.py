@@ -77,8 +77,10 @@ def python_page() -> str:
                 lines.append(_function(f"editgauge.{name}.{verb}", getattr(owner, verb)))
         elif inspect.isfunction(thing):
             lines.append(_function(f"editgauge.{name}", thing))
-        else:
+        elif inspect.isclass(thing):
             lines += [f"## `editgauge.{name}`\n", (inspect.getdoc(thing) or "") + "\n"]
+        else:
+            lines += [f"## `editgauge.{name}`\n", f"Type alias of `{thing}`.\n"]
     return "\n".join(lines)
 
 

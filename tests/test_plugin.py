@@ -68,3 +68,15 @@ def test_from_its_benchmark_to_scores(editgauge: Command, plugin: Path, tmp_path
     assert {score["status"] for score in scores} == {"scored"}
     assert all(score["value"] < 1 for score in scores)
     assert "is sound" in editgauge("verify", "run", cwd=tmp_path).stdout, "reading a run needs no plug-in"
+
+
+def test_its_metric_is_computed_by_a_protocol(editgauge: Command, plugin: Path, tmp_path: Path) -> None:
+    editgauge(
+        "edit", "plugin-benchmark", "--method", "negative", "--out", "negatives", "--quiet", plugin=plugin, cwd=tmp_path
+    )
+    protocol = "preservation[metrics=mean_colour_distance]"
+    words = ("run", "plugin-benchmark", "--outcomes", "negative=negatives", "--protocol", protocol, "--json", "--quiet")
+    told = json.loads(editgauge(*words, plugin=plugin, cwd=tmp_path).stdout)
+    means = {each["score"]: each["mean"] for each in told["means"]}
+    assert means["mean_colour_distance"] > 0.1
+    assert means["mean_colour_distance"] != means["l1"]

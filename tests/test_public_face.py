@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -159,3 +161,46 @@ def test_python_m_editgauge_is_the_same_command() -> None:
     assert subprocess.run(words, capture_output=True, encoding="utf-8", check=True).stdout == (
         f"editgauge {face.__version__}\n"
     )
+
+
+ROOT = Path(__file__).parents[1]
+
+
+def _imports(source: str) -> set[str]:
+    """What Python code imports of editgauge, as `editgauge` or `editgauge.module`."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module if node.module != "editgauge" else f"editgauge:{alias.name}" for alias in node.names}
+    return {name for name in found if name.partition(".")[0].partition(":")[0] == "editgauge"}
+
+
+def _is_public(name: str) -> bool:
+    return name in {"editgauge", *(f"editgauge.{group}" for group in GROUPS)} or name.removeprefix("editgauge:") in FACE
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "tests" / "plugin_package").rglob("*.py")), ids=lambda file: file.name)
+def test_a_package_of_a_third_party_needs_the_public_face_alone(file: Path) -> None:
+    assert {name for name in _imports(file.read_text("utf-8")) if not _is_public(name)} == set()
+
+
+STILL_PRIVATE = {
+    "editgauge.audits.cards.card",
+    "editgauge.audits.cards.sheet",
+    "editgauge.audits.cards.values",
+    "editgauge.audits.probes.probes",
+    "editgauge.findings.aggregations",
+    "editgauge.methods.prompts",
+    "editgauge.stats.raters",
+}
+"""What pages still import beside the public face: this list only shrinks."""
+
+
+def test_python_in_the_docs_needs_the_public_face_alone() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs" / "how-to").glob("*.md"), *(ROOT / "docs" / "tutorials").glob("*.md")]
+    imports = re.compile(r"^(?:>>> )?((?:from|import) editgauge\b.*)$", re.MULTILINE)
+    lines = {line for page in pages for line in imports.findall(page.read_text("utf-8"))}
+    private = {name for line in lines for name in _imports(line) if not _is_public(name)}
+    assert private == STILL_PRIVATE

@@ -34,9 +34,12 @@ def test_the_first_help_names_every_verb_and_where_to_begin(editgauge: Command) 
     assert "editgauge score before.png after.png" in told
 
 
-def test_without_words_it_shows_the_help(editgauge: Command) -> None:
-    told = editgauge(code=2)
-    assert "Usage: editgauge" in told.stdout + told.stderr
+def test_without_words_it_shows_the_five_commands_one_needs(editgauge: Command) -> None:
+    told = editgauge().stdout
+    assert [line.split()[2] for line in told.splitlines() if line.startswith("- editgauge ")] == [
+        *("demo", "score", "run", "report", "list")
+    ]
+    assert "--help" in told
 
 
 def test_the_version_is_told(editgauge: Command) -> None:
@@ -47,6 +50,7 @@ def test_the_version_is_told(editgauge: Command) -> None:
 def test_the_help_of_a_verb_explains_it_and_shows_an_example(editgauge: Command, verb: str) -> None:
     words = " ".join(editgauge(verb, "--help").stdout.split())
     after_usage = words.partition(f"Usage: editgauge {verb}")[2]
+    assert "Example" in after_usage[:200], "it starts with an example"
     assert f"editgauge {verb} " in after_usage, "an example to copy"
     assert len(after_usage) > 200
 
@@ -78,6 +82,11 @@ def test_lists_can_be_read_by_people(editgauge: Command) -> None:
 
 def test_lists_name_the_form_of_benchmark_that_is_opened_by_a_path(editgauge: Command) -> None:
     assert "path/to/folder" in editgauge("list", "benchmarks").stdout
+
+
+def test_list_alone_names_its_kinds(editgauge: Command) -> None:
+    told = editgauge("list").stdout
+    assert all(kind in told for kind in FIELDS)
 
 
 def test_an_unknown_kind_is_named_and_guessed(editgauge: Command) -> None:

@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperCommand
@@ -146,6 +146,8 @@ def _typer_parameter(key: str, each: Parameter) -> inspect.Parameter:
     if default is REQUIRED:
         default = inspect.Parameter.empty
     elif isinstance(default, tuple):
+        if get_origin(each.type) is not list:
+            raise TypeError(f"{key}: the type of '{each.name}' must say that it takes several values")
         default = list(default)
     return inspect.Parameter(
         each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]

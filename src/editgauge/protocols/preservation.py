@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
+from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Note, Region
 from editgauge.core.images import Unit, as_unit
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
-from editgauge.protocols import Protocol
+from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.comparison import COMPARERS, Comparers
 
 if TYPE_CHECKING:
@@ -30,15 +31,17 @@ VISIBLE = 8 / 255
 class Preservation(Protocol):
     """The first citizen, and the example for other protocols."""
 
-    name = "preservation"
+    name: str = "preservation"
     about = "Did everything else stay? Pixels, looks and content, on the whole picture and outside the edit's mask."
     paper = "Common practice; the metrics cite their papers."
     version = "2"
     deviations: tuple[str, ...] = ("An edited image of another size is resized to the source's size by Lanczos first.",)
     uses = COMPARERS
 
-    def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
-        self._metrics = {name: metrics.get(name) for name in METRICS}
+    def __init__(self, models: Mapping[str, str] = MappingProxyType({}), more: tuple[str, ...] = ()) -> None:
+        self.name = variant_name("preservation", {"metrics": "+".join(more)} if more else {})
+        self._more = more
+        self._metrics = {name: metrics.get(name) for name in (*METRICS, *more)}
         self._seen = Comparers(models)
         infos = [metric.info for metric in self._metrics.values()]
         whole = [
@@ -50,7 +53,14 @@ class Preservation(Protocol):
 
     def given(self, models: Mapping[str, str]) -> Preservation:
         """With a score for each model that can compare two pictures, under the model's own name."""
-        return Preservation(models)
+        return Preservation(models, self._more)
+
+    def variant(self, options: Mapping[str, str]) -> Preservation:
+        """`preservation[metrics=NAME+NAME]`: with further metrics, such as those of a plug-in."""
+        wanted = tuple(name for name in options.get("metrics", "").split("+") if name)
+        if set(options) != {"metrics"} or not wanted:
+            raise BadInput("preservation takes further metrics, such as preservation[metrics=my_metric+another].")
+        return Preservation(more=tuple(name for name in dict.fromkeys(wanted) if name not in METRICS))
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """Every metric and every model twice: on the whole picture, and with the edited part put back."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ from editgauge.core.progress import progress, say
 from editgauge.core.run.manifest import environment
 from editgauge.engine.edit.outcome_list import OutcomeLine, OutcomeList
 from editgauge.engine.edit.outcomes import JobPrompts, jobs_of, make_all, split
-from editgauge.engine.edit.sweeps import Swept, read_sweep, variants_of
+from editgauge.engine.edit.sweeps import read_sweep, variants_of
 from editgauge.engine.folder_claim import claim
 from editgauge.engine.options import pairs
 from editgauge.methods.absence import why
@@ -76,7 +76,7 @@ def edit(
     method: str,
     out: str | Path,
     option: Pairs = (),
-    sweep: Swept = (),
+    sweep: Mapping[str, Sequence[object]] | Sequence[str] = (),
     command: str | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,

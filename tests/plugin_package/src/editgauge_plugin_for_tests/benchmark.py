@@ -3,9 +3,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from editgauge.core.images import Picture
-from editgauge.core.masks import Rectangle
-from editgauge.core.types import Benchmark, Edit
+from editgauge import Benchmark, Edit, Picture, Rectangle
 
 
 def load() -> Benchmark:

@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Box, Note
-from editgauge.core.types import Item, Score, Scores, ScoreSpec
-from editgauge.models.interfaces import Perception
-from editgauge.protocols import Protocol
+from editgauge import Box, CannotTell, Item, Note, Perception, Protocol, Score, Scores, ScoreSpec
 
 
 class Faulty(Protocol):

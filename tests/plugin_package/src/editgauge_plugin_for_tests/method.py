@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge.core.errors import CannotEdit
-from editgauge.core.images import Pixels
-from editgauge.core.types import Edit
-from editgauge.methods import Method
-from editgauge.methods.absence import Refused
-from editgauge.methods.options import read_options
+from editgauge import CannotEdit, Edit, Method, Pixels, Refused, read_options
 
 
 class Negative:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from editgauge.core.images import Unit
-from editgauge.core.masks import BoolMask
-from editgauge.metrics.base import check_pair, counted_pixels, metric
+from editgauge import BoolMask, Unit, check_pair, counted_pixels, metric
 
 
 @metric(higher_is_better=False, range=(0.0, 1.0), formula="mean over channels of |mean(before) - mean(after)|")

@@ -8,10 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from editgauge.core.images import Pixels
-from editgauge.models.answers import Vector
-from editgauge.models.interfaces import Card
-from editgauge.models.weights import MissingWeights
+from editgauge import MissingWeights, ModelCard, Pixels, Vector
 
 
 class MeanColour:
@@ -23,8 +20,8 @@ class MeanColour:
     batch = 4
 
     @property
-    def card(self) -> Card:
-        return Card(
+    def card(self) -> ModelCard:
+        return ModelCard(
             role=self.role, id=self.id, revision="1", sha256="0" * 64, licence="for tests only", input_size=(1, 1)
         )
 

@@ -2,11 +2,7 @@ from __future__ import annotations
 
 from asyncio import gather
 
-from editgauge.core.evidence import Note
-from editgauge.core.images import as_unit
-from editgauge.core.types import Item, Score, Scores, ScoreSpec
-from editgauge.models.interfaces import Perception
-from editgauge.protocols import Protocol
+from editgauge import Item, Note, Perception, Protocol, Score, Scores, ScoreSpec, as_unit
 
 from .metric import mean_colour_distance
 
