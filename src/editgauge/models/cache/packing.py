@@ -130,7 +130,7 @@ def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
             return ClassMap(arrays["places"], tuple(plain))
         case _ if kind in BUNDLES:
             values: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
+                name: tuple(value) if isinstance(value, list) else value for name, value in (plain or {}).items()
             }
             return BUNDLES[kind](**{**values, **arrays})
         case "plain":
