@@ -166,7 +166,7 @@ def test_from_a_pipeline_to_the_page(saved: Callable[[str], Path], tmp_path: Pat
         "style": ["retro", "modern", "surreal", "vintage"],
     }
     (tmp_path / "words.json").write_text(json.dumps(words))
-    page = disentangle(
+    result = disentangle(
         [tmp_path / "tiny"],
         out=tmp_path / "out",
         pipeline=str(saved("StableDiffusionInstructPix2PixPipeline")),
@@ -179,7 +179,7 @@ def test_from_a_pipeline_to_the_page(saved: Callable[[str], Path], tmp_path: Pat
     assert (model["model"], model["size"], model["prompts"]) == ("tiny", 4 * (SIZE // 2) ** 2, 24)
     assert (model["made"]["steps"], model["made"]["seed"]) == (STEPS, 0)
     assert 0 < model["overall"]["error"]["value"] < 10
-    assert page.read_text("utf-8").count("data:image/png;base64,") == 2 * 2 * 4  # kinds, examples, pictures
+    assert result.page.read_text("utf-8").count("data:image/png;base64,") == 2 * 2 * 4  # kinds, examples, pictures
 
 
 def test_what_is_no_pipeline_is_told(tmp_path: Path) -> None:

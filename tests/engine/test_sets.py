@@ -48,7 +48,9 @@ def test_a_run_scores_its_sets_by_method_and_edit_type(
     assert {score.edit_type for score in run.sets} == {"all", "color", "object_removal", "style"}
     assert decoded == [], "what belongs to a set came with the records"
 
-    again = editgauge.run(benchmark, places, ["editval"], tmp_path / "run", model=models, processes=1, quiet=True)
+    again = editgauge.run(
+        benchmark, outcomes=places, protocol=["editval"], out=tmp_path / "run", model=models, processes=1, quiet=True
+    )
     assert len(decoded) == 2 * 3, "of outcomes that were scored before, no part is kept"
     assert again.sets == run.sets
 

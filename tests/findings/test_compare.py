@@ -34,10 +34,11 @@ def clear(make_run: MakeRun, make_record: Make) -> Path:
 
 
 def test_a_clear_difference_is_told_in_the_direction_of_the_score(clear: Path) -> None:
-    found = by_name(compare(clear, methods=["mine", "theirs"]))
+    found = by_name(compare(clear, methods=("mine", "theirs")))
 
     for each in found.values():
         assert each.difference is not None
+        assert each.difference.value is not None
         assert 0.15 < each.difference.value < 0.25
         assert each.difference.low is not None
         assert each.difference.low > 0
@@ -52,10 +53,11 @@ def test_a_clear_difference_is_told_in_the_direction_of_the_score(clear: Path) -
 
 def test_swapping_the_methods_swaps_everything(clear: Path) -> None:
     forth, back = (
-        by_name(compare(clear, methods=methods))["gain"] for methods in (["mine", "theirs"], ["theirs", "mine"])
+        by_name(compare(clear, methods=methods))["gain"] for methods in (("mine", "theirs"), ("theirs", "mine"))
     )
 
     assert forth.difference is not None
+    assert forth.difference.value is not None
     assert back.difference is not None
     assert back.difference.value == -forth.difference.value
     assert (back.first_mean, back.second_mean, back.p) == (forth.second_mean, forth.first_mean, forth.p)
@@ -63,8 +65,8 @@ def test_swapping_the_methods_swaps_everything(clear: Path) -> None:
 
 
 def test_the_correction_for_the_scores_shown_stands_beside_the_verdict(clear: Path) -> None:
-    gain, loss = compare(clear, methods=["mine", "theirs"])
-    (alone,) = compare(clear, methods=["mine", "theirs"], score=["gain"])
+    gain, loss = compare(clear, methods=("mine", "theirs"))
+    (alone,) = compare(clear, methods=("mine", "theirs"), score=["gain"])
     assert gain.p == alone.p == alone.p_over_scores
     assert gain.p_over_scores == pytest.approx(2 * (gain.p or 0))
     assert loss.p_over_scores is not None
@@ -79,7 +81,7 @@ def test_only_edits_that_both_have_are_compared(make_run: MakeRun, make_record: 
         make_record("mine-scored", {"gain": "crashed"}, place=2, method="theirs"),
         make_record("theirs-only", {"gain": 1.0}, place=3, method="theirs"),
     )
-    gain, loss = compare(folder, methods=["mine", "theirs"], score=["*"])
+    gain, loss = compare(folder, methods=("mine", "theirs"), score=["*"])
 
     assert gain.difference is not None
     assert gain.difference.value == pytest.approx(0.8)
@@ -100,7 +102,7 @@ def test_edits_are_paired_whatever_the_seeds(make_run: MakeRun, make_record: Mak
         make_record("b", {"gain": "crashed"}, seed=2, place=1, source="dog.png"),
         make_record("b", {"gain": 0.1}, seed=77, place=1, source="dog.png", method="theirs"),
     )
-    gain = compare(folder, methods=["mine", "theirs"])[0]
+    gain = compare(folder, methods=("mine", "theirs"))[0]
 
     assert gain.difference is not None
     assert gain.difference.value == pytest.approx((0.2 + 0.4) / 2)
@@ -113,7 +115,7 @@ def test_scores_of_one_source_are_one_cluster(make_run: MakeRun, make_record: Ma
         for method, value in (("mine", 0.9), ("theirs", 0.1))
         for place in range(20)
     ]
-    gain = compare(make_run(*records), methods=["mine", "theirs"])[0]
+    gain = compare(make_run(*records), methods=("mine", "theirs"))[0]
 
     assert gain.difference is not None
     assert (gain.difference.n, gain.difference.clusters, gain.difference.low) == (20, 1, None)
@@ -126,7 +128,7 @@ def test_methods_that_do_the_same_are_not_told_apart(make_run: MakeRun, make_rec
         for method in ("mine", "theirs")
         for place in range(30)
     ]
-    gain = compare(make_run(*records), methods=["mine", "theirs"])[0]
+    gain = compare(make_run(*records), methods=("mine", "theirs"))[0]
 
     assert gain.p == 1
     assert gain.verdict == "neither"
@@ -136,7 +138,7 @@ def test_an_unknown_method_gets_a_suggestion(clear: Path) -> None:
     with pytest.raises(
         UnknownName, match=r"no method in this run called 'thiers'\. Did you mean 'theirs'\? There are: mine, theirs\."
     ):
-        compare(clear, methods=["mine", "thiers"])
+        compare(clear, methods=("mine", "thiers"))
 
 
 @pytest.mark.parametrize("methods", [["mine", "mine"], ["mine"], [], ["mine", "theirs", "mine"]])

@@ -156,7 +156,7 @@ def pilot(make_run: MakeRun, make_record: Make, sources: int, each: int) -> Path
 
 def test_a_pilot_tells_what_two_methods_need(make_run: MakeRun, make_record: Make) -> None:
     folder = pilot(make_run, make_record, 15, 3)
-    (plan,) = power(folder, detect=0.02, methods=["mine", "theirs"], score="gain")
+    (plan,) = power(folder, detect=0.02, methods=("mine", "theirs"), score="gain")
 
     assert plan.methods == ("mine", "theirs")
     assert [need.edits_per_source for need in plan.needs] == [1, 2, 4, 8]
@@ -176,7 +176,7 @@ def test_without_methods_each_mean_is_planned(make_run: MakeRun, make_record: Ma
 
 def test_pairing_saves_edits_when_sources_are_what_differs(make_run: MakeRun, make_record: Make) -> None:
     folder = pilot(make_run, make_record, 12, 3)
-    (paired,) = power(folder, detect=0.05, methods=["mine", "theirs"], score="gain")
+    (paired,) = power(folder, detect=0.05, methods=("mine", "theirs"), score="gain")
     alone = power(folder, detect=0.05, score="gain")[0]
 
     assert paired.spread is not None
@@ -185,7 +185,7 @@ def test_pairing_saves_edits_when_sources_are_what_differs(make_run: MakeRun, ma
 
 
 def test_a_small_pilot_is_warned_of(make_run: MakeRun, make_record: Make) -> None:
-    (plan,) = power(pilot(make_run, make_record, 5, 1), detect=0.05, methods=["mine", "theirs"], score="gain")
+    (plan,) = power(pilot(make_run, make_record, 5, 1), detect=0.05, methods=("mine", "theirs"), score="gain")
 
     assert "only 5 source images" in plan.note
     assert "one edit per source image" in plan.note
@@ -209,9 +209,9 @@ def test_wrong_words_are_told(make_run: MakeRun, make_record: Make) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'gain'"):
         power(folder, detect=0.1, score="gian")
     with pytest.raises(UnknownName, match="Did you mean 'mine'"):
-        power(folder, detect=0.1, methods=["mien", "theirs"], score="gain")
+        power(folder, detect=0.1, methods=("mien", "theirs"), score="gain")
     with pytest.raises(BadInput, match="two different methods"):
-        power(folder, detect=0.1, methods=["mine", "mine"], score="gain")
+        power(folder, detect=0.1, methods=("mine", "mine"), score="gain")
     for wrong in ({"detect": 0.0}, {"detect": float("nan")}, {"chance": 1.0}, {"edits_per_source": [0]}):
         with pytest.raises(BadInput):
             power(folder, **{"detect": 0.1, "score": "gain", **wrong})  # type: ignore[arg-type]

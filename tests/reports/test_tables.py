@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from editgauge.core.types import REASONS, ScoreSpec
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, headlines
 from editgauge.render.words import MEANINGS, meaning
-from editgauge.reports.tables import SHADES, headlines, overview, score_tables
+from editgauge.reports.tables import SHADES, overview, score_tables
 from editgauge.stats.intervals import Mean
 
 

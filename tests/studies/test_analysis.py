@@ -50,6 +50,7 @@ def test_levels_bias_and_agreement_of_a_study(make_study: Make, enter: Any, tmp_
     for level in ({"mine": 2, "theirs": 1}, {"mine": 2, "theirs": 0}, {"mine": 2, "theirs": 0}):
         rate(study, enter(study), level)
     found = analyse(study.folder, out=tmp_path / "out")
+    assert found.findings is not None
     (question,) = found.findings.questions
     assert question.cells["mine", ALL].counts == (0, 0, 18)
     assert question.cells["theirs", ALL].counts == (12, 6, 0)
@@ -65,7 +66,9 @@ def test_strengths_and_wins_of_a_study(make_study: Make, enter: Any) -> None:
     study = make_study(edits=8, methods=("a", "b", "c"), design="2afc", raters=3)
     for order in ("abc", "bca", "acb"):
         choose(study, enter(study), order)
-    (side,) = analyse(study.folder).findings.sides
+    findings = analyse(study.folder).findings
+    assert findings is not None
+    (side,) = findings.sides
     strengths = {name: one.value for name, one in side.pairwise.strengths.items()}
     assert sorted(strengths, key=lambda name: -(strengths[name] or 0)) == ["a", "b", "c"]
     assert side.pairwise.wins["a", "b"].value == pytest.approx(2 / 3)
@@ -82,7 +85,9 @@ def test_void_answers_and_gold_items_are_not_counted(
     for value in (1, 2):
         work(study, enter(study), value=value)
     study.exclude("r0002", "a test")
-    (question,) = analyse(study.folder).findings.questions
+    findings = analyse(study.folder).findings
+    assert findings is not None
+    (question,) = findings.questions
     assert question.cells[None, ALL].counts == (0, 11, 0)
 
 

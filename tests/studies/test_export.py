@@ -60,7 +60,9 @@ def test_ratings_are_what_agree_reads(make_study: Make, enter: Any, work: Any, t
     found = agree(study.manifest.run, ratings=tmp_path / "ratings.jsonl")
     assert found.ratings is not None
     assert (found.ratings.strangers, len(found.ratings.found)) == (0, 48)
-    assert analyse(study.folder).agreement.ratings == found.ratings
+    agreement = analyse(study.folder).agreement
+    assert agreement is not None
+    assert agreement.ratings == found.ratings
 
 
 def test_choices_are_what_agree_reads(make_study: Make, enter: Callable[..., RaterInfo], tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_reasons_are_sorted_and_shown(
         answers = {"clean": "no", "why": reason} if reason else {"clean": "yes"}
         study.answer(rater, page, {**answers, "story": "A blurry toy."})
     found = analyse(study.folder, out=tmp_path / "out")
+    assert found.findings is not None
     (reasons,) = found.findings.reasons
     assert (reasons.question, reasons.remarks, reasons.unsorted) == ("why", 3, 1)
     assert reasons.kinds["Blur"].value == 2 / 3

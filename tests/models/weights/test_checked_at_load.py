@@ -68,9 +68,14 @@ def test_changed_weights_never_answer_and_restored_ones_answer_as_before(
 def test_a_hash_is_measured_again_only_when_the_file_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from editgauge.models.weights import files
 
-    path, read = tmp_path / "net.bin", []
+    path, read = tmp_path / "net.bin", list[Path]()
     path.write_bytes(b"numbers")
-    monkeypatch.setattr(files, "sha256_of", lambda path: read.append(path) or f"hash {len(read)}")
+
+    def counted(path: Path) -> str:
+        read.append(path)
+        return f"hash {len(read)}"
+
+    monkeypatch.setattr(files, "sha256_of", counted)
     assert [measured_sha256(path) for _ in range(3)] == ["hash 1"] * 3
     path.write_bytes(b"numberz")
     os.utime(path, ns=(1, path.stat().st_mtime_ns + 1_000_000))

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from editgauge.cli._json import as_json
+from editgauge.cli._json import as_json as as_json
 
 Given = dict[str, Any]
 """The options that were given, by name."""
