@@ -77,6 +77,6 @@ def test_its_metric_is_computed_by_a_protocol(editgauge: Command, plugin: Path, 
     protocol = "preservation[metrics=mean_colour_distance]"
     words = ("run", "plugin-benchmark", "--outcomes", "negative=negatives", "--protocol", protocol, "--json", "--quiet")
     told = json.loads(editgauge(*words, plugin=plugin, cwd=tmp_path).stdout)
-    means = {each["score"]: each["mean"] for each in told["means"]}
+    means = {each["name"]: each["mean"] for each in told["means"]}
     assert means["mean_colour_distance"] > 0.1
     assert means["mean_colour_distance"] != means["l1"]

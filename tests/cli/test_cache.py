@@ -37,11 +37,11 @@ def test_info_says_how_much_of_what_and_where(answers: Store, tmp_path: Path) ->
 
 
 def test_clear_of_one_model_leaves_the_others(answers: Store) -> None:
-    assert said("clear", "--model", "google/owlvit").startswith("2 answers forgotten")
+    assert said("clear", "--model", "google/owlvit").startswith("2 answers deleted")
     assert [entry.model for entry in answers.entries()] == ["minilm"]
 
 
 def test_clear_of_old_answers_leaves_the_new(answers: Store) -> None:
-    assert said("clear", "--older-than", "1").startswith("0 answers forgotten")
-    assert said("clear").startswith("3 answers forgotten")
+    assert said("clear", "--older-than", "1").startswith("0 answers deleted")
+    assert said("clear").startswith("3 answers deleted")
     assert list(answers.entries()) == []

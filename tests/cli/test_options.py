@@ -74,7 +74,7 @@ def test_a_model_that_nobody_asks_is_told_and_left_out(
     file = write(tmp_path, {"run": told})
     found = plan(editgauge("run", "--options", file, "--dry-run", "--detector", "ssd-mobilenet-v2"))
     assert found["models"] == {}
-    assert found["remarks"] == ["detector: ssd-mobilenet-v2 is of no use here: no protocol asks a detector."]
+    assert found["remarks"] == ["detector: ssd-mobilenet-v2 has no effect: no protocol asks a detector."]
 
 
 @pytest.mark.parametrize(
