@@ -37,7 +37,6 @@ from editgauge.core.progress import progress, say
 from editgauge.core.types import Edit, Outcome
 from editgauge.engine.worker.scoring import prepare as make_item
 from editgauge.findings.people.ratings import read_ratings
-from editgauge.instructions.readings import complete_all
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models.cache import place
@@ -99,7 +98,7 @@ class Rated:
 
 async def measure(benchmark: str, data: str, outcomes: Sequence[str], ratings: str, out: Path) -> None:
     """Appends what is not in the file yet."""
-    edits = complete_all(open_benchmark(benchmark, Path(data))).edits
+    edits = open_benchmark(benchmark, Path(data)).edits
     places = [text.split("=", 1) for text in expand(outcomes)]
     found = [find_outcomes(name, Path(where), edits) for name, where in places]
     answers = _answers(ratings)
