@@ -144,4 +144,4 @@ def test_an_unknown_method_gets_a_suggestion(clear: Path) -> None:
 @pytest.mark.parametrize("methods", [["mine", "mine"], ["mine"], [], ["mine", "theirs", "mine"]])
 def test_two_different_methods_are_needed(methods: list[str], clear: Path) -> None:
     with pytest.raises(BadInput, match="two different methods"):
-        compare(clear, methods=methods)
+        compare(clear, methods=methods)  # type: ignore[arg-type]
