@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Record, Run
+from editgauge.core.text import from_csv_text
 from editgauge.findings.summary import FEW_SOURCES, summarise
 from editgauge.render.words import without_folders
 from editgauge.reports.export.export import FORMATS, export
@@ -45,6 +46,7 @@ def from_csv(content: bytes) -> list[dict[str, Any]]:
         row["seed"] = int(row["seed"])
         row["value"] = float(row["value"]) if row["value"] else None
         row["reason"] = row["reason"] or None
+        row["detail"] = from_csv_text(row["detail"])
     return rows
 
 
