@@ -28,7 +28,7 @@ BUNDLES: dict[str, type[Bundle]] = {
     "faces": Faces,
 }
 Answer = NDArray[Any] | Mapping[str, NDArray[Any]] | Detections | ClassMap | Bundle | float | str
-MAGIC = b"EditGauge answer 1\n"
+MAGIC = b"EditGauge answer 2\n"
 CHECKSUM = 16
 FASTEST = 1
 
@@ -130,7 +130,7 @@ def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
             return ClassMap(arrays["places"], tuple(plain))
         case _ if kind in BUNDLES:
             values: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else value for name, value in (plain or {}).items()
+                name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
             }
             return BUNDLES[kind](**{**values, **arrays})
         case "plain":
