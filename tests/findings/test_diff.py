@@ -109,7 +109,7 @@ def test_another_reason_for_having_no_score_is_found(two: Callable[..., Differen
     [
         ({"seed": 3}, {"seed": (0, 3)}),
         ({"benchmark": "others"}, {"benchmark": ("toys", "others")}),
-        ({"edits_sha256": "f00"}, {"edits_sha256": None}),
+        ({"edits_sha256": "f0" * 32}, {"edits_sha256": None}),
         ({"environment": {"numpy": "1.26.0"}}, {"version of numpy": ("2.0.0", "1.26.0")}),
         ({"environment": {}}, {"version of numpy": ("2.0.0", None)}),
         ({"editgauge": "0.2.0"}, {"version of editgauge": ("0.1.0", "0.2.0")}),

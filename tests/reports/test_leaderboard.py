@@ -74,7 +74,7 @@ def test_a_method_that_two_runs_have_is_told_apart_by_its_run(make: Make) -> Non
     ("change", "why"),
     [
         ({"benchmark": "others"}, "another benchmark"),
-        ({"edits_sha256": "f00"}, "other edits under the name toys"),
+        ({"edits_sha256": "f0" * 32}, "other edits under the name toys"),
         ({"models": {"detector": {"name": "owl", "revision": "2"}}}, "other models"),
     ],
 )

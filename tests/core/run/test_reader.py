@@ -49,7 +49,8 @@ def everything() -> list[Record]:
 def test_scores_are_in_the_order_asked_for_whatever_the_order_of_writing(
     shuffled: list[Record], in_a_journal: int, finish: bool
 ) -> None:
-    wanted = Manifest("b", "", 3, 0, {}, dict.fromkeys(METHODS, "/x"), dict.fromkeys(PROTOCOLS, ENTRY), {}, "0.1.0")
+    methods, protocols = dict.fromkeys(METHODS, "/x"), dict.fromkeys(PROTOCOLS, ENTRY)
+    wanted = Manifest("b", "0" * 64, 3, 0, {}, methods, protocols, {}, "0.1.0")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "RECORDS_IN_A_JOURNAL", in_a_journal)
         with RunWriter(Path(folder), wanted, b"") as run:
@@ -203,7 +204,7 @@ def test_a_manifest_comes_back_with_everything_in_its_order(
         protocols={"second": ENTRY, "first": dataclasses.replace(ENTRY, deviations=("one", "two"))},
         planned={"zebra": {"second": 3}},
         models={"detector": {"id": "owl"}},
-        segments={"000001": {"scores_sha256": "f00"}},
+        segments={"000001": {"scores_sha256": "f0" * 32, "evidence_sha256": "0f" * 32}},
     )
     told.save(tmp_path)
     back = Manifest.load(tmp_path)
@@ -231,8 +232,11 @@ def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
         ('{"schema": 2}', "has schema 2"),
         ('{"schema": 1}', "is not complete"),
         ('{"schema": 1, "protocols": {}}', "is not complete"),
-        ('{"schema": 1, "protocols": {"toy": {}}}', "is not complete"),
-        ('{"schema": 1, "protocols": 3}', "is not complete"),
+        (
+            '{"schema": 1, "protocols": {"toy": {}}}',
+            "is damaged or was not written by editgauge:\n  - 'protocols' is not",
+        ),
+        ('{"schema": 1, "protocols": 3}', "is damaged or was not written by editgauge:\n  - 'protocols' is not"),
     ],
 )
 def test_a_broken_manifest_is_named_with_what_is_wrong(content: str, complaint: str, tmp_path: Path) -> None:

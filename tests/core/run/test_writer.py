@@ -290,7 +290,7 @@ def test_the_same_options_continue(open_writer: Open, make_record: Make, tmp_pat
 
 CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "benchmark": ({"benchmark": "others"}, "the benchmark changed from 'toys' to 'others'"),
-    "edits": ({"edits_sha256": "f00"}, "the edits of benchmark 'toys' changed"),
+    "edits": ({"edits_sha256": "f0" * 32}, "the edits of benchmark 'toys' changed"),
     "seed": ({"seed": 7}, "the seed changed from 0 to 7"),
     "roles": (
         {"models": {"detector": {"name": "owl", "revision": "1"}}, "roles": {"toy": ["detector"]}},

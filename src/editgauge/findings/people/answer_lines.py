@@ -102,5 +102,6 @@ def number(values: Mapping[str, Any], name: str, faults: list[str]) -> float | N
         found = math.nan
     if abs(found) <= LARGEST:
         return found
-    faults.append(f"'{name}' must be a number of at most {LARGEST:.0e}, got {shown(value)}")
+    limit = "" if math.isnan(found) else f" of at most {LARGEST:.0e}"
+    faults.append(f"'{name}' must be a number{limit}, got {shown(value)}")
     return None
