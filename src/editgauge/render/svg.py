@@ -38,7 +38,7 @@ class AxisRange:
     def share(self, value: float) -> float:
         """How far along the axis the value lies, from 0 to 1.
 
-        >>> Scale(10, 20).share(15)
+        >>> AxisRange(10, 20).share(15)
         0.5
         """
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)

@@ -230,8 +230,8 @@ def test_older_files_give_the_input_size_as_numbers(folder: Path) -> None:
 def test_importing_and_making_models_costs_no_torch() -> None:
     program = """
         import sys
-        from editgauge.models.hub import addresses, named
-        made = [make() for name, make in vars(named).items() if isinstance(make, named.partial)]
+        from editgauge.models.hub import addresses, catalog
+        made = [make() for name, make in vars(catalog).items() if isinstance(make, catalog.partial)]
         made.append(addresses.by_address("owl:google/owlv2-large-patch14"))
         assert len(made) > 25 and not {"torch", "transformers"} & sys.modules.keys()
     """

@@ -44,8 +44,8 @@ class DescribedChange:
 def backwards(change: DescribedChange) -> DescribedChange:
     """The change that undoes this one (section 5.2); raises `CannotTell` where nobody said what was there before.
 
-    >>> backwards(Change("Replace", "apple", "pear"))
-    Change(action='Replace', before='pear', after='apple', thing=None, where=None)
+    >>> backwards(DescribedChange("Replace", "apple", "pear"))
+    DescribedChange(action='Replace', before='pear', after='apple', thing=None, where=None)
     """
     if change.action == "Change Attribute" and not change.before:
         raise CannotTell("not_applicable", f"nobody says how the {change.thing} was before it became {change.after}")

@@ -21,7 +21,7 @@ _ARTICLE = r"(?:\b(?P<article>an?) )?"
 def instruction_of(change: DescribedChange) -> str:
     """What to ask for. What is taken away is not told by its place: the decoy of a removal stands elsewhere.
 
-    >>> instruction_of(Change("Add", None, "cup", where="on the table"))
+    >>> instruction_of(DescribedChange("Add", None, "cup", where="on the table"))
     'Add a cup on the table.'
     """
     after = change.after or ""
@@ -39,7 +39,7 @@ def instruction_of(change: DescribedChange) -> str:
 def caption_of(change: DescribedChange) -> str:
     """What differs afterwards.
 
-    >>> caption_of(Change("Replace", "apple", "orange"))
+    >>> caption_of(DescribedChange("Replace", "apple", "orange"))
     'The apple was replaced by an orange.'
     """
     match change.action:

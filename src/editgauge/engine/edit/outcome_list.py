@@ -23,7 +23,7 @@ class OutcomeId(NamedTuple):
     def name(self) -> str:
         """What its file is called, without suffix; the finder of outcomes reads the seed back.
 
-        >>> Key("cat-black", 0).name, Key("cat-black", 2).name
+        >>> OutcomeId("cat-black", 0).name, OutcomeId("cat-black", 2).name
         ('cat-black', 'cat-black__seed2')
         """
         return f"{self.id}__seed{self.seed}" if self.seed else self.id

@@ -100,7 +100,7 @@ def _text_problem(value: object) -> str | None:
 def from_form(question: QuestionFields, words: Sequence[str]) -> Answer | None:
     """What the fields of a web form or the cell of a table mean: levels become numbers, ticks become a list.
 
-    >>> from_form(Ask(id="a", kind="scale", label="?"), ["2"])
+    >>> from_form(QuestionFields(id="a", kind="scale", label="?"), ["2"])
     2
     """
     given = [word for word in words if word != ""]
