@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.core.files import read_bytes
 from editgauge.core.masks import Mask, files_of
+from editgauge.core.reading.fields import EditFields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,6 +42,15 @@ def describe(edit: Edit) -> dict[str, Any]:
         "extras": dict(edit.extras),
     }
     return {key: value for key, value in told.items() if value not in (None, {}, "")}
+
+
+def benchmark_entry(edit: Edit) -> dict[str, Any]:
+    """The edit as an entry of a benchmark's `edits`, which `editgauge.benchmarks` reads back.
+
+    What the format has no field for (how the instruction was read, checksums) is left out; reading finds it again.
+    """
+    known = {field.alias or name for name, field in EditFields.model_fields.items()}
+    return {key: value for key, value in describe(edit).items() if key in known}
 
 
 def reading_to_json(reading: Reading) -> dict[str, Any]:

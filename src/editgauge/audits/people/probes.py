@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from editgauge.audits.people.answers import PeopleAnswers, read_answers
 from editgauge.audits.probes.gather import PICTURES
 from editgauge.audits.probes.probes import EDITS, OUTCOMES, TRUTHS, Probe, read_probes, split_of, write_probes
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.edits import describe
+from editgauge.core.edits import benchmark_entry
 from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.files import write_text
 from editgauge.core.images import Picture, read_image, write_png
@@ -160,7 +159,7 @@ def _joined(
         )
         for key in kept
     }
-    told = {each.id: _told(each) for each in kept.values()}
+    told = {each.id: benchmark_entry(each) for each in kept.values()}
     if there:
         earlier = (json.loads(line) for line in (folder / EDITS).read_text("utf-8").split("\n") if line.strip())
         told = {str(edit["id"]): edit for edit in earlier} | told
@@ -173,7 +172,3 @@ def _over(name: str, before: Mapping[str, Probe], now: Mapping[str, Mapping[str,
     """What people like less than a probe: as they say now, and as they said before of pairs that are not spoken of."""
     earlier = before[name].over if name in before else {}
     return {other: share for other, share in earlier.items() if name not in now.get(other, {})} | dict(now[name])
-
-
-def _told(edit: Edit) -> dict[str, Any]:
-    return {key: value for key, value in describe(edit).items() if key != "mask_sha256"}

@@ -29,7 +29,7 @@ from editgauge.audits.probes.gather import (
 )
 from editgauge.audits.probes.probes import EDITS, OUTCOMES, TRUTHS, Probe, read_probes, split_of, write_probes
 from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.edits import describe
+from editgauge.core.edits import benchmark_entry
 from editgauge.core.errors import BadInput, CannotEdit
 from editgauge.core.files import DRAFT, write_text
 from editgauge.core.images import Picture, Pixels
@@ -200,7 +200,7 @@ def _kept(folder: Path, each: Gathered, source: Pixels, made: NewProbe) -> _Line
         harmless=made.kind in HARMLESS,
         split=split_of(each.photo),
     )
-    return _Line({key: value for key, value in describe(asked).items() if key != "mask_sha256"}, probe)
+    return _Line(benchmark_entry(asked), probe)
 
 
 def _mirrored(folder: Path, asked: Edit, edit: Edit, source: Pixels) -> Edit:
