@@ -121,7 +121,7 @@ def test_questions_of_our_studies_find_their_scores(scored: Path, tmp_path: Path
 
 def test_the_user_says_which_question_is_about_which_score(scored: Path, tmp_path: Path) -> None:
     file = people(scored, tmp_path / "r.csv", {"done?": unsure, "clean?": clean})
-    words: dict[str, Any] = {"scores": ["artifact", "editgauge/edit"], "questions": ["clean?", "done?"]}
+    words: dict[str, Any] = {"score": ["artifact", "editgauge/edit"], "question": ["clean?", "done?"]}
     found = calibration(scored, ratings=file, out=tmp_path / "c.json", **words)
     assert {each.score: each.question for each in found.scores} == {"artifact": "clean?", "edit": "done?"}
 

@@ -100,7 +100,7 @@ def test_every_answer_is_on_disk_and_in_the_benchmark_at_once(desk: Desk, tmp_pa
         ("change_class", "class", "suitcase", None, "in the image already"),
         ("change_class", "class", "  ", None, "1 to 500 signs"),
         ("change_color", "colour", "black", None, "colour of 'cat-1' already"),
-        ("move", "place", "behind", "cat-1", "cannot move relative to itself"),
+        ("move", "place", "behind", "suitcase-1", "cannot move relative to itself"),
         ("move", "place", "behind", "ghost", "unknown instance 'ghost'"),
         ("change_class", "template", "A cat", None, "lacks {target}"),
     ],

@@ -13,8 +13,8 @@ from editgauge.stats.intervals import Mean
 
 
 def test_fields_come_by_name() -> None:
-    assert json.loads(as_json([Mean(0.5, None, 0.7, 3, 2)])) == [
-        {"value": 0.5, "low": None, "high": 0.7, "n": 3, "clusters": 2}
+    assert json.loads(as_json([Mean(0.5, None, 0.7, 3, 2, "t")])) == [
+        {"value": 0.5, "low": None, "high": 0.7, "n": 3, "clusters": 2, "method": "t"}
     ]
 
 

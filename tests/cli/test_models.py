@@ -84,7 +84,7 @@ def test_own_files_are_found_verified_and_their_damage_is_told(tmp_path: Path, m
     assert "deeplab-v3: verified (1)" in models("verify", "deeplab-v3").stdout
     ended = models("pull", "deeplab-v3")
     assert f"deeplab-v3: verified, in {mine}" in ended.stdout
-    assert "licence Apache-2.0*" in ended.stderr
+    assert "license Apache-2.0*" in ended.stderr
     (mine / "deeplabv3.tflite").write_bytes(content[:-1])
     with pytest.raises((MissingWeights, BadInput), match="has the name but not the content"):
         models("verify", "deeplab-v3")

@@ -133,4 +133,4 @@ def test_the_command_says_where_it_lies(
     run: Path, tmp_path: Path, editgauge: Callable[..., CompletedProcess[str]]
 ) -> None:
     told = editgauge("export", run, "--format", "paper", "--out", tmp_path / "paper").stdout
-    assert told.endswith(f"files lie in {tmp_path / 'paper'}: methods, tables and figures.\n")
+    assert told.endswith(f"files in {tmp_path / 'paper'}: methods, tables and figures.\n")
