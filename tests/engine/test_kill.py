@@ -189,7 +189,7 @@ def test_ctrl_c_ends_with_130_and_a_message_and_the_run_continues(
         os.killpg(process.pid, signal.SIGINT)
         said = process.communicate(timeout=PATIENCE)[1]
         assert process.returncode == 130
-    assert said == f"\nStopped. What was scored is in {out}; give the same command again to continue.\n"
+    assert said == f"\nStopped. What is done is in {out}. Run the same command again to continue.\n"
     finish(home, out)
     assert exports(out) == undisturbed
 

@@ -77,5 +77,5 @@ def test_stopped_by_hand_it_says_how_to_continue(
         process.send_signal(signal.SIGINT)
         told = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 130
-    assert told == "\nStopped. What was made is in stopped; give the same command again to continue.\n"
+    assert told == "\nStopped. What is done is in stopped. Run the same command again to continue.\n"
     assert len(list((tmp_path / "stopped").glob("*.png"))) < EDITS * SEEDS
