@@ -200,13 +200,13 @@ def large_png(path: Path, width: int, height: int) -> Path:
 
 
 def test_the_limit_of_pixels_can_be_raised_and_lowered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    large, small = large_png(tmp_path / "large.png", 5_100, 5_000), large_png(tmp_path / "small.png", 100, 100)
+    large, small = large_png(tmp_path / "large.png", 7_200, 7_000), large_png(tmp_path / "small.png", 100, 100)
     assert large.stat().st_size < 100_000
 
-    with pytest.raises(BadImage, match=rf"5100 x 5000; .* 25,000,000 pixels .* {MAX_PIXELS_VARIABLE}"):
+    with pytest.raises(BadImage, match=rf"7200 x 7000; .* 50,000,000 pixels .* {MAX_PIXELS_VARIABLE}"):
         read_image(large)
-    monkeypatch.setenv(MAX_PIXELS_VARIABLE, "26000000")
-    assert read_image(large).shape == (5_000, 5_100, 3)
+    monkeypatch.setenv(MAX_PIXELS_VARIABLE, "51000000")
+    assert read_image(large).shape == (7_000, 7_200, 3)
     monkeypatch.setenv(MAX_PIXELS_VARIABLE, "9999")
     with pytest.raises(BadImage, match="100 x 100"):
         read_image(small)

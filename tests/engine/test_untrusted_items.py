@@ -77,6 +77,21 @@ def test_half_a_character_in_the_words_of_an_edit_is_told(field: str) -> None:
         edit(position=Position("left", "caf\udce9"))
 
 
+def test_a_large_picture_is_measured_at_a_bounded_size_which_the_evidence_tells() -> None:
+    large = picture(4_000, 2_000)
+    large[500:1_000, 1_000:3_000] = 200
+
+    item = prepare(edit(Rectangle(1_000, 500, 3_000, 1_000)), OUTCOME, large, picture(1_000, 500))
+
+    assert item.source.shape == item.edited.shape == (1_414, 2_828, 3)
+    assert item.mask is not None
+    bright = item.source[..., 0] > 100
+    assert (bright & item.mask).sum() / (bright | item.mask).sum() > 0.99, "the mask must lie over what it lay over"
+    assert item.notes == ("Source image: scaled from 4000 x 2000 to 2828 x 1414.",)
+    assert item.original is not None
+    assert item.original.shape == (500, 1_000, 3)
+
+
 def test_one_large_item_fills_the_room_of_a_process() -> None:
     assert bytes_of_work(2 * 3 * 25_000_000) == MOST_BYTES
     assert bytes_of_work(2 * 3 * 1024 * 1024) == 2 * 3 * 1024 * 1024

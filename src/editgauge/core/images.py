@@ -27,9 +27,12 @@ Pixels = NDArray[np.uint8]
 Unit = NDArray[np.float32]
 """An image in [0, 1]."""
 
-MAX_PIXELS = 25_000_000
-"""Larger images are refused. Measured: the most expensive protocol (`preservation` with LPIPS) takes 175 bytes per
-pixel, so 25 megapixels cost 4.4 GB; a crafted file of a few kilobytes can claim any size."""
+MAX_PIXELS = 50_000_000
+"""Larger images are refused: a crafted file of a few kilobytes can claim any size, and decoding 50 megapixels takes
+some 400 MB."""
+WORKING_PIXELS = 4_000_000
+"""Larger images are scaled down to this before they are measured. The most expensive protocol (`preservation` with
+LPIPS) takes 175 bytes per pixel, so an item costs 0.7 GB at most, whatever the size of its files."""
 MAX_PIXELS_VARIABLE = "EDITGAUGE_MAX_PIXELS"
 """The environment variable that sets another limit, up to the 178 megapixels at which Pillow itself refuses."""
 ROUNDING = 1e-5
@@ -254,6 +257,21 @@ def as_unit(image: Pixels) -> Unit:
     if image.dtype != np.uint8:
         raise TypeError(f"as_unit wants uint8 pixels, got {image.dtype}; is this image already in [0, 1]?")
     return image.astype(np.float32) / np.float32(255)
+
+
+def working_size(width: int, height: int) -> tuple[int, int]:
+    """Width and height at which a picture is measured: its own, or scaled down to `WORKING_PIXELS`.
+
+    >>> working_size(512, 512), working_size(8000, 4000)
+    ((512, 512), (2828, 1414))
+    """
+    scale = (WORKING_PIXELS / (width * height)) ** 0.5
+    return (width, height) if scale >= 1 else (max(1, int(width * scale)), max(1, int(height * scale)))
+
+
+def at_working_size(pixels: Pixels) -> Pixels:
+    """The picture as it is measured."""
+    return resized(pixels, *working_size(pixels.shape[1], pixels.shape[0]))
 
 
 def resized(pixels: Pixels, width: int, height: int) -> Pixels:

@@ -10,10 +10,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from PIL import Image
+
 from editgauge.core import evidence
 from editgauge.core.errors import BadImage, CannotTell, Hopeless
-from editgauge.core.images import Pixels, load_image, require_measurable, resized
-from editgauge.core.masks import require_inside
+from editgauge.core.images import (
+    WORKING_PIXELS,
+    Pixels,
+    at_working_size,
+    load_image,
+    require_measurable,
+    resized,
+    working_size,
+)
+from editgauge.core.masks import BoolMask, require_inside
 from editgauge.core.run import ImageStamp, Record, Row
 from editgauge.core.trace import timeline
 from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
@@ -117,14 +128,16 @@ def _seen_by(protocol: Protocol, see: Sight) -> Sight:
 def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes: Sequence[str] = ()) -> Item:
     """The item with both pictures in the source's size and the edit's mask drawn; all protocols share it, read-only.
 
-    Raises `BadImage` for a picture that is too small or too narrow to be measured, and for a mask that does not fit.
+    Pictures over `WORKING_PIXELS` are scaled down first, which the notes say. Raises `BadImage` for a picture that is
+    too small or too narrow to be measured, and for a mask that does not fit.
     """
     require_measurable(source, "source image")
     require_measurable(edited, "edited image")
-    height, width = source.shape[:2]
     was = None if edited.shape == source.shape else (edited.shape[1], edited.shape[0])
-    require_inside(edit.mask, width, height)
-    mask = edit.mask.render(width, height) if edit.mask else None
+    mask = _mask(edit, source)
+    scaled = [*_scaling_note("Source image", source), *_scaling_note("Edited image", edited)]
+    source, edited = at_working_size(source), at_working_size(edited)
+    height, width = source.shape[:2]
     same_size = resized(edited, width, height)
     reference = _reference(edit, width, height)
     for array in (source, edited, same_size, mask, reference):
@@ -139,8 +152,27 @@ def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes:
         reference=reference,
         resized_from=was,
         original=None if was is None else edited,
-        notes=tuple(notes),
+        notes=(*notes, *scaled),
     )
+
+
+def _mask(edit: Edit, source: Pixels) -> BoolMask | None:
+    """The edit's mask, drawn in the source's own pixels and brought to its working size."""
+    if edit.mask is None:
+        return None
+    height, width = source.shape[:2]
+    require_inside(edit.mask, width, height)
+    mask = edit.mask.render(width, height)
+    size = working_size(width, height)
+    if size == (width, height):
+        return mask
+    return np.asarray(Image.fromarray(mask).resize(size, Image.Resampling.NEAREST), dtype=bool)
+
+
+def _scaling_note(name: str, pixels: Pixels) -> list[str]:
+    height, width = pixels.shape[:2]
+    size = working_size(width, height)
+    return [] if size == (width, height) else [f"{name}: scaled from {width} x {height} to {size[0]} x {size[1]}."]
 
 
 def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
@@ -186,7 +218,10 @@ def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
 
 def _decoded(path: Path) -> _Decoded:
     now = stamp(path)
-    return _decoded_as_stamped(now.path, now.size, now.changed_ns)
+    decoded = _decoded_as_stamped(now.path, now.size, now.changed_ns)
+    if decoded.pixels is not None and decoded.pixels.size > 3 * WORKING_PIXELS:
+        _decoded_as_stamped.cache_clear()  # six pictures of 50 megapixels would take 900 MB
+    return decoded
 
 
 def _item(task: ScoringTask, source: _Decoded, edited: _Decoded | None) -> Item | Unscored:

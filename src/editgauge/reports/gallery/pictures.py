@@ -16,7 +16,7 @@ import numpy as np
 
 from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.files import DRAFT, read_text, write_json
-from editgauge.core.images import Pixels, pixel_hash, read_image, resized
+from editgauge.core.images import Pixels, pixel_hash, read_image, resized, working_size
 from editgauge.core.run import ImageStamp
 from editgauge.render.words import without_folders
 
@@ -134,7 +134,7 @@ class Album:
         names = [self._keep(_jpeg(pixels)) for pixels in ([small] if small is large else [small, large])]
         (height, width), (rows, columns) = small.shape[:2], picture.pixels.shape[:2]
         copies: Json = {"small": names[0], "large": names[-1], "width": width, "height": height}
-        copies |= {"frame": [columns, rows]}
+        copies |= {"frame": list(working_size(columns, rows))}  # evidence has coordinates of what was measured
         self._used[key] = {**copies, "changed": True} if picture.changed else copies
         return self._used[key]
 
