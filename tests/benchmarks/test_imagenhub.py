@@ -40,6 +40,7 @@ def test_records_become_edits(data: Callable[[Any], Path]) -> None:
     assert first.extras == {"uid": "sample_1_1.jpg"}
     assert first.reference is not None
     assert first.reference.path.is_file()
+    assert first.origin == second.origin == "sample_1"
     assert (second.type, second.subject, second.to, second.reference) == ("action", "man", "smiling", None)
     assert benchmark.about == (
         "2 edits of 2 images (the paper says 179 of 179); instructions understood: 2 of 2, 2 of them without doubt"

@@ -54,3 +54,12 @@ def test_following_an_edit_that_does_not_exist_is_a_problem_of_the_benchmark(
     ended = editgauge("edit", benchmark, "--method", "identity", "--out", tmp_path / "out", code=2)
     assert "edits.jsonl:2" in getattr(ended, "stderr", "")
     assert json.dumps("nobody")[1:-1] in getattr(ended, "stderr", "")
+
+
+def test_edits_of_one_photograph_count_as_one_source(
+    tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]
+) -> None:
+    benchmark = make_benchmark(tmp_path / "turns", edits=2, photograph=["kitchen", "kitchen"])
+    outcomes = make_outcomes(benchmark, tmp_path / "mine")
+    run = editgauge.run(benchmark, outcomes={"mine": outcomes}, out=tmp_path / "run", quiet=True)
+    assert set(run.scores["source"].to_pylist()) == {"kitchen"}

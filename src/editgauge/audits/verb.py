@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,19 +14,22 @@ from editgauge.audits.cards.page import write_page
 from editgauge.audits.cards.result import CARD, AuditCard, is_steadiness, to_json
 from editgauge.audits.judges.ask import ask_about_pairs, spent_in
 from editgauge.audits.judges.sides import tell_sides, two_objects, two_objects_of_coco
+from editgauge.audits.people.ground import ground_runs, rated_ground
 from editgauge.audits.probes.build import MOST_OF_A_TYPE
 from editgauge.audits.probes.build import probes as make_probes
 from editgauge.audits.probes.probes import OUTCOMES, TRUTHS, Probe, read_probes
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_json
 from editgauge.core.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs
+from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER, read_jury
 from editgauge.engine.options import choose_with_models
 from editgauge.engine.options import pairs as pairs_of
 from editgauge.engine.run import run
+from editgauge.findings.people.ratings import read_ratings
 from editgauge.models.profiles import LEFT_OUT
 
-RUNS, PROBES, PAIRS = "runs", "probes", "pairs"
+RUNS, PROBES, PAIRS, GROUND = "runs", "probes", "pairs", "ground"
 NO_SETS = {"fid_features": LEFT_OUT}
 """Probes of all kinds together are no set of outcomes: an FID of them tells nothing, and costs more than all else."""
 
@@ -49,6 +52,8 @@ def audit(
     against: str | None = None,
     coco: str | Path | None = None,
     images: str | Path | None = None,
+    ground: str | None = None,
+    ratings: str | Path | None = None,
     limit: Count | None = None,
     seed: int = 0,
     processes: Natural = 0,
@@ -62,6 +67,7 @@ def audit(
 
     Example:
         $ editgauge audit --protocol editval --protocol preservation --models lite --out audit
+        $ editgauge audit --protocol editgauge --ground run --ratings imagenhub=Text-Guided_IE --out audit
         >>> editgauge.audit(protocol=["editval", "preservation"], models="lite", out="audit")
 
     Args:
@@ -75,6 +81,9 @@ def audit(
         coco: COCO's instance annotations (JSON): whether models tell left from right is then asked about annotated
             photographs, as in EditVal's appendix J; needs `images`.
         images: folder of COCO's photographs.
+        ground: real edits that people rated, as a second ground: a run folder, or `BENCHMARK=FOLDER` with a subfolder
+            of outcomes per method, such as `imagenhub=ImagenHub_Text-Guided_IE`; needs `ratings`.
+        ratings: people's ratings of that ground, in the formats of `editgauge agree`.
         limit: maximum number of edits per type when probes are made; default 20.
         seed: random seed.
         processes: worker processes; 0 chooses by cores and work.
@@ -87,6 +96,8 @@ def audit(
         raise BadInput("--pairs shows outcomes to a judge: give --judge too.")
     if (coco is None) != (images is None):
         raise BadInput("--coco and --images go together: the annotations, and the folder of the photographs.")
+    if (ground is None) != (ratings is None):
+        raise BadInput("--ground and --ratings go together: outcomes of real edits, and what people said of them.")
     photographs = two_objects_of_coco(Path(coco), Path(images)) if coco is not None and images is not None else None
     asked = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
     judges = JudgeOptions(
@@ -100,27 +111,32 @@ def audit(
     told = _probes(place, limit, seed, quiet)
     seconds = _earlier(folder)
     runs = []
-    for name in wanted:  # a run of its own each: its time is known, and another one's models never start it anew
-        begun = time.monotonic()
-        runs.append(
-            run(
-                place,
-                outcomes={"probes": place / OUTCOMES},
-                protocol=[name],
-                out=folder / RUNS / _folder_name(name),
-                models=models,
-                model=asked,
-                judge=judge,
-                price=price,
-                budget=what_is_left(budget, folder, folder / RUNS / _folder_name(name)),
-                max_tokens=max_tokens,
-                prompts=prompts,
-                replay=replay,
-                seed=seed,
-                processes=processes,
-                quiet=quiet,
-            )
+
+    def scored(benchmark: str | Path, data: Path | None, outcomes: Mapping[str, Path], name: str, part: str) -> Run:
+        """A run of its own for each protocol: its time is known, and another one's models never start it anew."""
+        out = folder / part / _folder_name(name)
+        return run(
+            benchmark,
+            data=data,
+            outcomes=outcomes,
+            protocol=[name],
+            out=out,
+            models=models,
+            model=asked,
+            judge=judge,
+            price=price,
+            budget=what_is_left(budget, folder, out),
+            max_tokens=max_tokens,
+            prompts=prompts,
+            replay=replay,
+            seed=seed,
+            processes=processes,
+            quiet=quiet,
         )
+
+    for name in wanted:
+        begun = time.monotonic()
+        runs.append(scored(place, None, {"probes": place / OUTCOMES}, name, RUNS))
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - begun, 1)
     sides = tell_sides(photographs or two_objects(place, told), models_of(runs))
     shown = {}
@@ -128,6 +144,12 @@ def audit(
         jury = read_jury(replace(judges, budget=what_is_left(budget, folder, folder / PAIRS)))
         shown = ask_about_pairs(jury, place, told, pairs, folder / PAIRS / FOLDER, seed, quiet)
     card = card_of(runs, told, blend, seconds, sides, shown, against)
+    if ground is not None and ratings is not None:
+        benchmark = ground.partition("=")[0]
+        rated = ground_runs(
+            ground, ratings, wanted, lambda name, data, outcomes: scored(benchmark, data, outcomes, name, GROUND)
+        )
+        card = replace(card, ground=rated_ground(ground, rated, read_ratings(Path(ratings))))
     write_json(folder / CARD, to_json(card))
     write_page(card, place, folder)
     return card
@@ -149,7 +171,7 @@ def what_is_left(budget: float | None, folder: Path, mine: Path) -> float | None
     """Of a budget for all calls together, what is left for one part beside what the others cost."""
     if budget is None:
         return None
-    parts = [*(folder / RUNS).glob("*"), folder / PAIRS]
+    parts = [*(folder / RUNS).glob("*"), *(folder / GROUND).glob("*"), folder / PAIRS]
     return max(0.0, budget - spent_in(part / FOLDER for part in parts if part != mine))
 
 

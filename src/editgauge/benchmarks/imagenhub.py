@@ -53,6 +53,16 @@ def _edit(uid: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
         source_caption=before,
         target_caption=after,
         reference=Picture(f"GroundTruth/{uid}", accepted) if accepted.is_file() else None,
+        photograph=photograph_of(uid),
         extras={"uid": uid},
     )
     return complete(edit)
+
+
+def photograph_of(uid: str) -> str:
+    """MagicBrush's photograph behind a file name; the turns of one session were made from the same one.
+
+    >>> photograph_of("sample_1234_2.jpg"), photograph_of("sample_1234_1.jpg")
+    ('sample_1234', 'sample_1234')
+    """
+    return PurePosixPath(uid).stem.rpartition("_")[0] or uid

@@ -39,6 +39,7 @@ def describe(edit: Edit) -> dict[str, Any]:
         "reference": edit.reference.name if edit.reference else None,
         "turn": edit.turn,
         "follows": edit.follows,
+        "photograph": edit.photograph,
         "extras": dict(edit.extras),
     }
     return {key: value for key, value in told.items() if value not in (None, {}, "")}

@@ -132,6 +132,8 @@ class Edit:
     turn: int = 1
     follows: str | None = None
     """The edit whose outcome is this one's source: in a multi-turn benchmark, the method's own last picture."""
+    photograph: str | None = None
+    """The photograph that the source was made from, where that is another picture: turns of one session share it."""
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -148,6 +150,11 @@ class Edit:
                     f"The text {text[:60]!a} of the edit '{self.id}' holds half a character; is it in another "
                     "encoding than UTF-8?"
                 )
+
+    @property
+    def origin(self) -> str:
+        """The name of the photograph: outcomes of edits that share it are not independent."""
+        return self.photograph or self.source.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from editgauge import __version__
+from editgauge.audits.cards.grounds import both_grounds
 from editgauge.audits.probes.probes import EDITS, OUTCOMES
 from editgauge.core.files import write_bytes
 from editgauge.core.images import read_image
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from editgauge.audits.cards.card import ScoreCard
     from editgauge.audits.cards.failures import MisjudgedProbe
     from editgauge.audits.cards.result import AuditCard, Cost
+    from editgauge.audits.people.ground import GroundScore
     from editgauge.core.images import Pixels
     from editgauge.stats.resampling import Estimate
 
@@ -86,6 +88,8 @@ def _shown_of(card: AuditCard) -> dict[str, Any]:
         "by_people": sorted(card.scores, key=lambda each: -(each.people.value or 0.0)),
         "against": list(dict.fromkeys(kind for each in heads for kind in each.against)),
         "facts": _facts(card),
+        "grounds": both_grounds(card),
+        "on_ground": _on_ground(card),
         "seconds": {name: f"{took:,.0f} s" for name, took in card.seconds.items()},
         "groups": GROUPS,
         "most_moved": _most_moved,
@@ -98,10 +102,18 @@ def _best_first(scores: list[ScoreCard]) -> list[ScoreCard]:
     return sorted(scores, key=lambda each: -(each.auroc.value or 0.0))
 
 
+def _on_ground(card: AuditCard) -> list[tuple[GroundScore, Estimate | None]]:
+    """The scores on people's ground, best first, each with its AUROC on probes."""
+    probes = {(each.protocol, each.name): each.auroc for each in card.scores}
+    rows = sorted(card.ground.scores if card.ground else (), key=lambda row: -(row.done.value or 0.0))
+    return [(row, probes.get((row.protocol, row.name))) for row in rows]
+
+
 def _facts(card: AuditCard) -> dict[str, int]:
     compared = {"pairs that people compared": card.people.pairs} if card.people else {}
     made = {"held-back probes": card.held_back, "edits": card.edits, "photographs": card.photos}
-    return (made if card.held_back else {}) | compared | {"scores": len(card.scores)}
+    rated = {"rated outcomes of real edits": card.ground.outcomes} if card.ground else {}
+    return (made if card.held_back else {}) | compared | rated | {"scores": len(card.scores)}
 
 
 def _most_moved(card: ScoreCard) -> float:
@@ -192,6 +204,8 @@ KINDS = {
     "another_instruction": "another instruction",
     "resized": "at three quarters of its size",
     "mirrored": "both pictures mirrored",
+    "redrawn": "drawn anew as a whole",
+    "redrawn_nothing": "nothing done, drawn anew as a whole",
 }
 GROUPS = {"rest": "rest disturbed", "artifact": "artifacts", "sent": "JPEG, shift"}
 """The groups of graded families; others keep their names."""

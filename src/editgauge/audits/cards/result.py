@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from editgauge.audits.cards.failures import MisjudgedProbe
     from editgauge.audits.judges.pairs import PairFindings
     from editgauge.audits.judges.sides import SideChoices
+    from editgauge.audits.people.ground import RatedGround
     from editgauge.stats.resampling import Estimate
 
 CARD = "card.json"
@@ -81,6 +82,8 @@ class AuditCard:
     seconds: Mapping[str, float]
     """By protocol, over all calls into the folder; what an earlier one had asked of a model is remembered."""
     models: Mapping[str, str]
+    ground: RatedGround | None = None
+    """How the scores fare on real edits that people rated; None when no such ground was given."""
 
 
 def is_steadiness(name: str) -> bool:

@@ -28,6 +28,7 @@ from sklearn.model_selection import GroupKFold
 from editgauge.audits.fit.features import ROLES, read_measured
 from editgauge.audits.fit.features import measure as measure_probes
 from editgauge.audits.fit.fit import truth_of_done
+from editgauge.audits.people.ground import mean_ratings
 from editgauge.audits.probes.probes import Probe, read_probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.concurrency import run_async
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 SUMS: tuple[Question, ...] = ("asked", "contained", "quality")
 UNTOUCHED, REFERENCE, PROBES = "the source", "the reference", "probes"
-QUESTIONS = {"done": ("SC", "alignment"), "quality": ("PQ", "quality")}
-"""What rating files call the two questions."""
 RISING = (
     "something_new", "presence", "presence_gain", "gone", "replaced", "color_gain", "color_rank", "color_rank_gain",
     "style_fit", "style_gain", "place_fit", "third_fit", "size_fit",
@@ -101,7 +100,7 @@ async def measure(benchmark: str, data: str, outcomes: Sequence[str], ratings: s
     edits = open_benchmark(benchmark, Path(data)).edits
     places = [text.split("=", 1) for text in expand(outcomes)]
     found = [find_outcomes(name, Path(where), edits) for name, where in places]
-    answers = _answers(ratings)
+    answers = mean_ratings(read_ratings(Path(ratings)))
     known = {(each.edit, each.method) for each in read_rated(out)} if out.is_file() else set()
     todo = [each for each in _outcomes(edits, found, answers) if (each[0].id, each[1].method) not in known]
     with (
@@ -116,30 +115,16 @@ async def measure(benchmark: str, data: str, outcomes: Sequence[str], ratings: s
             values = features(view)
             record = Rated(
                 edit=edit.id,
-                photo=_photo(edit),
+                photo=edit.origin,
                 method=outcome.method,
                 done={UNTOUCHED: 0.0, REFERENCE: 1.0}.get(outcome.method, said.get("done")),
                 quality=said.get("quality"),
                 answered=not_judged(view) is None and len(edit.reading.steps if edit.reading else ()) <= 1,
-                values={question: values[question] for question in SUMS},
+                values=dict(values),
             )
             lines.write(f"{json.dumps(asdict(record))}\n")
             lines.flush()
             advance()
-
-
-def _answers(ratings: str) -> dict[tuple[str, str], dict[str, float]]:
-    """The mean rating from 0 to 1 by edit and method."""
-    said: dict[tuple[str, str, str], list[float]] = {}
-    for rating in read_ratings(Path(ratings)):
-        for question, names in QUESTIONS.items():
-            if rating.question in names:
-                said.setdefault((rating.edit, rating.method, question), []).append(float(rating.value))
-    top = 10.0 if any(value > 1 for values in said.values() for value in values) else 1.0
-    means: dict[tuple[str, str], dict[str, float]] = {}
-    for (edit, method, question), values in said.items():
-        means.setdefault((edit, method), {})[question] = float(np.mean(values)) / top
-    return means
 
 
 def _outcomes(
@@ -156,11 +141,6 @@ def _outcomes(
             yield edit, Outcome(edit_id=edit.id, method=REFERENCE, image=edit.reference.path)
         for outcome in by_edit.get(edit.id, ()):
             yield edit, outcome
-
-
-def _photo(edit: Edit) -> str:
-    """Turns of one conversation are edits of one photograph: `sample_1234_2` is of 1234."""
-    return edit.id.rpartition("_")[0] or edit.id
 
 
 def read_rated(file: Path) -> list[Rated]:

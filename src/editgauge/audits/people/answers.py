@@ -78,7 +78,7 @@ def read_answers(
 def _known(edits: Sequence[Edit], outcomes: Sequence[Outcome]) -> ScoredOutcomes:
     """Outcomes with a picture; those of later turns have sources of their own, and cannot be compared."""
     first_turns = {edit.id: edit for edit in edits if edit.follows is None}
-    known = ScoredOutcomes(sources={name: edit.source.name for name, edit in first_turns.items()})
+    known = ScoredOutcomes(sources={name: edit.origin for name, edit in first_turns.items()})
     for outcome in outcomes:
         if outcome.image is not None and outcome.edit_id in first_turns:
             known.seeds.setdefault((outcome.edit_id, outcome.method), []).append(outcome.seed)

@@ -150,11 +150,11 @@ def _joined(
         names[key]: Probe(
             id=names[key],
             edit=f"{key.edit}--people",  # made probes of the same edit have another source
-            photo=edits[key.edit].source.name,
+            photo=edits[key.edit].origin,
             type=edits[key.edit].type,
             kind=f"by {key.method}",
             done=answers.done.get(key, before[names[key]].done if names[key] in before else None),
-            split=split_of(edits[key.edit].source.name),
+            split=split_of(edits[key.edit].origin),
             over=_over(names[key], before, over),
         )
         for key in kept

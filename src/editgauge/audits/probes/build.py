@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 SETTINGS = "making.json"
 SOURCES, MASKS = "sources", "masks"
 MOST_OF_A_TYPE = 20
-MAKING = 1
+MAKING = 2
 """Raised whenever the same photographs would give other probes."""
 
 

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 
 from editgauge.audits.probes.probes import RIGHT
+from editgauge.audits.probes.redrawn import redrawn
 from editgauge.core.errors import CannotEdit
 from editgauge.core.recipes import Recipe, Recolour, Remove, Replace, Resize, Restyle, Texture
 from editgauge.methods.reference.apply import asked_for, followed
@@ -76,6 +77,7 @@ def probes_of(edit: Edit, source: Pixels, around: ProbeMaterial) -> Iterator[New
     yield from _disturbed(edit, recipe, source, right, around)
     yield from _flawed(edit, recipe, source, right, around)
     yield from _transformed(edit, source, right, around)
+    yield from _redrawn(edit, source, right, around)
 
 
 def _wrong(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
@@ -137,6 +139,13 @@ def _transformed(edit: Edit, source: Pixels, right: Pixels, around: ProbeMateria
             yield NewProbe(f"shift-{far}", pixels, True, "sent/shift", float(far))
     yield NewProbe("resized", resized_down(right), done=True)
     yield NewProbe("mirrored", flipped(right), done=True, source=flipped(source), mirrored=True)
+
+
+def _redrawn(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
+    """The right outcome and the untouched source, both drawn anew as a whole: only what they show tells them apart."""
+    seed = int(chance_of(edit, around.seed).integers(2**32))
+    yield NewProbe("redrawn", redrawn(right, seed), done=True)
+    yield NewProbe("redrawn_nothing", redrawn(source, seed + 1), done=False)
 
 
 def encoded(pixels: Pixels, quality: int) -> Pixels:

@@ -147,6 +147,7 @@ class _EditReader:
             recipe=recipe,
             turn=fields.turn,
             follows=fields.follows,
+            photograph=fields.photograph,
             extras=fields.extras,
         )
         return complete(edit)

@@ -120,6 +120,7 @@ class _Reader:
             mask=Erased(mask.path, f"images/{mask.name}"),
             reference=reference,
             turn=turn,
+            photograph=img_id,
             extras=extras,
         )
         return complete(edit)

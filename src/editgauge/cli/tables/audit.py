@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from editgauge.audits.cards.grounds import both_grounds
 from editgauge.cli.tables.common import new_table, show
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def show_card(card: AuditCard) -> None:
     if heads and card.held_back:
         _show_scores(card, [*_by_auroc(heads), *_by_auroc(rest)][:MOST])
         _show_against(heads)
+    for sentence in both_grounds(card):
+        show(Text(sentence))
     if card.people:
         _show_people(card, card.people)
     if card.pairs:

@@ -142,6 +142,7 @@ class EditFields(Fields):
     reference: Text | None = None
     turn: Annotated[int, Field(ge=1, le=1000)] = 1
     follows: Word | None = None
+    photograph: Word | None = None
     recipe: Any = None
     extras: Annotated[dict[str, Any], AfterValidator(_writable)] = {}
 

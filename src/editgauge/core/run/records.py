@@ -70,7 +70,7 @@ class Record:
     edit: str
     edit_type: str
     source: str
-    """The name of the source image: scores of one source image are not independent."""
+    """The name of the photograph (`Edit.origin`): scores of one photograph are not independent."""
     method: str
     seed: int
     protocol: str

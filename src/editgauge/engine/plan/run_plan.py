@@ -172,7 +172,7 @@ def _count(edits: Sequence[Edit], found: FoundOutcomes, shard: Shard) -> int:
     """How many of the outcomes belong to the shard."""
     if shard == WHOLE:
         return len(found.outcomes)
-    return sum(shard.holds(edit.source.name) for _, edit, _, _ in outcomes_with_edits(edits, found))
+    return sum(shard.holds(edit.origin) for _, edit, _, _ in outcomes_with_edits(edits, found))
 
 
 def _noticing(edits: Iterable[Edit], followed: set[str]) -> Iterator[Edit]:

@@ -126,7 +126,7 @@ def _walk(plan: RunPlan) -> Iterator[tuple[_Spot, ScoringTask]]:
     turns = _Turns(plan)
     for method, these in enumerate(plan.found.values()):
         for place, edit, number, outcome in outcomes_with_edits(plan.benchmark.edits, these):
-            if plan.shard.holds(edit.source.name):
+            if plan.shard.holds(edit.origin):
                 refuse_odd_bytes(outcome.image or Path())
                 yield _Spot(place, method, number), ScoringTask(place, *turns.of(method, edit, outcome), names)
 

@@ -291,7 +291,7 @@ def _record(task: ScoringTask, protocol: Protocol, images: Images, rows: tuple[R
         place=task.place,
         edit=task.edit.id,
         edit_type=task.edit.type,
-        source=task.edit.source.name,
+        source=task.edit.origin,
         method=task.outcome.method,
         seed=task.outcome.seed,
         protocol=protocol.name,

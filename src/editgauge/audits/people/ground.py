@@ -1,0 +1,192 @@
+"""The second ground of an audit: real edits whose outcomes people rated, beside probes with known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.audits.cards.measures import auroc
+from editgauge.core.errors import BadInput
+from editgauge.core.run import Run
+from editgauge.findings.people.matching import OutcomeKey, match, scored_outcomes
+from editgauge.findings.people.ratings import read_ratings
+from editgauge.protocols.editgauge.model import fitted
+from editgauge.stats.agreement import SPEARMAN, spearman
+from editgauge.stats.levels import within
+
+if TYPE_CHECKING:
+    from editgauge.core.types import ScoreSpec
+    from editgauge.findings.people.matching import ScoredOutcomes
+    from editgauge.findings.people.ratings import Rating
+    from editgauge.stats.resampling import Estimate
+
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "done": ("edit", "SC", "alignment", "accuracy"),
+    "quality": ("quality", "PQ"),
+}
+"""What rating files call the two questions."""
+SCALES = (1.0, 5.0, 10.0, 100.0)
+"""Highest values of scales; ratings are divided by the first that is not exceeded."""
+GOOD = 0.5
+"""Mean rating, of the highest one, from which on people call an outcome good."""
+OWN = "editgauge"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundScore:
+    """One score against people's ratings."""
+
+    protocol: str
+    name: str
+    higher_is_better: bool
+    answered: float
+    """The share of rated outcomes that have the score."""
+    done: Estimate
+    """AUROC of people calling the edit done."""
+    quality: Estimate
+    """AUROC of people calling the picture well made."""
+    within: Estimate
+    """Spearman's correlation with the rating of the edit inside each method, averaged."""
+    pooled: Estimate
+    """The same over all outcomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedGround:
+    """Real edits that people rated, and how every audited score fares there."""
+
+    name: str
+    outcomes: int
+    photos: int
+    methods: int
+    fitted_on: float
+    """The share of outcomes whose photograph the protocol `editgauge` was fitted on: its figures are too good there."""
+    scores: tuple[GroundScore, ...]
+
+    def of(self, protocol: str, name: str) -> GroundScore | None:
+        """The row of a score."""
+        return next((each for each in self.scores if (each.protocol, each.name) == (protocol, name)), None)
+
+
+def mean_ratings(ratings: Sequence[Rating]) -> dict[tuple[str, str], dict[str, float]]:
+    """The mean rating from 0 to 1 for `done` and `quality`, by edit and method."""
+    values: dict[tuple[str, str, str], list[float]] = {}
+    for rating in ratings:
+        question = _meaning(rating.question)
+        if question:
+            values.setdefault((rating.edit, rating.method, question), []).append(float(rating.value))
+    highest = max((value for each in values.values() for value in each), default=1.0)
+    top = next((scale for scale in SCALES if highest <= scale), highest)
+    means: dict[tuple[str, str], dict[str, float]] = {}
+    for (edit, method, question), each in values.items():
+        means.setdefault((edit, method), {})[question] = float(np.mean(each)) / top
+    return means
+
+
+def _meaning(question: str) -> str | None:
+    """Ratings without a question are about the edit."""
+    if not question:
+        return "done"
+    return next((meaning for meaning, names in QUESTIONS.items() if question in names), None)
+
+
+def ground_runs(
+    ground: str, ratings: str | Path, protocols: Sequence[str], score: Callable[[str, Path, dict[str, Path]], Run]
+) -> list[Run]:
+    """The runs of a ground: the run folder itself, or `BENCHMARK=FOLDER` scored by every protocol.
+
+    `score` is called with the protocol, the folder and the outcomes of the methods that people rated.
+    """
+    name, equals, place = ground.partition("=")
+    if not equals or Path(ground).is_dir():
+        return [Run.open(Path(ground))]
+    folder = Path(place)
+    methods = sorted({rating.method for rating in read_ratings(Path(ratings))})
+    outcomes = {method: folder / method for method in methods if (folder / method).is_dir()}
+    if not outcomes:
+        raise BadInput(
+            f"'{folder}' has no folder of a rated method. --ground {name}=FOLDER takes the benchmark's folder with a "
+            "subfolder of outcomes per method. Rated methods:",
+            methods,
+        )
+    return [score(protocol, folder, outcomes) for protocol in protocols]
+
+
+def rated_ground(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -> RatedGround:
+    """Holds every score of the runs against the ratings of their outcomes."""
+    rows: list[GroundScore] = []
+    keys: set[OutcomeKey] = set()
+    photos: dict[str, str] = {}
+    for run in runs:
+        outcomes = scored_outcomes(run)
+        rated = _rated(ratings, outcomes)
+        keys |= set(rated)
+        photos |= outcomes.sources
+        specs = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
+        rows += [_row(protocol, spec, outcomes, rated) for protocol, spec in specs]
+    seen = set(fitted().provenance["ratings"].get("photograph_ids", ()))
+    shown = [photos[key.edit] for key in keys]
+    return RatedGround(
+        name=name,
+        outcomes=len(keys),
+        photos=len(set(shown)),
+        methods=len({key.method for key in keys}),
+        fitted_on=sum(photo in seen for photo in shown) / len(shown),
+        scores=tuple(row for row in rows if row.answered),
+    )
+
+
+def _rated(ratings: Sequence[Rating], outcomes: ScoredOutcomes) -> dict[OutcomeKey, dict[str, float]]:
+    """The mean ratings of outcomes that the run has."""
+    matched = match(ratings, outcomes.seeds)
+    of_outcome = {(rating.edit, rating.method): about[0] for about, rating in matched.found}
+    means = mean_ratings([rating for _, rating in matched.found])
+    if not means:
+        known = ", ".join(name for names in QUESTIONS.values() for name in names)
+        raise BadInput(f"No rating answers a question that an audit knows: {known}.")
+    return {of_outcome[key]: answers for key, answers in means.items()}
+
+
+def _row(
+    protocol: str, spec: ScoreSpec, outcomes: ScoredOutcomes, rated: Mapping[OutcomeKey, Mapping[str, float]]
+) -> GroundScore:
+    values = outcomes.values.get((protocol, spec.name), {})
+    keys = sorted(key for key in rated if key in values)
+    sign = 1.0 if spec.higher_is_better else -1.0
+    scores = np.array([sign * values[key] for key in keys])
+    people = {
+        question: np.array([rated[key].get(question, np.nan) for key in keys], np.float64) for question in QUESTIONS
+    }
+    methods, photos = (
+        np.array([key.method for key in keys], np.str_),
+        np.array([outcomes.sources[key.edit] for key in keys], np.str_),
+    )
+    known = ~np.isnan(people["done"])
+    x, y, groups, clusters = scores[known], people["done"][known], methods[known], photos[known]
+    return GroundScore(
+        protocol=protocol,
+        name=spec.name,
+        higher_is_better=spec.higher_is_better,
+        answered=len(keys) / len(rated),
+        done=auroc(scores, _good(people["done"]), photos),
+        quality=auroc(scores, _good(people["quality"]), photos),
+        within=within(SPEARMAN, x, y, groups, clusters, fisher_z=True).average,
+        pooled=spearman(x, y, clusters),
+    )
+
+
+def _good(ratings: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(ratings), np.nan, (ratings >= GOOD).astype(np.float64))
+
+
+def disagree(probes: Estimate, people: Estimate) -> bool:
+    """Do the intervals of two grounds, which share no photograph, lie apart?"""
+    ends = (probes.low, probes.high, people.low, people.high)
+    if any(end is None for end in ends):
+        return False
+    low, high, other_low, other_high = (float(end or 0.0) for end in ends)
+    return high < other_low or other_high < low
