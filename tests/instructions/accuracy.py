@@ -15,7 +15,13 @@ from editgauge.core.types import Step
 from editgauge.instructions import understand
 
 LABELLED = Path(__file__).parent / "labelled"
-SETS = {"blind.tsv": "blind", "magicbrush.tsv": "MagicBrush, tuned on", "own.tsv": "own, tuned on"}
+SETS = {
+    "editinspector.tsv": "EditInspector",
+    "styles.tsv": "other styles",
+    "blind.tsv": "first blind set",
+    "magicbrush.tsv": "MagicBrush",
+    "own.tsv": "own",
+}
 Fields = tuple[str, ...]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def describe(edit: Edit) -> dict[str, Any]:
     """The edit as a JSON value, without what it does not have."""
-    told = {
+    fields = {
         "id": edit.id,
         "source": edit.source.name,
         "type": edit.type,
@@ -42,7 +42,7 @@ def describe(edit: Edit) -> dict[str, Any]:
         "photograph": edit.photograph,
         "extras": dict(edit.extras),
     }
-    return {key: value for key, value in told.items() if value not in (None, {}, "")}
+    return {key: value for key, value in fields.items() if value not in (None, {}, "")}
 
 
 def benchmark_entry(edit: Edit) -> dict[str, Any]:

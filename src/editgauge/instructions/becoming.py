@@ -48,6 +48,8 @@ def becomes(thing: Thing, new: Tokens, context: Context) -> Step:
             return Step(type="style", to=style_text(new), sure=False)
     if not new:
         return Step(type=UNREAD, subject=subject, sure=False)
+    if thing.head in words("text_words") and not thing.pronoun:
+        return Step(type="text", subject=_owner(thing, context) if len(thing.words) > 1 else None, to=written(new))
     if list(new[:2]) in (["that", "of"], ["those", "of"], ["one", "of"]) and thing.words:
         new = [Token(thing.head), *new[1:]]
     value = read_value(new)
@@ -63,7 +65,7 @@ def becomes(thing: Thing, new: Tokens, context: Context) -> Step:
 
 def _property(thing: Thing) -> str:
     """The property that a phrase names instead of a thing: "the color of the car"."""
-    for name in ("color", "style", "background", "size", "surface", "view", "mood"):
+    for name in ("color", "style", "background", "size", "surface", "view", "mood", "pose"):
         if thing.head in _PROPERTY_WORDS[name]:
             owned = bool(thing.owner) or "of" in thing.words
             return name if owned or name != "surface" else ""
@@ -78,6 +80,7 @@ _PROPERTY_WORDS = {
     "surface": frozenset({"material", "texture", "pattern", "surface", "shape"}),
     "view": words("view_words"),
     "mood": words("mood_subjects") - {"sky", "light"},
+    "pose": frozenset({"pose", "posture", "expression", "gesture", "stance"}),
 }
 
 
@@ -104,6 +107,10 @@ def _surface_of(thing: Thing, new: Tokens, context: Context) -> Step:
     return Step(type=kind, subject=_owner(thing, context), to=_plain(new) or None, sure=True)
 
 
+def _pose_of(thing: Thing, new: Tokens, context: Context) -> Step:
+    return Step(type="action", subject=_owner(thing, context), to=_plain(new) or None, sure=bool(new))
+
+
 def _view_of(thing: Thing, new: Tokens, context: Context) -> Step:
     place, _ = read_thing(new) if new else (Thing(), 0)
     if is_scene(place):
@@ -119,6 +126,7 @@ _PROPERTIES: dict[str, Callable[[Thing, Tokens, Context], Step]] = {
     "size": _size_of,
     "surface": _surface_of,
     "view": _view_of,
+    "pose": _pose_of,
 }
 
 

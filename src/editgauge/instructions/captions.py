@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from editgauge.core.types import Step
+from editgauge.core.types import Position, Step
 from editgauge.instructions.lexicon import (
     action_base,
     adjective_kinds,
@@ -17,6 +17,7 @@ from editgauge.instructions.lexicon import (
     words,
 )
 from editgauge.instructions.places import SIDED, read_place
+from editgauge.instructions.steps import adding
 from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import MARKS, Token, tokenize
 from editgauge.instructions.values import doing, is_mood, is_style
@@ -65,6 +66,9 @@ def caption_things(caption: str | None) -> list[Thing]:
     tokens = without_frame(tokenize(caption))
     things, at = [], 0
     while at < len(tokens):
+        if tokens[at] in {"and", "or", "&", "with"}:
+            at += 1
+            continue
         thing, end = read_thing(tokens, at, predicate=True)
         if (
             thing.words
@@ -90,12 +94,12 @@ def read_caption(tokens: Sequence[Token]) -> list[Step]:
     rest = body[end:]
     while rest and (rest[0] in words("be") or rest[0] in {",", "that", "which", "who"}):
         rest = rest[1:]
-    told = _described(thing)
-    after = said(told[1] if told else thing, rest) if rest else None
-    if after and (after.sure or told is None):
+    description = _described(thing)
+    after = said(description[1] if description else thing, rest) if rest else None
+    if after and (after.sure or description is None):
         return [after]
-    if told:
-        return [told[0]]
+    if description:
+        return [description[0]]
     if is_style(body) and not rest:
         return [Step(type="style", to=thing.name)]
     front = thing.words[: thing.words.index("of")] if "of" in thing.words else thing.words
@@ -159,14 +163,7 @@ def said(thing: Thing, rest: Sequence[Token]) -> Step | None:
     if length and len(rest) > length:
         item, _ = read_thing(rest, length)
         if item.words and not (name == "hold" and item.owner):
-            return Step(
-                type="object_addition",
-                subject=thing.name,
-                to=item.name,
-                attributes=item.adjectives,
-                count=item.count,
-                sure=True,
-            )
+            return adding(item, thing.name, Position("on", thing.name) if name == "wear" else None)
     if action_base(rest[0]) == "face":
         return Step(type="viewpoint", subject=thing.name, to=" ".join(t for t in rest if t not in ARTICLES), sure=True)
     if rest[0] == "from" and len(rest) > 1:
@@ -208,7 +205,7 @@ def _located(thing: Thing, rest: Sequence[Token]) -> Step | None:
         return None
     anchor = place.anchor
     if place.preposition == "in" and anchor.head in words("worn"):
-        return Step(type="object_addition", subject=thing.name, to=anchor.name, attributes=anchor.adjectives, sure=True)
+        return adding(anchor, thing.name, Position("on", thing.name))
     if place.relation in SIDED and place.preposition not in {"over"}:
         return Step(
             type="position_replacement",

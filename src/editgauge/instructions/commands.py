@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from editgauge.core.types import Position, Step
 from editgauge.instructions.becoming import becomes, is_scene, style_text, text_becomes, written
-from editgauge.instructions.lexicon import is_ing_verb, match, table, words
+from editgauge.instructions.lexicon import is_ing_verb, match, singular, table, words
 from editgauge.instructions.places import SIDED, Place, find_place, read_place
 from editgauge.instructions.steps import (
     Context,
@@ -18,6 +18,7 @@ from editgauge.instructions.steps import (
     owning,
     placed,
     removal,
+    replacing,
     swap,
 )
 from editgauge.instructions.things import Thing, read_thing, read_things
@@ -94,8 +95,8 @@ def adds(rest: list[Token], context: Context) -> list[Step]:
 def _is_writing(rest: Tokens) -> bool:
     if rest[0].quoted:
         return True
-    told = any(token.quoted or token in words("say") for token in rest)
-    return told and bool(words("text_words") & set(rest[:3]))
+    names_text = any(token.quoted or token in words("say") for token in rest)
+    return names_text and bool(words("text_words") & set(rest[:3]))
 
 
 def _recipient(rest: Tokens, end: int) -> Thing | None:
@@ -114,9 +115,12 @@ def instead_of(rest: Tokens, context: Context) -> list[Step]:
     for at in range(1, len(rest)):
         length = match("instead", rest, at)
         if length and at + length < len(rest) and not is_ing_verb(rest[at + length]):
-            new, _ = read_thing(rest[:at])
-            old, _ = read_thing(rest, at + length)
-            return [swap(old, new, context)] if new and old else []
+            new, end = read_thing(rest[:at])
+            olds, _ = read_things(rest, at + length)
+            place = find_place(rest[:at], end)
+            if new.is_definite and place and place.anchor and not place.anchor.is_definite:
+                new = place.anchor  # "put the rabbit on a rock instead of the trunk": the rock takes the trunk's place
+            return [swap(old, new, context) for old in olds] if new else []
     return []
 
 
@@ -168,8 +172,8 @@ def gives(rest: list[Token], context: Context) -> list[Step]:
         return [owning(replace(whom, words=whom.words[:cut]), Thing(words=whom.words[cut:]), context)]
     if rest[end] == "to":
         return [owning(read_thing(rest, end + 1)[0], whom, context)]
-    given = [token for token in rest[end:] if token != "the"]
-    value = read_value(given)
+    gift = [token for token in rest[end:] if token != "the"]
+    value = read_value(gift)
     if value.kind in {"texture", "color", "shape"}:
         return [becoming(whom, value, context.resolve(whom))]
     return [owning(whom, thing, context) for thing in read_things(rest, end)[0]]
@@ -204,7 +208,12 @@ def _exchanged(olds: list[Thing], rest: list[Token], at: int, context: Context, 
     value = read_value(rest[at + 1 :])
     if value.kind == "color":
         return [becoming(old, value, context.resolve(old))]
-    news, _ = read_things(rest, at + 1)
+    news, end = read_things(rest, at + 1)
+    if rest[end : end + 1] == ["with"] and singular(old.head) == singular(new.head):
+        held, _ = read_thing(rest, end + 1)
+        article = [Token(held.determiner)] if held.determiner in {"a", "an"} else []
+        whole = replace(new, words=(*new.words, Token("with"), *article, *held.words))
+        return [replacing(context.resolve(old), whole, sure=True)]
     if len(olds) > 1 and len(news) == len(olds):
         return [swap(each, other, context) for each, other in zip(olds, news, strict=True)]
     return [swap(each, new, context) for each in olds]
@@ -235,7 +244,7 @@ def moves(rest: list[Token], context: Context) -> list[Step]:
 
 def paints(rest: list[Token], context: Context) -> list[Step]:
     """ "paint the fence white", "paint a tree on the wall"."""
-    things, end = read_things(rest, predicate=True)
+    things, end = read_things(rest, predicate=rest[0] not in words("indefinite"))
     tail = [token for token in rest[end:] if token not in {"in", "with", "to", "into"}]
     value = read_value(tail) if tail else Value("color", "")
     if value.kind not in {"color", "texture"} and things and not things[0].is_definite:
@@ -249,7 +258,7 @@ def paints(rest: list[Token], context: Context) -> list[Step]:
 def resizes(effect: str, rest: list[Token], context: Context) -> list[Step]:
     """ "enlarge the dog", "reduce the size of the cup", "resize the cup to be smaller"."""
     to: str | None = {"enlarge": "large", "reduce": "small"}.get(effect)
-    if list(rest[:3]) == ["the", "number", "of"]:
+    if list(rest[:3]) in (["the", "number", "of"], ["the", "amount", "of"]):
         thing, _ = read_thing(rest, 3)
         more = effect == "enlarge"
         return [adding(thing, sure=False) if more else replace(removal(thing, [], context), sure=False)]
@@ -279,8 +288,11 @@ def writes(rest: list[Token], context: Context) -> list[Step]:
 
 
 def restyles(verb: str, rest: list[Token], context: Context) -> list[Step]:
-    """ "render the image as a sketch", "blur the background"."""
+    """ "render the image as a sketch", "blur the background", "apply a watercolor effect"."""
     thing, end = read_thing(rest)
+    if verb in {"apply", "use"}:
+        looks = [str(word) for word in thing.words if word not in {"effect", "filter", "style", "look", "style's"}]
+        return [Step(type="style", to=" ".join(looks) or None, sure=True)] if looks else []
     if verb == "draw" and not thing.is_definite:
         return adds(rest, context)
     if verb == "blur" and thing.head in words("backgrounds"):
@@ -308,7 +320,7 @@ def dresses(rest: list[Token], context: Context) -> list[Step]:
     whom, end = read_thing(rest)
     while end < len(rest) and rest[end] in {"up", "in", "with", "as"}:
         end += 1
-    return [owning(whom, thing, context) for thing in read_things(rest, end)[0]]
+    return [owning(whom, thing, context, "wear") for thing in read_things(rest, end)[0]]
 
 
 def turns_around(verb: str, rest: list[Token], context: Context) -> list[Step]:

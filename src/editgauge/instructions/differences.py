@@ -18,6 +18,7 @@ from editgauge.instructions.captions import (
 )
 from editgauge.instructions.lexicon import action_base, is_ing_verb, match, match_any, singular, table, words
 from editgauge.instructions.places import find_place
+from editgauge.instructions.steps import replacing
 from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import MARKS, Token, tokenize
 
@@ -134,16 +135,7 @@ def _exchanged(before: list[Token], after: list[Token], change: tuple[str, int, 
         kind = kind_of_words(after[k:m])
         if kind in {"color", "texture", "shape", "action"}:
             return [Step(type=kind, subject=new.head, from_=" ".join(before[i:j]) or None, to=to, sure=True)]
-    return [
-        Step(
-            type="object_replacement",
-            subject=old.name,
-            from_=old.name,
-            to=new.name,
-            attributes=new.adjectives,
-            sure=True,
-        )
-    ]
+    return [replacing(old.name, replace(new, count=None), sure=True)]
 
 
 def caption_subject(tokens: Sequence[Token]) -> str | None:
@@ -210,16 +202,7 @@ def _by_things(source: str, target: str) -> list[Step]:
             return [Step(type="object_addition", to=main.name, attributes=main.adjectives)]
         old = next((thing for thing in before if singular(thing.head) not in kept), before[0])
         old = old.without(old.adjectives)
-        return [
-            Step(
-                type="object_replacement",
-                subject=old.name,
-                from_=old.name,
-                to=main.name,
-                attributes=main.adjectives,
-                sure=True,
-            )
-        ]
+        return [replacing(old.name, replace(main, count=None), sure=True)]
     steps = read_caption(tokenize(target))
     step = steps[0]
     if step.type == "background":

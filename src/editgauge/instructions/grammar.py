@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from editgauge.core.types import Step
-from editgauge.instructions.becoming import becomes, text_becomes, unsure, written
+from editgauge.instructions.becoming import becomes, style_text, text_becomes, unsure, written
 from editgauge.instructions.commands import command, instead_of
 from editgauge.instructions.lexicon import is_ing_verb, match, match_any, singular, verb_effects, words
 from editgauge.instructions.places import find_place, read_place
 from editgauge.instructions.statements import comes_to_be, said_of, statement
-from editgauge.instructions.steps import UNREAD, Context, Tokens, placed, swap
+from editgauge.instructions.steps import UNREAD, Context, Tokens, becoming, placed, removal, swap
 from editgauge.instructions.things import Thing, read_thing, read_things
 from editgauge.instructions.tokens import Token
-from editgauge.instructions.values import doing, read_value
+from editgauge.instructions.values import Value, doing, read_value
 
 CAUSES = frozenset({"let", "have", "make", "get", "allow", "cause", "show", "force", "keep", "depict"})
 NOUN_LIKE = frozenset(
@@ -45,10 +45,28 @@ def _read(clause: list[Token], context: Context) -> list[Step]:
     there = _existential(clause)
     if there is not None:
         return comes_to_be(there, context)
+    if list(clause[:2]) in (["as", "if"], ["as", "though"]) and len(clause) > 2:
+        return [Step(type="style", to=style_text(clause), sure=True)]
+    instead = match("instead", clause)
+    if instead:
+        return _in_its_stead(clause[instead:], context)
     if clause[0] in words("modals") - {"to", "need", "needs"} and len(clause) > 2:
         return statement(clause[1:], context, question=True)
     is_statement = any(token in {"should", "is", "are", "must", "could"} for token in clause[1:4])
     return _commanded(clause, context, is_statement) or statement(clause, context)
+
+
+def _in_its_stead(rest: list[Token], context: Context) -> list[Step]:
+    """ "instead of the clock, a bell should be there"."""
+    old, end = read_thing(rest)
+    steps = _read([token for token in rest[end:] if token != ","], context) if old and end < len(rest) else []
+    comes = len(steps) == 1 and steps[0].to and steps[0].type in {"object_addition", "positional_addition"}
+    if not comes:
+        return steps
+    before = context.resolve(old)
+    return [
+        replace(steps[0], type="object_replacement", subject=before, from_=before, position=None, sure=bool(before))
+    ]
 
 
 def _wished(rest: list[Token], context: Context) -> list[Step]:
@@ -82,10 +100,16 @@ def _commanded(clause: list[Token], context: Context, is_statement: bool) -> lis
     """The clause as a command, when it begins with the verb of one."""
     name, length = match_any(verb_effects(), clause)
     effect, rest = name.removeprefix("verbs."), clause[length:]
+    if effect == "rotate" and not rest:
+        return [Step(type="viewpoint", to=" ".join(clause), sure=True)]
     if not length or not rest or (effect in NOUN_LIKE and is_statement):
         return []
+    switched = clause[0] in {"turn", "switch"} and length == 1 and len(rest) > 1 and rest[-1] in {"on", "off"}
+    if switched:  # "turn the lamp off"
+        return command("state", [*clause[:1], rest[-1]], rest[:-1], context)
     if effect in {"cause", "change"}:
-        return _changed(str(clause[0]), rest, context)
+        verb = str(clause[0])
+        return _changed({"making": "make", "letting": "let", "having": "have"}.get(verb, verb), rest, context)
     return command(effect, clause[:length], rest, context)
 
 
@@ -108,6 +132,8 @@ def _changed(verb: str, rest: list[Token], context: Context) -> list[Step]:
     if swapped and not things[0].is_definite:
         return swapped
     end = _predicate_start(rest, end, verb)
+    if verb == "get" and rest[end : end + 1] == ["out"]:  # "get the tourists out of the picture"
+        return [removal(thing, [], context) for thing in things]
     if verb in CAUSES or end < len(rest):
         steps = said_of(things, rest[end:], context, new_ones=verb in {"have", "make"})
         if steps:
@@ -185,6 +211,8 @@ def _turned(rest: list[Token], at: int, context: Context) -> list[Step]:
     if says or (new[0].quoted and singular(first.head) in words("text_holders")):
         return [Step(type="text", subject=context.resolve(first), to=written(new), sure=True)]
     new = new[1:] if new[0] == "be" and len(new) > 1 else new
+    if rest[at] == "into" and len(things) == 1 and all(word in words("materials") for word in new):
+        return [becoming(first, Value("texture", " ".join(new)), context.resolve(first))]
     steps = [becomes(thing, new, context) for thing in things]
     if before and len(steps) == 1 and steps[0].from_ in {None, steps[0].subject}:
         return [replace(steps[0], from_=read_value(before).text or None)]

@@ -79,8 +79,8 @@ def match(name: str, tokens: Sequence[str], start: int = 0) -> int:
 
 def match_any(names: Iterable[str], tokens: Sequence[str], start: int = 0) -> tuple[str, int]:
     """The list with the longest match from `start` on, and its length; ("", 0) when none matches."""
-    found = [(name, match(name, tokens, start)) for name in names]
-    return max(found, key=lambda each: each[1], default=("", 0)) if any(n for _, n in found) else ("", 0)
+    lengths = [(name, match(name, tokens, start)) for name in names]
+    return max(lengths, key=lambda each: each[1], default=("", 0)) if any(n for _, n in lengths) else ("", 0)
 
 
 @cache
@@ -183,6 +183,7 @@ def adjective_kinds() -> dict[str, str]:
         ("texture", "patterns"),
         ("action", "feelings"),
         ("action", "states"),
+        ("alter_parts", "lacking"),
         ("age", "ages"),
         ("other", "other_adjectives"),
         ("color", "hues"),

@@ -13,6 +13,7 @@ from editgauge.instructions.tokens import MARKS, Token
 
 SIDED: frozenset[Relation] = frozenset({"left", "right", "above", "below"})
 """Relations that name a side of the anchor."""
+AFTER_SIDES = frozenset({"and", "instead", "please", "next", "that", "which", "who", "with"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +34,23 @@ class Place:
 
 
 def find_place(tokens: Sequence[Token], start: int = 0) -> Place | None:
-    """The first place that is told from `start` on, at any distance."""
+    """The first place that is named from `start` on, at any distance."""
     for at in range(start, len(tokens)):
         place = read_place(tokens, at)
-        if place and not (place.relation == "in" and place.anchor and place.anchor.is_worn):
+        if place is None or (place.relation == "in" and place.anchor and place.anchor.is_worn):
+            continue
+        if not (place.preposition == "by" and at and _is_done_by(tokens[at - 1])):
             return place
     return None
 
 
+def _is_done_by(word: str) -> bool:
+    """ "struck by", "held by": what follows does it, and is no place."""
+    return word.endswith(("ed", "en", "uck", "ught", "eld")) and word not in {"bed", "shed", "kitchen", "oven", "field"}
+
+
 def read_place(tokens: Sequence[Token], at: int) -> Place | None:
-    """The place that is told exactly here, or None."""
+    """The place that is named exactly here, or None."""
     side = _side(tokens, at)
     if side:
         return side
@@ -52,6 +60,8 @@ def read_place(tokens: Sequence[Token], at: int) -> Place | None:
     relation = cast("Relation", name.removeprefix("relations."))
     preposition = " ".join(tokens[at : at + length])
     anchor, end = read_thing(tokens, at + length, predicate=True)
+    if end == len(tokens) - 1 and tokens[end] in words("noun_verbs") | words("materials"):
+        anchor, end = read_thing(tokens, at + length)  # "next to the wine glass", "on the cutting board"
     if not anchor:
         return None
     return Place(relation, anchor, at, end, preposition)
@@ -84,11 +94,18 @@ def _side(tokens: Sequence[Token], at: int) -> Place | None:
     }:
         here += 1
     relation = cast("Relation", side)
+    if (
+        tokens[at] == "on"
+        and tokens[at + 1] == "top"
+        and tokens[here - 1] == "top"
+        and tokens[here : here + 1] != ["of"]
+    ):
+        return None  # "add a cherry on top": of what, is not said
     if here < len(tokens) and tokens[here] == "of":
         anchor, end = read_thing(tokens, here + 1)
         if side == "above":
             relation = "on"
         return Place(relation, anchor if anchor else None, at, end)
-    if here < len(tokens) and tokens[here] not in MARKS and tokens[here] not in {"and", "instead", "please", "next"}:
+    if here < len(tokens) and tokens[here] not in MARKS and tokens[here] not in AFTER_SIDES:
         return None
     return Place(relation, None, at, here)

@@ -20,54 +20,54 @@ How = Literal["rules", "captions", "judge", "given"]
 FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
 
 
-def from_json(told: Mapping[str, Any], how: str | None = None) -> Reading:
+def from_json(entry: Mapping[str, Any], how: str | None = None) -> Reading:
     """The reading that `to_json` wrote, or a person or a judge; raises `BadInput` for anything else."""
-    steps = told.get("steps")
+    steps = entry.get("steps")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
         raise BadInput(f"'steps' must be a list with at least one step, got {steps!r}.")
-    by = how or told.get("how", "given")
+    by = how or entry.get("how", "given")
     if by not in get_args(How):
         raise BadInput(f"'how' must be rules, captions, judge or given, got {by!r}.")
     read = tuple(_step(number, step) for number, step in enumerate(steps, start=1))
-    return Reading(read, cast("How", by), str(told.get("left") or ""))
+    return Reading(read, cast("How", by), str(entry.get("left") or ""))
 
 
-def _step(number: int, told: Any) -> Step:
-    if not isinstance(told, Mapping):
-        raise BadInput(f"Step {number} must be an object with {', '.join(FIELDS)}; got {told!r}.")
-    unknown = sorted(set(told) - set(FIELDS))
+def _step(number: int, entry: Any) -> Step:
+    if not isinstance(entry, Mapping):
+        raise BadInput(f"Step {number} must be an object with {', '.join(FIELDS)}; got {entry!r}.")
+    unknown = sorted(set(entry) - set(FIELDS))
     if unknown:
         raise BadInput(f"Step {number} has '{unknown[0]}'; the fields are {', '.join(FIELDS)}.")
-    texts = {name: told.get(name) for name in ("subject", "from", "to")}
+    texts = {name: entry.get(name) for name in ("subject", "from", "to")}
     for name, value in texts.items():
         if value is not None and not isinstance(value, str):
             raise BadInput(f"Step {number}: '{name}' must be a text or null, got {value!r}.")
-    count = told.get("count")
+    count = entry.get("count")
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 0):
         raise BadInput(f"Step {number}: 'count' must be a whole number or null, got {count!r}.")
-    attributes = told.get("attributes") or []
+    attributes = entry.get("attributes") or []
     if not isinstance(attributes, Sequence) or isinstance(attributes, str):
         raise BadInput(f"Step {number}: 'attributes' must be a list of words, got {attributes!r}.")
     return Step(
-        type=read_edit_type(str(told.get("edit_type"))),
+        type=read_edit_type(str(entry.get("edit_type"))),
         subject=texts["subject"] or None,
         from_=texts["from"] or None,
         to=texts["to"] or None,
-        position=_position(number, told.get("position")),
+        position=_position(number, entry.get("position")),
         count=count,
         attributes=tuple(map(str, attributes)),
-        sure=bool(told.get("sure", True)),
+        sure=bool(entry.get("sure", True)),
     )
 
 
-def _position(number: int, told: Any) -> Position | None:
-    if told is None:
+def _position(number: int, entry: Any) -> Position | None:
+    if entry is None:
         return None
-    relation = told.get("relation") if isinstance(told, Mapping) else None
+    relation = entry.get("relation") if isinstance(entry, Mapping) else None
     if relation not in get_args(Relation):
         known = ", ".join(get_args(Relation))
-        raise BadInput(f"Step {number}: 'position' must have a 'relation' of {known}; got {told!r}.")
-    anchor = told.get("anchor")
+        raise BadInput(f"Step {number}: 'position' must have a 'relation' of {known}; got {entry!r}.")
+    anchor = entry.get("anchor")
     return Position(cast("Relation", relation), str(anchor) if anchor else None)
 
 
@@ -95,14 +95,14 @@ def read_kept(file: Path) -> KeptReadings:
         if not line.strip():
             continue
         try:
-            told = json.loads(line)
-            if not isinstance(told, dict) or not (told.get("id") or told.get("text")):
+            entry = json.loads(line)
+            if not isinstance(entry, dict) or not (entry.get("id") or entry.get("text")):
                 raise BadInput("needs 'text' or 'id', and 'steps'")
-            reading = from_json(told)
+            reading = from_json(entry)
         except (ValueError, EditGaugeError) as error:
             problems.append(f"line {number}: {error}")
             continue
-        by_key |= {f"{key} {told[key]}": reading for key in ("id", "text") if told.get(key)}
+        by_key |= {f"{key} {entry[key]}": reading for key in ("id", "text") if entry.get(key)}
     if problems:
         raise BadInput(f"The readings '{file}' have problems.", problems[:20])
     return KeptReadings(by_key, hashlib.sha256(raw).hexdigest())

@@ -81,8 +81,9 @@ def said_of(things: list[Thing], rest: list[Token], context: Context, new_ones: 
         rest = rest[1:]
     if not rest:
         return [] if first.is_definite else [placed(thing, [], context, sure=new_ones) for thing in things]
-    if first.pronoun in {"it", "this"} and rest[0] in {"rain", "snow", "raining", "snowing"}:
-        return [Step(type="style", to=str(rest[0]), sure=True)]
+    weather = _after_be(rest)[:1]
+    if first.pronoun in {"it", "this"} and set(weather) & {"rain", "snow", "raining", "snowing", "storming"}:
+        return [Step(type="style", to=str(weather[0]), sure=True)]
     if rest[0] in {"not", "never", "without"} or list(rest[:2]) in (["be", "not"], ["is", "not"]):
         return _negated(things, rest, context)
     if not first.is_definite and first.words and not match_any(participle_effects(), _after_be(rest))[1]:
@@ -132,8 +133,11 @@ def comes_to_be(rest: list[Token], context: Context, sure: bool = True) -> list[
     if is_scene(first) and words("backgrounds") & set(tail):
         return [becoming_place(first, sure=False)]
     known = context.shown(first.head)
+    place = find_place(tail)
+    if first.is_definite and place and place.anchor and place.anchor.head in words("moods"):
+        return [Step(type="style", to=place.anchor.name, sure=True)]  # "can we see the bridge at night?"
     colors = [word for word in first.adjectives if kind_of(word) == "color"]
-    if not sure and len(things) == 1 and colors and (known or not context.caption) and not find_place(tail):
+    if not sure and len(things) == 1 and colors and (known or not context.caption) and not place:
         return [replace(same_thing(known or first.without(colors), first, None), sure=known is not None)]
     return [placed(thing, tail, context, sure=sure or known is None) for thing in things]
 
@@ -165,7 +169,9 @@ def _predicate(thing: Thing, rest: list[Token], context: Context) -> list[Step]:
             return shown
     how, length = match_any(("wear", "hold", "have", "contain"), rest)
     if length and len(rest) > length:
-        contains = verb in words("contain") and (thing.head in words("containers") or how == "contain")
+        holds = thing.head in words("containers") and thing.name not in words("text_holders")
+        holds = holds and not read_thing(rest, length)[0].is_part
+        contains = (verb in words("contain") and (holds or how == "contain")) or (how == "have" and holds)
         return _owned(thing, "contain" if contains else how, rest[length:], context)
     if verb == "from" and len(rest) > 1:
         return [Step(type="viewpoint", subject=subject, to=" ".join(t for t in rest[1:] if t != "the"), sure=True)]
@@ -192,9 +198,12 @@ def _says_text(thing: Thing, rest: Tokens) -> bool:
 
 
 def _shows(thing: Thing, rest: Tokens, context: Context) -> list[Step]:
-    """ "let the laptop show a cat", "let the window show a garden"."""
+    """ "let the laptop show a cat", "let the window show a garden", "make the traffic light show red"."""
     shown, _ = read_thing(rest, 1)
     subject = context.resolve(thing)
+    value = read_value(rest[1:])
+    if value.kind == "color":
+        return [becoming(thing, value, subject)]
     if not shown or shown.is_definite:
         return []
     if singular(thing.head) == "window":
@@ -205,7 +214,8 @@ def _shows(thing: Thing, rest: Tokens, context: Context) -> list[Step]:
 def _looks(thing: Thing, rest: Tokens, context: Context) -> Step:
     """ "look like a painting", "look older"."""
     whole = bool(thing.pronoun) or thing.head in words("whole")
-    if "like" in rest and whole and is_style(rest):
+    as_a_whole = list(rest[2:4]) in (["it", "was"], ["it", "were"], ["it", "is"], ["if", "it"])
+    if whole and (as_a_whole or ("like" in rest and is_style(rest))):
         return Step(type="style", to=style_text(rest[1:]), sure=True)
     return unsure(becomes(thing, [token for token in rest[1:] if token not in {"like", "as", "if"}], context))
 
@@ -235,7 +245,7 @@ def _owned(thing: Thing, how: str, rest: list[Token], context: Context) -> list[
         and tail[0] in {"up", "down", "in", "open", "closed", "crossed", "raised"}
     ):
         return [Step(type="action", subject=subject, to=" ".join(rest))]
-    steps = [owning(thing, each, context) for each in things]
+    steps = [owning(thing, each, context, how) for each in things]
     place = find_place(tail)
     if how == "have" and place and place.relation in SIDED and place.anchor and not place.anchor.pronoun:
         return [replace(step, position=place.position) for step in steps]
@@ -257,15 +267,15 @@ def _is(thing: Thing, rest: list[Token], context: Context) -> list[Step]:
         return _owned(thing, how, rest[length:], context)
     if rest[0] in {"full", "filled"} and len(rest) > 2:
         return fills([*thing.words, Token("with"), *rest[2:]], context)
-    if list(rest) in (["on"], ["off"]):
-        return [Step(type="action", subject=subject, to=str(rest[0]), sure=True)]
+    if list(rest) in (["on"], ["off"], ["on", "fire"]):
+        return [Step(type="action", subject=subject, to=" ".join(rest), sure=True)]
     place = read_place(rest, 0)
     if place and read_value(rest).kind != "texture" and rest[0] not in {"with", "out"}:
         anchor = place.anchor or Thing()
         if thing.head in words("backgrounds"):
             return [becoming_place(anchor)]
         if rest[0] == "in" and anchor.is_worn:
-            return [owning(thing, anchor, context)]
+            return [owning(thing, anchor, context, "wear")]
         if rest[0] == "in" and is_style(rest):
             return [Step(type="style", to=style_text(rest), sure=True)]
         return relocated(thing, rest, context)

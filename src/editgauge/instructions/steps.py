@@ -16,6 +16,8 @@ Tokens = Sequence[Token]
 UNREAD = "unspecified"
 CROSSED = frozenset({"jumping", "leaping", "hopping", "stepping", "climbing"})
 """What does this over a thing is not above it."""
+AIMED = frozenset({"looking", "pointing", "staring", "gazing", "waving", "barking", "smiling", "laughing", "shouting"})
+"""What does this at a thing is not next to it."""
 BODY = frozenset(
     {"hand", "hands", "foot", "feet", "head", "face", "leg", "legs", "arm", "arms", "eye", "eyes", "feather"}
 )
@@ -37,10 +39,10 @@ class Context:
             return thing.name or None
         kind = table("pronouns").get(thing.pronoun, "thing")
         candidates = [*reversed(self.named), *self.caption]
-        found = next((each for each in candidates if _FITS.get(kind, bool)(each)), None)
-        if found is None and kind in {"man", "woman"}:
-            found = next((each for each in candidates if singular(each.head) in words("people")), None)
-        return found.without(found.adjectives).name if found else None
+        referent = next((each for each in candidates if _FITS.get(kind, bool)(each)), None)
+        if referent is None and kind in {"man", "woman"}:
+            referent = next((each for each in candidates if singular(each.head) in words("people")), None)
+        return referent.without(referent.adjectives).name if referent else None
 
     def shown(self, noun: str) -> Thing | None:
         """What the source caption shows under this name, up to the noun itself."""
@@ -90,8 +92,9 @@ def added_to(thing: Thing, whom: Thing, context: Context) -> Step:
     if owner is None:
         return adding(thing)
     if thing.is_worn or whom.is_alive:
-        return adding(thing, owner)
-    inside = whom.head in words("places") | words("containers") | {"water", "air"}
+        return adding(thing, owner, Position("on", owner) if thing.is_worn else None)
+    depicts = singular(thing.head) in words("depictions")
+    inside = not depicts and whom.head in (words("places") - words("grounds")) | words("containers") | {"water", "air"}
     return adding(thing, position=Position("in" if inside else "on", owner))
 
 
@@ -103,24 +106,28 @@ def placed(thing: Thing, rest: Tokens, context: Context, sure: bool = True) -> S
     step = replace(step, attributes=(*step.attributes, *doing_now))
     if place is None or (place.preposition == "over" and rest[0] in CROSSED):
         return step
+    if place.preposition == "at" and rest[0] in AIMED:
+        return step
     anchor = place.anchor or Thing()
-    if anchor.head in words("backgrounds") or place.preposition in {"with", "towards", "toward"}:
+    if anchor.head in words("backgrounds") | words("moods") or place.preposition in {"with", "towards", "toward"}:
         return step
     position = place.position
     if anchor.pronoun:
         position = Position(place.relation, context.resolve(anchor))
     if position.relation in SIDED:
         return replace(step, type="positional_addition", subject=position.anchor, position=position)
+    if thing.is_worn and anchor.is_alive and position.relation == "in":
+        position = Position("on", position.anchor)
     rests_on = position.anchor if position.relation == "on" else None
     if rests_on and thing.is_part and (anchor.is_alive or thing.head not in BODY):
         return replace(step, type="alter_parts", subject=rests_on)
     if rests_on and thing.is_worn:
-        return replace(step, subject=rests_on)
+        return replace(step, subject=rests_on, position=position)
     return replace(step, position=position)
 
 
-def owning(owner: Thing, thing: Thing, context: Context) -> Step:
-    """Someone wears, holds or has something: a part of it, or a thing that comes."""
+def owning(owner: Thing, thing: Thing, context: Context, how: str = "") -> Step:
+    """Someone wears, holds or has something: a part of it, or a thing that comes; what is worn is on its wearer."""
     subject = context.resolve(owner)
     if thing.determiner == "no":
         return Step(type="object_removal", subject=thing.name, sure=True)
@@ -128,9 +135,13 @@ def owning(owner: Thing, thing: Thing, context: Context) -> Step:
     if thing.head in words("hair") and looks and all(kind_of(word) == "color" for word in looks):
         hair = f"{subject}'s {thing.head}" if subject else thing.head
         return Step(type="color", subject=hair, to=" ".join(looks), sure=True)
-    if thing.is_part and not thing.is_worn:
+    if looks and singular(thing.head) in {"pattern", "texture", "print"}:
+        return becoming(owner, Value("texture", " ".join(looks)), subject)
+    grows = singular(owner.head) in words("plants") and singular(thing.head) in words("grown")
+    if (thing.is_part and not thing.is_worn) or grows:
         return altering(subject, thing)
-    return adding(thing, subject)
+    is_worn = how == "wear" or (thing.is_worn and how != "hold")
+    return adding(thing, subject, Position("on", subject) if is_worn and subject else None)
 
 
 def removal(thing: Thing, rest: Tokens, context: Context) -> Step:
@@ -145,7 +156,8 @@ def removal(thing: Thing, rest: Tokens, context: Context) -> Step:
         return Step(
             type="object_removal", subject=subject, count=count, attributes=thing.adjectives, sure=bool(subject)
         )
-    position = place.position if place and on_a_side else None
+    ordinal = bool({"second", "third", "fourth", "fifth"} & set(thing.which))
+    position = place.position if place and on_a_side and not ordinal else None
     for side in ("left", "right"):
         if {side, f"{side}most", f"{side}-most"} & set(thing.which):
             position = Position(side)
@@ -193,6 +205,8 @@ def same_thing(old: Thing, new: Thing, before: str | None) -> Step:
     gone = [word for word in old.words[:-1] if word not in new.words]
     kinds = {kind_of(word) for word in fresh}
     plain = old.without([word for word in gone if word in adjective_kinds()])
+    if any(word not in adjective_kinds() for word in fresh) and len(kinds) > 1:
+        return replacing(before, new, sure=True)  # "a brown leather luggage bag" is another bag
     for kind, beside in (("color", set[str]()), ("texture", {"color", "other"})):
         if kind in kinds and kinds <= {kind, *beside}:
             was = " ".join(word for word in gone if kind_of(word) == kind) or None
@@ -222,8 +236,10 @@ def becoming(thing: Thing, value: Value, subject: str | None) -> Step:
         return Step(type=value.kind, subject=name, from_=" ".join(worn) or None, to=value.text, sure=True)
     if value.kind == "style":
         return Step(type="style", to=value.text, sure=not subject or bool(thing.pronoun))
-    if value.kind in {"size", "shape", "action", "text"}:
+    if value.kind in {"size", "shape", "action", "text", "alter_parts"}:
         return Step(type=value.kind, subject=subject, to=value.text, sure=True)
+    if thing.head in words("mood_subjects") and set(value.text.split()) & words("moods"):
+        return Step(type="style", subject=subject, to=value.text, sure=True)
     if value.text == "empty":
         return Step(type="object_removal", position=Position("on", subject), sure=False)
     return Step(type=UNREAD, subject=subject, to=value.text or None, sure=False)

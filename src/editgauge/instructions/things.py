@@ -71,8 +71,9 @@ class Thing:
 
     @property
     def is_worn(self) -> bool:
-        """Is it something to wear?"""
-        return self.head in words("worn") or singular(self.head) in words("worn")
+        """Is it something to wear? Glasses of champagne are not."""
+        named = self.head in words("worn") or singular(self.head) in words("worn")
+        return named and not (singular(self.head) in words("measures") and "of" in self.words)
 
     @property
     def is_part(self) -> bool:
@@ -106,7 +107,7 @@ def read_thing(tokens: Sequence[Token], start: int = 0, predicate: bool = False)
     "let the dog sleep"; the phrase then ends before it.
     """
     thing, at = _opening(tokens, start)
-    if thing.pronoun:
+    if thing.pronoun or thing.words:
         return thing, at
     named: list[Token] = []
     while at < len(tokens):
@@ -151,9 +152,14 @@ def _opening(tokens: Sequence[Token], start: int) -> tuple[Thing, int]:
     while at < len(tokens):
         token = tokens[at]
         following = tokens[at + 1] if at + 1 < len(tokens) else Token("")
+        if token in words("pronouns.anyone") and not determiner:
+            return Thing(words=(Token("person", token.raw),), determiner="a"), at + 1
         kind = _pronoun(tokens, at)
         if kind and not determiner and not owner:
             return Thing(determiner="the", pronoun=str(token), count=count, which=which), at + 1
+        if token in {"only", "just"} and following:
+            at += 1
+            continue
         if token in words("quantities") and following == "of":
             count = {"couple": 2}.get(token, count)
             at += 2
@@ -252,6 +258,8 @@ def _ends(tokens: Sequence[Token], at: int, named: Sequence[Token], predicate: b
         return True
     if token.endswith("ed") and at + 1 < len(tokens) and _is_boundary(tokens, at + 1) and token not in {"bed", "seed"}:
         return True
+    if token.endswith("ed") and at + 1 == len(tokens) and token in words("states"):
+        return True
     return predicate and _begins_predicate(tokens, at, named)
 
 
@@ -268,15 +276,20 @@ def _begins_predicate(tokens: Sequence[Token], at: int, named: Sequence[Token]) 
     if (
         kind
         and (is_last or _only_describes(tokens[at:]))
-        and not (len(named) == 1 and named[0] in adjective_kinds() and is_last)
+        and not (len(named) == 1 and named[0] in adjective_kinds() and named[0] not in words("materials") and is_last)
     ):
         return True
     base = action_base(token)
-    if base is None or (token in words("ing_nouns") and token != base) or token in words("worn"):
+    alive = Thing(words=tuple(named)).is_alive
+    if base is None or (token in words("ing_nouns") and token != base) or (token in words("worn") and not alive):
         return False
     if token not in words("noun_verbs"):
         return True
-    acts = is_plural(str(named[-1])) or singular(str(named[-1])) in words("people") | words("animals")
+    if named[-1] in adjective_kinds() and named[-1] not in words("materials") and not alive:
+        return False  # "the clear bowl": a noun has to follow
+    if len(named) == 1 and named[0] in words("materials") and is_last:
+        return False
+    acts = alive or is_plural(str(named[-1]))
     if is_last:
         return acts or len(named) == 1
     return (

@@ -50,14 +50,14 @@ def tokenize(text: str) -> list[Token]:
     """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'").replace("_", " ")
     tokens: list[Token] = []
-    for found in TOKEN.finditer(plain):
+    for part in TOKEN.finditer(plain):
         if len(tokens) >= LONGEST:
             break
-        piece = found.group()
-        if found["quoted"]:
+        piece = part.group()
+        if part["quoted"]:
             inner = piece[1:-1].strip()
             tokens.append(Token(f'"{inner.casefold()}"', inner, quoted=True))
-        elif found["mark"]:
+        elif part["mark"]:
             tokens.append(Token(piece))
         else:
             tokens += _word(piece)

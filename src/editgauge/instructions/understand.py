@@ -28,12 +28,19 @@ def understand(
         text: the instruction, or a caption of the picture after the edit.
         source_caption: what the source image shows; pronouns are resolved from it.
         target_caption: what the edited image should show.
-        form: `caption` when the text is a target caption; told from the text itself when not given.
+        form: `caption` when the text is a target caption; taken from the text itself when not given.
 
     >>> understand("Could you replace the sofa with a red chair?").steps[0].to
     'red chair'
     """
-    return _understood(text, source_caption, target_caption, form)
+    reading = _understood(text, source_caption, target_caption, form)
+    return replace(reading, steps=tuple(map(_spelled, reading.steps)))
+
+
+def _spelled(step: Step) -> Step:
+    """The step with possessives in one word again: "person's face"."""
+    texts = {name: getattr(step, name) for name in ("subject", "from_", "to")}
+    return replace(step, **{name: text.replace(" 's", "'s") for name, text in texts.items() if text and " 's" in text})
 
 
 @lru_cache(maxsize=4096)
@@ -55,11 +62,11 @@ def _understood(text: str, source_caption: str | None, target_caption: str | Non
             return Reading((Step(type=UNREAD),), "rules", f"{text.strip()} (asks for no change)")
         if not is_caption(clauses[0]):
             for clause in clauses:
-                found = _merged(steps, read_clause(clause, context), clause)
-                if not found:
+                merged = _merged(steps, read_clause(clause, context), clause)
+                if not merged:
                     left.append(" ".join(token.raw for token in clause))
                     continue
-                steps = found
+                steps = merged
             return _finished(steps, left, source_caption, target_caption)
     if source_caption:
         compared = compare_captions(source_caption, text)
@@ -73,8 +80,8 @@ def _understood(text: str, source_caption: str | None, target_caption: str | Non
 
 def _is_bare(tokens: Sequence[Token], step: Step) -> bool:
     """A name without an article is neither a request nor a caption: "sunset"."""
-    told = tokens[0] in words("indefinite") | words("numbers") or (len(tokens) > 1 and tokens[1] == "of")
-    return step.type == "object_replacement" and not told
+    has_article = tokens[0] in words("indefinite") | words("numbers") or (len(tokens) > 1 and tokens[1] == "of")
+    return step.type == "object_replacement" and not has_article
 
 
 def _merged(steps: list[Step], new: list[Step], clause: Sequence[Token]) -> list[Step]:
@@ -85,6 +92,8 @@ def _merged(steps: list[Step], new: list[Step], clause: Sequence[Token]) -> list
     if not new:
         return []
     takes_place = any(match("in_its_place", clause, at) for at in range(len(clause)))
+    if steps and len(new) == 1 and "removal" in steps[-1].type and new[0].from_ == steps[-1].subject:
+        return [*steps[:-1], new[0]]
     if steps and takes_place and "removal" in steps[-1].type and len(new) == 1 and new[0].to:
         old = steps[-1].subject
         return [
@@ -103,7 +112,7 @@ def _finished(steps: list[Step], left: list[str], source: str | None, target: st
     if not steps:
         return Reading((Step(type=UNREAD),), "rules", "; ".join(left))
     if source and target:
-        steps = [_recolored(step, source, target) for step in steps]
+        steps = [_settled(_recolored(step, source, target), source, target) for step in steps]
     if source and target and any(_is_open(step) for step in steps):
         steps = _completed(steps, compare_captions(source, target))
     if left:
@@ -128,6 +137,21 @@ def _recolored(step: Step, source: str, target: str) -> Step:
             thing = " ".join(word for word in (step.to or "").split() if word != color)
             return Step(type="color", subject=thing, to=color)
     return step
+
+
+def _settled(step: Step, source: str, target: str) -> Step:
+    """By the captions: whether "it should be a pizza on the tray" is one more thing, or takes the place of another."""
+    if step.type != "object_replacement" or step.sure or not step.to:
+        return step
+    before, after = caption_things(source), caption_things(target)
+    heads_before, heads_after = ({singular(thing.head) for thing in things} for things in (before, after))
+    comes = {singular(word) for word in step.to.split()} & (heads_after - heads_before)
+    gone = [thing.without(thing.adjectives).name for thing in before if singular(thing.head) not in heads_after]
+    if not comes or len(gone) > 1:
+        return step
+    if gone:
+        return replace(step, subject=gone[0], from_=gone[0])
+    return replace(step, type="object_addition", subject=None, from_=None)
 
 
 def _colors(caption: str) -> list[tuple[str, str]]:

@@ -76,7 +76,15 @@ def _skips(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _made_of(tokens: Sequence[Token]) -> Value | None:
-    for opening in (("made", "of"), ("made", "out", "of"), ("made", "from"), ("out", "of"), ("built", "of"), ("in",)):
+    for opening in (
+        ("made", "of"),
+        ("made", "out", "of"),
+        ("made", "from"),
+        ("made", "by"),
+        ("out", "of"),
+        ("built", "of"),
+        ("in",),
+    ):
         if tuple(tokens[: len(opening)]) == opening:
             rest = [token for token in tokens[len(opening) :] if token not in {"a", "an", "the", "pure", "solid"}]
             if not rest:
@@ -118,6 +126,8 @@ def _size(tokens: Sequence[Token]) -> Value | None:
 def _listed(tokens: Sequence[Token]) -> Value | None:
     """Adjectives that one list has: materials, patterns, shapes, states, feelings."""
     rest = [token for token in tokens if token not in {"a", "an", "with"}]
+    if len(rest) > 2 and rest[-2] == "in":  # "oval in shape"
+        rest.pop(-2)
     ends = {
         "texture",
         "pattern",
@@ -135,12 +145,12 @@ def _listed(tokens: Sequence[Token]) -> Value | None:
     if not core:
         return None
     has_article = tokens[0] in {"a", "an"}
-    found = [_kind_of(token) for token in core if token not in {"and", "or", ","}]
-    kinds = [kind for kind in found if kind]
+    named_kinds = [_kind_of(token) for token in core if token not in {"and", "or", ","}]
+    kinds = [kind for kind in named_kinds if kind]
     said = " ".join(core)
     if said in words("states") | words("shapes") and not has_article:
         return Value("action" if said in words("states") else "shape", said)
-    if kinds and len(kinds) == len(found) and (not has_article or len(core) < len(rest)):
+    if kinds and len(kinds) == len(named_kinds) and (not has_article or len(core) < len(rest)):
         first = next((kind for kind in kinds if kind not in {"other", "age"}), "other")
         if "shape" in rest or "form" in rest:
             first = "shape"

@@ -101,18 +101,18 @@ def understand_lines(
 
 def _line(number: int, line: str, jury: Jury) -> dict[str, Any]:
     try:
-        told = json.loads(line)
+        entry = json.loads(line)
     except ValueError as error:
         return {"line": number, "error": f"is not JSON: {error}"}
-    if isinstance(told, str):
-        told = {"text": told}
-    if not isinstance(told, dict) or not isinstance(told.get("text"), str):
+    if isinstance(entry, str):
+        entry = {"text": entry}
+    if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         return {"line": number, "error": "must be an object with 'text'"}
-    shown = {key: told[key] for key in ("id", "text", "source_caption", "target_caption") if told.get(key)}
-    texts = {key: told.get(key) if isinstance(told.get(key), str) else None for key in KEYS}
+    shown = {key: entry[key] for key in ("id", "text", "source_caption", "target_caption") if entry.get(key)}
+    texts = {key: entry.get(key) if isinstance(entry.get(key), str) else None for key in KEYS}
     try:
         reading = _read(
-            told["text"], texts["source_caption"], texts["target_caption"], texts["form"], texts["source"], jury
+            entry["text"], texts["source_caption"], texts["target_caption"], texts["form"], texts["source"], jury
         )
     except EditGaugeError as error:
         return {**shown, "line": number, "error": str(error)}
