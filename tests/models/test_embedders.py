@@ -70,6 +70,17 @@ def test_inception_features_tell_pictures_apart(photo: Pixels) -> None:
     assert alike[0, 1] > alike[0, 2]
 
 
+@pytest.mark.parametrize("length", [64, 192, 768])
+def test_shallow_features_are_the_mean_over_places_of_a_layer(photo: Pixels, length: int) -> None:
+    shallow = InceptionFid(length=length)
+    (features,) = shallow.embed([photo])
+    (mirrored,) = shallow.embed([np.ascontiguousarray(photo[:, ::-1])])
+    assert features.shape == (length,)
+    assert np.corrcoef(features, mirrored)[0, 1] > 0.95
+    assert shallow.card.settings["layer"] != InceptionFid(length=64 if length != 64 else 192).card.settings["layer"]
+    assert "layer" not in INCEPTION.card.settings
+
+
 @pytest.mark.parametrize(
     ("text", "near", "far"),
     [

@@ -67,7 +67,9 @@ def test_sets_need_pictures_and_say_when_they_are_few() -> None:
     assert isinstance(fid, Score)
     assert isinstance(kid, Score)
     assert fid.value > 4
-    assert "few for FID" in fid.evidence[0].text  # type: ignore[union-attr]
+    assert fid.evidence == ()
+    (few,) = score_set(parts[:6])["fid"].evidence  # type: ignore[union-attr]
+    assert "6 pictures are few for FID with features of 8 numbers" in few.text  # type: ignore[union-attr]
     assert not isinstance(score_set(parts[:1])["fid"], Score)
     same_source = [(parts[0][0], after) for _, after in parts]
     assert score_set(same_source)["kid"] == Unscored("not_applicable", "a set needs two source images at least")

@@ -68,7 +68,7 @@ def plain_design(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small_run(tmp_path: Path, make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Callable[..., Path]:
-    def make(edits: int = 6, methods: tuple[str, ...] = ("mine", "theirs"), name: str = "run") -> Path:
+    def make(edits: int = 6, methods: tuple[str, ...] = ("mine", "theirs"), name: str = "run", **more: Any) -> Path:
         chance = np.random.default_rng(0)
         records = []
         for number in range(edits):
@@ -91,7 +91,7 @@ def small_run(tmp_path: Path, make_record: Callable[..., Record], make_run: Call
                         edited_image=ImageStamp.of(edited, pixel_hash(after)),
                     )
                 )
-        return make_run(*records, name=name)
+        return make_run(*records, name=name, **more)
 
     return make
 

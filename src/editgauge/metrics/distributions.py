@@ -8,16 +8,13 @@ from numpy.typing import NDArray
 Features = NDArray[np.floating]
 """One row per picture."""
 
-FEW_FOR_FID = 2048
-"""Fewer pictures than feature dimensions leave the covariance singular, and FID far too high."""
-
 
 def fid(one: Features, other: Features) -> float:
     """Fréchet distance of two sets of features, as if both were normally distributed; lower is nearer.
 
     |m1 - m2|^2 + tr(C1 + C2 - 2 (C1 C2)^(1/2)). The trace of the root comes from the singular values of the product of
-    the centred features, which is exact and needs no root of a singular matrix. Biased upwards for few pictures
-    (see `FEW_FOR_FID`): use `kid` then.
+    the centred features, which is exact and needs no root of a singular matrix. Biased upwards for few pictures,
+    most of all for fewer than a feature has numbers: use `kid` then.
 
     >>> fid(np.array([[0.0], [2.0]]), np.array([[3.0], [5.0]]))
     9.0

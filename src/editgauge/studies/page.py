@@ -43,6 +43,8 @@ class PageQuestion:
     when: dict[str, list[Value]]
     """Shown only when each of these questions has one of these answers; `is_asked` decides it on the server too."""
     tree: TreeStep | None
+    quote: str
+    """What the question is about; stays as it is whatever the rater writes."""
     prefill: str
     answer: Answer | None
     """What was saved before."""
@@ -109,6 +111,7 @@ def _question(question: QuestionFields, edit: dict[str, object], seen: Answers) 
         required=full.required if full else True,
         when=full.when if full else {},
         tree=full.tree if full else None,
+        quote=fill(full.quote, edit) if full and full.quote else "",
         prefill=fill(full.prefill, edit) if full and full.prefill else "",
         answer=seen.get(question.id),
     )

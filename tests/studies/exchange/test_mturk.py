@@ -56,12 +56,14 @@ def reviewed(file: Path) -> dict[str, tuple[str, str]]:
 
 
 def test_terms_of_the_design_are_those_of_the_task(make_study: Make, turk: Any, tmp_path: Path) -> None:
-    """EditVal, appendix G: half an hour, workers with more than 90 % and 500 tasks approved."""
+    """EditVal, appendix G: 30 cents, half an hour, seven days, workers with more than 90 % and 500 tasks approved."""
     study = make_study(edits=4, design="editval", raters=3)
     assert mturk.write(study, tmp_path / "batch", URL) == 8
     batch = turk(tmp_path / "batch")
     assert batch.hit["AssignmentDurationInSeconds"] == 1800
-    assert (batch.hit["Reward"], batch.hit["MaxAssignments"]) == ("0.15", 3)
+    assert (batch.hit["Reward"], batch.hit["MaxAssignments"]) == ("0.30", 3)
+    assert batch.hit["LifetimeInSeconds"] == 7 * 24 * 3600
+    assert batch.hit["AutoApprovalDelayInSeconds"] == 30 * 24 * 3600, "paid after a check"
     wanted = {each["QualificationTypeId"]: each for each in batch.hit["QualificationRequirements"]}
     assert wanted["000000000000000000L0"]["IntegerValues"] == [90]
     assert wanted["00000000000000000040"]["IntegerValues"] == [500]

@@ -221,7 +221,7 @@ def test_a_decision_tree_leads_to_an_answer(study_of: Callable[[str], Study], on
     assert tree.get_by_text("Can you see anything of the asked change?").is_visible()
     tree.get_by_text("Yes", exact=True).first.click()
     assert violations(page) == []
-    tree.get_by_role("button", name="A little").click()
+    tree.get_by_role("button", name="Minorly applied").click()
     assert page.locator("#question-applied input[value='1']").is_checked()
     assert page.locator(".is-current").get_attribute("data-question") == "object_kept"
 

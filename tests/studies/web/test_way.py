@@ -134,6 +134,25 @@ def test_leaving_forgets_the_rater_on_this_device(
     assert rater.get("/next").status_code == 401
 
 
+def test_the_description_that_is_judged_stands_apart_from_the_one_that_is_corrected(
+    make_study: Callable[..., Study], small_run: Callable[..., Path], online: Online, come: Callable[..., Any]
+) -> None:
+    run = small_run(1, ("mine",), extras={"edit-0": {"difference_caption": "A cup was added."}})
+    study = make_study(run=run, design="editinspector", raters=1)
+    rater = come(online(study), study.invite()[0].token)
+    rater.get("/next")
+    rater.send("/eligibility", {"adult": "yes", "english": "yes"})
+    page = rater.send("/qualification", {"attempt-number": "0", "fork": "artifacts", "boat": "consistent"})
+    answers = {"accuracy": "accurate", "consistent": "yes", "precise": "yes", "artifacts": "none"}
+
+    again = rater.send(path_of(page), {**answers, "differences": "A red cup was added."})  # one answer is missing
+
+    assert again.status_code == 422
+    judged, corrected = again.text.split('id="question-differences"')
+    assert '<blockquote class="quote">A cup was added.</blockquote>' in judged
+    assert "A red cup was added." in corrected
+
+
 def test_a_prefilled_description_and_reasons_are_asked_where_they_belong(
     make_study: Callable[..., Study], online: Online, come: Callable[..., Any]
 ) -> None:

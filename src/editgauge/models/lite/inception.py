@@ -1,5 +1,8 @@
 """Inception features for FID (Heusel et al. 2017) and KID: the 2,048 numbers before the last layer.
 
+Shallower layers have 64, 192 or 768 numbers. With few pictures they are the way out that EditVal names (appendix M):
+the distance is then less biased, and says less about what is in the pictures.
+
 The network comes as a TorchScript archive, whose program torch interprets. We read that program: it convolves,
 normalises, pools and joins, and touches nothing else. The hash of the weights makes sure that it is this one.
 """
@@ -26,6 +29,8 @@ NAME = "inception-fid"
 ID = "Inception (2015-12-05)"
 SIDE = 299
 LENGTH = 2048
+LAYERS = {64: "pool0", 192: "pool1", 768: "mixed_7"}
+"""Where the shallower features are taken, as the usual programs for FID do: the mean over the places of that layer."""
 
 
 class InceptionFid:
@@ -34,9 +39,10 @@ class InceptionFid:
     batch = 8
     weights = (NAME,)
 
-    def __init__(self, weights: Path | None = None) -> None:
-        """Takes the weights of the catalogue, or another file."""
+    def __init__(self, weights: Path | None = None, length: int = LENGTH) -> None:
+        """Takes the weights of the catalogue, or another file; how many numbers a feature has says which layer."""
         self._weights = weights
+        self._length = length
 
     @property
     def available(self) -> bool:
@@ -46,18 +52,29 @@ class InceptionFid:
     @property
     def card(self) -> Card:
         """What it is."""
-        return card_of(NAME, "fid_features", ID, (SIDE, SIDE), resize="bilinear from the corner, as in TensorFlow 1")
+        resize = "bilinear from the corner, as in TensorFlow 1"
+        layer = {"layer": LAYERS[self._length]} if self._length in LAYERS else {}
+        return card_of(NAME, "fid_features", ID, (SIDE, SIDE), resize=resize, **layer)
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
         """The features of each picture, which goes alone so that its neighbours cannot change a digit."""
-        return np.array([self._features(image) for image in images], np.float32).reshape(-1, LENGTH)
+        return np.array([self._features(image) for image in images], np.float32).reshape(-1, self._length)
 
     def _features(self, image: Pixels) -> Vector:
         torch = library("torch", ID, extra="torch")
         planes = np.ascontiguousarray(scaled_from_corner(image, SIDE).transpose(2, 0, 1))
         with torch.inference_mode():
-            features = self._network(torch.from_numpy((planes - 128) / 128)[None])
+            pixels = torch.from_numpy((planes - 128) / 128)[None]
+            features = self._shallow(pixels) if self._length in LAYERS else self._network(pixels)
         return np.asarray(features[0].numpy(), np.float32)
+
+    def _shallow(self, values: Any) -> Any:
+        """The mean over all places, behind the layer of that length."""
+        for name, layer in self._network.net.layers.named_children():
+            values = layer(values)
+            if name == LAYERS[self._length]:
+                break
+        return values.mean(dim=(2, 3))
 
     @cached_property
     def _network(self) -> Any:
@@ -67,6 +84,21 @@ class InceptionFid:
             # torch wants models exported anew, in a form that only those who trained them can make.
             warnings.filterwarnings("ignore", "`torch.jit.load` is deprecated", DeprecationWarning)
             return torch.jit.load(str(path), map_location="cpu").eval()
+
+
+def inception_fid_64() -> InceptionFid:
+    """Features of the first pooling layer."""
+    return InceptionFid(length=64)
+
+
+def inception_fid_192() -> InceptionFid:
+    """Features of the second pooling layer."""
+    return InceptionFid(length=192)
+
+
+def inception_fid_768() -> InceptionFid:
+    """Features before the auxiliary classifier."""
+    return InceptionFid(length=768)
 
 
 def scaled_from_corner(image: Pixels, side: int) -> Floats:

@@ -10,17 +10,23 @@ import numpy as np
 
 from editgauge.core.evidence import Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.metrics.distributions import FEW_FOR_FID, fid, kid
+from editgauge.metrics.distributions import fid, kid
 from editgauge.protocols import Part
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
 
 MOST = float(10**6)
-SPECS = (
-    ScoreSpec("fid", False, (0.0, MOST), "Fréchet distance of sources and edited images; biased upwards when few."),
-    ScoreSpec("kid", False, (-MOST, MOST), "Kernel distance of the same sets; unbiased, the choice for small ones."),
-)
+USUAL = "inception-fid"
+"""The features that FID means when nothing is said; with others the scores carry the model's name."""
+FID = "Fréchet distance of sources and edited images; biased upwards when few."
+KID = "Kernel distance of the same sets; unbiased, the choice for small ones."
+
+
+def specs(model: str) -> tuple[ScoreSpec, ScoreSpec]:
+    """FID and KID of these features; distances of different features cannot be compared, so the names differ."""
+    mark = "" if model == USUAL else f"[{model}]"
+    return ScoreSpec(f"fid{mark}", False, (0.0, MOST), FID), ScoreSpec(f"kid{mark}", False, (-MOST, MOST), KID)
 
 
 async def part(item: Item, see: Perception) -> Part:
@@ -29,17 +35,25 @@ async def part(item: Item, see: Perception) -> Part:
     return before, after
 
 
-def score_set(parts: Sequence[Part]) -> Scores:
-    """Both distances. A source that several edits share counts once."""
+def score_set(parts: Sequence[Part], names: Sequence[str] = ("fid", "kid")) -> Scores:
+    """Both distances, by these names. A source that several edits share counts once."""
     if len(parts) < 2:
-        return dict.fromkeys(("fid", "kid"), Unscored("not_applicable", "a set needs two outcomes at least"))
+        return dict.fromkeys(names, Unscored("not_applicable", "a set needs two outcomes at least"))
     sources = np.unique(np.stack([before for before, _ in parts]), axis=0)
     edited = np.stack([after for _, after in parts])
     if len(sources) < 2:
-        return dict.fromkeys(("fid", "kid"), Unscored("not_applicable", "a set needs two source images at least"))
-    fewest = min(len(sources), len(edited))
-    few = (Note(f"{fewest} pictures are few for FID (under {FEW_FOR_FID:,}): read KID instead."),)
-    return {
-        "fid": Score(fid(sources, edited), few if fewest < FEW_FOR_FID else ()),
-        "kid": Score(kid(sources, edited)),
-    }
+        return dict.fromkeys(names, Unscored("not_applicable", "a set needs two source images at least"))
+    remarks = _too_few(min(len(sources), len(edited)), edited.shape[1])
+    return dict(zip(names, (Score(fid(sources, edited), remarks), Score(kid(sources, edited))), strict=True))
+
+
+def _too_few(pictures: int, dimensions: int) -> tuple[Note, ...]:
+    """Fewer pictures than numbers in a feature leave the covariance singular, and FID far too high."""
+    if pictures >= dimensions:
+        return ()
+    return (
+        Note(
+            f"{pictures} pictures are few for FID with features of {dimensions:,} numbers: read KID instead, or take a "
+            "shallow layer (--model fid_features=inception-fid-64)."
+        ),
+    )

@@ -79,7 +79,7 @@ class EditVal(Protocol):
             ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked? 1 or 0."),
             *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT)] if self._context else []),
         )
-        self.sets = sets.SPECS if "fid_features" in models else ()
+        self.sets = sets.specs(models["fid_features"]) if "fid_features" in models else ()
 
     def variant(self, options: Mapping[str, str]) -> EditVal:
         """`editval[delta=200]`: how far an object must move; `editval[algorithm1]`: an added object alone counts;
@@ -125,7 +125,7 @@ class EditVal(Protocol):
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
         """How far the edited images are from the sources, as sets."""
-        return sets.score_set(parts)
+        return sets.score_set(parts, [spec.name for spec in self.sets])
 
 
 CONTEXT = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."

@@ -96,6 +96,8 @@ def _check_question(question: DesignQuestion, earlier: Sequence[DesignQuestion],
             spot.within("when", name).report(f"'when' names {shown(name)}, whose answers are free words")
         else:
             _check_values(values, asked, spot.within("when", name))
+    if question.quote is not None:
+        _check_templates(question.quote, spot.within("quote"))
     if question.prefill is not None:
         _check_templates(question.prefill, spot.within("prefill"))
         if question.kind != "text":

@@ -89,6 +89,8 @@ class DesignQuestion(QuestionFields):
     """Asked only when each of these questions has one of these answers."""
     needs: Word | None = None
     """Asked only of edits that have this field, such as `extras.caption`."""
+    quote: Word | None = None
+    """Words that the question is about, such as `{extras.caption}`: shown with it, and never edited."""
     prefill: Word | None = None
     """Text to begin with, such as `{extras.caption}`."""
     tree: TreeStep | None = None
@@ -159,11 +161,14 @@ class MTurk(Fields):
     reward: Annotated[float, Field(gt=0)]
     """In US dollars, for one item."""
     minutes: Count = 30
+    active_days: Count = 14
+    """How long a task can be taken."""
     approval_above: Annotated[int, Field(ge=0, le=100)] | None = None
     """Percentage of a worker's earlier tasks that were approved."""
     hits_above: Annotated[int, Field(ge=0)] | None = None
     """How many tasks a worker must have had approved."""
-    approve_after_days: Count = 7
+    approve_after_days: Annotated[int, Field(ge=1, le=30)] = 7
+    """When work that nobody has checked is approved and paid by itself; 30 days at most."""
 
 
 class Design(Fields):

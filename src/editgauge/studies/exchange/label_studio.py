@@ -33,6 +33,7 @@ from editgauge.studies.exchange.tasks import (
     open_tasks,
     picture_address,
     problems_of,
+    words_of_item,
 )
 from editgauge.studies.store import StudyItem
 from editgauge.studies.study import Study
@@ -107,6 +108,8 @@ def _add_question(top: Xml.Element, question: DesignQuestion) -> None:
     Xml.SubElement(place, "Header", value=question.label, size="4")
     if question.help:
         Xml.SubElement(place, "Header", value=question.help, size="6")
+    if question.quote:
+        Xml.SubElement(place, "Header", value=f"$quote_{question.id}", size="5")
     needed = "true" if question.required and question.needs is None else "false"
     control = {"name": question.id, "toName": "source", "required": needed}
     if question.kind == "text":
@@ -128,9 +131,7 @@ def _data(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
     told |= {picture.role: address + picture.name for picture in page.pictures}
     if page.left is not None and page.right is not None:
         told |= {"left": page.left, "right": page.right}
-    prefilled = {question.id: question.prefill for question in page.questions}
-    columns = [question.id for question in design.questions if question.prefill]
-    return told | {f"prefill_{name}": prefilled.get(name, "") for name in columns}
+    return told | words_of_item(design, page)
 
 
 def read_export(study: Study, file: Path) -> list[AnswerRecord]:

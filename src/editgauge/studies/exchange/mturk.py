@@ -24,12 +24,18 @@ from editgauge.studies.design import Design, DesignQuestion, QuestionFields
 from editgauge.studies.design.answers import LONGEST_TEXT
 from editgauge.studies.design.fields import MTurk
 from editgauge.studies.exchange.mturk_results import read_results
-from editgauge.studies.exchange.tasks import ExportedTask, all_checks, new_folder, open_tasks, picture_address
+from editgauge.studies.exchange.tasks import (
+    ExportedTask,
+    all_checks,
+    new_folder,
+    open_tasks,
+    picture_address,
+    words_of_item,
+)
 from editgauge.studies.study import Study
 
 APPROVED_SHARE, APPROVED_COUNT = "000000000000000000L0", "00000000000000000040"
 """Amazon's names for the percentage of a worker's assignments, and the number of HITs, that were approved."""
-LIFETIME_DAYS = 14
 DAY = 86400
 
 
@@ -68,6 +74,7 @@ def layout(design: Design) -> str:
             design=design,
             checks=all_checks(design),
             whens={question.id: _when(question) for question in asked},
+            quote=lambda question: f"${{quote_{question.id}}}" if getattr(question, "quote", None) else "",
             prefill=lambda question: f"${{prefill_{question.id}}}" if question.prefill else "",
             longest=LONGEST_TEXT,
         )
@@ -119,9 +126,7 @@ def _row(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
     told |= {picture.role: address + picture.name for picture in page.pictures}
     if page.left is not None and page.right is not None:
         told |= {"left": literal(page.left), "right": literal(page.right)}
-    prefilled = {question.id: question.prefill for question in page.questions}
-    columns = {question.id for question in design.questions if question.prefill}
-    return told | {f"prefill_{name}": literal(prefilled.get(name, "")) for name in sorted(columns)}
+    return told | {name: literal(words) for name, words in words_of_item(design, page).items()}
 
 
 def properties(design: Design, terms: MTurk, raters: int) -> dict[str, Any]:
@@ -135,7 +140,7 @@ def properties(design: Design, terms: MTurk, raters: int) -> dict[str, Any]:
         "MaxAssignments": raters,
         "AssignmentDurationInSeconds": 60 * terms.minutes,
         "AutoApprovalDelayInSeconds": DAY * terms.approve_after_days,
-        "LifetimeInSeconds": DAY * LIFETIME_DAYS,
+        "LifetimeInSeconds": DAY * terms.active_days,
         "QualificationRequirements": [
             {"QualificationTypeId": kind, "Comparator": "GreaterThan", "IntegerValues": [least]}
             for kind, least in needs

@@ -67,6 +67,18 @@ def _task(study: Study, place: int, item: StudyItem) -> ExportedTask:
     return ExportedTask(hidden_name(study, item.key), flipped, check, page, missing)
 
 
+def words_of_item(design: Design, page: Page) -> dict[str, str]:
+    """What an item puts into questions: the words to begin with, and those that a question quotes; empty if not asked.
+
+    The names are `prefill_QUESTION` and `quote_QUESTION`.
+    """
+    shown = {question.id: question for question in page.questions}
+    columns = [
+        (question.id, part) for part in ("prefill", "quote") for question in design.questions if getattr(question, part)
+    ]
+    return {f"{part}_{name}": getattr(shown[name], part) if name in shown else "" for name, part in sorted(columns)}
+
+
 def items_by_name(study: Study) -> dict[str, StudyItem]:
     """The items of the study by the names that tasks carry."""
     with study.database.read() as session:
