@@ -13,7 +13,7 @@ from metrics import REFERENCES, photograph_and_noise
 from rows import Row, in_milliseconds
 from skimage.color import rgb2gray
 from skimage.filters import prewitt
-from skimage.measure import centroid as centre_of_moments
+from skimage.measure import centroid as center_of_moments
 from skimage.measure import label, regionprops
 from skimage.metrics import structural_similarity
 from torchmetrics.functional.classification import binary_jaccard_index
@@ -90,9 +90,9 @@ def region_metrics() -> Iterator[Row]:
         lambda: aligned_overlap(one, other),
     )
     yield in_milliseconds(
-        f"centre of a mask, {size}",
+        f"center of a mask, {size}",
         "scikit-image centroid",
-        lambda: centre_of_moments(one),
+        lambda: center_of_moments(one),
         lambda: centroid(one),
     )
 

@@ -32,7 +32,7 @@ ENTRY_POINTS = """\
 [editgauge.protocols]
 scale = scale_plugin:scale
 [editgauge.models]
-scale-embedder = scale_plugin:MeanColour
+scale-embedder = scale_plugin:MeanColor
 """
 
 

@@ -17,7 +17,7 @@ from editgauge.protocols import Protocol
 from editgauge.protocols._shared.perception import Sight
 
 
-class MeanColour:
+class MeanColor:
     """An image embedder without weights: for measuring only, and named so; never in a profile."""
 
     role: ClassVar[str] = "image_embedder"
@@ -28,11 +28,11 @@ class MeanColour:
     def card(self) -> Card:
         """What it is."""
         return Card(
-            role=self.role, id="scale-embedder", revision="1", sha256="0" * 64, licence="MIT", input_size=(1, 1)
+            role=self.role, id="scale-embedder", revision="1", sha256="0" * 64, license="MIT", input_size=(1, 1)
         )
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """The mean colours as unit vectors."""
+        """The mean colors as unit vectors."""
         means = np.stack([image.mean(axis=(0, 1)) + 1 for image in images])
         return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 

@@ -1,4 +1,4 @@
-"""Measures the small detectors on photographs labelled by us, for the page `explanation/operating-points.md`.
+"""Measures the small detectors on photographs labeled by us, for the page `explanation/operating-points.md`.
 
     python docs/operating_points.py            writes the table into the page, and the picture
     python docs/operating_points.py --check    says whether they are up to date
@@ -80,7 +80,7 @@ def chosen(precision: NDArray[Any], recall: NDArray[Any]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What resampled pictures say: 95 % intervals, and how often the same threshold or a neighbour of it is chosen."""
+    """What resampled pictures say: 95 % intervals, and how often the same threshold or a neighbor of it is chosen."""
 
     precision: tuple[float, float]
     recall: tuple[float, float]
@@ -118,12 +118,12 @@ def _span(ends: tuple[float, float]) -> str:
 
 def table(rows: Sequence[str]) -> str:
     """The whole table."""
-    columns = "operating point | precision | recall | chosen again, or a neighbour | on the 20: precision, recall"
+    columns = "operating point | precision | recall | chosen again, or a neighbor | on the 20: precision, recall"
     head = f"| detector | {columns} |"
     return "\n".join([START, head, "|---|---|---|---|---|---|", *rows, END])
 
 
-COLOURS = ("#0b7285", "#c2410c", "#6d28d9")
+COLORS = ("#0b7285", "#c2410c", "#6d28d9")
 WIDTH, HEIGHT, LEFT, TOP, GAP = 300, 260, 52, 54, 40
 LOWEST = 0.5
 
@@ -134,7 +134,7 @@ def picture(curves: Sequence[Sequence[Counts]], points: Sequence[float], names: 
         _panel(panel, title, [both[panel] for both in curves], points) for panel, title in enumerate(SETS.values())
     ]
     legend = "".join(
-        f'<circle cx="{LEFT + 6 + 215 * place}" cy="18" r="5" fill="{COLOURS[place]}"/>'
+        f'<circle cx="{LEFT + 6 + 215 * place}" cy="18" r="5" fill="{COLORS[place]}"/>'
         f'<text x="{LEFT + 18 + 215 * place}" y="22">{name} at {points[place]:.2f}</text>'
         for place, name in enumerate(names)
     )
@@ -156,14 +156,14 @@ def _panel(panel: int, title: str, curves: Sequence[Counts], points: Sequence[fl
         lines.append(f'<text x="{x}" y="{TOP + HEIGHT + 16}" text-anchor="middle" fill="#555">{tick:.1f}</text>')
         if panel == 0:
             lines.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end" fill="#555">{tick:.1f}</text>')
-    for counts, point, colour in zip(curves, points, COLOURS, strict=True):
+    for counts, point, color in zip(curves, points, COLORS, strict=True):
         precision, recall = counts.rates()
         shown = [_at(left, r, p) for p, r in zip(precision, recall, strict=True) if p >= LOWEST and r >= LOWEST]
         path = " ".join(f"{x},{y}" for x, y in shown)
         place = THRESHOLDS.index(point)
         x, y = _at(left, recall[place], precision[place])
-        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        lines.append(f'<circle cx="{x}" cy="{y}" r="5" fill="{colour}" stroke="white"/>')
+        lines.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
+        lines.append(f'<circle cx="{x}" cy="{y}" r="5" fill="{color}" stroke="white"/>')
     lines.append(f'<text x="{left + WIDTH / 2}" y="{TOP + HEIGHT + 34}" text-anchor="middle">recall</text>')
     if panel == 0:
         middle = TOP + HEIGHT / 2

@@ -12,9 +12,9 @@ import pytest
 Command = Callable[..., subprocess.CompletedProcess[str]]
 DISTRIBUTION = "editgauge-plugin-for-tests"
 ADDED = {
-    "metrics": "mean_colour_distance",
+    "metrics": "mean_color_distance",
     "benchmarks": "plugin-benchmark",
-    "models": "mean-colour",
+    "models": "mean-color",
     "protocols": "plugin-protocol",
     "methods": "negative",
 }
@@ -48,16 +48,16 @@ def test_from_its_benchmark_to_scores(editgauge: Command, plugin: Path, tmp_path
     editgauge(*edit, plugin=plugin, cwd=tmp_path)
     run = ["run", "plugin-benchmark", "--outcomes", "negative=negatives", "--protocol", "plugin-protocol"]
     cache = {"EDITGAUGE_CACHE_BYTES": "0"}
-    told = editgauge(*run, "--model", "image_embedder=mean-colour", plugin=plugin, cwd=tmp_path, env=cache)
+    told = editgauge(*run, "--model", "image_embedder=mean-color", plugin=plugin, cwd=tmp_path, env=cache)
     assert "likeness ↑" in told.stdout
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
     assert manifest["models"] == {
         "image_embedder": {
-            "name": "mean-colour",
-            "id": "mean-colour",
+            "name": "mean-color",
+            "id": "mean-color",
             "revision": "1",
             "sha256": "0" * 64,
-            "licence": "for tests only",
+            "license": "for tests only",
             "settings": "",
         }
     }
@@ -74,9 +74,9 @@ def test_its_metric_is_computed_by_a_protocol(editgauge: Command, plugin: Path, 
     editgauge(
         "edit", "plugin-benchmark", "--method", "negative", "--out", "negatives", "--quiet", plugin=plugin, cwd=tmp_path
     )
-    protocol = "preservation[metrics=mean_colour_distance]"
+    protocol = "preservation[metrics=mean_color_distance]"
     words = ("run", "plugin-benchmark", "--outcomes", "negative=negatives", "--protocol", protocol, "--json", "--quiet")
     told = json.loads(editgauge(*words, plugin=plugin, cwd=tmp_path).stdout)
     means = {each["name"]: each["mean"] for each in told["means"]}
-    assert means["mean_colour_distance"] > 0.1
-    assert means["mean_colour_distance"] != means["l1"]
+    assert means["mean_color_distance"] > 0.1
+    assert means["mean_color_distance"] != means["l1"]

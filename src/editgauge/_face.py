@@ -43,7 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "create": "editgauge.studies.creation.create:create",
         **{name: f"{_STUDY}:{name}" for name in ("invite", "serve", "status", "export")},
         "import": f"{_STUDY}:import_",
-        **{name: f"{_STUDY}:{name}" for name in ("analyse", "exclude", "include", "forget")},
+        **{name: f"{_STUDY}:{name}" for name in ("analyze", "exclude", "include", "forget")},
     },
     "build": {
         "unibench": "editgauge.building.unibench.build:unibench",

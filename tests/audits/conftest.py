@@ -15,7 +15,7 @@ from editgauge.audits.probes.gather import Gathered
 from editgauge.audits.probes.probes import Probe, split_of, write_probes
 from editgauge.core.images import Picture, Pixels, write_png
 from editgauge.core.masks import Polygons
-from editgauge.core.recipes import Move, Recolour, Remove, Resize, Restyle
+from editgauge.core.recipes import Move, Recolor, Remove, Resize, Restyle
 from editgauge.core.types import Edit, Position
 from editgauge.methods.reference.apply import followed
 
@@ -32,9 +32,9 @@ def drawn(seed: int) -> Pixels:
     chance = np.random.default_rng(seed)
     ground = cv2.GaussianBlur(chance.integers(60, 200, (120, 160, 3)).astype(np.float32), (0, 0), 3)
     picture: Pixels = np.clip(ground + chance.integers(-10, 10, 3), 0, 255).astype(np.uint8)
-    for outline, colour in ((LEFT, (120, 120, 125)), (RIGHT_THING, (240, 210, 40))):
+    for outline, color in ((LEFT, (120, 120, 125)), (RIGHT_THING, (240, 210, 40))):
         inside = outline.render(160, 120)
-        picture[inside] = np.clip(np.array(colour) + chance.normal(0, 8, (int(inside.sum()), 3)), 0, 255)
+        picture[inside] = np.clip(np.array(color) + chance.normal(0, 8, (int(inside.sum()), 3)), 0, 255)
     return picture
 
 
@@ -57,7 +57,7 @@ def edits_of() -> Edits:
                 objects={"box": LEFT, "crate": RIGHT_THING},
             )
             found += [
-                Gathered(_with(plain, "color", Recolour(LEFT, "red")), f"photo {number}"),
+                Gathered(_with(plain, "color", Recolor(LEFT, "red")), f"photo {number}"),
                 Gathered(_with(plain, "object_removal", Remove(LEFT)), f"photo {number}"),
                 Gathered(_with(plain, "style", Restyle("sepia")), f"photo {number}"),
             ]
@@ -75,7 +75,7 @@ def red_boxes() -> RedBoxes:
         for number in range(photos):
             source, name = drawn(number), f"photo {number}"
             write_png(source, place / "pictures" / f"{number}.png")
-            for kind, edited in (("right", followed(Recolour(LEFT, "red"), source)), ("nothing", source)):
+            for kind, edited in (("right", followed(Recolor(LEFT, "red"), source)), ("nothing", source)):
                 write_png(edited, place / "edited" / f"{number}--{kind}.png")
                 words = {"type": "color", "instruction": "Make the box red.", "subject": "box", "to": "red"}
                 edits.append({"id": f"{number}--{kind}", "source": f"pictures/{number}.png", **words})
@@ -113,7 +113,7 @@ def growing(moving: Edit) -> Edit:
     return _with(moving, "size", Resize(LEFT, 0.6))
 
 
-def _with(edit: Edit, kind: str, recipe: Recolour | Remove | Restyle | Move | Resize) -> Edit:
+def _with(edit: Edit, kind: str, recipe: Recolor | Remove | Restyle | Move | Resize) -> Edit:
     words = {"color": "Make the box red.", "object_removal": "Remove the box.", "style": "Make it a sepia photo."}
     return replace(
         edit,

@@ -29,7 +29,7 @@ def distance(one: Pixels, other: Pixels) -> float:
 
 
 @pytest.fixture
-def recoloured(tmp_path: Path, edits_of: Edits) -> Edit:
+def recolored(tmp_path: Path, edits_of: Edits) -> Edit:
     return edits_of(tmp_path, 1)[0].edit
 
 
@@ -43,9 +43,9 @@ def test_the_right_outcome_changes_its_footprint_and_nothing_else(tmp_path: Path
             assert not changed[~each.edit.mask.render(160, 120)].any()
 
 
-def test_the_recoloured_object_is_red_only_where_the_edit_was_done(recoloured: Edit) -> None:
-    probes = made(recoloured)
-    inside = recoloured.objects["box"].render(160, 120)
+def test_the_recolored_object_is_red_only_where_the_edit_was_done(recolored: Edit) -> None:
+    probes = made(recolored)
+    inside = recolored.objects["box"].render(160, 120)
 
     def redness(each: NewProbe) -> float:
         red, green, blue = each.edited[inside].mean(axis=0)
@@ -57,17 +57,17 @@ def test_the_recoloured_object_is_red_only_where_the_edit_was_done(recoloured: E
         assert redness(probes[kind]) < 30, kind
 
 
-def test_the_wrong_object_leaves_the_right_one_alone(recoloured: Edit) -> None:
-    source = read_image(recoloured.source.path)
-    wrong = made(recoloured)["wrong_object"].edited
-    inside = recoloured.objects["box"].render(160, 120)
-    other = recoloured.objects["crate"].render(160, 120)
+def test_the_wrong_object_leaves_the_right_one_alone(recolored: Edit) -> None:
+    source = read_image(recolored.source.path)
+    wrong = made(recolored)["wrong_object"].edited
+    inside = recolored.objects["box"].render(160, 120)
+    other = recolored.objects["crate"].render(160, 120)
     assert distance(wrong[inside], source[inside]) < 1 < distance(wrong[other], source[other])
 
 
 @pytest.mark.parametrize("turn", range(8))
-def test_what_is_graded_departs_ever_farther_from_the_right_outcome(recoloured: Edit, turn: int) -> None:
-    probes = made(recoloured, turn)
+def test_what_is_graded_departs_ever_farther_from_the_right_outcome(recolored: Edit, turn: int) -> None:
+    probes = made(recolored, turn)
     right = probes["right"].edited
     families: dict[str, list[NewProbe]] = {}
     for each in probes.values():
@@ -82,8 +82,8 @@ def test_what_is_graded_departs_ever_farther_from_the_right_outcome(recoloured: 
         assert all(less < more for less, more in pairwise(distances)), (name, distances)
 
 
-def test_what_should_not_matter_hardly_changes_the_picture(recoloured: Edit) -> None:
-    probes = made(recoloured)
+def test_what_should_not_matter_hardly_changes_the_picture(recolored: Edit) -> None:
+    probes = made(recolored)
     right = probes["right"]
     for kind in HARMLESS:
         assert probes[kind].done is True
@@ -121,13 +121,13 @@ def test_two_mirrors_change_nothing(text: str) -> None:
 
 
 def test_another_instruction_is_never_one_that_was_fulfilled(tmp_path: Path, edits_of: Edits) -> None:
-    colour, removal, style = (each.edit for each in edits_of(tmp_path, 1))
-    assert may_coincide(colour, colour)
-    assert may_coincide(colour, style)
-    assert not may_coincide(colour, removal)
+    color, removal, style = (each.edit for each in edits_of(tmp_path, 1))
+    assert may_coincide(color, color)
+    assert may_coincide(color, style)
+    assert not may_coincide(color, removal)
     assert not may_coincide(removal, style)
-    assert may_coincide(removal, colour)  # the box is gone: whether it is red nobody can say
-    probes = made(colour, otherwise=removal)
+    assert may_coincide(removal, color)  # the box is gone: whether it is red nobody can say
+    probes = made(color, otherwise=removal)
     assert probes["another_instruction"].done is False
     assert np.array_equal(probes["another_instruction"].edited, probes["right"].edited)
 

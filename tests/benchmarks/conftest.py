@@ -16,9 +16,9 @@ from PIL import Image
 from editgauge.core.errors import BadInput
 
 
-def _draw(path: Path, size: tuple[int, int] = (8, 6), colour: Any = (90, 120, 150), mode: str = "RGB") -> Path:
+def _draw(path: Path, size: tuple[int, int] = (8, 6), color: Any = (90, 120, 150), mode: str = "RGB") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new(mode, size, colour).save(path)
+    Image.new(mode, size, color).save(path)
     return path
 
 

@@ -32,7 +32,7 @@ def test_nothing_is_there_before_a_pull(empty_cache: Path) -> None:
     info = data.info("photos")
     assert (info.files, info.present, info.bytes) == (95, 0, 0)
     assert all(folder.is_relative_to(empty_cache) for folder in info.folders)
-    assert "not to be redistributed" in info.licence
+    assert "not to be redistributed" in info.license
     with pytest.raises(BadInput, match=f"'{ONE}' is not on this machine: run `editgauge data pull photos`"):
         photos.path(ONE)
     with pytest.raises(

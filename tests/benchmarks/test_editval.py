@@ -95,7 +95,7 @@ def test_the_parts_of_each_edit(data: Callable[[Any], Path], photographs: Path) 
     assert moved.instruction == "Move the stop sign from the right to the center of the image."
     assert moved.extras["class"] == "stop_sign"
     assert benchmark.about == "11 edits of 2 images (the paper says 648 of 92)"
-    assert "no licence" in benchmark.licence
+    assert "no license" in benchmark.license
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from editgauge.core.images import Picture
 from editgauge.core.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
 from editgauge.core.reading.fields import BenchmarkFields, EditFields, SourceFields
 from editgauge.core.reading.lines import Document, Spot
-from editgauge.core.recipes import Background, Cutout, Move, Paste, Recolour, Remove, Replace, Resize, Restyle, Texture
+from editgauge.core.recipes import Background, Cutout, Move, Paste, Recolor, Remove, Replace, Resize, Restyle, Texture
 from editgauge.core.types import Benchmark, Position
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own-benchmark.md"
@@ -78,9 +78,9 @@ def test_every_field_is_read(folder: Make) -> None:
         turn=2,
         extras={"weight": [1, None]},
     )
-    benchmark = load(folder(f"name: mine\nabout: two pets\nlicence: CC0-1.0\n{text}"))
+    benchmark = load(folder(f"name: mine\nabout: two pets\nlicense: CC0-1.0\n{text}"))
     (edit,) = benchmark.edits
-    assert (benchmark.name, benchmark.about, benchmark.licence) == ("mine", "two pets", "CC0-1.0")
+    assert (benchmark.name, benchmark.about, benchmark.license) == ("mine", "two pets", "CC0-1.0")
     assert (edit.id, edit.type, edit.instruction) == ("猫-black", "positional_addition", "Make it black.")
     assert (edit.subject, edit.from_, edit.to) == ("cat", "gray", "no")
     assert edit.position == Position("on", "mat")
@@ -124,7 +124,7 @@ def test_a_text_that_yaml_1_1_writes_without_quotes_is_read_as_that_text(folder:
 @pytest.mark.parametrize(
     ("recipe", "expected"),
     [
-        ({"recolour": "cat", "to": "red"}, lambda cat, dog: Recolour(cat, "red")),
+        ({"recolor": "cat", "to": "red"}, lambda cat, dog: Recolor(cat, "red")),
         ({"texture": "cat", "with": "brick"}, lambda cat, dog: Texture(cat, "brick")),
         ({"remove": "cat"}, lambda cat, dog: Remove(cat)),
         ({"move": "cat", "to": [50, 60]}, lambda cat, dog: Move(cat, (50, 60))),
@@ -184,7 +184,7 @@ edits:
     source: cat
     type: color
     instruction: Odd recipes.
-    recipe: {recolour: cat, to: greeen}
+    recipe: {recolor: cat, to: greeen}
     turn: 0
   - just a word
   - {id: late, source: nowhere.png, type: color, instruction: " "}
@@ -215,7 +215,7 @@ def test_all_problems_are_told_at_once_with_their_lines(folder: Make) -> None:
         "benchmark.yaml:27: edit 'mask': unknown object 'paw'. There are: cat, tail.",
         "benchmark.yaml:28: edit 'mask': 'by' is a whole number of pixels from 0 to 500, got -3",
         "benchmark.yaml:29: edit 'mask': unknown relation 'besides'. Did you mean 'behind'?",
-        "benchmark.yaml:34: edit 'recipe': unknown colour 'greeen'. Did you mean 'green'?",
+        "benchmark.yaml:34: edit 'recipe': unknown color 'greeen'. Did you mean 'green'?",
         "benchmark.yaml:35: edit 'recipe': 'turn': input should be greater than or equal to 1, got 0",
         "benchmark.yaml:36: edit number 8: must be a mapping with 'id', 'source', 'type', 'instruction', "
         "got 'just a word'",
@@ -399,11 +399,11 @@ def test_bad_masks(folder: Make, mask: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("recipe", "words"),
     [
-        ("remove", "a recipe is a mapping with one of recolour, move"),
+        ("remove", "a recipe is a mapping with one of recolor, move"),
         ({}, "a recipe is a mapping"),
-        ({"recolor": "cat", "to": "red"}, "unknown recipe 'recolor'. Did you mean 'recolour'?"),
-        ({"recolour": "cat"}, "a recipe 'recolour' has the keys recolour, to, got 'recolour'"),
-        ({"recolour": "cat", "to": ["red"]}, "unknown colour"),
+        ({"recolour": "cat", "to": "red"}, "unknown recipe 'recolour'. Did you mean 'recolor'?"),
+        ({"recolor": "cat"}, "a recipe 'recolor' has the keys recolor, to, got 'recolor'"),
+        ({"recolor": "cat", "to": ["red"]}, "unknown color"),
         ({"remove": "dog"}, "unknown object 'dog'. There are: cat, spot, tail."),
         ({"remove": ["cat"]}, "unknown object"),
         ({"remove": "spot"}, "the object 'spot' is no list of polygons; a recipe needs an outline"),
@@ -549,10 +549,10 @@ def test_the_manual_shows_messages_as_they_are(folder: Make) -> None:
 
 
 def test_the_manual_names_every_word_of_the_recipes() -> None:
-    from editgauge.core.recipes import COLOURS, MATERIALS, SCENES, STYLES
+    from editgauge.core.recipes import COLORS, MATERIALS, SCENES, STYLES
 
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
-    for title, words in {"Colours": COLOURS, "Materials": MATERIALS, "Styles": STYLES, "Scenes": SCENES}.items():
+    for title, words in {"Colors": COLORS, "Materials": MATERIALS, "Styles": STYLES, "Scenes": SCENES}.items():
         assert f"{title}: {', '.join(words)}." in text
 
 

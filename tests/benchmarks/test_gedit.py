@@ -41,7 +41,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def records(tmp_path: Path, draw: Callable[..., Path]) -> list[dict[str, Any]]:
     """The same picture asked about in two languages, and another one."""
     boat = draw(tmp_path / "pictures" / "boat.png").read_bytes()
-    cat = draw(tmp_path / "pictures" / "cat.jpg", colour=(9, 9, 9)).read_bytes()
+    cat = draw(tmp_path / "pictures" / "cat.jpg", color=(9, 9, 9)).read_bytes()
     small = draw(tmp_path / "pictures" / "small.png", (2, 2)).read_bytes()
     return [
         record("k1", "subject-remove", "Remove the boat.", "en", boat, small),

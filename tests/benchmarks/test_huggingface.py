@@ -79,11 +79,11 @@ def test_parquet_with_images_inside(
         columns={**COLUMNS, "turn": "round", "subject": {"value": "boat"}, "reference": "unused"},
         types={"remove": "object-removal"},
         extras=["round"],
-        licence="CC0-1.0",
+        license="CC0-1.0",
     )
     benchmark = open_benchmark(path)
     first, second = benchmark.edits
-    assert (benchmark.name, benchmark.about, benchmark.licence) == ("boats", "2 edits of 'rows.parquet'", "CC0-1.0")
+    assert (benchmark.name, benchmark.about, benchmark.license) == ("boats", "2 edits of 'rows.parquet'", "CC0-1.0")
     assert (first.id, first.type, first.instruction) == ("a", "object_removal", "Remove the boat.")
     assert (second.type, second.turn, second.subject, second.extras) == ("color", 2, "boat", {"round": 2})
     assert first.source == second.source == first.reference

@@ -33,7 +33,7 @@ def removed(subject: str, single: bool = False) -> Parts:
     return Parts("single_instance_removal" if single else "object_removal", subject)
 
 
-def coloured(subject: str, to: str, before: str | None = None) -> Parts:
+def colored(subject: str, to: str, before: str | None = None) -> Parts:
     return Parts("color", subject, before, to)
 
 
@@ -95,15 +95,15 @@ READ = {
     "The scarecrow should be removed.": removed("scarecrow"),
     "delete one of the umbrellas": removed("umbrellas", single=True),
     "erase one sheep": removed("sheep", single=True),
-    "make the door green": coloured("door", "green"),
-    "change the color of the roof to dark red": coloured("roof", "dark red"),
-    "change the ferry's color to navy": coloured("ferry", "navy"),
-    "paint the fence white": coloured("fence", "white"),
-    "let the tractor be yellow": coloured("tractor", "yellow"),
-    "The curtain should be light blue": coloured("curtain", "light blue"),
-    "Can the kiosk be orange?": coloured("kiosk", "orange"),
-    "change the brown mule to black": coloured("mule", "black", "brown"),
-    "change the mailbox from red to blue": coloured("mailbox", "blue", "red"),
+    "make the door green": colored("door", "green"),
+    "change the color of the roof to dark red": colored("roof", "dark red"),
+    "change the ferry's color to navy": colored("ferry", "navy"),
+    "paint the fence white": colored("fence", "white"),
+    "let the tractor be yellow": colored("tractor", "yellow"),
+    "The curtain should be light blue": colored("curtain", "light blue"),
+    "Can the kiosk be orange?": colored("kiosk", "orange"),
+    "change the brown mule to black": colored("mule", "black", "brown"),
+    "change the mailbox from red to blue": colored("mailbox", "blue", "red"),
     "make the tomato bigger": sized("tomato", "large"),
     "Make the statue a bit smaller": sized("statue", "small"),
     "enlarge the mushroom": sized("mushroom", "large"),
@@ -173,7 +173,7 @@ FAMILIES = {
 
 
 def test_on_real_instructions_the_types_agree_with_people(shared: Path) -> None:
-    """EditInspector labelled 783 edits of MagicBrush by what was done.
+    """EditInspector labeled 783 edits of MagicBrush by what was done.
 
     Its 'Replace' is often worded as an addition ("put a cake on the plate"; 95 of 139 agree): that label is not asked.
     The rules were mended with these instructions in view, so this guards against losses and proves nothing more.

@@ -13,7 +13,7 @@ import skimage.data
 from editgauge.benchmarks.proposals import Photograph, propose, understood
 from editgauge.core.images import Picture, Pixels, write_png
 from editgauge.core.masks import BoolMask
-from editgauge.core.recipes import Move, Paste, Recolour, Remove, Replace, Resize
+from editgauge.core.recipes import Move, Paste, Recolor, Remove, Replace, Resize
 from editgauge.core.types import Edit
 from editgauge.methods.reference.editors import careless, classical
 from editgauge.models.answers import Detections, Instances
@@ -125,7 +125,7 @@ def test_a_moved_thing_comes_to_lie_in_the_third_that_was_asked_for(horse: Photo
         edit = by_type(propose(horse, seed=seed))["position_replacement"]
         assert isinstance(edit.recipe, Move)
         assert edit.from_ == "center"
-        assert edit.to == ("left" if edit.recipe.centre[0] < 160 else "right")
+        assert edit.to == ("left" if edit.recipe.center[0] < 160 else "right")
 
 
 def test_of_several_the_outermost_one_is_removed(tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ def test_nothing_to_be_seen_still_allows_a_style(tmp_path: Path) -> None:
     assert [edit.type for edit in propose(photograph(tmp_path, "empty"))] == ["style"]
 
 
-def test_the_new_colour_is_none_that_the_thing_has(horse: Photograph) -> None:
+def test_the_new_color_is_none_that_the_thing_has(horse: Photograph) -> None:
     for seed in range(10):
         recipe = by_type(propose(horse, seed=seed))["color"].recipe
-        assert isinstance(recipe, Recolour)
-        assert recipe.colour != "red"
+        assert isinstance(recipe, Recolor)
+        assert recipe.color != "red"

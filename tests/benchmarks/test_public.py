@@ -64,7 +64,7 @@ def test_images_are_stored_once_by_their_content(
     assert store_image(content, "some-set").path.read_bytes() == content
 
 
-def test_a_missing_picture_is_told_with_its_neighbour(tmp_path: Path, draw: Callable[..., Path]) -> None:
+def test_a_missing_picture_is_told_with_its_neighbor(tmp_path: Path, draw: Callable[..., Path]) -> None:
     draw(tmp_path / "a" / "Cat.PNG")
     faults = Faults("some-set", tmp_path / "list.json")
     shelf = Shelf(tmp_path, faults)

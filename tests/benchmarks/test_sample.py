@@ -19,11 +19,11 @@ from editgauge.benchmarks.sample import find
 from editgauge.core.errors import BadInput
 from editgauge.core.masks import Polygons
 from editgauge.core.reading.lines import read_yaml
-from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolour, Remove, Replace, Resize, Restyle, Texture
+from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 from editgauge.core.types import Benchmark, Edit
 
 RECIPE_OF = {
-    "color": Recolour,
+    "color": Recolor,
     "texture": Texture,
     "object_removal": Remove,
     "single_instance_removal": Remove,
@@ -86,10 +86,10 @@ def test_every_recipe_fits_its_edit_type(sample: Benchmark) -> None:
         assert isinstance(edit.recipe, RECIPE_OF[edit.type]), edit.id
 
 
-def test_a_colour_or_material_asked_for_is_the_one_made(sample: Benchmark) -> None:
+def test_a_color_or_material_asked_for_is_the_one_made(sample: Benchmark) -> None:
     for edit in sample.edits:
-        if isinstance(edit.recipe, Recolour):
-            assert edit.to == edit.recipe.colour, edit.id
+        if isinstance(edit.recipe, Recolor):
+            assert edit.to == edit.recipe.color, edit.id
         if isinstance(edit.recipe, Texture):
             assert edit.to == edit.recipe.material, edit.id
 

@@ -73,11 +73,11 @@ FAULTS: dict[str, Spoil] = {
     "images[0].tasks[0].classes: 'cat' is in the image already": lambda image: image["tasks"][0].update(
         classes=["cat"]
     ),
-    "images[0].tasks[1].colours: 'Grey' is the colour of 'cat' already": lambda image: image["tasks"][1].update(
-        colours=["Grey"]
+    "images[0].tasks[1].colors: 'Grey' is the color of 'cat' already": lambda image: image["tasks"][1].update(
+        colors=["Grey"]
     ),
-    "images[0].tasks[1].colours: 'black' is given twice": lambda image: image["tasks"][1].update(
-        colours=["black", "black"]
+    "images[0].tasks[1].colors: 'black' is given twice": lambda image: image["tasks"][1].update(
+        colors=["black", "black"]
     ),
     "images[0].tasks[2].places[0].anchor: 'cat' cannot move relative to itself": lambda image: image["tasks"][2][
         "places"
@@ -198,6 +198,6 @@ def test_no_move_of_the_sample_asks_for_where_the_object_is_already() -> None:
             anchor = edit.objects[told["anchor"]]
             where = middle(anchor.box())  # type: ignore[attr-defined] # the sample's masks are polygons
             assert edit.position.relation in DIRECTIONS
-            asked = direction_score(where, edit.recipe.centre, edit.position.relation, 1.0)
+            asked = direction_score(where, edit.recipe.center, edit.position.relation, 1.0)
             now = direction_score(where, middle(edit.recipe.outline.box()), edit.position.relation, 1.0)
             assert now < 0.5 < asked, edit.id

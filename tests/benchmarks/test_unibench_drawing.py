@@ -17,7 +17,7 @@ from editgauge.benchmarks.unibench.validate import faults_of
 from tests.benchmarks.unibench_example import cat_on_suitcase
 
 CLASSES = ("cat", "dog", "bird", "teddy bear", "suitcase", "couch")
-COLOURS = ("black", "brown", "white", "gray")
+COLORS = ("black", "brown", "white", "gray")
 
 
 def test_the_order_of_files_instances_tasks_and_candidates_changes_nothing() -> None:
@@ -29,7 +29,7 @@ def test_the_order_of_files_instances_tasks_and_candidates_changes_nothing() -> 
         for key in ("instances", "tasks"):
             chance.shuffle(image[key])
         for task in image["tasks"]:
-            for key in {"classes", "colours", "places", "templates"} & set(task):
+            for key in {"classes", "colors", "places", "templates"} & set(task):
                 chance.shuffle(task[key])
     one, other = (draw(each, seed=5, trials=2) for each in (annotations, Annotations.model_validate(shuffled)))
     assert [_told(task) for task in one] == [_told(task) for task in other]
@@ -52,7 +52,7 @@ def test_every_candidate_is_as_likely_as_any_other() -> None:
     for task in draw(annotations, seed=11, trials=1500):
         key = task.image.file, task.task.type, task.instance.id if task.instance else ""
         lists = {
-            "target": (task.target, getattr(task.task, "classes", getattr(task.task, "colours", []))),
+            "target": (task.target, getattr(task.task, "classes", getattr(task.task, "colors", []))),
             "place": ((task.place.anchor, task.place.words) if task.place else None, getattr(task.task, "places", [])),
             "template": (task.template, task.task.templates),
         }
@@ -72,11 +72,11 @@ def _annotations(chosen: st.DrawFn) -> dict[str, Any]:
     told = cat_on_suitcase()
     cat, case = told["images"][0]["instances"]
     cat["class"], case["class"] = chosen(st.sampled_from(CLASSES)), chosen(st.sampled_from(CLASSES))
-    cat["colour"] = chosen(st.sampled_from(COLOURS))
+    cat["color"] = chosen(st.sampled_from(COLORS))
     some = st.lists(st.sampled_from(CLASSES), min_size=1, max_size=4, unique=True)
     change_class, change_color, _, generate = told["images"][0]["tasks"]
     change_class["classes"], generate["classes"] = chosen(some), chosen(some)
-    change_color["colours"] = chosen(st.lists(st.sampled_from(COLOURS), min_size=1, max_size=4, unique=True))
+    change_color["colors"] = chosen(st.lists(st.sampled_from(COLORS), min_size=1, max_size=4, unique=True))
     return told
 
 
@@ -87,11 +87,11 @@ def test_no_forbidden_candidate_is_ever_drawn(told: dict[str, Any], seed: int) -
     instances = told["images"][0]["instances"]
     present = {instance["class"] for instance in instances}
     wishes = [word for task in told["images"][0]["tasks"] for word in task.get("classes", ())]
-    colours = told["images"][0]["tasks"][1]["colours"]
-    is_forbidden = bool(present & set(wishes)) or instances[0]["colour"] in colours
+    colors = told["images"][0]["tasks"][1]["colors"]
+    is_forbidden = bool(present & set(wishes)) or instances[0]["color"] in colors
     assert bool(faults_of(told)) == is_forbidden
     if is_forbidden:
         return
     for task in draw(Annotations.model_validate(told), seed):
-        assert task.target not in {*present, instances[0]["colour"]}
+        assert task.target not in {*present, instances[0]["color"]}
         assert task.anchor is None or task.anchor is not task.instance

@@ -12,7 +12,7 @@ def cat_on_suitcase() -> dict[str, Any]:
     cat = {
         "id": "cat",
         "class": "cat",
-        "colour": "gray",
+        "color": "gray",
         "box": [10, 10, 50, 50],
         "mask": [[10, 10, 49, 10, 49, 49, 10, 49]],
     }
@@ -26,7 +26,7 @@ def cat_on_suitcase() -> dict[str, Any]:
             "classes": ["dog", "owl"],
             "templates": ["A {target} on a suitcase"],
         },
-        {"type": "change_color", "instance": "cat", "colours": ["black", "white"], "templates": ["A {colour} cat"]},
+        {"type": "change_color", "instance": "cat", "colors": ["black", "white"], "templates": ["A {color} cat"]},
         {"type": "move", "instance": "cat", "places": [left, before], "templates": ["A cat {position} a {anchor}"]},
         {
             "type": "generate",

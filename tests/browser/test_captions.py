@@ -40,7 +40,7 @@ def captions(make_run: Callable[..., Path], make_record: Callable[..., Record], 
     return report(make_run(*records, protocols={NAME: ENTRY}, extras=extras), out=tmp_path / "report", quiet=True)
 
 
-def test_the_plots_are_shown_in_the_colours_of_the_page(open_page: Callable[..., Page], captions: Path) -> None:
+def test_the_plots_are_shown_in_the_colors_of_the_page(open_page: Callable[..., Page], captions: Path) -> None:
     page = open_page(captions)
     assert page.locator("#captions .panel svg").is_visible()
     line = page.locator("#captions .mp.line")

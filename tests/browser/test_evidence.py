@@ -38,9 +38,9 @@ def test_outlines_of_one_shape_share_a_line_and_a_tone_and_others_have_their_own
         marks,
     )
     assert page.locator("main > .labels li").all_inner_texts() == ["cat, the subject now", "the subject before"]
-    colour = "each => each.map(path => getComputedStyle(path).stroke)"
-    in_the_list = page.locator("main > .labels .stroke").evaluate_all(colour)
-    in_the_picture = page.locator("main > .evidence .stroke").evaluate_all(colour)
+    color = "each => each.map(path => getComputedStyle(path).stroke)"
+    in_the_list = page.locator("main > .labels .stroke").evaluate_all(color)
+    in_the_picture = page.locator("main > .evidence .stroke").evaluate_all(color)
     assert in_the_picture == [in_the_list[0], in_the_list[1], in_the_list[0]]
     assert in_the_list[0] != in_the_list[1]
 

@@ -97,7 +97,7 @@ def test_what_is_open_is_what_is_printed_map_and_scale_included(open_page: OpenP
     view = opened(page)
     view.get_by_role("button", name="Map: relevancy").click()
     page.emulate_media(media="print")
-    for part in (".over", "figure.map.plain .colours", "figure.map.plain figcaption"):
+    for part in (".over", "figure.map.plain .colors", "figure.map.plain figcaption"):
         assert view.locator(part).is_visible()
     assert not view.get_by_role("button", name="Map: relevancy").is_visible()
     assert not view.locator("figure.map.signed").is_visible()

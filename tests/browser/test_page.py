@@ -64,10 +64,10 @@ def test_the_theme_can_be_switched_and_is_kept(open_page: OpenPage, small_report
     page = open_page(small_report, color_scheme="light")
     background = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(background) == "rgb(255, 255, 255)"
-    switch = page.get_by_role("button", name="Colours")
+    switch = page.get_by_role("button", name="Colors")
     switch.click()
     switch.click()
-    assert switch.get_attribute("aria-label") == "Colours: dark"
+    assert switch.get_attribute("aria-label") == "Colors: dark"
     assert page.evaluate(background) == "rgb(20, 24, 28)"
     page.reload()
     assert page.evaluate(background) == "rgb(20, 24, 28)"

@@ -42,10 +42,10 @@ def test_points_are_drawn_within_the_frame_on_their_side_of_the_line_and_told_in
     for box in boxes:
         assert box
         assert frame["x"] <= box["x"] <= box["x"] + box["width"] <= frame["x"] + frame["width"]
-    centres = [box["x"] + box["width"] / 2 for box in boxes if box]
+    centers = [box["x"] + box["width"] / 2 for box in boxes if box]
     middle = line["x"] + line["width"] / 2  # with the width of its stroke
-    assert centres[0] < centres[1] < middle < centres[2]
-    assert abs(centres[3] - middle) < 1
+    assert centers[0] < centers[1] < middle < centers[2]
+    assert abs(centers[3] - middle) < 1
 
 
 def test_a_single_point_stands_in_the_middle(open_page: Callable[..., Page], small_report: Path) -> None:

@@ -39,7 +39,7 @@ class Eyes:
 
     def card(self, role: str) -> Card:
         settings = {"operating_point": 0.5}
-        return Card(role=role, id="eyes", revision="1", sha256="", licence="", settings=settings)
+        return Card(role=role, id="eyes", revision="1", sha256="", license="", settings=settings)
 
     def vocabulary(self) -> tuple[str, ...]:
         return self._words

@@ -69,7 +69,7 @@ def test_an_outline_that_makes_no_sense_is_told(outline: Any) -> None:
 def test_what_a_file_says(toys: CocoFiles) -> None:
     coco = read_coco(toys.instances, toys.captions)
     first = coco.images[0]
-    assert (first.file, first.licence, first.captions) == ("000000000001.jpg", "Attribution License", (CAPTION,))
+    assert (first.file, first.license, first.captions) == ("000000000001.jpg", "Attribution License", (CAPTION,))
     assert [each.class_ for each in first.objects] == ["cat", "suitcase", "bird"]
     assert coco.classes["cat"] == "animal"
     assert coco.together["cat"] == {"suitcase": 3, "bird": 3}

@@ -77,13 +77,13 @@ def of(desk: Desk, task: str, field: str) -> ReviewCandidate:
 
 
 def test_every_answer_is_on_disk_and_in_the_benchmark_at_once(desk: Desk, tmp_path: Path) -> None:
-    first, colour = of(desk, "change_class", "class"), of(desk, "change_color", "colour")
+    first, color = of(desk, "change_class", "class"), of(desk, "change_color", "color")
     desk.decide(first.id, "Ann", "drop")
-    desk.decide(colour.id, "Ann", "keep", "turquoise")
+    desk.decide(color.id, "Ann", "keep", "turquoise")
     again = read_review(desk.file)
     assert {each.id: each.status for each in again.candidates if each.decisions} == {
         first.id: "dropped",
-        colour.id: "edited",
+        color.id: "edited",
     }
     (image,) = read_annotations(tmp_path / "unibench.json").images
     words = image.model_dump_json()
@@ -99,7 +99,7 @@ def test_every_answer_is_on_disk_and_in_the_benchmark_at_once(desk: Desk, tmp_pa
         ("change_class", "class", "dragon", None, "not in the class list"),
         ("change_class", "class", "suitcase", None, "in the image already"),
         ("change_class", "class", "  ", None, "1 to 500 signs"),
-        ("change_color", "colour", "black", None, "colour of 'cat-1' already"),
+        ("change_color", "color", "black", None, "color of 'cat-1' already"),
         ("move", "place", "behind", "suitcase-1", "cannot move relative to itself"),
         ("move", "place", "behind", "ghost", "unknown instance 'ghost'"),
         ("change_class", "template", "A cat", None, "lacks {target}"),
@@ -144,7 +144,7 @@ def test_nothing_left_means_no_file(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_agreement_is_the_share_taken_as_proposed(desk: Desk) -> None:
-    names = [each.id for each in desk.review.candidates if each.task == "change_color" and each.field == "colour"]
+    names = [each.id for each in desk.review.candidates if each.task == "change_color" and each.field == "color"]
     for name in names:
         desk.decide(name, "Ann", "keep", next(e.value for e in desk.review.candidates if e.id == name))
     desk.decide(names[0], "Ben", "drop")

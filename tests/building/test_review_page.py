@@ -137,13 +137,13 @@ def test_accept_edit_drop_reload_and_nothing_is_lost(built: Path, serve: Serve, 
 @pytest.mark.slow
 def test_what_is_forbidden_is_told_and_not_saved(built: Path, serve: Serve, see: See) -> None:
     page = see(serve(built))
-    colour = of(built, "change_color", "colour")
-    row(page, colour).get_by_role("textbox").fill("black")
-    row(page, colour).get_by_role("button", name="Save").click()
-    alert = row(page, colour).get_by_role("alert")
+    color = of(built, "change_color", "color")
+    row(page, color).get_by_role("textbox").fill("black")
+    row(page, color).get_by_role("button", name="Save").click()
+    alert = row(page, color).get_by_role("alert")
     alert.wait_for()
-    assert "is the colour of 'cat-1' already" in alert.inner_text()
-    assert of(built, "change_color", "colour").status == "proposed"
+    assert "is the color of 'cat-1' already" in alert.inner_text()
+    assert of(built, "change_color", "color").status == "proposed"
 
 
 def test_by_keys_alone(built: Path, serve: Serve, see: See) -> None:
@@ -185,7 +185,7 @@ def test_two_reviewers_see_each_other_and_the_outline(built: Path, serve: Serve,
     row(other, first).get_by_role("button", name="Accept").click()
     row(other, first).locator(".chip-accepted").wait_for()
     assert [each.by for each in of(built, "change_class", "class").decisions] == ["Ann", "Ben"]
-    row(other, of(built, "change_color", "colour", 5)).get_by_role("textbox").focus()  # of the suitcase
+    row(other, of(built, "change_color", "color", 5)).get_by_role("textbox").focus()  # of the suitcase
     assert other.locator(".is-shown").get_attribute("data-instance") == "suitcase-1"
     box = other.locator('[data-instance="suitcase-1"] .line').bounding_box()
     picture = other.locator(".outlined img").bounding_box()
@@ -201,7 +201,7 @@ def test_the_page_can_be_used_by_everybody(size: tuple[int, int], built: Path, s
     row(page, of(built, "change_class", "class")).locator(".chip-dropped").wait_for()
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # colours on their way to others have no contrast
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # colors on their way to others have no contrast
     assert violations(page) == []
 
 

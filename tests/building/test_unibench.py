@@ -25,12 +25,12 @@ GOOD: dict[str, Any] = {
     "instances": [
         {
             "instance": "cat-1",
-            "colour": "black",
+            "color": "black",
             "classes": ["dog", "teddy bear"],
-            "colours": ["white"],
+            "colors": ["white"],
             "places": [{"anchor": "suitcase-1", "words": "behind"}],
             "class_templates": ["A {target} sitting on a suitcase"],
-            "colour_templates": ["A {colour} cat sitting on a suitcase"],
+            "color_templates": ["A {color} cat sitting on a suitcase"],
             "move_templates": ["A cat sitting {position} a {anchor}"],
         }
     ],
@@ -55,17 +55,17 @@ def test_rules_propose_all_four_types_and_nothing_forbidden(toys: CocoFiles, tmp
     for image in found.images:
         assert read_image(tmp_path / "out" / image.file).shape == (128, 128, 3)
         assert [each.class_ for each in image.instances] == ["cat", "suitcase"]  # the bird is outside the square
-        assert image.licence == "Attribution License"
+        assert image.license == "Attribution License"
         by_type = {task.type: task for task in image.tasks if isinstance(task, Generate) or task.instance == "cat-1"}
         assert set(by_type) == {"change_class", "change_color", "move", "generate"}
-        change, colour = by_type["change_class"], by_type["change_color"]
+        change, color = by_type["change_class"], by_type["change_color"]
         move, new = by_type["move"], by_type["generate"]
         assert isinstance(change, ChangeClass)
         assert change.templates == ["A black {target} sitting on a suitcase."]
         assert "dog" in change.classes  # WordNet's sibling comes first
-        assert isinstance(colour, ChangeColor)
-        assert colour.templates == ["A {colour} cat sitting on a suitcase."]
-        assert "black" not in colour.colours
+        assert isinstance(color, ChangeColor)
+        assert color.templates == ["A {color} cat sitting on a suitcase."]
+        assert "black" not in color.colors
         assert isinstance(move, MoveTask)
         assert move.templates == ["A black cat sitting {position} a {anchor}."]
         assert "to the left of" not in {place.words for place in move.places}  # it is there already
@@ -168,7 +168,7 @@ def test_a_draft_that_fits_is_taken_as_it_is(served: Served, toys: CocoFiles, tm
     assert "{target} stands for the new class" in words["text"]
     assert [task.type for task in found.images[0].tasks] == ["change_class", "change_color", "move", "generate"]
     assert read_review(tmp_path / "unibench.review.json").by == (
-        f"{MODEL} (unibench_annotation.v1, unibench_correction.v1)"
+        f"{MODEL} (unibench_annotation.v2, unibench_correction.v1)"
     )
     out.unlink()
     (tmp_path / "unibench.review.json").unlink()
@@ -179,7 +179,7 @@ def test_a_draft_that_fits_is_taken_as_it_is(served: Served, toys: CocoFiles, tm
 def test_a_draft_that_does_not_fit_is_asked_for_again(served: Served, toys: CocoFiles, tmp_path: Path) -> None:
     bad = json.loads(json.dumps(GOOD))
     bad["instances"][0]["classes"] = ["dragon", "suitcase", "dog"]
-    bad["instances"][0]["colours"] = ["black", "plaid"]
+    bad["instances"][0]["colors"] = ["black", "plaid"]
     bad["instances"][0]["class_templates"] = ["A {animal} sitting"]
 
     def plan(text: str, seen: int) -> str:
@@ -191,8 +191,8 @@ def test_a_draft_that_does_not_fit_is_asked_for_again(served: Served, toys: Coco
     for fault in (
         "'dragon' is not in the class list",
         "'suitcase' is in the image already",
-        "'black' is the colour of 'cat-1' already",
-        "'plaid' is no colour",
+        "'black' is the color of 'cat-1' already",
+        "'plaid' is no color",
         "has the slot {animal}",
     ):
         assert fault in correction

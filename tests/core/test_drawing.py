@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from editgauge.core.drawing import COLOURS, LEGIBLE, draw
+from editgauge.core.drawing import COLORS, LEGIBLE, draw
 from editgauge.core.evidence import Box, Note, Region
 from editgauge.core.images import Pixels
 
@@ -29,13 +29,13 @@ def test_a_region_is_tinted_inside_and_nowhere_far_away() -> None:
     assert np.array_equal(drawn[600:, 600:], picture[600:, 600:])
 
 
-def test_each_label_has_a_colour_of_its_own() -> None:
+def test_each_label_has_a_color_of_its_own() -> None:
     picture = np.zeros((LEGIBLE, LEGIBLE, 3), np.uint8)
     boxes = [Box("source", 50, 100 + 200 * n, 300, 250 + 200 * n, name) for n, name in enumerate(("cat", "cup", "cat"))]
 
     drawn = draw(picture, boxes)
     edges = [tuple(drawn[round(box.bottom) - 1, 200].tolist()) for box in boxes]
-    assert edges == [COLOURS[0], COLOURS[1], COLOURS[0]]
+    assert edges == [COLORS[0], COLORS[1], COLORS[0]]
 
 
 def test_a_box_at_the_edge_or_without_area_is_drawn_all_the_same() -> None:

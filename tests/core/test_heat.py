@@ -1,4 +1,4 @@
-"""Maps over a picture: stored small, and drawn so that colour means the map and nothing else."""
+"""Maps over a picture: stored small, and drawn so that color means the map and nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from editgauge.core.drawing import ABOVE, BELOW, LEGIBLE, coloured, draw
+from editgauge.core.drawing import ABOVE, BELOW, LEGIBLE, colored, draw
 from editgauge.core.evidence import Heat, from_json, to_json
 
 Map = NDArray[np.float32]
@@ -60,12 +60,12 @@ def test_numbers_that_no_map_may_hold_are_refused(numbers: Any) -> None:
 
 @given(maps(-1))
 def test_strength_is_told_by_opacity_and_sign_by_hue(numbers: Map) -> None:
-    red, blue, opacity = (coloured(numbers, signed=True)[..., channel].astype(int) for channel in (0, 2, 3))
+    red, blue, opacity = (colored(numbers, signed=True)[..., channel].astype(int) for channel in (0, 2, 3))
     order = np.argsort(np.abs(numbers), axis=None)
     assert (np.diff(opacity.ravel()[order]) >= 0).all()
     assert (red > blue)[numbers >= 0].all()
     assert (blue > red)[numbers < 0].all()
-    np.testing.assert_array_equal(coloured(np.abs(numbers)), coloured(np.abs(numbers), signed=True))
+    np.testing.assert_array_equal(colored(np.abs(numbers)), colored(np.abs(numbers), signed=True))
 
 
 def test_nothing_is_laid_over_a_zero() -> None:
@@ -73,7 +73,7 @@ def test_nothing_is_laid_over_a_zero() -> None:
     assert ABOVE[0][-1] == BELOW[-1][-1] == 0
 
 
-def test_a_drawn_picture_is_grey_where_the_map_is_zero_and_coloured_where_it_is_not() -> None:
+def test_a_drawn_picture_is_gray_where_the_map_is_zero_and_colored_where_it_is_not() -> None:
     picture = np.full((LEGIBLE, LEGIBLE, 3), (200, 40, 40), np.uint8)
     numbers = np.zeros((4, 4), np.float32)
     numbers[0, 0], numbers[3, 3] = 1, -1

@@ -20,12 +20,12 @@ from editgauge.core.errors import BadImage
 from editgauge.core.images import MAX_PIXELS, Pixels, as_unit, pixel_hash, read_image, resized, write_png
 
 ORIENTATION = 0x0112
-GRAY, RGB, GRAY_ALPHA, RGB_ALPHA = 0, 2, 4, 6  # colour types of PNG
+GRAY, RGB, GRAY_ALPHA, RGB_ALPHA = 0, 2, 4, 6  # color types of PNG
 
 
-def png(width: int, height: int, bits: int, colour_type: int, rows: bytes, extra: bytes = b"") -> bytes:
+def png(width: int, height: int, bits: int, color_type: int, rows: bytes, extra: bytes = b"") -> bytes:
     """A PNG made by hand, for what no library writes."""
-    header = struct.pack(">IIBBBBB", width, height, bits, colour_type, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, bits, color_type, 0, 0, 0)
     parts = (chunk(b"IHDR", header), extra, chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
@@ -97,7 +97,7 @@ def test_gray_with_alpha_is_laid_over_white(tmp_path: Path) -> None:
     assert read_image(path)[0, :, 0].tolist() == [10, 255]
 
 
-def test_transparent_palette_colours_are_laid_over_white(tmp_path: Path) -> None:
+def test_transparent_palette_colors_are_laid_over_white(tmp_path: Path) -> None:
     image = Image.fromarray(np.array([[0, 1, 2]], dtype=np.uint8))
     image.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255])
 
@@ -109,13 +109,13 @@ def test_transparent_palette_colours_are_laid_over_white(tmp_path: Path) -> None
     assert shades.tolist() == [[[255, 0, 0], [255, 255, 255], [204, 204, 255]]]
 
 
-@pytest.mark.parametrize("colour_type", [GRAY, RGB])
-def test_a_transparent_colour_key_is_laid_over_white(colour_type: int, tmp_path: Path) -> None:
-    channels = 3 if colour_type == RGB else 1
+@pytest.mark.parametrize("color_type", [GRAY, RGB])
+def test_a_transparent_color_key_is_laid_over_white(color_type: int, tmp_path: Path) -> None:
+    channels = 3 if color_type == RGB else 1
     rows = b"\0" + bytes([9] * channels + [200] * channels)
     key = chunk(b"tRNS", struct.pack(f">{channels}H", *[9] * channels))
 
-    path = written(tmp_path / "a.png", png(2, 1, 8, colour_type, rows, key))
+    path = written(tmp_path / "a.png", png(2, 1, 8, color_type, rows, key))
 
     assert read_image(path).tolist() == [[[255] * 3, [200] * 3]]
 
@@ -132,14 +132,14 @@ def test_one_bit_becomes_black_and_white(tmp_path: Path) -> None:
     assert read_image(saved(tmp_path / "a.png", checks))[..., 0].tolist() == [[255, 0], [0, 255]]
 
 
-def test_cmyk_jpeg_is_read_in_colour(tmp_path: Path) -> None:
+def test_cmyk_jpeg_is_read_in_color(tmp_path: Path) -> None:
     cyan = Image.new("CMYK", (16, 16), (255, 0, 0, 0))
 
     assert np.allclose(read_image(saved(tmp_path / "a.jpg", cyan)), (0, 255, 255), atol=3)
 
 
 def test_an_animation_gives_its_first_frame(tmp_path: Path) -> None:
-    frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "lime", "blue")]
+    frames = [Image.new("RGB", (8, 8), color) for color in ("red", "lime", "blue")]
 
     for suffix, options in (("gif", {}), ("webp", {"lossless": True}), ("png", {})):
         path = saved(tmp_path / f"a.{suffix}", frames[0], save_all=True, append_images=frames[1:], **options)
@@ -165,14 +165,14 @@ def sixteen_bit_files(folder: Path, values: NDArray[np.uint16]) -> list[Path]:
     height, width = values.shape
     swapped = Image.frombytes("I;16B", (width, height), big.tobytes())
     rows = b"".join(b"\0" + row.tobytes() for row in big)
-    colour = b"".join(b"\0" + np.repeat(row, 3).tobytes() for row in big)
+    color = b"".join(b"\0" + np.repeat(row, 3).tobytes() for row in big)
     return [
         saved(folder / "gray.png", values),
         saved(folder / "gray.tif", values),
         saved(folder / "gray.pgm", values),
         saved(folder / "big_endian.tif", swapped),
         written(folder / "by_hand.png", png(width, height, 16, GRAY, rows)),
-        written(folder / "rgb.png", png(width, height, 16, RGB, colour)),
+        written(folder / "rgb.png", png(width, height, 16, RGB, color)),
     ]
 
 

@@ -168,10 +168,10 @@ def test_a_one_bit_mask_file(tmp_path: Path) -> None:
     assert saved(tmp_path / "m.png", np.array([[True, False]])).render(2, 1).tolist() == [[True, False]]
 
 
-def test_a_coloured_mask_file(tmp_path: Path) -> None:
-    colours = np.array([[[255, 0, 0], [0, 0, 0]]], dtype=np.uint8)
+def test_a_colored_mask_file(tmp_path: Path) -> None:
+    colors = np.array([[[255, 0, 0], [0, 0, 0]]], dtype=np.uint8)
 
-    assert saved(tmp_path / "m.png", colours).render(2, 1).tolist() == [[True, False]]
+    assert saved(tmp_path / "m.png", colors).render(2, 1).tolist() == [[True, False]]
 
 
 def test_a_mask_of_zeros_and_ones_is_refused_not_taken_for_an_empty_one(tmp_path: Path) -> None:

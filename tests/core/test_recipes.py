@@ -16,7 +16,7 @@ from editgauge.core.recipes import (
     Move,
     Paste,
     Recipe,
-    Recolour,
+    Recolor,
     Remove,
     Replace,
     Resize,
@@ -31,7 +31,7 @@ CUTOUT = Cutout(Picture("dog.png", __file__), OTHER)  # type: ignore[arg-type]  
 sizes = st.floats(0.1, 5)
 
 
-def test_a_moved_object_keeps_its_size_and_gets_the_new_centre() -> None:
+def test_a_moved_object_keeps_its_size_and_gets_the_new_center() -> None:
     assert Move(OUTLINE, (80, 50)).placed().box() == pytest.approx((70, 35, 90, 65))
 
 
@@ -58,7 +58,7 @@ def test_a_replacement_stands_where_the_old_object_stood_and_is_as_high() -> Non
 @pytest.mark.parametrize(
     ("recipe", "touched"),
     [
-        (Recolour(OUTLINE, "red"), [OUTLINE]),
+        (Recolor(OUTLINE, "red"), [OUTLINE]),
         (Texture(OUTLINE, "brick"), [OUTLINE]),
         (Remove(OUTLINE), [OUTLINE]),
         (Move(OUTLINE, (90, 50)), [OUTLINE, Move(OUTLINE, (90, 50)).placed()]),

@@ -296,7 +296,7 @@ def test_without_a_model_the_scores_that_need_one_say_so(home: Path, plugged_in:
 
 def test_another_model_starts_anew(home: Path, plugged_in: Path, capsys: pytest.CaptureFixture[str]) -> None:
     score(home, protocol=["plugin-protocol"])
-    score(home, protocol=["plugin-protocol"], model={"image_embedder": "mean-colour"}, quiet=False)
+    score(home, protocol=["plugin-protocol"], model={"image_embedder": "mean-color"}, quiet=False)
     why = "protocol 'plugin-protocol' asks other models: image embedder instead of none"
     assert f"Starting anew, because {why}." in capsys.readouterr().err
 

@@ -22,7 +22,7 @@ from editgauge.engine.run import run
 from tests.endpoint import MODEL, Served
 
 Make = Callable[..., Path]
-EMBEDDER = {"image_embedder": "mean-colour"}
+EMBEDDER = {"image_embedder": "mean-color"}
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def score(home: Path, **options: Any) -> None:
 def test_every_picture_is_looked_at_once(home: Path, plugged_in: Path) -> None:
     """Six sources, each shared by two edits, whose outcomes are the same picture."""
     found = foresee(home)
-    assert [(work.model, work.question, work.forwards) for work in found.models] == [("mean-colour", "embed", 12)]
+    assert [(work.model, work.question, work.forwards) for work in found.models] == [("mean-color", "embed", 12)]
     assert (found.outcomes, found.done, found.source_images, found.told_from) == (12, 0, 6, 12)
     assert found.models[0].seconds_each > 0
     assert found.seconds > 0
@@ -125,7 +125,7 @@ def test_the_least_that_was_measured_is_kept(home: Path, plugged_in: Path) -> No
     first = foresee(home).models[0].seconds_each
     kept = json.loads((home / "cache" / "calibration.json").read_text())
     ((key, seconds),) = kept.items()
-    assert key.startswith("embed by mean-colour 1 ")
+    assert key.startswith("embed by mean-color 1 ")
     assert key.endswith(" on cpu")
     assert seconds == first
     (home / "cache" / "calibration.json").write_text(json.dumps({key: 1e-12}))
@@ -147,7 +147,7 @@ def test_nothing_to_tell_from(home: Path, plugged_in: Path) -> None:
 
 def test_the_command_line_tells_the_same(home: Path, plugged_in: Path) -> None:
     words = [str(home / "photos"), "--outcomes", f"mine={home / 'mine'}", "--protocol", "plugin-protocol"]
-    words += ["--model", "image_embedder=mean-colour", "--out", str(home / "run")]
+    words += ["--model", "image_embedder=mean-color", "--out", str(home / "run")]
     told = CliRunner().invoke(app, ["plan", *words])
     assert told.exit_code == 0
     assert "12 of 6 source images" in told.stdout

@@ -140,7 +140,7 @@ def test_other_rules_are_not_used_to_judge(honest: Path, benchmark: Path, tmp_pa
 
 
 def test_an_absent_model_does_not_stop_what_needs_none(honest: Path, benchmark: Path, tmp_path: Path) -> None:
-    models = {"image_embedder": {"name": "gone", "id": "gone", "revision": "1", "licence": "none"}}
+    models = {"image_embedder": {"name": "gone", "id": "gone", "revision": "1", "license": "none"}}
     with_model = written_anew(honest, tmp_path / "with model", models=models)
 
     assert verify(with_model, benchmark=benchmark, quiet=True).recomputed.scores == EDITS * SCORES
@@ -150,7 +150,7 @@ def test_a_model_of_another_revision_is_not_used_to_judge(
     plugged_in: Path, benchmark: Path, home: Path, honest: Path, tmp_path: Path
 ) -> None:
     """`honest` has made the outcomes. With the model as it was, everything comes out the same."""
-    models = {"image_embedder": "mean-colour"}
+    models = {"image_embedder": "mean-color"}
     options: dict[str, Any] = {"protocol": ["plugin-protocol"], "model": models, "processes": 1, "quiet": True}
     score_all(benchmark, outcomes={"mine": home / "outcomes"}, out=tmp_path / "seen", **options)
     same = verify(tmp_path / "seen", benchmark=benchmark, quiet=True)
@@ -160,7 +160,7 @@ def test_a_model_of_another_revision_is_not_used_to_judge(
     found = verify(older, benchmark=benchmark, quiet=True)
     assert found.sound
     assert found.recomputed.scores == 0
-    why = "the model 'mean-colour' has revision 1 here, the run was made with 0"
+    why = "the model 'mean-color' has revision 1 here, the run was made with 0"
     assert found.recomputed.unchecked == {why: EDITS * 2}
 
 

@@ -21,7 +21,7 @@ from editgauge.findings.aggregations import (
 
 
 def test_by_hand() -> None:
-    """Colour is easy and has three edits, two of them of one source image; size is hard and has one."""
+    """Color is easy and has three edits, two of them of one source image; size is hard and has one."""
     values, types = np.array([0.9, 0.7, 0.8, 0.0]), np.array(["color", "color", "color", "size"])
     found = aggregate_method(values, types, np.array(["a", "a", "b", "c"]))
     assert list(found) == list(OF_A_METHOD)

@@ -41,7 +41,7 @@ def test_ties_by_hand() -> None:
     assert value(kendall(scores, ratings)) == pytest.approx(3 / np.sqrt(5 * 4))
 
 
-def test_the_cosine_is_not_centred() -> None:
+def test_the_cosine_is_not_centered() -> None:
     assert value(cosine([1, 0, 1], [1, 1, 0])) == pytest.approx(0.5)
     assert value(cosine([5, 5, 5], [1, 1, 1])) == pytest.approx(1)
     assert cosine([0, 0, 0], [1, 1, 1]).reason == "all scores are zero"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from editgauge.core.run import Record, Run
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.summary import ALL, summarise
+from editgauge.findings.summary import ALL, summarize
 from editgauge.stats.bounds import Limits, bounds, extremes
 
 UNIT = Limits(0.0, 1.0, declared=True)
@@ -66,7 +66,7 @@ def test_every_cell_of_a_summary_has_them(make_run: Callable[..., Path], make_re
         make_record("b", {"gain": "crashed", "loss": "not_applicable"}, place=1),
         make_record("c", {"gain": 1.0, "loss": 0.1}, place=2, edit_type="size"),
     )
-    cells = {(each.spec.name, each.edit_type): each.bounds for each in summarise(Run.open(folder))}
+    cells = {(each.spec.name, each.edit_type): each.bounds for each in summarize(Run.open(folder))}
     found = {key: (each.worst, each.best) for key, each in cells.items() if each}
     assert found["gain", "color"] == pytest.approx((0.25, 0.75))
     assert found["gain", ALL] == pytest.approx((0.5, 2.5 / 3))

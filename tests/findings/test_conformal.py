@@ -74,8 +74,8 @@ def test_lower_is_better_mirrors_everything() -> None:
 
 
 def test_a_stricter_share_never_lets_more_pass() -> None:
-    labelled = world(np.random.default_rng(1), 200)
-    values = [acceptance_threshold(*labelled, alpha=alpha).value for alpha in (0.02, 0.05, 0.1, 0.3, 0.6)]
+    labeled = world(np.random.default_rng(1), 200)
+    values = [acceptance_threshold(*labeled, alpha=alpha).value for alpha in (0.02, 0.05, 0.1, 0.3, 0.6)]
 
     assert None not in values
     assert values == sorted(values, key=lambda value: -(value or 0.0))

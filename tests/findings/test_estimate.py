@@ -38,7 +38,7 @@ def test_a_good_score_narrows_the_interval_in_either_direction(rated: tuple[Path
     mine, theirs = estimate(rated[0], ratings=rated[1], score=score)
 
     assert mine.mean is not None
-    assert (mine.mean.labels_alone.n, mine.mean.labels_alone.clusters, mine.mean.n_unlabelled) == (30, 30, 90)
+    assert (mine.mean.labels_alone.n, mine.mean.labels_alone.clusters, mine.mean.n_unlabeled) == (30, 30, 90)
     assert mine.mean.width_ratio is not None
     assert mine.mean.width_ratio < 0.75
     assert 2 < mine.mean.value < 4
@@ -88,7 +88,7 @@ def test_a_rating_belongs_to_its_seed(make_run: MakeRun, make_record: Make, tmp_
     ratings.write_text("edit,method,value,seed\na,mine,3,2\n")
     (found,) = estimate(folder, ratings=ratings, score="gain")
     assert found.mean is not None
-    assert (found.mean.labels_alone.n, found.mean.n_unlabelled) == (1, 1)
+    assert (found.mean.labels_alone.n, found.mean.n_unlabeled) == (1, 1)
     ratings.write_text("edit,method,value\na,mine,3\n")
     with pytest.raises(BadInput, match="several seeds"):
         estimate(folder, ratings=ratings, score="gain")

@@ -47,7 +47,7 @@ def test_every_remark_counts_once_for_each_of_its_kinds() -> None:
     (found,) = sort_remarks(told)
     assert (found.remarks, found.unsorted) == (4, 1)
     assert list(found.kinds)[:2] == ["Blur", "Edges"]
-    assert [found.kinds[label].value for label in ("Blur", "Edges", "Colour")] == [0.5, 0.5, 0.0]
+    assert [found.kinds[label].value for label in ("Blur", "Edges", "Color")] == [0.5, 0.5, 0.0]
     assert (found.kinds["Blur"].n, found.kinds["Blur"].clusters) == (4, 4)
 
 

@@ -28,11 +28,11 @@ def world(
     return labels[chosen], scores[chosen], clusters[chosen], scores[~chosen], clusters[~chosen]
 
 
-def plain(labelled: int, unlabelled: int, seed: int = 0) -> World:
+def plain(labeled: int, unlabeled: int, seed: int = 0) -> World:
     """Every edit with a source image of its own, and a score that is the label."""
-    labels = np.random.default_rng(seed).normal(size=labelled + unlabelled)
-    some, rest = labels[:labelled], labels[labelled:]
-    return some, some, np.arange(labelled), rest, np.arange(labelled, labelled + unlabelled)
+    labels = np.random.default_rng(seed).normal(size=labeled + unlabeled)
+    some, rest = labels[:labeled], labels[labeled:]
+    return some, some, np.arange(labeled), rest, np.arange(labeled, labeled + unlabeled)
 
 
 def covers(mean: PoweredMean, truth: float = 0.0) -> bool:
@@ -148,11 +148,11 @@ def test_equal_labels_have_no_interval() -> None:
     assert "all ratings are equal" in found.note
 
 
-def test_without_unlabelled_edits_it_is_the_labels_alone() -> None:
+def test_without_unlabeled_edits_it_is_the_labels_alone() -> None:
     labels, scores, clusters, _, _ = plain(20, 40)
     found = prediction_powered_mean(labels, scores, clusters, np.array([]), np.array([]))
 
-    assert (found.low, found.weight, found.n_unlabelled) == (found.labels_alone.low, 0.0, 0)
+    assert (found.low, found.weight, found.n_unlabeled) == (found.labels_alone.low, 0.0, 0)
     assert "nothing to add" in found.note
 
 

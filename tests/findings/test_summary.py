@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from editgauge.core.run import Record, Run
-from editgauge.findings.summary import ALL, Cell, edit_types, summarise
+from editgauge.findings.summary import ALL, Cell, edit_types, summarize
 
 Make = Callable[..., Record]
 MakeRun = Callable[..., Path]
@@ -22,8 +22,8 @@ def cell(cells: list[Cell], method: str, edit_type: str, name: str = "gain") -> 
 
 @pytest.fixture
 def cells(make_run: MakeRun, make_record: Make) -> list[Cell]:
-    """`mine`: two colour edits of one source and one size edit of another; `theirs`: one scored, two not."""
-    return summarise(
+    """`mine`: two color edits of one source and one size edit of another; `theirs`: one scored, two not."""
+    return summarize(
         Run.open(
             make_run(
                 make_record("a", {"gain": 0.2, "loss": "not_applicable"}, source="cat.png"),
@@ -38,11 +38,11 @@ def cells(make_run: MakeRun, make_record: Make) -> list[Cell]:
 
 
 def test_means_counts_and_clusters_by_edit_type(cells: list[Cell]) -> None:
-    colour = cell(cells, "mine", "color").mean
+    color = cell(cells, "mine", "color").mean
 
-    assert colour is not None
-    assert colour.value == pytest.approx(0.3)
-    assert (colour.n, colour.clusters, colour.low, colour.high) == (2, 1, None, None)
+    assert color is not None
+    assert color.value == pytest.approx(0.3)
+    assert (color.n, color.clusters, color.low, color.high) == (2, 1, None, None)
     assert cell(cells, "mine", "size").scored == 1
 
 
@@ -88,13 +88,13 @@ def test_cells_come_in_the_order_of_the_run_and_of_the_edit_types(cells: list[Ce
 def test_a_method_without_records_has_no_cells(make_run: MakeRun, make_record: Make) -> None:
     folder = make_run(make_record("a"), methods={"mine": "/m", "later": "/l"}, finish=False)
 
-    assert {each.method for each in summarise(Run.open(folder))} == {"mine"}
+    assert {each.method for each in summarize(Run.open(folder))} == {"mine"}
 
 
 def test_an_empty_run_has_no_cells(make_run: MakeRun) -> None:
     run = Run.open(make_run(finish=False))
 
-    assert summarise(run) == []
+    assert summarize(run) == []
     assert edit_types(run) == []
 
 
@@ -110,7 +110,7 @@ def test_the_same_name_in_two_protocols_is_two_scores(make_run: MakeRun, make_re
         protocols={"toy": toy, "other": replace(toy, scores=toy.scores[:1])},
     )
 
-    found = {each.protocol: each.mean.value for each in summarise(Run.open(folder)) if each.mean}
+    found = {each.protocol: each.mean.value for each in summarize(Run.open(folder)) if each.mean}
     assert found == {"toy": 0.0, "other": 1.0}
 
 
@@ -134,4 +134,4 @@ def test_the_order_of_writing_moves_no_digit(make_run: MakeRun, make_record: Mak
 
     here, there = (make_run(*some, name=name, **planned) for name, some in (("1", records), ("2", shuffled)))
 
-    assert summarise(Run.open(here)) == summarise(Run.open(there))
+    assert summarize(Run.open(here)) == summarize(Run.open(there))

@@ -71,7 +71,7 @@ BY_TYPE = {
     "CLIPdir": (0.667, 0.688, 0.730, 0.5, 0.806, 1.0, 1.0, 0.529),
     "AugCLIP": (1.0, 0.75, 0.838, 1.0, 0.742, 1.0, 1.0, 0.647),
 }
-"""Table 6: positional addition, object replacement, alter parts, background, texture, colour, action, style."""
+"""Table 6: positional addition, object replacement, alter parts, background, texture, color, action, style."""
 IMPORTANCE = {"naive": (0.394, 0.637), "AugCLIP": (0.794, 0.883)}
 """Table 7: Pearson with people's attribute importance, source and target."""
 WEIGHTING = {"unweighted": (0.849, 0.787, 0.786, 0.4, 0.83), "weighted": (0.883, 0.831, 0.857, 0.57, 0.889)}

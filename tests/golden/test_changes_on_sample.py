@@ -28,7 +28,7 @@ KINDS = {
     "single_instance_removal": "vanished",
     "object_addition": "appeared",
     "positional_addition": "appeared",
-    "color": "recoloured",
+    "color": "recolored",
     "position_replacement": "moved",
     "object_replacement": "replaced",
     "size": "resized",
@@ -36,7 +36,7 @@ KINDS = {
 EXPECTED = {
     "vanished": (12, 9, 13),
     "appeared": (11, 10, 12),
-    "recoloured": (8, 5, 8),
+    "recolored": (8, 5, 8),
     "moved": (6, 3, 6),
     "replaced": (5, 4, 6),
     "resized": (5, 5, 5),

@@ -14,7 +14,7 @@ from pathlib import Path
 from editgauge.core.types import Step
 from editgauge.instructions import understand
 
-LABELLED = Path(__file__).parent / "labelled"
+LABELED = Path(__file__).parent / "labeled"
 SETS = {
     "editinspector.tsv": "EditInspector",
     "styles.tsv": "other styles",
@@ -26,7 +26,7 @@ Fields = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """An instruction with what a person says it asks for."""
 
     form: str
@@ -48,14 +48,12 @@ def fields(step: Step) -> Fields:
     return (step.type, *((value or "").casefold() for value in (step.subject, step.from_, step.to)), place, count)
 
 
-def labelled(name: str) -> Iterator[Labelled]:
+def labeled(name: str) -> Iterator[Labeled]:
     """The instructions of one file."""
-    for line in (LABELLED / name).read_text(encoding="utf-8").splitlines():
+    for line in (LABELED / name).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             form, text, steps, *caption = line.split("\t")
-            yield Labelled(
-                form, text, tuple(_step(step) for step in steps.split("&&")), caption[0] if caption else None
-            )
+            yield Labeled(form, text, tuple(_step(step) for step in steps.split("&&")), caption[0] if caption else None)
 
 
 def _step(text: str) -> Fields:
@@ -66,7 +64,7 @@ def _step(text: str) -> Fields:
 def counts(name: str) -> dict[str, Counter[str]]:
     """By form: all, types right, all fields right, sure, and sure with the right types."""
     table: dict[str, Counter[str]] = {}
-    for each in labelled(name):
+    for each in labeled(name):
         read, sure = each.read()
         types = [step[0] for step in read] == [step[0] for step in each.steps]
         for form in (each.form, "all"):

@@ -17,7 +17,7 @@ from tests.instructions.accuracy import SETS, counts
 
 
 @pytest.mark.parametrize(("name", "types", "all_fields"), [("blind.tsv", 0.95, 0.9), ("magicbrush.tsv", 0.97, 0.95)])
-def test_labelled_instructions_are_read_as_people_read_them(name: str, types: float, all_fields: float) -> None:
+def test_labeled_instructions_are_read_as_people_read_them(name: str, types: float, all_fields: float) -> None:
     row = counts(name)["all"]
     assert row["types"] / row["all"] >= types
     assert row["fields"] / row["all"] >= all_fields
@@ -26,9 +26,9 @@ def test_labelled_instructions_are_read_as_people_read_them(name: str, types: fl
 
 def test_the_labels_name_edit_types() -> None:
     for name in SETS:
-        from tests.instructions.accuracy import labelled
+        from tests.instructions.accuracy import labeled
 
-        for each in labelled(name):
+        for each in labeled(name):
             assert {step[0] for step in each.steps} <= set(EDIT_TYPES), each.text
 
 

@@ -44,7 +44,7 @@ def save_tiny(folder: Path, seed: int = 0, template: str | None = TEMPLATE) -> P
         for values in network.parameters():
             values.normal_(
                 0, 0.5 if values.ndim < 4 else 5.0
-            )  # as initialised, it would hardly tell one picture from another
+            )  # as initialized, it would hardly tell one picture from another
     network.eval().save_pretrained(folder)
     side = {"height": 32, "width": 32}
     pixels = transformers.CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size=side)

@@ -322,7 +322,7 @@ REFUSED: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, type[E
     "infinite": (BLACK, with_one_pixel(math.inf), None, ValueError, r"\[0, 1\]"),
     "other height": (BLACK, BLACK[1:], None, ValueError, "differ in size"),
     "other width": (BLACK, BLACK[:, 1:], None, ValueError, "differ in size"),
-    "gray and colour": (BLACK, BLACK[..., 0], None, ValueError, "differ in size"),
+    "gray and color": (BLACK, BLACK[..., 0], None, ValueError, "differ in size"),
     "no pixels": (BLACK[:0], BLACK[:0], None, ValueError, "nothing to compare"),
     "channels first": (BLACK.T, BLACK.T, None, ValueError, r"got the shape \(3, 14, 12\)"),
     "transparency": (np.dstack([BLACK, EVERYWHERE]), np.dstack([BLACK, EVERYWHERE]), None, ValueError, "the shape"),

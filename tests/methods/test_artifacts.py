@@ -17,7 +17,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.core.errors import BadInput, CannotEdit, UnknownName
 from editgauge.core.images import Picture, Pixels, read_image, resized
 from editgauge.core.masks import BoolMask, Polygons, grown
-from editgauge.core.recipes import MARGIN, Background, Move, Recipe, Recolour, Remove, Resize, Restyle, Texture
+from editgauge.core.recipes import MARGIN, Background, Move, Recipe, Recolor, Remove, Resize, Restyle, Texture
 from editgauge.core.types import Edit
 from editgauge.methods.reference.apply import changeable, followed
 from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, with_artifact
@@ -28,7 +28,7 @@ photographs: Any = skimage.data
 ROCKET = Polygons(((153, 75, 156, 65, 160, 63, 164, 65, 168, 75, 168, 202, 153, 202),))
 SOURCE: Pixels = resized(np.asarray(photographs.rocket(), np.uint8), 320, 214)
 RECIPES: dict[str, Recipe] = {
-    "recolour": Recolour(ROCKET, "red"),
+    "recolor": Recolor(ROCKET, "red"),
     "texture": Texture(ROCKET, "stripes"),
     "remove": Remove(ROCKET),
     "move": Move(ROCKET, (240, 134)),
@@ -89,7 +89,7 @@ class TestEveryArtifact:
 
 @settings(max_examples=15, deadline=None)
 @given(
-    pair=st.sampled_from([pair for pair in PAIRS if pair[0] in {"recolour", "texture", "restyle", "background"}]),
+    pair=st.sampled_from([pair for pair in PAIRS if pair[0] in {"recolor", "texture", "restyle", "background"}]),
     severities=st.tuples(st.integers(0, 10), st.integers(0, 10)),
     seed=st.integers(0, 5),
 )
@@ -97,7 +97,7 @@ def test_the_more_severe_is_never_nearer_to_the_right_outcome(
     pair: tuple[str, str], severities: tuple[int, int], seed: int
 ) -> None:
     less, more = (difference(made(*pair, each / 10, seed), right(pair[0])) for each in sorted(severities))
-    assert less <= more + 0.05, "but for whole pixels and rounded colours"
+    assert less <= more + 0.05, "but for whole pixels and rounded colors"
 
 
 def test_the_method_leaves_the_artifact_that_it_is_asked_for() -> None:
@@ -107,7 +107,7 @@ def test_the_method_leaves_the_artifact_that_it_is_asked_for() -> None:
 
 
 def test_a_halo_lies_around_the_object_and_not_on_it() -> None:
-    changed = (made("recolour", "halo", 1) != right("recolour")).any(axis=2)
+    changed = (made("recolor", "halo", 1) != right("recolor")).any(axis=2)
     inside = ROCKET.render(320, 214)
     assert changed[grown(inside, MARGIN - 2) & ~grown(inside, 2)].mean() > 0.9
     assert not changed[~grown(~inside, 6)].any()

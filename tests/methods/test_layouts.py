@@ -1,4 +1,4 @@
-"""Outcomes in the layouts in use: every public shape is recognised, and what is wrong with a folder is said in rows."""
+"""Outcomes in the layouts in use: every public shape is recognized, and what is wrong with a folder is said in rows."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_every_layout_has_a_case() -> None:
 
 
 @each_case
-def test_the_public_shape_is_recognised(one: Case, tmp_path: Path) -> None:
+def test_the_public_shape_is_recognized(one: Case, tmp_path: Path) -> None:
     found = find_outcomes("mine", write(tmp_path, *one.paths.values()), one.edits)
     assert (found.layout, files(found, tmp_path), found.faults) == (one.layout, one.paths, ())
     assert found.sentence("mine") == f"mine: found 3 of 3 outcomes, {one.told} layout"
@@ -171,7 +171,7 @@ def test_the_public_shape_is_recognised(one: Case, tmp_path: Path) -> None:
 
 
 @each_case
-def test_it_is_recognised_among_all(one: Case, tmp_path: Path) -> None:
+def test_it_is_recognized_among_all(one: Case, tmp_path: Path) -> None:
     edits = [replace(edit, extras={**EVERY_EXTRA, **edit.extras}) for edit in one.edits]
     found = find_outcomes("mine", write(tmp_path, *one.paths.values()), edits)
     assert (found.layout, files(found, tmp_path)) == (one.layout, one.paths)
@@ -200,7 +200,7 @@ def test_two_files_for_one_edit_are_refused(one: Case, tmp_path: Path) -> None:
 
 
 @each_case
-def test_a_misspelt_file_is_told_and_never_used(one: Case, tmp_path: Path) -> None:
+def test_a_misspelled_file_is_told_and_never_used(one: Case, tmp_path: Path) -> None:
     name, path = next(reversed(one.paths.items()))
     wrong = str(PurePosixPath(path).with_name(f"{PurePosixPath(path).stem}x.png"))
     write(tmp_path, *[other for other in one.paths.values() if other != path], wrong)
@@ -208,7 +208,7 @@ def test_a_misspelt_file_is_told_and_never_used(one: Case, tmp_path: Path) -> No
     assert name not in files(found, tmp_path)
     assert found.strangers == (wrong,)
     if len(str(PurePosixPath(path).with_suffix(""))) > 1:  # one letter resembles nothing
-        assert rows(found) == [("missing", name), ("misspelt", wrong)]
+        assert rows(found) == [("missing", name), ("misspelled", wrong)]
         assert "did you mean" in found.sentence("mine")
     else:
         assert rows(found) == [("missing", name), ("stranger", wrong)]

@@ -12,7 +12,7 @@ import skimage.data
 from editgauge.core.errors import BadInput, CannotEdit, UnknownName
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import Polygons
-from editgauge.core.recipes import Move, Recipe, Recolour, Remove, Resize
+from editgauge.core.recipes import Move, Recipe, Recolor, Remove, Resize
 from editgauge.core.types import Edit
 from editgauge.methods.reference.apply import changeable
 from editgauge.methods.reference.editors import classical
@@ -41,7 +41,7 @@ def test_holes_are_filled_by_the_network_and_the_outside_stays(recipe: Recipe) -
 
 
 def test_where_there_is_no_hole_it_does_what_classical_does() -> None:
-    edit = asked(Recolour(ROCKET, "red"))
+    edit = asked(Recolor(ROCKET, "red"))
     assert np.array_equal(painted.edit(edit, SOURCE, 0), classical.edit(edit, SOURCE, 0))
 
 

@@ -19,7 +19,7 @@ from editgauge.core.errors import CannotEdit
 from editgauge.core.images import Picture, Pixels, write_png
 from editgauge.core.masks import BoolMask, Polygons, grown
 from editgauge.core.recipes import (
-    COLOURS,
+    COLORS,
     MATERIALS,
     SCENES,
     STYLES,
@@ -28,7 +28,7 @@ from editgauge.core.recipes import (
     Move,
     Paste,
     Recipe,
-    Recolour,
+    Recolor,
     Remove,
     Replace,
     Resize,
@@ -108,7 +108,7 @@ def recipes(pictures: dict[str, Picture]) -> dict[str, tuple[str, str, Recipe]]:
     """One of each kind and a few of their variants: photograph, type, recipe."""
     cup = Cutout(pictures["coffee"], CUP)
     return {
-        "recolour": ("coffee", "color", Recolour(CUP, "blue")),
+        "recolor": ("coffee", "color", Recolor(CUP, "blue")),
         "texture": ("astronaut", "texture", Texture(SUIT, "brick")),
         "remove": ("rocket", "object_removal", Remove(ROCKET)),
         "move": ("rocket", "position_replacement", Move(ROCKET, (480, 268))),
@@ -156,11 +156,11 @@ def change(one: Pixels, other: Pixels, where: BoolMask) -> float:
 
 
 def likeness(one: Pixels, other: Pixels, where: BoolMask) -> float:
-    """Correlation of the two pictures' colours in a region."""
+    """Correlation of the two pictures' colors in a region."""
     return float(np.corrcoef(one[where].ravel(), other[where].ravel())[0, 1])
 
 
-def colours_of(pixels: Pixels, where: BoolMask) -> np.ndarray[Any, np.dtype[np.float64]]:
+def colors_of(pixels: Pixels, where: BoolMask) -> np.ndarray[Any, np.dtype[np.float64]]:
     histogram, _ = np.histogramdd(pixels[where], bins=(8, 8, 8), range=[(0, 256)] * 3)
     return np.asarray(histogram.ravel() / where.sum())
 
@@ -234,18 +234,18 @@ class TestKeepingAndChanging:
 
 
 class TestClassical:
-    @pytest.mark.parametrize("colour", COLOURS)
+    @pytest.mark.parametrize("color", COLORS)
     @pytest.mark.parametrize(("picture", "outline"), [("coffee", CUP), ("chelsea", CAT), ("rocket", ROCKET)])
-    def test_recolours_toward_the_colour_and_keeps_the_shading(
-        self, colour: str, picture: str, outline: Polygons, pictures: dict[str, Picture]
+    def test_recolors_toward_the_color_and_keeps_the_shading(
+        self, color: str, picture: str, outline: Polygons, pictures: dict[str, Picture]
     ) -> None:
         source = PHOTOGRAPHS[picture]
-        outcome = classical.edit(asked(Recolour(outline, colour), picture, pictures), source, 0)
+        outcome = classical.edit(asked(Recolor(outline, color), picture, pictures), source, 0)
         object_ = inside(outline, source)
         before, after = to_lab(source)[object_], to_lab(outcome)[object_]
-        distance = np.linalg.norm(after.mean(axis=0) - lab_of(colour))
+        distance = np.linalg.norm(after.mean(axis=0) - lab_of(color))
         assert distance < 20
-        assert distance < np.linalg.norm(before.mean(axis=0) - lab_of(colour))
+        assert distance < np.linalg.norm(before.mean(axis=0) - lab_of(color))
         assert np.corrcoef(before[:, 0], after[:, 0])[0, 1] > 0.8
 
     @pytest.mark.parametrize("material", MATERIALS)
@@ -265,9 +265,9 @@ class TestClassical:
         source = PHOTOGRAPHS[picture]
         outcome = classical.edit(asked(Remove(outline), picture, pictures), source, 0)
         object_ = inside(outline, source)
-        surroundings = colours_of(source, grown(object_, 30) & ~grown(object_, 8))
-        before = np.abs(colours_of(source, object_) - surroundings).sum()
-        after = np.abs(colours_of(outcome, object_) - surroundings).sum()
+        surroundings = colors_of(source, grown(object_, 30) & ~grown(object_, 8))
+        before = np.abs(colors_of(source, object_) - surroundings).sum()
+        after = np.abs(colors_of(outcome, object_) - surroundings).sum()
         assert after < 0.85 * before
 
     def test_a_moved_object_is_found_at_its_new_place_and_not_at_the_old_one(
@@ -279,18 +279,18 @@ class TestClassical:
         assert likeness(outcome, expected, inside(recipe.placed(), source)) > 0.97
         assert likeness(outcome, source, inside(ROCKET, source)) < 0.7
 
-    @pytest.mark.parametrize("centre", [(-500.0, 268.0), (5000.0, 5000.0), (320.0, -80.0)])
+    @pytest.mark.parametrize("center", [(-500.0, 268.0), (5000.0, 5000.0), (320.0, -80.0)])
     def test_a_moved_object_never_leaves_the_picture(
-        self, centre: tuple[float, float], pictures: dict[str, Picture]
+        self, center: tuple[float, float], pictures: dict[str, Picture]
     ) -> None:
         source = PHOTOGRAPHS["rocket"]
         left, top, right, bottom = ROCKET.box()
         half_width, half_height = (right - left) / 2, (bottom - top) / 2
         nearest = (
-            float(np.clip(centre[0], half_width, 639 - half_width)),
-            float(np.clip(centre[1], half_height, 426 - half_height)),
+            float(np.clip(center[0], half_width, 639 - half_width)),
+            float(np.clip(center[1], half_height, 426 - half_height)),
         )
-        outcome = classical.edit(asked(Move(ROCKET, centre), "rocket", pictures), source, 0)
+        outcome = classical.edit(asked(Move(ROCKET, center), "rocket", pictures), source, 0)
         place = Move(ROCKET, nearest).placed()
         expected = stretched(source, ROCKET, place, 640, 427)
         assert likeness(outcome, expected, inside(place, source)) > 0.97
@@ -342,10 +342,10 @@ class TestClassical:
     @pytest.mark.parametrize(
         ("recipe", "message"),
         [
-            (Recolour(CUP, "octarine"), "no colour called 'octarine'"),
+            (Recolor(CUP, "octarine"), "no color called 'octarine'"),
             (Texture(CUP, "cheese"), "no material called 'cheese'"),
             (Restyle("haiku"), "no style called 'haiku'"),
-            (Background((CUP,), "heaven"), "no colour called 'heaven'"),
+            (Background((CUP,), "heaven"), "no color called 'heaven'"),
             (Remove(Polygons(((900, 900, 950, 900, 950, 950),))), "lies outside the picture of 600 x 400"),
             (Remove(Polygons(((0, 0, 600, 0, 600, 400, 0, 400),))), "whole picture"),
         ],
@@ -372,7 +372,7 @@ class TestCareless:
         self, pictures: dict[str, Picture]
     ) -> None:
         source, saucer = PHOTOGRAPHS["coffee"], Polygons(((80, 20, 480, 20, 480, 380, 80, 380),))
-        edit = asked(Recolour(SPOON, "blue"), "coffee", pictures, objects={"spoon": SPOON, "saucer with spoon": saucer})
+        edit = asked(Recolor(SPOON, "blue"), "coffee", pictures, objects={"spoon": SPOON, "saucer with spoon": saucer})
         outcome = careless.edit(edit, source, 0)
         spoon = inside(SPOON, source)
         assert np.linalg.norm(to_lab(outcome)[spoon].mean(axis=0) - lab_of("blue")) > 40
@@ -464,7 +464,7 @@ class TestFlaws:
         assert np.array_equal(result[spared], source[spared])
         assert change(result, source, ~spared) > 1
 
-    @pytest.mark.parametrize("flaw", ["colour_cast", "noise", "drift"])
+    @pytest.mark.parametrize("flaw", ["color_cast", "noise", "drift"])
     def test_the_same_seed_gives_the_same_flaw_and_another_seed_another(self, flaw: str) -> None:
         source = PHOTOGRAPHS["chelsea"]
         assert np.array_equal(spoiled(source, flaw, 0.5, 7), spoiled(source, flaw, 0.5, 7))
@@ -473,7 +473,7 @@ class TestFlaws:
         )
 
     @pytest.mark.parametrize(
-        ("flaw", "severity", "message"), [("blur", 1.5, "got 1.5"), ("rust", 0.5, "there are colour_cast")]
+        ("flaw", "severity", "message"), [("blur", 1.5, "got 1.5"), ("rust", 0.5, "there are color_cast")]
     )
     def test_what_is_not_there_is_said(self, flaw: str, severity: float, message: str) -> None:
         with pytest.raises(ValueError, match=message):

@@ -22,7 +22,7 @@ thirds = st.sampled_from(get_args(Third))
 
 
 @given(masks)
-def test_a_mirrored_mask_has_a_mirrored_centre(mask: BoolMask) -> None:
+def test_a_mirrored_mask_has_a_mirrored_center(mask: BoolMask) -> None:
     (x, y), (mirrored_x, mirrored_y) = centroid(mask), centroid(mask[:, ::-1])
 
     assert mirrored_x == pytest.approx(mask.shape[1] - x)

@@ -1,4 +1,4 @@
-"""Colours by name, key points, and distances between sets of pictures."""
+"""Colors by name, key points, and distances between sets of pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter1d
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.metrics.distributions import fid, kid
-from editgauge.vision.color_names import ALIASES, SMOOTHING, _wanted, colour_score, rgb_of
+from editgauge.vision.color_names import ALIASES, SMOOTHING, _wanted, color_score, rgb_of
 from editgauge.vision.keypoints import found_again
 
 EVERYWHERE = np.ones((64, 64), np.bool_)
@@ -25,21 +25,21 @@ def patch(rgb: tuple[int, int, int], seed: int = 0) -> Pixels:
 
 
 @pytest.mark.parametrize("name", ["red", "blue", "golden", "navy", "maroon", "dark green", "off-white", "Sky Blue"])
-def test_a_patch_of_the_colour_has_it(name: str) -> None:
-    assert colour_score(patch(rgb_of(name)), EVERYWHERE, rgb_of(name)) > 0.95
+def test_a_patch_of_the_color_has_it(name: str) -> None:
+    assert color_score(patch(rgb_of(name)), EVERYWHERE, rgb_of(name)) > 0.95
 
 
-def test_a_patch_of_another_colour_has_it_less() -> None:
-    assert colour_score(patch((0, 0, 255)), EVERYWHERE, rgb_of("red")) < 0.5
+def test_a_patch_of_another_color_has_it_less() -> None:
+    assert color_score(patch((0, 0, 255)), EVERYWHERE, rgb_of("red")) < 0.5
 
 
-def test_every_alias_is_a_colour() -> None:
+def test_every_alias_is_a_color() -> None:
     assert all(len(rgb_of(name)) == 3 for name in ALIASES)
 
 
 @pytest.mark.parametrize("word", ["striped", "#ff0000", "rgb(1,2,3)", "", "zebra"])
-def test_what_is_no_name_of_a_colour_cannot_be_told(word: str) -> None:
-    with pytest.raises(CannotTell, match="no colour that is known by name"):
+def test_what_is_no_name_of_a_color_cannot_be_told(word: str) -> None:
+    with pytest.raises(CannotTell, match="no color that is known by name"):
         rgb_of(word)
 
 

@@ -12,7 +12,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, Rectangle
 from editgauge.vision.change_sentences import sentences
 from editgauge.vision.changed_regions import changed_regions
-from editgauge.vision.color_words import colour_word
+from editgauge.vision.color_words import color_word
 from editgauge.vision.object_changes import BoxSides, Change, PicturedThing, object_changes
 from editgauge.vision.region_changes import region_changes
 
@@ -70,7 +70,7 @@ def test_a_second_box_around_the_same_thing_is_no_second_thing() -> None:
     assert told([], both, changed(LEFT)) == ["A cat appeared at the left."]
 
 
-def test_colours_are_named_when_every_fold_stayed() -> None:
+def test_colors_are_named_when_every_fold_stayed() -> None:
     where = changed((60, 60, 180, 180))
     edited = PHOTO.copy()
     edited[where] = (edited[where].mean(axis=1, keepdims=True) * (0.3, 0.4, 1.2)).clip(0, 255).astype(np.uint8)
@@ -98,8 +98,8 @@ def test_colours_are_named_when_every_fold_stayed() -> None:
         ((250, 250, 250), "white"),
     ],
 )
-def test_colours_have_their_everyday_names(rgb: tuple[int, int, int], word: str) -> None:
-    assert colour_word(np.full((4, 4, 3), rgb, np.uint8), np.ones((4, 4), np.bool_)) == word
+def test_colors_have_their_everyday_names(rgb: tuple[int, int, int], word: str) -> None:
+    assert color_word(np.full((4, 4, 3), rgb, np.uint8), np.ones((4, 4), np.bool_)) == word
 
 
 def _with_disc(x: int, y: int) -> Pixels:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from editgauge.metrics import edge_distance as structure
-from editgauge.metrics import histogram_correlation as colours
+from editgauge.metrics import histogram_correlation as colors
 from editgauge.metrics import pixels
 
 
@@ -17,11 +17,11 @@ def test_the_length_of_a_strip_changes_nothing(rows: int, masked: bool, monkeypa
     before = chance.random((65, 40, 3), np.float32)
     after = np.clip(before + chance.normal(0, 0.1, before.shape), 0, 1).astype(np.float32)
     where = chance.random((65, 40)) < 0.4 if masked else None
-    compared = (structure.edge_distance, colours.histogram_correlation, pixels.l1, pixels.l2, pixels.ssim)
+    compared = (structure.edge_distance, colors.histogram_correlation, pixels.l1, pixels.l2, pixels.ssim)
     usual = [compare(before, after, where) for compare in compared]
     monkeypatch.setattr(structure, "STRIP", rows)
     monkeypatch.setattr(pixels, "STRIP", rows)
-    monkeypatch.setattr(colours, "EXACT", rows * before.shape[1])
+    monkeypatch.setattr(colors, "EXACT", rows * before.shape[1])
     assert [compare(before, after, where) for compare in compared] == pytest.approx(usual, rel=1e-12)
 
 

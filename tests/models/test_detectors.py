@@ -85,7 +85,7 @@ def test_a_detector_states_what_it_is_without_its_weights(
     detector = make()
     assert isinstance(detector, Detector)
     card = detector.card
-    assert (card.role, card.licence) == ("detector", "Apache-2.0")
+    assert (card.role, card.license) == ("detector", "Apache-2.0")
     assert card.settings["operating_point"] == detector.operating_point
     assert re.fullmatch(r"[0-9a-f]{64}", card.sha256)
     assert len(set(detector.vocabulary)) == 80

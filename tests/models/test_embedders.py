@@ -107,7 +107,7 @@ def test_a_text_has_the_same_unit_vector_in_any_company() -> None:
 def test_they_say_what_they_are() -> None:
     roles = {model.card.role: model.card for model in (AUGNET, INCEPTION, MINILM)}
     assert set(roles) == {"image_embedder", "fid_features", "text_similarity"}
-    assert all(len(card.sha256) == 64 and card.licence for card in roles.values())
+    assert all(len(card.sha256) == 64 and card.license for card in roles.values())
     assert isinstance(AUGNET, ImageEmbedder)
     assert isinstance(INCEPTION, ImageEmbedder)
     assert isinstance(MINILM, TextEmbedder)
@@ -126,7 +126,7 @@ def test_augnet_and_minilm_need_no_torch(monkeypatch: pytest.MonkeyPatch, photo:
 
 
 def _augnet_in_torch(image: Pixels) -> Any:
-    """ResNet-50 with its batch normalisation as layers of their own, on the picture prepared as published."""
+    """ResNet-50 with its batch normalization as layers of their own, on the picture prepared as published."""
     loaded = torch.load(weights_of("augnet").path("model.pth"), map_location="cpu", weights_only=True)
     weights = {name.removeprefix("module.pre."): array for name, array in loaded.items()}
     functional = torch.nn.functional
@@ -138,8 +138,8 @@ def _augnet_in_torch(image: Pixels) -> Any:
 
     scale = 350 / min(image.shape[:2])
     size = tuple(int(max(side * scale, 350)) for side in image.shape[1::-1])
-    colours = (cv2.resize(image, size) / 255.0 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
-    planes = torch.tensor(colours.transpose(2, 0, 1)[np.newaxis], dtype=torch.float32)
+    colors = (cv2.resize(image, size) / 255.0 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
+    planes = torch.tensor(colors.transpose(2, 0, 1)[np.newaxis], dtype=torch.float32)
     planes = functional.max_pool2d(layer(planes, "conv1", "bn1", stride=2, padding=3).relu(), 3, 2, 1)
     for stage, blocks in ((1, 3), (2, 4), (3, 6), (4, 3)):
         for block in range(blocks):

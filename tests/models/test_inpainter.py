@@ -68,7 +68,7 @@ def test_without_a_hole_there_is_nothing_to_do_and_without_surroundings_nothing_
 def test_it_says_what_it_is(migan: MiGan) -> None:
     assert isinstance(migan, Inpainter)
     assert migan.card.role == "inpainter"
-    assert migan.card.licence == "MIT"
+    assert migan.card.license == "MIT"
     assert len(migan.card.sha256) == 64
 
 

@@ -68,7 +68,7 @@ def test_a_distance(model: PerceptualDistance, photo: Pixels) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(height=st.integers(31, 90), width=st.integers(31, 90), seed=st.integers(0, 99))
-def test_any_size_gives_a_distance_that_has_no_neighbours(height: int, width: int, seed: int) -> None:
+def test_any_size_gives_a_distance_that_has_no_neighbors(height: int, width: int, seed: int) -> None:
     before, after = np.random.default_rng(seed).integers(0, 256, (2, height, width, 3), np.uint8)
     together = ALEX.compare([(before, after), (after, after), (after, before)])
     assert together[0] == ALEX.compare([(before, after)])[0]
@@ -122,7 +122,7 @@ def _vgg_in_torch(before: Pixels, after: Pixels) -> float:
 
 
 def _planes(before: Pixels, after: Pixels) -> Any:
-    """Colours from -1 to 1, shifted and scaled as LPIPS 0.1 does."""
+    """Colors from -1 to 1, shifted and scaled as LPIPS 0.1 does."""
     both = torch.tensor(np.stack([before, after])).permute(0, 3, 1, 2).float() / 127.5 - 1
     shift, scale = (torch.tensor(each).view(1, 3, 1, 1) for each in ([-0.03, -0.088, -0.188], [0.458, 0.448, 0.45]))
     return (both - shift) / scale

@@ -36,7 +36,7 @@ def test_every_model_of_a_profile_can_play_its_role(profile: str) -> None:
             assert name.partition("[")[0] in models
             assert isinstance(model, ROLES[role])
             assert model.card.role == role
-            assert model.card.licence
+            assert model.card.license
 
 
 def test_weights_of_a_profile_come_with_what_serves_in_their_place() -> None:

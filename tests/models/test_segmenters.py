@@ -124,7 +124,7 @@ def test_nothing_outside_of_a_box_is_in_its_mask(
     assert ((columns >= left - 0.5) & (columns < right + 0.5)).all()
 
 
-def test_a_mask_does_not_depend_on_its_neighbours(u2net: U2NetBoxes) -> None:
+def test_a_mask_does_not_depend_on_its_neighbors(u2net: U2NetBoxes) -> None:
     drawn = outlines()[:3]
     seen = u2net.look([each.image for each in drawn])
     together = u2net.cut([(features, each.prompt) for features, each in zip(seen, drawn, strict=True)])
@@ -164,7 +164,7 @@ def test_foreground_of_a_whole_picture() -> None:
 def test_segmenters_say_what_they_are(model: Segmenter) -> None:
     assert isinstance(model, Segmenter)
     assert model.card.role == "segmenter"
-    assert model.card.licence == "Apache-2.0"
+    assert model.card.license == "Apache-2.0"
     assert len(model.card.sha256) == 64
 
 

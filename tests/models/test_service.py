@@ -45,7 +45,7 @@ class Fake:
             id=type(self).__name__,
             revision=self.revision,
             sha256="0" * 64,
-            licence="for tests only",
+            license="for tests only",
             input_size=self.input_size,
             settings=self.settings,
         )
@@ -70,15 +70,15 @@ class Brightness(Fake):
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
         self.note("look", images)
-        return [{"grey": image.mean(axis=2)} for image in images]
+        return [{"gray": image.mean(axis=2)} for image in images]
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
         self.note("find", questions)
-        return [self._found(kept["grey"], words) for kept, words in questions]
+        return [self._found(kept["gray"], words) for kept, words in questions]
 
-    def _found(self, grey: NDArray[Any], words: tuple[str, ...]) -> Detections:
-        sure = np.array([grey.max() / 255 / len(word) for word in words], np.float32)
-        y, x = divmod(int(grey.argmax()), grey.shape[1])
+    def _found(self, gray: NDArray[Any], words: tuple[str, ...]) -> Detections:
+        sure = np.array([gray.max() / 255 / len(word) for word in words], np.float32)
+        y, x = divmod(int(gray.argmax()), gray.shape[1])
         order = np.argsort(-sure, kind="stable")
         named = tuple(words[place] for place in order)
         boxes = np.array([[x, y, x + 1, y + 1]] * len(words), np.float32)
@@ -433,7 +433,7 @@ def test_what_the_manifest_keeps_of_a_model() -> None:
             "id": "Brightness",
             "revision": "1",
             "sha256": "0" * 64,
-            "licence": "for tests only",
+            "license": "for tests only",
             "settings": "operating_point=0.1",
         }
     }

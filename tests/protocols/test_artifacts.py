@@ -41,7 +41,7 @@ class WithCard:
         if role != "detector":
             raise CannotTell("no_model", f"no model plays the role '{role}'")
         return Card(
-            role=role, id="staged", revision="1", sha256="", licence="", settings={"operating_point": 0.3}
+            role=role, id="staged", revision="1", sha256="", license="", settings={"operating_point": 0.3}
         )  # fmt: skip
 
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:

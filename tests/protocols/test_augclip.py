@@ -51,7 +51,7 @@ def small_clip(folder: Path) -> Path:
     random = torch.Generator().manual_seed(7)
     with torch.no_grad():
         for values in made.parameters():
-            if values.ndim > 1:  # as initialised, small networks hardly tell one picture from another
+            if values.ndim > 1:  # as initialized, small networks hardly tell one picture from another
                 values.normal_(0, 0.4 / values[0].numel() ** 0.25, generator=random)
     made.eval().save_pretrained(folder)
     square = {"height": 32, "width": 32}

@@ -35,7 +35,7 @@ def item(source: Pixels, edited: Pixels) -> Item:
     )
 
 
-class Labelled:
+class Labeled:
     """A semantic segmenter for tests only: red pixels are a cat, all others grass."""
 
     async def classes(self, image: Pixels) -> ClassMap:
@@ -58,7 +58,7 @@ def test_segmentation_consistency_by_pixel_and_by_class() -> None:
     before, after = (np.zeros((10, 10, 3), np.uint8) for _ in range(2))
     before[:2, :, 0] = after[:1, :, 0] = after[1, :5, 0] = 255
     protocol = baselines.given({"semantic_segmenter": "told"})
-    found = asyncio.run(protocol.score(item(before, after), Labelled()))  # type: ignore[arg-type]
+    found = asyncio.run(protocol.score(item(before, after), Labeled()))  # type: ignore[arg-type]
     agreement, overlap = found["sc[told]"], found["sc_miou[told]"]
     assert isinstance(agreement, Score)
     assert isinstance(overlap, Score)

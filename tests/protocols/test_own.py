@@ -76,9 +76,9 @@ def viewed(
     )
 
 
-def tinted(pixels: Pixels, mask: BoolMask, colour: tuple[int, int, int]) -> Pixels:
+def tinted(pixels: Pixels, mask: BoolMask, color: tuple[int, int, int]) -> Pixels:
     result = pixels.astype(np.float32)
-    result[mask] = 0.35 * result[mask] + 0.65 * np.array(colour, np.float32)
+    result[mask] = 0.35 * result[mask] + 0.65 * np.array(color, np.float32)
     return result.astype(np.uint8)
 
 

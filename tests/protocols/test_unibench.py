@@ -1,4 +1,4 @@
-"""UniBench's rules on hand-worked cases: a perception that sees what it is told, and embeds by colour."""
+"""UniBench's rules on hand-worked cases: a perception that sees what it is told, and embeds by color."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLACED = {"anchor": "suitcase", "anchor_class": "suitcase", "words": "to the lef
 PLACES = {**PLACED, "anchor_others": [], "places": [["suitcase", "to the left of"], ["suitcase", "above"]]}
 TASKS: dict[str, dict[str, Any]] = {
     "change_class": {**COMMON, "name": "dog", "target": "dog", "candidates": ["bird", "dog"], "others": []},
-    "change_color": {**COMMON, "target": "red", "candidates": ["blue", "red"], "colour": "gray"},
+    "change_color": {**COMMON, "target": "red", "candidates": ["blue", "red"], "color": "gray"},
     "move": {**COMMON, **PLACES},
     "generate": {"name": "dog", "target": "dog", "candidates": ["dog"], "classes": ["cat"], "others": [], **PLACES},
 }
@@ -45,13 +45,13 @@ TEXTS = {
 }
 
 
-def _unit(colour: Any) -> NDArray[np.float32]:
-    vector = np.asarray(colour, np.float32)
+def _unit(color: Any) -> NDArray[np.float32]:
+    vector = np.asarray(color, np.float32)
     return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
 
 class Seeing(Staged):
-    """Embeds a picture as its mean colour and a text as the colour it is told; the distance is that of mean pixels."""
+    """Embeds a picture as its mean color and a text as the color it is told; the distance is that of mean pixels."""
 
     has_clip = True
 
@@ -74,8 +74,8 @@ class Seeing(Staged):
 
 def _painted(*patches: tuple[tuple[int, int, int, int], tuple[int, int, int]], ground: Any = GRAY) -> Pixels:
     picture = np.full((SIZE, SIZE, 3), ground, np.uint8)
-    for (left, top, right, bottom), colour in patches:
-        picture[top:bottom, left:right] = colour
+    for (left, top, right, bottom), color in patches:
+        picture[top:bottom, left:right] = color
     return picture
 
 
@@ -117,7 +117,7 @@ def test_change_class_compares_the_new_object_with_its_class_and_nothing_else_mo
 
 
 def test_an_object_that_is_not_found_is_looked_for_at_the_original_place() -> None:
-    red_there, blue_there = (_painted((CAT, colour), (CASE, BLUE)) for colour in (RED, BLUE))
+    red_there, blue_there = (_painted((CAT, color), (CASE, BLUE)) for color in (RED, BLUE))
     elsewhere = {"dog": [(50, 5, 58, 12)]}
     for seen in ({}, elsewhere):
         assert _value(_scored("change_class", red_there, seen), "target_fidelity") == pytest.approx(1)
@@ -138,10 +138,10 @@ def test_without_clip_no_failure_is_scored_zero_and_lpips_parts_come_out() -> No
     assert {_reason(lost, name) for name in ("fidelity", "target_fidelity", "position_fidelity")} == {"no_model"}
     assert _reason(lost, "target_consistency") == _reason(lost, "consistency") == "no_model"
     assert _value(lost, "background_consistency") == 1
-    colour = _scored("change_color", _painted((CAT, RED), (CASE, BLUE)), {"cat": [CAT]}, clip=False)
-    assert _reason(colour, "fidelity") == "no_model"
-    assert 0 < _value(colour, "target_consistency") < 1
-    assert _value(colour, "consistency") == (_value(colour, "target_consistency") + 1) / 2
+    color = _scored("change_color", _painted((CAT, RED), (CASE, BLUE)), {"cat": [CAT]}, clip=False)
+    assert _reason(color, "fidelity") == "no_model"
+    assert 0 < _value(color, "target_consistency") < 1
+    assert _value(color, "consistency") == (_value(color, "target_consistency") + 1) / 2
 
 
 def test_another_annotated_object_of_the_class_is_not_taken_for_the_moved_one() -> None:
@@ -222,10 +222,10 @@ def test_detect_asks_for_class_and_place(
     assert _value(scores, "edit") == pytest.approx(target if position is None else (target + position) / 2)
 
 
-def test_detect_tells_colours_by_their_histogram() -> None:
+def test_detect_tells_colors_by_their_histogram() -> None:
     red, green = (
-        _value(_scored("change_color", _painted((CAT, colour)), {"cat": [CAT]}, "unibench-detect"), "edit")
-        for colour in (RED, GREEN)
+        _value(_scored("change_color", _painted((CAT, color)), {"cat": [CAT]}, "unibench-detect"), "edit")
+        for color in (RED, GREEN)
     )
     assert red > 0.9 > 0.5 > green
 

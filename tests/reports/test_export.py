@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Record, Run
 from editgauge.core.text import from_csv_text
-from editgauge.findings.summary import FEW_SOURCES, summarise
+from editgauge.findings.summary import FEW_SOURCES, summarize
 from editgauge.render.words import without_folders
 from editgauge.reports.export.export import FORMATS, export
 from editgauge.reports.export.rows import COLUMNS
@@ -235,7 +235,7 @@ def test_the_summary_has_intervals_and_counts_in_every_format(run: Path) -> None
     assert told == pq.read_table(pa.BufferReader(export(run, format="parquet", summary=True))).to_pylist()
     written = list(csv.DictReader(io.StringIO(export(run, format="csv", summary=True).decode())))
     assert [row["n"] for row in written] == [str(row["n"]) for row in told]
-    cells = summarise(Run.open(run))
+    cells = summarize(Run.open(run))
     assert [row["mean"] for row in told] == [cell.mean.value if cell.mean else None for cell in cells]
     assert [row["low"] for row in told] == [cell.mean.low if cell.mean else None for cell in cells]
     assert [row["unscored"] for row in told] == [sum(cell.unscored.values()) for cell in cells]

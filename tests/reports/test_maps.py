@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge.core.drawing import ABOVE, BELOW, coloured
+from editgauge.core.drawing import ABOVE, BELOW, colored
 from editgauge.core.evidence import Box, Heat, to_json
 from editgauge.core.images import Pixels, write_png
 from editgauge.core.run import ImageStamp, Record
@@ -31,10 +31,10 @@ def decoded(address: str) -> Pixels:
 
 
 @pytest.mark.parametrize("signed", [False, True])
-def test_a_map_becomes_a_picture_in_its_colours(signed: bool) -> None:
+def test_a_map_becomes_a_picture_in_its_colors(signed: bool) -> None:
     numbers = NUMBERS * 2 - 1 if signed else NUMBERS
     shown = decoded(as_address(Heat("edited", numbers, signed=signed)))
-    np.testing.assert_array_equal(shown, coloured(np.rint(numbers * STEPS) / STEPS, signed))
+    np.testing.assert_array_equal(shown, colored(np.rint(numbers * STEPS) / STEPS, signed))
 
 
 def test_a_thousand_maps_stay_light() -> None:
@@ -77,11 +77,11 @@ def test_a_damaged_map_is_told_in_its_place(
     assert "not a PNG" in edit["outcomes"][0]["damaged"][0]
 
 
-def test_the_scale_beside_a_map_has_the_colours_of_the_map() -> None:
+def test_the_scale_beside_a_map_has_the_colors_of_the_map() -> None:
     style = (resources.files("editgauge.reports") / "templates" / "style" / "maps.css").read_text("utf-8")
     stops = {
         kind: re.findall(r"rgb\((\d+) (\d+) (\d+) / ([\d.]+)\)", line)
-        for kind, line in re.findall(r"\.map\.(plain|signed) \.colours (.*)", style)
+        for kind, line in re.findall(r"\.map\.(plain|signed) \.colors (.*)", style)
     }
     told = {kind: [(*map(int, stop[:3]), float(stop[3])) for stop in found] for kind, found in stops.items()}
     assert told == {"plain": [stop[1:] for stop in ABOVE], "signed": [stop[1:] for stop in (*BELOW, *ABOVE)]}

@@ -14,7 +14,7 @@ from editgauge.core.errors import BadInput, BadRun
 from editgauge.core.evidence import Box, Note, Region, to_json
 from editgauge.core.images import Pixels, pixel_hash, write_png
 from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.findings.summary import FEW_SOURCES, summarise
+from editgauge.findings.summary import FEW_SOURCES, summarize
 from editgauge.reports.page import MARKER, report
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def test_the_numbers_are_those_of_the_summary(scored: tuple[Path, Path], page: P
         for table in tables
     }
     run = Run.open(scored[0])
-    cells = {(cell.spec.name, cell.edit_type, cell.method): cell.mean for cell in summarise(run)}
-    kinds = ["all", *dict.fromkeys(cell.edit_type for cell in summarise(run) if cell.edit_type != "all")]
+    cells = {(cell.spec.name, cell.edit_type, cell.method): cell.mean for cell in summarize(run)}
+    kinds = ["all", *dict.fromkeys(cell.edit_type for cell in summarize(run) if cell.edit_type != "all")]
     assert len(shown) == 12
     for name, numbers in shown.items():
         score = name.removeprefix("preservation: ")
@@ -47,7 +47,7 @@ def test_the_numbers_are_those_of_the_summary(scored: tuple[Path, Path], page: P
 
 def test_the_overview_has_a_row_for_every_method_and_marks_with_numbers(scored: tuple[Path, Path], page: Page) -> None:
     rows = page.section("overview").all("tbody")[0].all("tr")
-    cells = {(c.method, c.spec.name): c.mean for c in summarise(Run.open(scored[0])) if c.edit_type == "all"}
+    cells = {(c.method, c.spec.name): c.mean for c in summarize(Run.open(scored[0])) if c.edit_type == "all"}
     assert [row.all("bdi")[0].said() for row in rows] == ["soft", NASTY_METHOD]
     for row, method in zip(rows, ("soft", NASTY_METHOD), strict=True):
         assert len(row.all("svg", "mark")) == 3

@@ -19,7 +19,7 @@ from editgauge.reports.figures.files import NAMESPACE
 
 Make = Callable[..., Record]
 MakeRun = Callable[..., Path]
-MODELS = {"detector": {"name": "owl", "id": "owl_v2", "revision": "abc123", "sha256": "f" * 64, "licence": "MIT"}}
+MODELS = {"detector": {"name": "owl", "id": "owl_v2", "revision": "abc123", "sha256": "f" * 64, "license": "MIT"}}
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_the_folder_for_a_paper(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_figure_stands_alone(run: Path, tmp_path: Path) -> None:
-    """No class, no variable of a style sheet, nothing to fetch: colours and sizes are written into it."""
+    """No class, no variable of a style sheet, nothing to fetch: colors and sizes are written into it."""
     export(run, format="paper", out=tmp_path)
     for file in tmp_path.rglob("*.svg"):
         text = file.read_text("utf-8")

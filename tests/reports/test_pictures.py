@@ -26,7 +26,7 @@ from editgauge.reports.outcomes import ImageFile
 def test_nothing_changed_is_black(photo: Pixels) -> None:
     heat = difference(photo, photo)
     assert heat.shape == photo.shape
-    assert heat.max() <= 4  # the first colour of the scale is not quite zero
+    assert heat.max() <= 4  # the first color of the scale is not quite zero
 
 
 def test_more_change_is_brighter(photo: Pixels) -> None:

@@ -1,4 +1,4 @@
-"""`editgauge study analyse`: from answers to tables and a page."""
+"""`editgauge study analyze`: from answers to tables and a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from editgauge.core.evidence import WEIGHTS_OF_ATTRIBUTES, Scatter, ScatterPoint
 from editgauge.core.run import Record, Run
 from editgauge.findings.people.attribute_weights import ComparedAttributes, weight_agreement
 from editgauge.findings.summary import ALL
-from editgauge.studies import RaterInfo, Study, analyse
+from editgauge.studies import RaterInfo, Study, analyze
 from editgauge.studies.store import Assignment, StudyItem
 
 Make = Callable[..., Study]
@@ -49,7 +49,7 @@ def test_levels_bias_and_agreement_of_a_study(make_study: Make, enter: Any, tmp_
     study = make_study(edits=6, raters=3)
     for level in ({"mine": 2, "theirs": 1}, {"mine": 2, "theirs": 0}, {"mine": 2, "theirs": 0}):
         rate(study, enter(study), level)
-    found = analyse(study.folder, out=tmp_path / "out")
+    found = analyze(study.folder, out=tmp_path / "out")
     assert found.findings is not None
     (question,) = found.findings.questions
     assert question.cells["mine", ALL].counts == (0, 0, 18)
@@ -66,7 +66,7 @@ def test_strengths_and_wins_of_a_study(make_study: Make, enter: Any) -> None:
     study = make_study(edits=8, methods=("a", "b", "c"), design="2afc", raters=3)
     for order in ("abc", "bca", "acb"):
         choose(study, enter(study), order)
-    findings = analyse(study.folder).findings
+    findings = analyze(study.folder).findings
     assert findings is not None
     (side,) = findings.sides
     strengths = {name: one.value for name, one in side.pairwise.strengths.items()}
@@ -85,7 +85,7 @@ def test_void_answers_and_gold_items_are_not_counted(
     for value in (1, 2):
         work(study, enter(study), value=value)
     study.exclude("r0002", "a test")
-    findings = analyse(study.folder).findings
+    findings = analyze(study.folder).findings
     assert findings is not None
     (question,) = findings.questions
     assert question.cells[None, ALL].counts == (0, 11, 0)
@@ -96,7 +96,7 @@ def test_the_page_needs_nothing_and_runs_nothing(make_study: Make, enter: Any, t
     study.invite(label="Anna & co")
     for _ in range(2):
         rate(study, enter(study), {"<b>mine</b>": 2, "theirs": 0})
-    page = analyse(study.folder, out=tmp_path).page
+    page = analyze(study.folder, out=tmp_path).page
     assert page is not None
     text = page.read_text("utf-8")
     assert "<b>mine" not in text
@@ -104,10 +104,10 @@ def test_the_page_needs_nothing_and_runs_nothing(make_study: Make, enter: Any, t
     assert "Anna &amp; co" in text
     assert not re.search(r"(?:src|href)=\"(?!data:)|<script|style=\"|https?://", text)
     assert str(tmp_path) not in text, "no folder of this machine"
-    assert analyse(study.folder, out=tmp_path).page == page, "a page of ours is refreshed"
+    assert analyze(study.folder, out=tmp_path).page == page, "a page of ours is refreshed"
     page.write_text("<html>mine</html>")
     with pytest.raises(BadInput, match="is not a page of a study"):
-        analyse(study.folder, out=tmp_path)
+        analyze(study.folder, out=tmp_path)
 
 
 def test_the_tables_say_it_too(make_study: Make, enter: Any, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_the_tables_say_it_too(make_study: Make, enter: Any, tmp_path: Path) -> 
     for _ in range(2):
         rate(study, enter(study), {"mine": 2, "theirs": 0})
     ended = CliRunner().invoke(
-        groups["study"], ["analyse", str(study.folder), "--out", str(tmp_path / "o")], catch_exceptions=False
+        groups["study"], ["analyze", str(study.folder), "--out", str(tmp_path / "o")], catch_exceptions=False
     )
     assert ended.exit_code == 0
     assert "How good? (good): share of answers, mean and 95 % interval" in ended.output
@@ -126,11 +126,11 @@ def test_the_tables_say_it_too(make_study: Make, enter: Any, tmp_path: Path) -> 
 
 def test_a_study_that_says_nothing_yet_says_so(make_study: Make, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no answers yet"):
-        analyse(make_study().folder)
+        analyze(make_study().folder)
     (tmp_path / "attributes.jsonl").write_text('{"edit_id": "edit-0", "source": ["red", "round"], "target": []}\n')
     study = make_study(design="attribute-importance", attributes=tmp_path / "attributes.jsonl")
     with pytest.raises(BadInput, match="no answers yet"):
-        analyse(study.folder)
+        analyze(study.folder)
 
 
 def test_weights_of_attributes_are_compared_with_peoples_choices(make_run: Any, make_record: Any) -> None:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from editgauge.cli import groups
 from editgauge.studies import RaterInfo, Study
 
-VERBS = ("create", "invite", "serve", "status", "export", "import_", "analyse", "exclude", "include", "forget")
+VERBS = ("create", "invite", "serve", "status", "export", "import_", "analyze", "exclude", "include", "forget")
 
 
 def run(*words: object) -> str:
@@ -41,4 +41,4 @@ def test_the_whole_way_of_a_study(
     assert "at random" in run("status", place)
     assert "12 answers of r0001 count again; 0 are surplus" in run("include", place, "r0001")
     assert "is forgotten" in run("forget", place, "r0002")
-    assert "gain" in run("analyse", place)
+    assert "gain" in run("analyze", place)

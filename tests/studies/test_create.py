@@ -75,7 +75,7 @@ def test_pairs_are_every_two_methods_of_an_edit(make_study: Make) -> None:
 
 def test_attributes_come_from_a_file(make_study: Make, tmp_path: Path, enter: Callable[..., RaterInfo]) -> None:
     file = tmp_path / "attributes.jsonl"
-    file.write_text(json.dumps({"edit_id": "edit-0", "source": ["grey"], "target": ["black", "shiny", "small"]}))
+    file.write_text(json.dumps({"edit_id": "edit-0", "source": ["gray"], "target": ["black", "shiny", "small"]}))
     study = make_study(design="attribute-importance", attributes=file)
     assert len(keys(study)) == 3
     rater = enter(study)

@@ -143,7 +143,7 @@ def test_everything_wrong_with_a_design_is_told_at_once_with_its_line() -> None:
         assert fault in told, told
 
 
-def test_misspelt_words_are_guessed() -> None:
+def test_misspelled_words_are_guessed() -> None:
     with pytest.raises(BadInput) as caught:
         read_design("title: x\nunit: pairs\nquestion: []\n", "mine.yaml")
     assert "unknown unit 'pairs'. Did you mean 'pair'?" in str(caught.value)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.findings.agree import agree
 from editgauge.findings.people.ratings import read_choices, read_ratings
-from editgauge.studies import RaterInfo, Study, analyse, export, import_
+from editgauge.studies import RaterInfo, Study, analyze, export, import_
 from editgauge.studies.answers.records import AnswerRecord, records
 
 Make = Callable[..., Study]
@@ -60,7 +60,7 @@ def test_ratings_are_what_agree_reads(make_study: Make, enter: Any, work: Any, t
     found = agree(study.manifest.run, ratings=tmp_path / "ratings.jsonl")
     assert found.ratings is not None
     assert (found.ratings.strangers, len(found.ratings.found)) == (0, 48)
-    agreement = analyse(study.folder).agreement
+    agreement = analyze(study.folder).agreement
     assert agreement is not None
     assert agreement.ratings == found.ratings
 

@@ -9,7 +9,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from editgauge.cli import groups
-from editgauge.studies import Study, analyse
+from editgauge.studies import Study, analyze
 
 DESIGN = """
 title: Is it clean?
@@ -38,12 +38,12 @@ def test_reasons_are_sorted_and_shown(
         reason = next(said)
         answers = {"clean": "no", "why": reason} if reason else {"clean": "yes"}
         study.answer(rater, page, {**answers, "story": "A blurry toy."})
-    found = analyse(study.folder, out=tmp_path / "out")
+    found = analyze(study.folder, out=tmp_path / "out")
     assert found.findings is not None
     (reasons,) = found.findings.reasons
     assert (reasons.question, reasons.remarks, reasons.unsorted) == ("why", 3, 1)
     assert reasons.kinds["Blur"].value == 2 / 3
     assert reasons.kinds["Unreal look"].value == 0
     assert "What the reasons are about" in (tmp_path / "out" / "study.html").read_text("utf-8")
-    shown = CliRunner().invoke(groups["study"], ["analyse", str(study.folder)]).output
+    shown = CliRunner().invoke(groups["study"], ["analyze", str(study.folder)]).output
     assert "why: kinds of issue in 3 remarks" in shown

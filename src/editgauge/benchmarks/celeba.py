@@ -17,7 +17,7 @@ from editgauge.core.types import Benchmark, Edit
 NEEDED = "the folder of CelebA, with list_attr_celeba.txt and img_align_celeba/"
 TABLES = ("list_attr_celeba.txt", "Anno/list_attr_celeba.txt", "list_attr_celeba.csv")
 FOLDERS = ("img_align_celeba/img_align_celeba", "img_align_celeba", "Img/img_align_celeba")
-LICENCE = "non-commercial research only, by the agreement of the authors"
+LICENSE = "non-commercial research only, by the agreement of the authors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def load(data: Path | None = None, edits: int = 50, seed: int = 0) -> Benchmark:
     about = f"{counted(len(made), 'edit')} drawn from {counted(len(faces), 'face')} with seed {seed}"
     if len(made) < edits:
         about += f" ({edits} were wanted)"
-    return Benchmark("celeba", made, f"{about}; swaps by EditGauge, the 50 of AugCLIP are not public", LICENCE)
+    return Benchmark("celeba", made, f"{about}; swaps by EditGauge, the 50 of AugCLIP are not public", LICENSE)
 
 
 def _faces(table: Path, faults: Faults) -> tuple[list[str], dict[str, list[str]]]:

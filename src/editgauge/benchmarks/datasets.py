@@ -38,7 +38,7 @@ class DatasetInfo:
 
     name: str
     about: str
-    licence: str
+    license: str
     folders: tuple[Path, ...]
     files: int
     """How many belong to it."""
@@ -56,7 +56,7 @@ class Dataset:
 
     name: str
     about: str
-    licence: str
+    license: str
     carriers: tuple[Carrier, ...]
     bytes_to_fetch: int
 
@@ -80,7 +80,7 @@ class Dataset:
         return DatasetInfo(
             name=self.name,
             about=self.about,
-            licence=self.licence,
+            license=self.license,
             folders=tuple(carrier.folder for carrier in self.carriers),
             files=len(wanted),
             present=len(present),

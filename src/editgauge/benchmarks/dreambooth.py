@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
-from editgauge.benchmarks._text.wording import SPOKEN_COLOURS
+from editgauge.benchmarks._text.wording import SPOKEN_COLORS
 from editgauge.core.errors import BadInput
 from editgauge.core.images import IMAGE_SUFFIXES, Picture
 from editgauge.core.reading.sources import Faults, Ids, read_text, wanted
@@ -65,7 +65,7 @@ def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
         "dreambooth",
         drawn,
         about,
-        "CC-BY-4.0; pictures from Unsplash under its licence (references_and_licenses.txt of the set)",
+        "CC-BY-4.0; pictures from Unsplash under its license (references_and_licenses.txt of the set)",
     )
 
 
@@ -140,9 +140,9 @@ def _edits(name: str, pictures: list[Path], prompts: _Prompts, ids: Ids, faults:
 
 
 def _type(template: str) -> str:
-    """What a prompt asks for beyond doubt: a colour, something worn, a shape, or other surroundings."""
+    """What a prompt asks for beyond doubt: a color, something worn, a shape, or other surroundings."""
     before, _, after = template.partition("{0} {1}")
-    if SPOKEN_COLOURS & set(before.split()):
+    if SPOKEN_COLORS & set(before.split()):
         return "color"
     if " shaped " in before:
         return "shape"

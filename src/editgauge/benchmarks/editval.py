@@ -27,7 +27,7 @@ PLACES = ("", "train2017", "train2014", "images")
 SIDES: dict[str, Relation] = {"left": "left", "right": "right", "center": "center"}
 SIZES = ("small", "large")
 ADVICE = "Give --images: a folder of MS-COCO train2017 images, such as '123456.jpg' or '000000123456.jpg'."
-LICENCE = "object.json states no licence; each photograph is under its own Creative Commons licence, named by MS-COCO"
+LICENSE = "object.json states no license; each photograph is under its own Creative Commons license, named by MS-COCO"
 
 
 def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
@@ -37,7 +37,7 @@ def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
     """
     edits = _read("editval", data, images)
     about = f"{told_size(edits, PUBLISHED)}{told_missing('editval', edits, ADVICE)}"
-    return Benchmark("editval", edits, about, LICENCE)
+    return Benchmark("editval", edits, about, LICENSE)
 
 
 def load_pixlens(data: Path | None = None, images: Path | None = None) -> Benchmark:
@@ -47,7 +47,7 @@ def load_pixlens(data: Path | None = None, images: Path | None = None) -> Benchm
     removals = tuple(_removal(one_each[place]) for place in sorted(one_each))
     added = f"and {counted(len(removals), 'object removal')} that PixLens adds, one per image"
     about = f"{told_size(edits, PUBLISHED)}, {added}{told_missing('editval-pixlens', edits, ADVICE)}"
-    return Benchmark("editval-pixlens", (*edits, *removals), about, LICENCE)
+    return Benchmark("editval-pixlens", (*edits, *removals), about, LICENSE)
 
 
 def _removal(edit: Edit) -> Edit:

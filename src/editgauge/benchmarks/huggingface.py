@@ -32,7 +32,7 @@ class MappingFields(Fields):
 
     name: Text | None = None
     about: Word | None = None
-    licence: Word | None = None
+    license: Word | None = None
     dataset: Text
     split: Text | None = None
     revision: Text | None = None
@@ -111,7 +111,7 @@ class _Maker:
         for number, values in table.rows:
             lines[len(edits)] = Lines(number)
             edits.append(self._entry(number, values))
-        top = {"name": slug(self.name), "about": self.fields.about, "licence": self.fields.licence, "edits": edits}
+        top = {"name": slug(self.name), "about": self.fields.about, "license": self.fields.license, "edits": edits}
         document = Document(table.label, top, Lines(1, {"edits": Lines(1, lines)}))
         problems = table.problems
         folder = ImagesOf(table.home, follows_links=True)
@@ -128,7 +128,7 @@ class _Maker:
         if made.about:
             return made
         split = f", split '{self.fields.split}'" if self.fields.split else ""
-        return Benchmark(made.name, made.edits, f"{counted(len(edits), 'edit')} of '{where}'{split}", made.licence)
+        return Benchmark(made.name, made.edits, f"{counted(len(edits), 'edit')} of '{where}'{split}", made.license)
 
     def _entry(self, number: int, values: dict[str, Any]) -> dict[str, Any]:
         entry: dict[str, Any] = {"id": f"row-{number:06}"}

@@ -19,7 +19,7 @@ from editgauge.core.types import Edit
 SIGNATURES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp", b"RIFF": ".webp"}
 
 
-class Neighbours:
+class Neighbors:
     """Files that differ from a missing one by their capitals or their extension only."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Shelf:
         self.folder = folder
         self.faults = faults
         self._find = ImagesOf(folder, follows_links=True)
-        self._near = Neighbours()
+        self._near = Neighbors()
 
     def picture(self, word: str, record: object) -> Picture | None:
         """The picture at a path inside the folder; None after noting why there is none."""
@@ -74,7 +74,7 @@ def told_missing(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
     if not missing:
         return ""
     told = f"{len(missing)} of {counted(len(pictures), 'image')} are missing, such as '{missing[0].name}'"
-    hint = next(filter(None, map(Neighbours().hint, missing)), "")
+    hint = next(filter(None, map(Neighbors().hint, missing)), "")
     if len(missing) == len(pictures):
         raise BadInput(f"The benchmark '{benchmark}' finds none of its images in '{missing[0].parent}'{hint}. {advice}")
     return f"; {told}{hint}"

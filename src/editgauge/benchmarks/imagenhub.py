@@ -16,7 +16,7 @@ from editgauge.instructions.readings import complete, told_readings
 NEEDED = "the folder `ImagenHub_Text-Guided_IE`, with dataset_lookup.json and input/"
 PUBLISHED = 179, 179
 """Edits and images, by the paper."""
-LICENCE = "ImagenHub is MIT; pictures and texts come from MagicBrush (CC-BY-4.0)"
+LICENSE = "ImagenHub is MIT; pictures and texts come from MagicBrush (CC-BY-4.0)"
 
 
 def load(data: Path | None = None) -> Benchmark:
@@ -32,7 +32,7 @@ def load(data: Path | None = None) -> Benchmark:
     read = [_edit(uid, values, shelf, ids, faults) for uid, values in lookup.items()]
     edits = faults.done(edit for edit in read if edit)
     about = f"{told_size(edits, PUBLISHED)}; {told_readings(edits)}"
-    return Benchmark("imagenhub", edits, about, LICENCE)
+    return Benchmark("imagenhub", edits, about, LICENSE)
 
 
 def _edit(uid: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit | None:

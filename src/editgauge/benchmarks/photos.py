@@ -49,8 +49,8 @@ CARRIERS = {
 PHOTOS = Dataset(
     name="photos",
     about="95 everyday photographs of MS-COCO: people, animals, food, rooms, streets",
-    licence=(
-        "pictures from Flickr, each under its own Creative Commons licence, which the COCO annotations name; "
+    license=(
+        "pictures from Flickr, each under its own Creative Commons license, which the COCO annotations name; "
         "for use on your machine, not to be redistributed"
     ),
     carriers=tuple(CARRIERS.values()),

@@ -31,7 +31,7 @@ TYPES: dict[str, tuple[str, int]] = {
     "9": ("change style", 80),
 }
 """The set's types by id: its name, and how many the authors count."""
-LICENCE = "none stated by the authors, who hand the set out through a form"
+LICENSE = "none stated by the authors, who hand the set out through a form"
 
 
 def load(data: Path | None = None) -> Benchmark:
@@ -43,7 +43,7 @@ def load(data: Path | None = None) -> Benchmark:
     ids = Ids()
     read = [_edit(key, values, shelf, ids, faults) for key, values in mapping.items()]
     edits = faults.done(edit for edit in read if edit)
-    return Benchmark("pie_bench", edits, _about(edits), LICENCE)
+    return Benchmark("pie_bench", edits, _about(edits), LICENSE)
 
 
 def _about(edits: tuple[Edit, ...]) -> str:

@@ -81,7 +81,7 @@ def _read(edit: Edit) -> Edit:
 
 
 def fingerprint(image: str, text: str) -> str:
-    """The key of an edit in our table of types: a hash, because the texts carry no licence to be shipped."""
+    """The key of an edit in our table of types: a hash, because the texts carry no license to be shipped."""
     plain = " ".join(text.lower().rstrip(". ").split())
     return hashlib.sha256(f"{image}\n{plain}".encode()).hexdigest()[:10]
 

@@ -13,8 +13,8 @@ from editgauge.core.evidence import Box, Evidence, Heat, Region
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 
-COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (240, 228, 66))
-"""Okabe and Ito's palette, which people tell apart whatever their colour vision."""
+COLORS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (240, 228, 66))
+"""Okabe and Ito's palette, which people tell apart whatever their color vision."""
 Stop = tuple[float, int, int, int, float]
 """A number of the map, its red, green and blue, and its opacity from 0 to 1."""
 ABOVE: tuple[Stop, ...] = ((0.0, 255, 221, 87, 0.0), (0.5, 245, 130, 42, 0.65), (1.0, 179, 0, 27, 0.85))
@@ -26,54 +26,54 @@ LEGIBLE = 800
 
 
 def draw(picture: Pixels, pieces: Sequence[Evidence]) -> Pixels:
-    """The picture with its regions tinted and outlined, and its boxes framed and labelled; one colour per label.
+    """The picture with its regions tinted and outlined, and its boxes framed and labeled; one color per label.
 
-    Under a map the picture is grey, so that every colour is the map's.
+    Under a map the picture is gray, so that every color is the map's.
     """
     scale = max(1.0, LEGIBLE / max(picture.shape[:2]))
     size = round(picture.shape[1] * scale), round(picture.shape[0] * scale)
     canvas = np.array(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
     thickness = max(2, round(max(size) / 400))
     labels = list(dict.fromkeys(piece.label for piece in pieces if isinstance(piece, Box | Region)))
-    colours = {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(labels)}
+    colors = {label: COLORS[place % len(COLORS)] for place, label in enumerate(labels)}
     for piece in pieces:
         if isinstance(piece, Heat):
             canvas = _under_map(canvas, piece)
     for piece in pieces:
         if isinstance(piece, Region):
             mask = cv2.resize(piece.mask.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST).astype(bool)
-            canvas = _tinted(canvas, mask, colours[piece.label], thickness)
+            canvas = _tinted(canvas, mask, colors[piece.label], thickness)
     image = Image.fromarray(canvas)
     boxes = [piece for piece in pieces if isinstance(piece, Box)]
     for box in sorted(boxes, key=lambda box: box.confidence or 0):  # the surest lies on top
-        _frame(ImageDraw.Draw(image), box, scale, colours[box.label], thickness)
+        _frame(ImageDraw.Draw(image), box, scale, colors[box.label], thickness)
     return np.asarray(image)
 
 
 def _under_map(canvas: Pixels, heat: Heat) -> Pixels:
     height, width = canvas.shape[:2]
     spread = np.asarray(cv2.resize(heat.map.astype(np.float32), (width, height)), dtype=np.float32)
-    layer = coloured(spread, heat.signed)
-    grey = cv2.cvtColor(canvas, cv2.COLOR_RGB2GRAY)[..., np.newaxis]
+    layer = colored(spread, heat.signed)
+    gray = cv2.cvtColor(canvas, cv2.COLOR_RGB2GRAY)[..., np.newaxis]
     opacity = layer[..., 3:] / 255
-    return np.rint(grey * (1 - opacity) + layer[..., :3] * opacity).astype(np.uint8)
+    return np.rint(gray * (1 - opacity) + layer[..., :3] * opacity).astype(np.uint8)
 
 
-def _tinted(canvas: Pixels, mask: BoolMask, colour: tuple[int, int, int], thickness: int) -> Pixels:
+def _tinted(canvas: Pixels, mask: BoolMask, color: tuple[int, int, int], thickness: int) -> Pixels:
     tinted = canvas.copy()
-    tinted[mask] = np.rint(canvas[mask] * (1 - TINT) + np.array(colour) * TINT).astype(np.uint8)
+    tinted[mask] = np.rint(canvas[mask] * (1 - TINT) + np.array(color) * TINT).astype(np.uint8)
     contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
-    cv2.drawContours(tinted, contours, -1, colour, thickness, cv2.LINE_AA)
+    cv2.drawContours(tinted, contours, -1, color, thickness, cv2.LINE_AA)
     return tinted
 
 
 def _frame(
-    pen: ImageDraw.ImageDraw, box: Box, scale: float, colour: tuple[int, int, int], thickness: int
+    pen: ImageDraw.ImageDraw, box: Box, scale: float, color: tuple[int, int, int], thickness: int
 ) -> None:  # fmt: skip
     width, height = pen.im.size  # what reaches over the edge is drawn along it
     left, right = (min(max(side * scale, 0), width - 1) for side in (box.left, box.right))
     top, bottom = (min(max(side * scale, 0), height - 1) for side in (box.top, box.bottom))
-    pen.rectangle((left, top, max(left, right), max(top, bottom)), outline=colour, width=thickness)
+    pen.rectangle((left, top, max(left, right), max(top, bottom)), outline=color, width=thickness)
     text = box.label if box.confidence is None else f"{box.label} {box.confidence:.2f}"
     font = ImageFont.load_default(size=6 * thickness + 4)
     _, _, long, high = pen.textbbox((0, 0), text, font=font)
@@ -81,15 +81,15 @@ def _frame(
     # Above the box where there is room, else inside it; and further left where the picture ends.
     chip_top = top - high - 2 * pad if top >= high + 2 * pad else top
     chip_left = max(0, min(left, width - 1 - long - 2 * pad))
-    pen.rectangle((chip_left, chip_top, chip_left + long + 2 * pad, chip_top + high + 2 * pad), fill=colour)
-    bright = sum(colour) > 380
+    pen.rectangle((chip_left, chip_top, chip_left + long + 2 * pad, chip_top + high + 2 * pad), fill=color)
+    bright = sum(color) > 380
     pen.text((chip_left + pad, chip_top + pad / 2), text, fill="black" if bright else "white", font=font)
 
 
-def coloured(numbers: NDArray[np.floating], signed: bool = False) -> NDArray[np.uint8]:
+def colored(numbers: NDArray[np.floating], signed: bool = False) -> NDArray[np.uint8]:
     """The numbers as red, green, blue and opacity: height x width x 4.
 
-    >>> coloured(np.array([[0.0, 1.0]])).tolist()
+    >>> colored(np.array([[0.0, 1.0]])).tolist()
     [[[255, 221, 87, 0], [179, 0, 27, 217]]]
     """
     above = _between(ABOVE, numbers)

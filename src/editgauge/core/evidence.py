@@ -143,7 +143,7 @@ def from_json(stored: dict[str, Any]) -> Evidence:
         left, top, right, bottom = stored["box"]
         return Box(stored["on"], left, top, right, bottom, stored["label"], stored.get("confidence"))
     if "mask" in stored:
-        return Region(stored["on"], _grey(stored["mask"]) >= 128, stored["label"])
+        return Region(stored["on"], _gray(stored["mask"]) >= 128, stored["label"])
     if "heat" in stored:
         return _unpacked(stored)
     if "arrow" in stored:
@@ -172,12 +172,12 @@ def _packed(heat: Heat) -> str:
 
 
 def _unpacked(stored: dict[str, Any]) -> Heat:
-    levels, signed = _grey(stored["heat"]).astype(np.float32), bool(stored.get("signed", False))
+    levels, signed = _gray(stored["heat"]).astype(np.float32), bool(stored.get("signed", False))
     numbers = np.maximum((levels - 128) / 127, -1) if signed else levels / 255
     return Heat(stored["on"], numbers.astype(np.float32), stored["label"], signed)
 
 
-def _grey(stored: str) -> NDArray[np.uint8]:
+def _gray(stored: str) -> NDArray[np.uint8]:
     bits = np.frombuffer(base64.b64decode(stored), dtype=np.uint8)
     read = cv2.imdecode(bits, cv2.IMREAD_GRAYSCALE)
     if read is None:

@@ -44,7 +44,7 @@ class Polygons:
     rings: tuple[tuple[float, ...], ...]
 
     def render(self, width: int, height: int) -> BoolMask:
-        """Pixels whose centre lies inside an outline, and the outline itself."""
+        """Pixels whose center lies inside an outline, and the outline itself."""
         canvas = np.zeros((height, width), dtype=np.uint8)
         points = [np.rint(np.asarray(ring, dtype=np.float64).reshape(-1, 2)).astype(np.int32) for ring in self.rings]
         for ring in points:
@@ -90,7 +90,7 @@ class MaskFile:
     """What the benchmark calls it; the same on every machine."""
 
     def render(self, width: int, height: int) -> BoolMask:
-        """Scaled to the asked size by nearest neighbour."""
+        """Scaled to the asked size by nearest neighbor."""
         from editgauge.core.images import read_image
 
         gray = read_image(self.path).max(axis=2)

@@ -27,11 +27,11 @@ class Cutout:
 
 
 @dataclass(frozen=True, slots=True)
-class Recolour:
-    """The object gets another colour and keeps its shading."""
+class Recolor:
+    """The object gets another color and keeps its shading."""
 
     outline: Polygons
-    colour: str
+    color: str
 
     def footprint(self) -> Mask | None:
         """The object."""
@@ -63,16 +63,16 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The object lies elsewhere; `centre` is the new centre of its bounding box."""
+    """The object lies elsewhere; `center` is the new center of its bounding box."""
 
     outline: Polygons
-    centre: tuple[float, float]
+    center: tuple[float, float]
 
     def placed(self) -> Polygons:
         """Where the object lies afterwards."""
         left, top, right, bottom = self.outline.box()
         half_width, half_height = (right - left) / 2, (bottom - top) / 2
-        x, y = self.centre
+        x, y = self.center
         return self.outline.fitted(x - half_width, y - half_height, x + half_width, y + half_height)
 
     def footprint(self) -> Mask | None:
@@ -148,7 +148,7 @@ class Restyle:
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """Everything but the kept objects is changed: blurred, one colour, a material, or another photograph."""
+    """Everything but the kept objects is changed: blurred, one color, a material, or another photograph."""
 
     kept: tuple[Polygons, ...]
     scene: str | Picture
@@ -158,8 +158,8 @@ class Background:
         return Grown(Outside(Union(self.kept)), MARGIN)
 
 
-Recipe = Recolour | Texture | Remove | Move | Resize | Paste | Replace | Restyle | Background
-COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "golden")
+Recipe = Recolor | Texture | Remove | Move | Resize | Paste | Replace | Restyle | Background
+COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "golden")
 MATERIALS = ("brick", "grass", "gravel", "stripes", "dots", "wood")
 STYLES = ("sketch", "grayscale", "sepia", "cartoon", "negative", "oil")
 SCENES = ("blur", "white", "black", "brick", "grass")

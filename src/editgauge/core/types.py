@@ -164,7 +164,7 @@ class Benchmark:
     name: str
     edits: Sequence[Edit]
     about: str = ""
-    licence: str = ""
+    license: str = ""
 
     def __post_init__(self) -> None:
         # Some file systems store 'é' as two characters; both spellings name the same file.

@@ -1,7 +1,7 @@
 """Can a line tell which kind of attribute two objects share? (PixLens, section 3.2: the inter-attribute score.)
 
 A row is |z_ao - z_ao'|, what remains of two objects with one attribute in common, and its label the attribute's kind.
-Rows of one attribute are alike. When some of them are learnt from and others tested, as the released code does, the
+Rows of one attribute are alike. When some of them are learned from and others tested, as the released code does, the
 classifier may know the attribute again instead of its kind; so ours never has an attribute in both parts.
 """
 
@@ -85,8 +85,8 @@ def _classified(rows: _Rows, kinds: tuple[str, ...], split: Split, left_out: tup
     chosen = np.flatnonzero(taking_part[rows.attribute])
     told = np.zeros((len(rows.words), len(kinds)), dtype=np.int64)
     for is_test in _tests(rows, chosen, split, seed):
-        learnt, tested = chosen[~is_test], chosen[is_test]
-        answers = _answers(rows.features[learnt], rows.kind[learnt], rows.features[tested])
+        learned, tested = chosen[~is_test], chosen[is_test]
+        answers = _answers(rows.features[learned], rows.kind[learned], rows.features[tested])
         np.add.at(told, (rows.attribute[tested], answers), 1)
     confusion = np.stack([told[rows.kind_of == kind].sum(axis=0) for kind in range(len(kinds))])
     accuracy, balanced = _estimates(told, rows.kind_of, confusion, seed)
@@ -103,11 +103,11 @@ def _classified(rows: _Rows, kinds: tuple[str, ...], split: Split, left_out: tup
     )
 
 
-def _answers(learnt: Numbers, kinds: Indices, tested: Numbers) -> Indices:
+def _answers(learned: Numbers, kinds: Indices, tested: Numbers) -> Indices:
     classifier: Any = LogisticRegression(max_iter=EPOCHS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the paper gives it fifty passes, converged or not
-        classifier.fit(learnt, kinds)
+        classifier.fit(learned, kinds)
     answers: Indices = classifier.predict(tested)
     return answers
 

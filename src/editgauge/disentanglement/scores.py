@@ -1,6 +1,6 @@
 """How well a model's latents keep attributes apart: PixLens's three scores, and the same beside edit scores.
 
-Intervals draw whole attributes within each kind: another list of colours would have given other numbers.
+Intervals draw whole attributes within each kind: another list of colors would have given other numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from editgauge.disentanglement.inter_attribute import Classified, inter_attribut
 from editgauge.disentanglement.latents import Latents, Vector
 from editgauge.disentanglement.measures import direction_cosines, linearity_error, linearity_error_as_released
 from editgauge.disentanglement.words import Vocabulary
-from editgauge.findings.summary import ALL, summarise
+from editgauge.findings.summary import ALL, summarize
 from editgauge.stats.intervals import RESAMPLES, Numbers, cluster_draws
 from editgauge.stats.resampling import Estimate, divided, estimate
 
@@ -176,7 +176,7 @@ def beside_edit_scores(models: Sequence[Disentanglement], runs: Sequence[Run]) -
 def _verdicts(run: Run) -> dict[str, dict[str, float]]:
     """The mean of `edit` by protocol and method."""
     means: dict[str, dict[str, float]] = {}
-    for cell in summarise(run):
+    for cell in summarize(run):
         if cell.edit_type == ALL and cell.spec.name == VERDICT and cell.mean:
             means.setdefault(cell.protocol, {})[cell.method] = cell.mean.value
     return means

@@ -102,21 +102,21 @@ def accept(
     if method is not None:
         chosen.check(method)
     methods = [method] if method else list(chosen.values)
-    labelled = _Labelled.of(chosen, methods, mean_ratings(Path(ratings), chosen), level)
+    labeled = _Labeled.of(chosen, methods, mean_ratings(Path(ratings), chosen), level)
     better = chosen.spec.higher_is_better
-    threshold = acceptance_threshold(*labelled.arrays, alpha=share, higher_is_better=better)
+    threshold = acceptance_threshold(*labeled.arrays, alpha=share, higher_is_better=better)
     found = Acceptance(
         chosen.protocol,
         chosen.spec,
         level,
-        labelled.scores.size,
-        int(labelled.accepted.sum()),
+        labeled.scores.size,
+        int(labeled.accepted.sum()),
         threshold,
-        _measured(labelled, threshold),
+        _measured(labeled, threshold),
         {each: _passing(threshold, chosen.values[each]) for each in methods},
-        tuple(reliability(labelled.scores, labelled.accepted, higher_is_better=better)),
-        high_probability_threshold(*labelled.arrays, alpha=share, higher_is_better=better),
-        _selection(chosen, methods, labelled),
+        tuple(reliability(labeled.scores, labeled.accepted, higher_is_better=better)),
+        high_probability_threshold(*labeled.arrays, alpha=share, higher_is_better=better),
+        _selection(chosen, methods, labeled),
     )
     if plot is not None:
         write_text(Path(plot), reliability_svg(found.curve, threshold, f"{chosen.protocol}/{chosen.spec.name}"))
@@ -124,7 +124,7 @@ def accept(
 
 
 @dataclass(frozen=True, slots=True)
-class _Labelled:
+class _Labeled:
     scores: Numbers
     accepted: NDArray[np.bool_]
     sources: Labels
@@ -134,7 +134,7 @@ class _Labelled:
     @classmethod
     def of(
         cls, chosen: OneScore, methods: list[str], ratings: Mapping[str, Mapping[tuple[str, int], float]], level: float
-    ) -> _Labelled:
+    ) -> _Labeled:
         rows = [
             (chosen.values[method][key], rating >= level, chosen.sources[key[0]], (method, key))
             for method in methods
@@ -152,35 +152,35 @@ class _Labelled:
         return self.scores, self.accepted, self.sources
 
 
-def _measured(labelled: _Labelled, threshold: Threshold) -> Mean | None:
+def _measured(labeled: _Labeled, threshold: Threshold) -> Mean | None:
     """Each source image with rejected edits is left out once, and meets the threshold of the others."""
-    names = np.unique(labelled.sources[~labelled.accepted])
+    names = np.unique(labeled.sources[~labeled.accepted])
     shares = []
     for name in names:
-        here = labelled.sources == name
+        here = labeled.sources == name
         others = acceptance_threshold(
-            *(each[~here] for each in labelled.arrays),
+            *(each[~here] for each in labeled.arrays),
             alpha=threshold.alpha,
             higher_is_better=threshold.higher_is_better,
         )
-        shares.append(float(others.passes(labelled.scores[here & ~labelled.accepted]).mean()))
+        shares.append(float(others.passes(labeled.scores[here & ~labeled.accepted]).mean()))
     if threshold.value is None or not shares:
         return None
     return clustered_mean(np.array(shares), names, scale=(0.0, 1.0))
 
 
-def _selection(chosen: OneScore, methods: list[str], labelled: _Labelled) -> float | None:
+def _selection(chosen: OneScore, methods: list[str], labeled: _Labeled) -> float | None:
     """By the scores of rated and unrated outcomes."""
     rest = [
         (value, chosen.sources[key[0]])
         for method in methods
         for key, value in chosen.values[method].items()
-        if (method, key) not in labelled.keys
+        if (method, key) not in labeled.keys
     ]
     if not rest:
         return None
     scores, sources = zip(*rest, strict=True)
-    return selection_p(labelled.scores, labelled.sources, np.array(scores), np.array(sources))
+    return selection_p(labeled.scores, labeled.sources, np.array(scores), np.array(sources))
 
 
 def _passing(threshold: Threshold, scores: Mapping[tuple[str, int], float]) -> Passing:

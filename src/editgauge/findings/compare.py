@@ -14,7 +14,7 @@ from editgauge.core.run import Run
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.aggregations import aggregate_method
 from editgauge.findings.people.matching import wanted_scores
-from editgauge.findings.summary import ALL, Cell, edit_types, headlines, summarise
+from editgauge.findings.summary import ALL, Cell, edit_types, headlines, summarize
 from editgauge.findings.verdicts import RunVerdicts
 from editgauge.stats.bounds import Bounds
 from editgauge.stats.intervals import holm
@@ -103,7 +103,7 @@ def compare(
             raise UnknownName("method in this run", method, opened.manifest.methods)
     if margin is not None and not (margin > 0 and np.isfinite(margin)):
         raise BadInput(f"--margin is a positive number, such as 0.02; got {margin}.")
-    verdicts, cells = RunVerdicts(opened), summarise(opened)
+    verdicts, cells = RunVerdicts(opened), summarize(opened)
     chosen = [
         (protocol, spec)
         for protocol, spec in wanted_scores(opened, score)

@@ -50,7 +50,7 @@ class Cell:
         return self.mean.n if self.mean else 0
 
 
-def summarise(run: Run) -> list[Cell]:
+def summarize(run: Run) -> list[Cell]:
     """All cells, in the run's order of protocols, scores and methods; edit types in the project's order, then `all`."""
     columns = Columns.of(run)
     scores = {

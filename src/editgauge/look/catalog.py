@@ -48,7 +48,7 @@ def _protocol(protocol: Any) -> dict[str, Any]:
 
 def _model(load: Any) -> dict[str, Any]:
     card = load().card
-    return {"about": f"{card.id}, {card.licence}", "role": card.role}
+    return {"about": f"{card.id}, {card.license}", "role": card.role}
 
 
 _KINDS: dict[str, tuple[Registry[Any], Callable[[Any], dict[str, Any]]]] = {

@@ -31,7 +31,7 @@ class SeenThing:
     """A thing in one of the pictures."""
 
     word: str | None
-    """None when nothing was recognised."""
+    """None when nothing was recognized."""
     box: tuple[float, float, float, float]
     """Left, top, right, bottom in pixels of the picture before."""
     confidence: float
@@ -42,16 +42,16 @@ class OneChange:
     """What happened to one thing, or in one place."""
 
     kind: str
-    """appeared, vanished, moved, recoloured, resized, replaced or altered."""
+    """appeared, vanished, moved, recolored, resized, replaced or altered."""
     before: SeenThing | None
     after: SeenThing | None
-    colours: tuple[str, str] | None
+    colors: tuple[str, str] | None
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedPlace:
-    """A region that changed, recognised or not."""
+    """A region that changed, recognized or not."""
 
     box: tuple[int, int, int, int]
     share: float
@@ -136,7 +136,7 @@ def _about_frames(source: Pixels, given: Pixels, found: Differences) -> list[str
 def _told(change: Change, picture: Pixels) -> OneChange:
     height, width = picture.shape[:2]
     (sentence,) = sentences([change], width, height)
-    return OneChange(change.kind, _seen(change.before), _seen(change.after), change.colours, sentence)
+    return OneChange(change.kind, _seen(change.before), _seen(change.after), change.colors, sentence)
 
 
 def _seen(thing: PicturedThing | None) -> SeenThing | None:
@@ -155,7 +155,7 @@ def _drawn(source: Pixels, found: Differences) -> Pixels:
 
 def _evidence(found: Differences, on: Side) -> list[Evidence]:
     mask = found.pixels.mask
-    # The rim alone: a tint would hide the very colours that changed.
+    # The rim alone: a tint would hide the very colors that changed.
     # Where all changed, it would run around the few places that did not.
     rim = mask.any() and found.extent != "whole"
     pieces: list[Evidence] = [Region(on, mask & grown(~mask, 1), "changed")] if rim else []

@@ -24,7 +24,7 @@ from editgauge.core.types import Edit, Outcome, id_problem
 from editgauge.methods.layouts.faults import Fault
 from editgauge.methods.layouts.match import absence, faults
 from editgauge.methods.layouts.names import same_letters, shown
-from editgauge.methods.layouts.recognize import recognise
+from editgauge.methods.layouts.recognize import recognize
 from editgauge.methods.layouts.tree import list_tree
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class FoundOutcomes:
         """What was found, to be said aloud: `mine: found 643 of 646 outcomes, EditVal layout, 3 missing`."""
         kinds = Counter(fault.kind for fault in self.faults)
         _, absent, seeds = self.counts
-        first = next((fault for fault in self.faults if fault.kind == "misspelt"), None)
+        first = next((fault for fault in self.faults if fault.kind == "misspelled"), None)
         parts = [
             f"{method}: found {self.present} of {len(self.outcomes)} outcomes",
             f"{seeds} seeds" if seeds > 1 else "",
@@ -125,7 +125,7 @@ def find_outcomes(
         method: its name, with the variant if there is one: `imagic[eta=0.8]`.
         place: its folder, or a JSONL list.
         edits: the benchmark's.
-        layout: how the folder is laid out (`editgauge list layouts`); recognised when not given. A list needs none.
+        layout: how the folder is laid out (`editgauge list layouts`); recognized when not given. A list needs none.
         allow_outside: whether a list may name images outside its own folder; a list from others could name any file.
     """
     problem = id_problem(method)
@@ -145,7 +145,7 @@ def find_outcomes(
 
 def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | None) -> FoundOutcomes:
     tree = list_tree(folder)
-    best, rivals = recognise(method, edits, tree, layout)
+    best, rivals = recognize(method, edits, tree, layout)
     files: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for (edit_id, seed), offer in sorted(best.used.items()):
         files[edit_id].append((seed, offer.file))
@@ -157,7 +157,7 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
             why = absence(best.layout, best.layout.asks(edit))
             outcomes.append(Outcome(edit_id=edit.id, method=method, absence=why))
     rows = [fault for fault in faults(best, edits, tree) if fault.where not in OWN_FILES]
-    strangers = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelt"})
+    strangers = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelled"})
     how = f"{best.layout.title} layout"
     return FoundOutcomes(outcomes.settled(), strangers, best.layout.name, how, tuple(rows), tuple(rivals))
 

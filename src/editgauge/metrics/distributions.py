@@ -13,17 +13,17 @@ def fid(one: Features, other: Features) -> float:
     """Fréchet distance of two sets of features, as if both were normally distributed; lower is nearer.
 
     |m1 - m2|^2 + tr(C1 + C2 - 2 (C1 C2)^(1/2)). The trace of the root comes from the singular values of the product of
-    the centred features, which is exact and needs no root of a singular matrix. Biased upwards for few pictures,
+    the centered features, which is exact and needs no root of a singular matrix. Biased upwards for few pictures,
     most of all for fewer than a feature has numbers: use `kid` then.
 
     >>> fid(np.array([[0.0], [2.0]]), np.array([[3.0], [5.0]]))
     9.0
     """
     first, second = _checked(one), _checked(other)
-    centred = [(each - each.mean(axis=0)) / np.sqrt(len(each) - 1) for each in (first, second)]
-    shared = np.linalg.svd(centred[0] @ centred[1].T, compute_uv=False).sum()
+    centered = [(each - each.mean(axis=0)) / np.sqrt(len(each) - 1) for each in (first, second)]
+    shared = np.linalg.svd(centered[0] @ centered[1].T, compute_uv=False).sum()
     apart = float(np.sum((first.mean(axis=0) - second.mean(axis=0)) ** 2))
-    return max(0.0, apart + float(sum((each**2).sum() for each in centred)) - 2 * float(shared))
+    return max(0.0, apart + float(sum((each**2).sum() for each in centered)) - 2 * float(shared))
 
 
 def kid(one: Features, other: Features) -> float:

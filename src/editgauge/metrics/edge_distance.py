@@ -1,4 +1,4 @@
-"""Metrics of structure: edges, whatever the colours on their two sides."""
+"""Metrics of structure: edges, whatever the colors on their two sides."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def edge_distance(before: Unit, after: Unit, where: BoolMask | None = None) -> f
     """How much the edges in the images changed: appeared, vanished, grew stronger or weaker.
 
     Lower is better: 0 means the same edges, near 1 that where one image has an edge, the other is flat. A change of
-    colour that leaves the steps of brightness alone does not count.
+    color that leaves the steps of brightness alone does not count.
     One minus the mean of the gradient magnitude similarity (GMS) of Xue, Zhang, Mou and Bovik, Gradient Magnitude
     Similarity Deviation: A Highly Efficient Perceptual Image Quality Index, IEEE Transactions on Image Processing
     23(2), 2014, with its filter and constant. The paper halves the images first, which is left out here for masks to

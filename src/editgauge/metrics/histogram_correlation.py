@@ -1,4 +1,4 @@
-"""Metrics of colours, whatever their places: histograms."""
+"""Metrics of colors, whatever their places: histograms."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ EXACT = 2**24
     formula="mean over channels of the Pearson correlation of the channel's two 32-bin histograms",
 )
 def histogram_correlation(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How alike the colours of the images are, wherever in the image they are.
+    """How alike the colors of the images are, wherever in the image they are.
 
-    Higher is better: 1 means the same colours equally often (in the same places or not), around 0 no colour in
+    Higher is better: 1 means the same colors equally often (in the same places or not), around 0 no color in
     common, and towards -1 frequent in one image what is rare in the other.
     PixLens (supplement 10, Color Similarity): the mean of channel-wise histogram correlations.
 

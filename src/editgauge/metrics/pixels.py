@@ -31,7 +31,7 @@ STRIP = 64
 
 @metric(higher_is_better=False, range=(0.0, 1.0), formula="mean(|before - after|)")
 def l1(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How far apart the colours of a pixel are on average.
+    """How far apart the colors of a pixel are on average.
 
     Lower is better: 0 means identical images, 1 means black against white. Mean absolute error over pixels and
     channels, as tables of editing papers print L1.
@@ -45,7 +45,7 @@ def l1(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
 
 @metric(higher_is_better=False, range=(0.0, 1.0), formula="mean((before - after)^2)")
 def l2(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How far apart the colours of a pixel are on average, large differences weighing more.
+    """How far apart the colors of a pixel are on average, large differences weighing more.
 
     Lower is better: 0 means identical images, 1 means black against white. Mean squared error over pixels and
     channels; papers print it as L2 or as MSE, and no root is taken.
@@ -110,7 +110,7 @@ def ssim(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
     of 11 x 11 pixels and sigma 1.5, K1 = 0.01, K2 = 0.03; channels are compared apart and averaged. The same number as
     `skimage.metrics.structural_similarity` with `gaussian_weights=True, use_sample_covariance=False, data_range=1`.
 
-    Windows that reach over the image's edge are left out, as there; with `where`, the windows whose centre is true
+    Windows that reach over the image's edge are left out, as there; with `where`, the windows whose center is true
     count. If none is left by that (the image is smaller than a window, or `where` lies within 5 pixels of the edge),
     the images are continued by their mirror image, and all windows that `where` asks for count.
 
@@ -135,7 +135,7 @@ def ssim(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
 
 
 def _counted_windows(size: tuple[int, ...], where: BoolMask | None) -> tuple[slice, slice]:
-    """Rows and columns of the centres of windows that lie within the image; all of them if none would count."""
+    """Rows and columns of the centers of windows that lie within the image; all of them if none would count."""
     inner_rows, inner_columns = (slice(RADIUS, max(RADIUS, length - RADIUS)) for length in size)
     inside = np.ones(size, dtype=np.bool_) if where is None else where
     if inside[inner_rows, inner_columns].any():

@@ -61,7 +61,7 @@ class Detections:
         return self.only([0] if self.found else [])
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
-        """The boxes, each labelled by what was asked and, where a synonym was used, by what the model calls it."""
+        """The boxes, each labeled by what was asked and, where a synonym was used, by what the model calls it."""
         labels = (
             asked if asked == own else f"{asked} (seen as {own})"
             for asked, own in zip(self.phrases, self.words, strict=True)
@@ -207,7 +207,7 @@ class TextLines:
         return np.concatenate([self.polygons.min(axis=1), self.polygons.max(axis=1)], axis=1).reshape(-1, 4)
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
-        """The boxes, each labelled by what stands there."""
+        """The boxes, each labeled by what stands there."""
         rows = zip(self.boxes.tolist(), self.texts, self.confidences.tolist(), strict=True)
         return tuple(
             Box(on, left, top, right, bottom, f"“{text}”", confidence)

@@ -46,7 +46,7 @@ def _described(name: str, card: Card) -> dict[str, str]:
         "id": card.id,
         "revision": card.revision,
         "sha256": card.sha256,
-        "licence": card.licence,
+        "license": card.license,
         "settings": ", ".join(f"{setting}={value}" for setting, value in sorted(card.settings.items())),
     }
 

@@ -39,7 +39,7 @@ class Card:
     revision: str
     sha256: str
     """Of its weights."""
-    licence: str
+    license: str
     input_size: tuple[int, int] | None = None
     """Width and height of what the network sees; None when it takes pictures as they are."""
     device: str = "cpu"

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from editgauge.core.files import write_bytes
 from editgauge.core.text import counted
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, headlines, summarise
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, headlines, summarize
 from editgauge.findings.verdicts import HOW_TESTED, RunVerdicts
 from editgauge.render import words
 from editgauge.reports.assets import frame
@@ -57,7 +57,7 @@ class Context:
     @cached_property
     def cells(self) -> list[Cell]:
         """Every mean with its interval, by score, method and edit type."""
-        return summarise(self.run)
+        return summarize(self.run)
 
     @cached_property
     def interval_methods(self) -> list[str]:

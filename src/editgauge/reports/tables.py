@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDE, NARROW = 220, 170
 """Widths of the marks in the overview and in the tables by edit type."""
 SHADES = 5
-"""Steps of the colour scale: few enough to tell apart, with the number always beside the colour."""
+"""Steps of the color scale: few enough to tell apart, with the number always beside the color."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,14 @@ class Measure:
     of_pairs: Callable[[Numbers, Numbers], float]
     of_draws: Callable[[Numbers, Numbers, Numbers], Numbers]
     of_columns: Callable[[Numbers, Numbers], Numbers]
-    centred: bool = True
+    centered: bool = True
 
     def undefined(self, scores: Numbers, ratings: Numbers) -> str:
         """Why there is no answer; empty when there is one."""
         if scores.size < FEWEST_PAIRS:
             return f"fewer than {FEWEST_PAIRS} pairs"
         for numbers, words in ((scores, "scores"), (ratings, "ratings")):
-            if self.centred and all_equal(numbers):
+            if self.centered and all_equal(numbers):
                 return f"all {words} are equal"
             if not numbers.any():
                 return f"all {words} are zero"
@@ -60,7 +60,7 @@ COSINE = Measure(
     lambda x, y: float(resampling.cosine_of_columns(x[:, None], y[:, None])[0]),
     resampling.cosine_of_draws,
     resampling.cosine_of_columns,
-    centred=False,
+    centered=False,
 )
 
 

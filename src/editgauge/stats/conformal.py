@@ -2,8 +2,8 @@
 
 The guarantee (conformal risk control: Angelopoulos et al., arXiv 2208.02814, theorem 1): of the edits of a new source
 image that a person would reject, on average at most a share `alpha` scores above the threshold. It holds for any score
-and any number of labels, when the labelled source images and the new one are drawn alike. It says nothing about how
-many good edits pass; `passed` shows that for the labelled ones.
+and any number of labels, when the labeled source images and the new one are drawn alike. It says nothing about how
+many good edits pass; `passed` shows that for the labeled ones.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Threshold:
     alpha: float
     higher_is_better: bool
     rejected: int
-    """Labelled edits that a person rejected: the threshold comes from them alone."""
+    """Labeled edits that a person rejected: the threshold comes from them alone."""
     sources: int
     """Source images they belong to."""
     passed: float | None
-    """The share of the accepted labelled edits that pass; None when there are none, or no threshold."""
+    """The share of the accepted labeled edits that pass; None when there are none, or no threshold."""
     note: str = ""
 
     def passes(self, scores: Numbers) -> NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """A mean of few human labels, made surer by many automatic scores: PPI++, clustered by source image.
 
 Angelopoulos, Duchi and Zrnic, "PPI++: Efficient Prediction-Powered Inference" (arXiv 2311.01453): the mean of the
-labels is corrected by how much the scores of the labelled edits differ from the scores of all others,
+labels is corrected by how much the scores of the labeled edits differ from the scores of all others,
 
     mean(labels) + weight * (mean(scores without label) - mean(scores with label)),
 
@@ -34,7 +34,7 @@ class PoweredMean:
     labels_alone: Mean
     weight: float
     """How much the scores count, from 0 (not at all) to 1; the paper's lambda."""
-    n_unlabelled: int
+    n_unlabeled: int
     note: str = ""
     """Why there is no interval, or why the scores do not count; empty when there is nothing to say."""
 
@@ -68,8 +68,8 @@ def prediction_powered_mean(
 ) -> PoweredMean:
     """The mean of the labels with its 95 % interval, helped by predictions for edits that have no label.
 
-    `labels`, `predictions` and `clusters` belong to the labelled edits, the others to the rest; a source image may have
-    edits of both kinds. The labelled edits must have been picked at random. A `weight` that is given is not tuned.
+    `labels`, `predictions` and `clusters` belong to the labeled edits, the others to the rest; a source image may have
+    edits of both kinds. The labeled edits must have been picked at random. A `weight` that is given is not tuned.
     """
     alone = mean_by_clusters(labels, clusters)
     hindrance = _hindrance(alone, labels, predictions, more_predictions, more_clusters)
@@ -85,11 +85,11 @@ def prediction_powered_mean(
 
 
 CHOSEN = 0.01
-"""Below this p-value the labelled edits were probably not picked at random."""
+"""Below this p-value the labeled edits were probably not picked at random."""
 
 
 def selection_p(scores: Numbers, clusters: Labels, more_scores: Numbers, more_clusters: Labels) -> float | None:
-    """Could the labelled edits have been picked at random? The p-value that their scores have the mean of the others'.
+    """Could the labeled edits have been picked at random? The p-value that their scores have the mean of the others'.
 
     None when there are too few source images to ask.
 

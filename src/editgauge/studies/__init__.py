@@ -35,7 +35,7 @@ from editgauge.studies.design import Design, from_form, is_asked
 from editgauge.studies.errors import BadAnswers, BadStudy, NotAllowed
 from editgauge.studies.page import Page, PagePicture, PageQuestion
 from editgauge.studies.study import RaterInfo, Study
-from editgauge.studies.verbs import analyse, exclude, export, forget, import_, include, invite, serve, status
+from editgauge.studies.verbs import analyze, exclude, export, forget, import_, include, invite, serve, status
 
 __all__ = [
     "BadAnswers",
@@ -48,7 +48,7 @@ __all__ = [
     "RaterInfo",
     "Receipt",
     "Study",
-    "analyse",
+    "analyze",
     "create",
     "exclude",
     "export",

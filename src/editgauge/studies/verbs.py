@@ -222,14 +222,14 @@ class Analysis:
     """For a study about attributes: how far the run's weights of attributes agree with the raters."""
 
 
-def analyse(study: str | Path, *, run: str | Path | None = None, out: str | Path | None = None) -> Analysis:
+def analyze(study: str | Path, *, run: str | Path | None = None, out: str | Path | None = None) -> Analysis:
     """Analyze a study: what raters answered, how well they agree, and how well the run's scores agree with them.
 
     A study about attributes rates no outcome: there the weights that AugCLIP gives them are compared with the answers.
 
     Example:
-        $ editgauge study analyse study --out analysis
-        >>> editgauge.study.analyse("study", out="analysis")
+        $ editgauge study analyze study --out analysis
+        >>> editgauge.study.analyze("study", out="analysis")
 
     Args:
         study: study folder.

@@ -52,8 +52,8 @@ def _sentence(group: list[Change], width: int, height: int) -> str:
 
 
 def _about_something(change: Change, where: str, share: float) -> str:
-    if change.kind == "recoloured" and change.colours:
-        return f"Something {where} changed from {change.colours[0]} to {change.colours[1]}."
+    if change.kind == "recolored" and change.colors:
+        return f"Something {where} changed from {change.colors[0]} to {change.colors[1]}."
     happened = change.kind if change.kind in {"appeared", "vanished"} else "changed"
     return f"Something {happened} {where}: {share:.1%} of the picture."
 
@@ -65,8 +65,8 @@ def _about_known(change: Change, word: str, where: str) -> str:
             return f"{with_article(word).capitalize()} appeared {where}."
         case "vanished":
             return f"The {word} {where} vanished."
-        case "recoloured" if change.colours:
-            return f"{whose} changed from {change.colours[0]} to {change.colours[1]}."
+        case "recolored" if change.colors:
+            return f"{whose} changed from {change.colors[0]} to {change.colors[1]}."
         case "resized":
             return f"The {word} became {'larger' if _area(change.after) > _area(change.before) else 'smaller'}."
         case "replaced" if change.after and change.after.word:

@@ -1,6 +1,6 @@
 """Where two pictures differ: regions that a person would call changed, not what re-encoding or a shaky frame leaves.
 
-The edited picture is laid back over its source first. Then colours are compared in CIE Lab, forgiving what lies within
+The edited picture is laid back over its source first. Then colors are compared in CIE Lab, forgiving what lies within
 a pixel of its place and a slight cast over the whole picture, and structure by how brightness varies together. What
 is clearly different grows into what is somewhat different around it; specks are left out.
 """
@@ -22,14 +22,14 @@ Map = NDArray[np.float32]
 
 LONGER_SIDE = 640
 """Pictures are compared at no more than so many pixels, where a speck of sensor noise is no region."""
-CLEAR_COLOUR = 14.0
-"""Distance in CIE Lab, smoothed, from which on nobody calls two colours the same beside each other."""
+CLEAR_COLOR = 14.0
+"""Distance in CIE Lab, smoothed, from which on nobody calls two colors the same beside each other."""
 CLEAR_STRUCTURE = 0.75
 """One minus correlation: from there on brightness varies in other ways."""
 FAINT_TEXTURE = 5.0
 """Standard deviation of lightness, out of 100, about which structure begins to count; re-encoding stays far below."""
-FINE_COLOUR = 2.0
-"""Standard deviation in pixels of the blur over colours before they are compared."""
+FINE_COLOR = 2.0
+"""Standard deviation in pixels of the blur over colors before they are compared."""
 WEAK = 0.5
 """The part of a clear difference that belongs to a region which is clear elsewhere."""
 SLIGHT_CAST = 8.0
@@ -104,10 +104,10 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
 
 
 def _difference(before: Map, after: Map) -> Map:
-    colour = np.maximum(_beyond_reach(before, after), _beyond_reach(after, before))
-    colour = np.asarray(cv2.GaussianBlur(colour, (0, 0), 1.5), np.float32)
+    color = np.maximum(_beyond_reach(before, after), _beyond_reach(after, before))
+    color = np.asarray(cv2.GaussianBlur(color, (0, 0), 1.5), np.float32)
     structure = _structure_difference(before[..., 0], after[..., 0])
-    return np.asarray(np.maximum(colour / CLEAR_COLOUR, structure / CLEAR_STRUCTURE), np.float32)
+    return np.asarray(np.maximum(color / CLEAR_COLOR, structure / CLEAR_STRUCTURE), np.float32)
 
 
 def _beyond_reach(one: Map, other: Map) -> Map:
@@ -133,9 +133,9 @@ def _around(values: Map) -> Map:
     return np.asarray(cv2.GaussianBlur(values, (0, 0), 3.0), np.float32)
 
 
-def _picked(colours: Map, where: BoolMask) -> NDArray[np.float32]:
-    """The colours that count, one row each; all of them, which is usual, without a copy."""
-    return colours.reshape(-1, 3) if where.all() else colours[where]
+def _picked(colors: Map, where: BoolMask) -> NDArray[np.float32]:
+    """The colors that count, one row each; all of them, which is usual, without a copy."""
+    return colors.reshape(-1, 3) if where.all() else colors[where]
 
 
 def _common_cast(before: NDArray[np.float32], after: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -146,9 +146,9 @@ def _common_cast(before: NDArray[np.float32], after: NDArray[np.float32]) -> NDA
     return np.asarray(middle if followed.mean() > stayed.mean() else np.zeros(3), np.float32)
 
 
-def _lengths(colours: NDArray[np.float32]) -> NDArray[np.float32]:
+def _lengths(colors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Of vectors along the last axis; numpy's norm takes three times as long where they are short."""
-    return np.asarray(np.sqrt(np.einsum("...i,...i->...", colours, colours)), np.float32)
+    return np.asarray(np.sqrt(np.einsum("...i,...i->...", colors, colors)), np.float32)
 
 
 def _forgiven(cast: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -204,8 +204,8 @@ def _lab(picture: Pixels, scale: float) -> Map:
     if scale < 1:
         picture = np.asarray(cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA))
     lab = np.asarray(cv2.cvtColor(picture.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
-    # Encoders keep colour at half the resolution, as eyes do: its finest grain says nothing.
-    lab[..., 1:] = cv2.GaussianBlur(lab[..., 1:], (0, 0), FINE_COLOUR)
+    # Encoders keep color at half the resolution, as eyes do: its finest grain says nothing.
+    lab[..., 1:] = cv2.GaussianBlur(lab[..., 1:], (0, 0), FINE_COLOR)
     return lab
 
 

@@ -1,4 +1,4 @@
-"""Colours by name: what red means, and how much an object has the colour that was asked for."""
+"""Colors by name: what red means, and how much an object has the color that was asked for."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SMOOTHING = 5
 
 
 def rgb_of(name: str) -> Rgb:
-    """Red, green and blue of a colour's name; raises `CannotTell` for a word that names none.
+    """Red, green and blue of a color's name; raises `CannotTell` for a word that names none.
 
     >>> rgb_of("golden"), rgb_of("Light Blue"), rgb_of("brown")
     ((255, 215, 0), (173, 216, 230), (64, 30, 9))
@@ -70,11 +70,11 @@ def rgb_of(name: str) -> Rgb:
             return red, green, blue
         except ValueError:
             pass
-    raise CannotTell("unknown_word", f"'{name}' is no colour that is known by name")
+    raise CannotTell("unknown_word", f"'{name}' is no color that is known by name")
 
 
-def colour_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
-    """How much the pixels have the target colour: mean over channels of the correlation of smoothed histograms.
+def color_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
+    """How much the pixels have the target color: mean over channels of the correlation of smoothed histograms.
 
     PixLens, section 7.8, clipped at 0. The released code draws the target's histogram at random from a generator that
     remembers earlier draws, so that its score depends on what was scored before; here it is the exact distribution.
@@ -82,18 +82,18 @@ def colour_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
     return max(0.0, _mean_correlation(_smooth(_shares(picture, where)), _wanted(target)))
 
 
-def colour_curves(picture: Pixels, where: BoolMask, target: Rgb) -> dict[str, tuple[float, ...]]:
-    """What `colour_score` compares: the smoothed histogram of each channel, found and asked for."""
+def color_curves(picture: Pixels, where: BoolMask, target: Rgb) -> dict[str, tuple[float, ...]]:
+    """What `color_score` compares: the smoothed histogram of each channel, found and asked for."""
     found, asked = _smooth(_shares(picture, where)), _wanted(target)
     names = ("red", "green", "blue")
     rows = {name: tuple(found[place].tolist()) for place, name in enumerate(names)}
     return rows | {f"{name} asked": tuple(asked[place].tolist()) for place, name in enumerate(names)}
 
 
-def colour_likeness(before: Pixels, where_before: BoolMask, after: Pixels, where_after: BoolMask) -> float:
-    """How alike the colours of two regions are: mean over channels of the correlation of their histograms.
+def color_likeness(before: Pixels, where_before: BoolMask, after: Pixels, where_after: BoolMask) -> float:
+    """How alike the colors of two regions are: mean over channels of the correlation of their histograms.
 
-    PixLens, supplement 10, Color Similarity, which smooths the histograms as the colour score does.
+    PixLens, supplement 10, Color Similarity, which smooths the histograms as the color score does.
     """
     return _mean_correlation(_smooth(_shares(before, where_before)), _smooth(_shares(after, where_after)))
 
@@ -111,14 +111,14 @@ def _smooth(histograms: Histograms) -> Histograms:
 
 
 def _mean_correlation(one: Histograms, other: Histograms) -> float:
-    centred = [each - each.mean(axis=1, keepdims=True) for each in (one, other)]
-    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in centred]
+    centered = [each - each.mean(axis=1, keepdims=True) for each in (one, other)]
+    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in centered]
     return float(np.clip((unit[0] * unit[1]).sum(axis=1), -1, 1).mean())
 
 
 @lru_cache(maxsize=256)
 def _wanted(target: Rgb) -> Histograms:
-    """The smoothed histogram of a noisy patch of the colour; values beyond a byte count as its end."""
+    """The smoothed histogram of a noisy patch of the color; values beyond a byte count as its end."""
     edges = np.arange(1, BINS) * WIDTH
     shares = [np.diff(np.concatenate([[0.0], ndtr((edges - value) / SPREAD), [1.0]])) for value in target]
     return _smooth(np.stack(shares))

@@ -1,4 +1,4 @@
-"""The everyday word for the colour of some pixels."""
+"""The everyday word for the color of some pixels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 
-COLOURLESS = 11.0
+COLORLESS = 11.0
 """Chroma in CIE Lab under which people say black, gray or white."""
 BLACK, WHITE = 22.0, 82.0
 """Lightness in CIE Lab."""
@@ -31,21 +31,21 @@ PALE = 55.0
 """Lightness from which on a bluish red is called pink."""
 
 
-def colour_word(picture: Pixels, where: BoolMask) -> str:
-    """The name that the middle colour of the pixels has in everyday English.
+def color_word(picture: Pixels, where: BoolMask) -> str:
+    """The name that the middle color of the pixels has in everyday English.
 
     >>> everywhere = np.ones((4, 4), bool)
-    >>> [colour_word(np.full((4, 4, 3), rgb, np.uint8), everywhere) for rgb in ((200, 20, 30), (90, 60, 30), (9, 9, 9))]
+    >>> [color_word(np.full((4, 4, 3), rgb, np.uint8), everywhere) for rgb in ((200, 20, 30), (90, 60, 30), (9, 9, 9))]
     ['red', 'brown', 'black']
     """
     if not where.any():
-        raise ValueError("no pixel, no colour: the mask is empty")
+        raise ValueError("no pixel, no color: the mask is empty")
     rgb = picture[where].astype(np.float32)[np.newaxis] / 255
     lightness, a, b = (float(value) for value in np.median(cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB)[0], axis=0))
     chroma = float(np.hypot(a, b))
-    if lightness < BLACK and chroma < 2 * COLOURLESS:
+    if lightness < BLACK and chroma < 2 * COLORLESS:
         return "black"
-    if chroma < COLOURLESS:
+    if chroma < COLORLESS:
         return "white" if lightness > WHITE else "gray"
     hue = float(np.degrees(np.arctan2(b, a)) % 360)
     name = next(word for limit, word in HUES if hue <= limit)

@@ -1,4 +1,4 @@
-"""What happened to the things in two pictures: appeared, vanished, moved, changed colour or size, became another.
+"""What happened to the things in two pictures: appeared, vanished, moved, changed color or size, became another.
 
 Works on what a detector saw in both pictures, in one frame, and on where the pictures differ: a thing on which nothing
 changed is not asked about, however unsure the detector is of it.
@@ -15,10 +15,10 @@ import numpy as np
 
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, grown
-from editgauge.vision.color_words import colour_word
+from editgauge.vision.color_words import color_word
 from editgauge.vision.regions import box_area, box_overlap
 
-Kind = Literal["appeared", "vanished", "moved", "recoloured", "resized", "replaced", "altered"]
+Kind = Literal["appeared", "vanished", "moved", "recolored", "resized", "replaced", "altered"]
 BoxSides = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
@@ -41,7 +41,7 @@ SPECK = 0.02
 HALF_SURE = 0.5
 """Of the operating point: so sure is enough for a thing to be still there."""
 SAME_SHAPES = 0.5
-"""Correlation of fine brightness from which on only the colour of a thing is another."""
+"""Correlation of fine brightness from which on only the color of a thing is another."""
 SURELY_SAME = 0.7
 """The same, where the detector says that the thing is gone: then it is the detector that no longer knows it."""
 
@@ -51,7 +51,7 @@ class PicturedThing:
     """Something in one of the pictures."""
 
     word: str | None
-    """None when nothing was recognised."""
+    """None when nothing was recognized."""
     box: BoxSides
     mask: BoolMask
     confidence: float = 0.0
@@ -64,8 +64,8 @@ class Change:
     kind: Kind
     before: PicturedThing | None
     after: PicturedThing | None
-    colours: tuple[str, str] | None = None
-    """What the changed part was and is called, for `recoloured`."""
+    colors: tuple[str, str] | None = None
+    """What the changed part was and is called, for `recolored`."""
     part: bool = False
     """Only a part of the thing changed."""
 
@@ -102,13 +102,13 @@ def object_changes(
         pairs = _pairs(before, after, fits, likeness)
         found += [Change(kind, one, other) for one, other in pairs]
         before, after = ([thing for thing in things if not _taken(thing, pairs)] for things in (before, after))
-    found += [_recoloured(source, edited, thing, changed) or Change("vanished", thing, None) for thing in before]
+    found += [_recolored(source, edited, thing, changed) or Change("vanished", thing, None) for thing in before]
     found += [Change("appeared", None, thing) for thing in after]
     return found
 
 
 def likeness_of_shapes(source: Pixels, edited: Pixels, where: BoolMask) -> float:
-    """How alike the fine brightness of a region is, from -1 to 1: high when only its colour changed."""
+    """How alike the fine brightness of a region is, from -1 to 1: high when only its color changed."""
     one, other = (_fine(picture)[where] for picture in (source, edited))
     spread = float(np.linalg.norm(one - one.mean()) * np.linalg.norm(other - other.mean()))
     return float(((one - one.mean()) * (other - other.mean())).sum() / spread) if spread > 0 else 0.0
@@ -119,13 +119,13 @@ def share_changed(thing: PicturedThing, changed: BoolMask) -> float:
     return float(changed[thing.mask].mean()) if thing.mask.any() else 0.0
 
 
-def _recoloured(source: Pixels, edited: Pixels, thing: PicturedThing, changed: BoolMask) -> Change | None:
+def _recolored(source: Pixels, edited: Pixels, thing: PicturedThing, changed: BoolMask) -> Change | None:
     """A thing of which every fold is still there did not vanish, although the detector no longer knows it."""
     where = _inside(thing.mask & changed)
-    colours = colour_word(source, where), colour_word(edited, where)
-    if colours[0] == colours[1] or likeness_of_shapes(source, edited, where) < SURELY_SAME:
+    colors = color_word(source, where), color_word(edited, where)
+    if colors[0] == colors[1] or likeness_of_shapes(source, edited, where) < SURELY_SAME:
         return None
-    return Change("recoloured", thing, thing, colours)
+    return Change("recolored", thing, thing, colors)
 
 
 def _once(changes: list[Change], changed: BoolMask) -> list[Change]:
@@ -146,7 +146,7 @@ def _both(change: Change) -> BoolMask:
 
 
 def _inside(where: BoolMask) -> BoolMask:
-    """Without the rim, where colours of both sides meet; all of it when nothing else would be left."""
+    """Without the rim, where colors of both sides meet; all of it when nothing else would be left."""
     inner = ~grown(~where, 2)
     return inner if inner.any() else where
 
@@ -235,9 +235,9 @@ def _of_kept(
     if share >= TOUCHED and not 1 / GREW < ratio < GREW:
         return Change("resized", one, other)
     inner = _inside(where)
-    colours = colour_word(source, inner), colour_word(edited, inner)
-    if colours[0] != colours[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
-        return Change("recoloured", one, other, colours, part=share < WHOLE)
+    colors = color_word(source, inner), color_word(edited, inner)
+    if colors[0] != colors[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
+        return Change("recolored", one, other, colors, part=share < WHOLE)
     return Change("altered", one, other, part=share < WHOLE) if share >= TOUCHED else None
 
 

@@ -1,4 +1,4 @@
-"""Where things are: centres of mass, directions, thirds of a picture. Coordinates are x to the right, y down."""
+"""Where things are: centers of mass, directions, thirds of a picture. Coordinates are x to the right, y down."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ NO_MOVEMENT = 0.05
 
 
 def centroid(mask: BoolMask) -> Point:
-    """The centre of mass of a mask. A pixel's own centre lies half a pixel from its corner, so mirrors are exact.
+    """The center of mass of a mask. A pixel's own center lies half a pixel from its corner, so mirrors are exact.
 
     >>> centroid(np.array([[False, False, False], [False, False, True]]))
     (2.5, 1.5)
     """
     if not mask.any():
-        raise ValueError("an empty mask has no centre")
+        raise ValueError("an empty mask has no center")
     return _mean_place(mask, along=0), _mean_place(mask, along=1)
 
 
@@ -46,7 +46,7 @@ def _mean_place(mask: BoolMask, along: int) -> float:
 
 
 def middle(box: tuple[float, float, float, float]) -> Point:
-    """The centre of a box given as left, top, right, bottom."""
+    """The center of a box given as left, top, right, bottom."""
     left, top, right, bottom = box
     return (left + right) / 2, (top + bottom) / 2
 

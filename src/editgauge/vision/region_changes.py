@@ -1,7 +1,7 @@
-"""What happened in a changed region in which nothing was recognised: classical vision, no network.
+"""What happened in a changed region in which nothing was recognized: classical vision, no network.
 
 A thing has an outline. Where the source has an edge along the region's rim and the edited picture has none, something
-was taken away; the other way round, something was put there. Where the fine brightness is the same, only the colour is
+was taken away; the other way round, something was put there. Where the fine brightness is the same, only the color is
 another. And what is gone here and found there has moved.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, grown
 from editgauge.vision.changed_regions import ChangedRegion
-from editgauge.vision.color_words import colour_word
+from editgauge.vision.color_words import color_word
 from editgauge.vision.object_changes import SAME_SHAPES, Change, PicturedThing, likeness_of_shapes
 
 CLEARER_RIM = 1.5
@@ -52,9 +52,9 @@ def _told(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
     left, top, right, bottom = region.box
     thing = PicturedThing(None, (float(left), float(top), float(right), float(bottom)), region.mask)
     inner = _inner(region.mask)
-    colours = colour_word(source, inner), colour_word(edited, inner)
-    if colours[0] != colours[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
-        return Change("recoloured", thing, thing, colours)
+    colors = color_word(source, inner), color_word(edited, inner)
+    if colors[0] != colors[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
+        return Change("recolored", thing, thing, colors)
     before, after = (_rim(picture, region.mask) for picture in (source, edited))
     if before > CLEARER_RIM * after:
         return Change("vanished", thing, None)
@@ -96,6 +96,6 @@ def _cut_mask(thing: PicturedThing) -> BoolMask:
 
 
 def _inner(mask: BoolMask) -> BoolMask:
-    """The region without its rim, where colours of both sides meet; all of it when nothing else would be left."""
+    """The region without its rim, where colors of both sides meet; all of it when nothing else would be left."""
     inside = ~grown(~mask, 3)
     return inside if inside.any() else mask

@@ -81,6 +81,6 @@ def largest(masks: Masks) -> int:
 
 
 def closest(masks: Masks, to: Point) -> int:
-    """The place of the mask whose centre is nearest to a point; the first of equals."""
+    """The place of the mask whose center is nearest to a point; the first of equals."""
     away = [np.hypot(x - to[0], y - to[1]) for x, y in map(centroid, masks)]
     return int(np.argmin(away))

@@ -74,7 +74,7 @@ def save(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         random = torch.Generator().manual_seed(7)
         with torch.no_grad():
             for values in model.parameters():
-                if values.ndim > 1:  # as initialised, small networks hardly tell one picture from another
+                if values.ndim > 1:  # as initialized, small networks hardly tell one picture from another
                     values.normal_(0, 0.4 / values[0].numel() ** 0.25, generator=random)
         model.eval().save_pretrained(folder)
         for part in parts:

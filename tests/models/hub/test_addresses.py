@@ -11,7 +11,7 @@ from editgauge.models.hub import catalog as named
 from editgauge.models.hub.addresses import FAMILIES, by_address
 from editgauge.models.hub.network import Network
 from editgauge.models.interfaces import ROLES
-from editgauge.models.weights import catalogue
+from editgauge.models.weights import catalog_entries
 
 NAMED: dict[str, Any] = {name: make for name, make in vars(named).items() if isinstance(make, partial)}
 
@@ -34,7 +34,7 @@ def test_an_unknown_family_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_every_name_plays_its_role_and_knows_its_licence(name: str) -> None:
+def test_every_name_plays_its_role_and_knows_its_license(name: str) -> None:
     model = NAMED[name]()
     assert isinstance(model, Network)
     assert isinstance(model, ROLES[model.role])
@@ -42,7 +42,7 @@ def test_every_name_plays_its_role_and_knows_its_licence(name: str) -> None:
     assert model.card.id == model.source.name
 
 
-def test_the_catalogue_lists_what_has_a_name() -> None:
-    listed = {entry.hub for entry in catalogue().values()}
+def test_the_catalog_lists_what_has_a_name() -> None:
+    listed = {entry.hub for entry in catalog_entries().values()}
     missing = {name for name, make in NAMED.items() if make().source.name not in listed}
     assert missing <= {"segformer_b5"}

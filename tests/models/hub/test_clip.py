@@ -107,7 +107,7 @@ def test_a_map_covers_the_picture_and_is_nowhere_negative(
     np.testing.assert_allclose(maps[1], embedder.explain([(images[1], towards)])[0], atol=1e-5)
 
 
-def reads_colours(model: Any, kind: str) -> Any:
+def reads_colors(model: Any, kind: str) -> Any:
     """Turns the network into one that can be worked out by hand.
 
     A patch becomes its red, green and blue; every token attends to all others alike; the picture is the mean of its
@@ -117,8 +117,8 @@ def reads_colours(model: Any, kind: str) -> Any:
         for name, values in model.named_parameters():
             values.fill_(1.0 if "norm" in name and name.endswith("weight") else 0.0)
         tower = model.vision_model
-        for colour in range(3):
-            tower.embeddings.patch_embedding.weight[colour, colour] = 1.0
+        for color in range(3):
+            tower.embeddings.patch_embedding.weight[color, color] = 1.0
         if kind == "clip":
             for layer in tower.encoder.layers:
                 layer.self_attn.v_proj.weight.copy_(torch.eye(16))
@@ -135,7 +135,7 @@ def reads_colours(model: Any, kind: str) -> Any:
 def test_the_patch_that_alone_carries_the_likeness_is_the_most_relevant(
     kind: str, build: Callable[[str], Any], tmp_path: Path, row: int, column: int
 ) -> None:
-    reads_colours(build(kind), kind).save_pretrained(tmp_path)
+    reads_colors(build(kind), kind).save_pretrained(tmp_path)
     PROCESSORS[kind]().save_pretrained(tmp_path)
     image = np.zeros((64, 64, 3), np.uint8)
     image[..., 2] = 200

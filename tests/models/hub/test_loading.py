@@ -142,7 +142,7 @@ def test_the_card_of_a_folder(folder: Path) -> None:
     card = ClipEmbedder(folder, device="cpu").card
     content = (folder / "model.safetensors").read_bytes()
     assert card.sha256 == hashlib.sha256(content).hexdigest()
-    assert (card.id, card.revision, card.licence, card.device) == ("clip", "local", "apache-2.0", "cpu")
+    assert (card.id, card.revision, card.license, card.device) == ("clip", "local", "apache-2.0", "cpu")
     assert card.input_size == (32, 32)
     assert str(folder.parent) not in repr(card)
 
@@ -161,7 +161,7 @@ def test_the_card_of_what_was_not_pulled(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("EDITGAUGE_WEIGHTS", raising=False)
     model = DinoEmbedder("facebook/dino-vitb16", device="cpu")
     assert not model.available
-    assert (model.card.id, model.card.revision, model.card.licence) == ("facebook/dino-vitb16", COMMIT, "Apache-2.0")
+    assert (model.card.id, model.card.revision, model.card.license) == ("facebook/dino-vitb16", COMMIT, "Apache-2.0")
     assert model.card.sha256 == NEVER_RUN
 
 
@@ -181,7 +181,7 @@ def test_a_model_of_the_hub_in_a_folder_of_weights(
     monkeypatch.setenv("EDITGAUGE_WEIGHTS", str(tmp_path / "weights"))
     model = ClipEmbedder("openai/clip-vit-base-patch16", device="cpu")
     np.testing.assert_array_equal(model.embed_images([picture()]), embed(original, picture()))
-    assert (model.card.id, model.card.licence) == ("openai/clip-vit-base-patch16", "MIT")
+    assert (model.card.id, model.card.license) == ("openai/clip-vit-base-patch16", "MIT")
     assert model.card.sha256 == ClipEmbedder(original, device="cpu").card.sha256
 
 

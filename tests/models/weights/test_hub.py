@@ -238,7 +238,7 @@ def test_the_hub_and_its_cache_are_those_of_the_environment(hub: Hub, tmp_path: 
 
 def test_a_gated_repository(hub: Hub) -> None:
     hub.gated = True
-    with pytest.raises(FetchFailed, match=r"we/net is gated: accept its licence .* `hf auth login`"):
+    with pytest.raises(FetchFailed, match=r"we/net is gated: accept its license .* `hf auth login`"):
         pull(REPOSITORY)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from editgauge.core.errors import BadInput, FetchFailed, UnknownName
-from editgauge.models.weights import LicenceNotAccepted, MissingWeights, available, info, pull, verify, weights_of
+from editgauge.models.weights import LicenseNotAccepted, MissingWeights, available, info, pull, verify, weights_of
 from editgauge.models.weights.catalog import Entry
 
 Make = Callable[..., Entry]
@@ -32,7 +32,7 @@ def test_a_pull_brings_the_files(make_parcel: Make) -> None:
     assert available("parcel")
     assert found.path("net.bin").read_bytes() == b"numbers"
     assert found.path("net.bin").parent == found.folder
-    assert (found.name, found.licence, found.revision) == ("parcel", "Free-1.0", "parcel 1.0")
+    assert (found.name, found.license, found.revision) == ("parcel", "Free-1.0", "parcel 1.0")
     hashes = sorted(file.sha256 for file in entry.files)
     assert found.sha256 == hashlib.sha256("".join(f"{each}\n" for each in hashes).encode()).hexdigest()
     assert info("parcel").where == "here"
@@ -54,10 +54,10 @@ def test_damage_is_seen_by_verify_and_mended_by_pull(make_parcel: Make) -> None:
     assert not available("parcel")
 
 
-def test_a_licence_that_must_be_accepted(make_parcel: Make) -> None:
-    make_parcel(accept=True, licence="Strict-2.0")
+def test_a_license_that_must_be_accepted(make_parcel: Make) -> None:
+    make_parcel(accept=True, license="Strict-2.0")
     for given in (None, "strict", "Free-1.0"):
-        with pytest.raises(LicenceNotAccepted, match=re.escape("`editgauge models pull parcel --accept Strict-2.0`")):
+        with pytest.raises(LicenseNotAccepted, match=re.escape("`editgauge models pull parcel --accept Strict-2.0`")):
             pull("parcel", accept=given)
     assert not available("parcel")
     found = pull("parcel", accept="Strict-2.0")

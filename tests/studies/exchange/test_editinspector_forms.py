@@ -11,7 +11,7 @@ import pytest
 
 from editgauge.core.errors import BadInput
 from editgauge.findings.summary import ALL
-from editgauge.studies import Study, analyse, import_
+from editgauge.studies import Study, analyze, import_
 
 Make = Callable[..., Study]
 FORM: dict[str, str] = {
@@ -49,7 +49,7 @@ def test_every_annotator_of_an_edit_gives_a_page(make_study: Make, forms: Any) -
     imported = import_(study.folder, file, form="editinspector-forms")
 
     assert imported.done == 5
-    found = analyse(study.folder).findings
+    found = analyze(study.folder).findings
     assert found is not None
     accuracy = next(each for each in found.questions if each.asked.name == "accuracy")
     cell = accuracy.cells["mine", ALL]

@@ -55,7 +55,7 @@ def violations(page: Page) -> list[str]:
 def study_of(make_study: Make, photo_run: Path, tmp_path: Path) -> Callable[[str], Study]:
     def make(design: str) -> Study:
         attributes = tmp_path / "attributes.jsonl"
-        attributes.write_text(json.dumps({"edit_id": "edit-0", "source": ["grey"], "target": ["black", "shiny"]}))
+        attributes.write_text(json.dumps({"edit_id": "edit-0", "source": ["gray"], "target": ["black", "shiny"]}))
         given = {"attributes": attributes} if design == "attribute-importance" else {}
         return make_study(run=photo_run, design=design, raters=1, sample="stratified", items=NUMBER[design], **given)
 
@@ -249,7 +249,7 @@ def test_settings_are_kept(study_of: Callable[[str], Study], online: Online, see
     study = study_of("2afc")
     page = see(study.invite()[0].link(online(study)))
     before = page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")
-    page.get_by_role("button", name="Text size, width and colours").click()
+    page.get_by_role("button", name="Text size, width and colors").click()
     page.get_by_label("Very large").check()
     page.get_by_label("Dark").check()
     assert violations(page) == []

@@ -216,8 +216,8 @@ _DEGREE = re.compile(r"(.+)-(\d+)")
 def in_words(name: str) -> str:
     """A kind, a group or a family in words.
 
-    >>> in_words("wrong_value"), in_words("jpeg-90"), in_words("colour_cast-50"), in_words("artifact/halo")
-    ('another value or side', 'JPEG quality 90', 'colour cast, 50 %', 'artifact: halo')
+    >>> in_words("wrong_value"), in_words("jpeg-90"), in_words("color_cast-50"), in_words("artifact/halo")
+    ('another value or side', 'JPEG quality 90', 'color cast, 50 %', 'artifact: halo')
     """
     if name in KINDS or name in GROUPS:
         return KINDS.get(name) or GROUPS[name]

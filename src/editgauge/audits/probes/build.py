@@ -173,7 +173,7 @@ def _another(each: Gathered, everything: Sequence[Gathered], source: Pixels) -> 
 
 
 def _otherwise(each: Gathered, everything: Sequence[Gathered], seed: int) -> Edit | None:
-    """Another edit of the same photograph that the right outcome does not fulfil, drawn by chance."""
+    """Another edit of the same photograph that the right outcome does not fulfill, drawn by chance."""
     others = [other.edit for other in everything if other.photo == each.photo]
     unlike = [other for other in others if not may_coincide(each.edit, other)]
     return unlike[int(chance_of(each.edit, seed).integers(len(unlike)))] if unlike else None

@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.audits.probes.probes import RIGHT
 from editgauge.audits.probes.redrawn import redrawn
 from editgauge.core.errors import CannotEdit
-from editgauge.core.recipes import Recipe, Recolour, Remove, Replace, Resize, Restyle, Texture
+from editgauge.core.recipes import Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 from editgauge.methods.reference.apply import asked_for, followed
 from editgauge.methods.reference.artifacts import ARTIFACTS, with_artifact
 from editgauge.methods.reference.editors import chance_of, recipe_of
@@ -62,7 +62,7 @@ class ProbeMaterial:
     another: Pixels
     """Another photograph in the same size."""
     otherwise: Edit | None
-    """Another edit of the same photograph, which the right outcome does not fulfil."""
+    """Another edit of the same photograph, which the right outcome does not fulfill."""
     turn: int
     """Which of the flaws and artifacts it is this edit's turn to show."""
     seed: int = 0
@@ -94,7 +94,7 @@ def _wrong(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: Pr
 def _blunders(edit: Edit, recipe: Recipe, source: Pixels, seed: int) -> dict[str, Recipe]:
     """The right thing done to the wrong object, and the wrong thing done to the right one."""
     wrong = blunder(edit, recipe, source, chance_of(edit, seed))
-    if not isinstance(recipe, Recolour | Texture | Remove | Resize | Replace):
+    if not isinstance(recipe, Recolor | Texture | Remove | Resize | Replace):
         return {"wrong_value": wrong}
     alone = blunder(replace(edit, objects={}), recipe, source, chance_of(edit, seed))
     elsewhere = isinstance(wrong, type(recipe)) and wrong.outline != recipe.outline

@@ -17,7 +17,7 @@ from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.images import IMAGE_SUFFIXES, Picture, Pixels, read_image, write_png
 from editgauge.core.masks import Polygons
 from editgauge.core.progress import progress, say
-from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolour, Remove, Replace, Resize, Restyle, Texture
+from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service
@@ -196,7 +196,7 @@ def smaller(edit: Edit, picture: Picture, factor: float) -> Edit:
 def shrunk(recipe: Recipe, factor: float) -> Recipe:
     """The recipe for the smaller picture; what is cut out of another picture is cut there as before."""
     match recipe:
-        case Recolour(outline) | Texture(outline) | Remove(outline) | Resize(outline) | Replace(outline):
+        case Recolor(outline) | Texture(outline) | Remove(outline) | Resize(outline) | Replace(outline):
             return replace(recipe, outline=times(outline, factor))
         case Move(outline, (x, y)):
             return Move(times(outline, factor), (factor * x, factor * y))

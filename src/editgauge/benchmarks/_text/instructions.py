@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from editgauge.benchmarks._text.things import COLOUR, colour, thing, without_colour
+from editgauge.benchmarks._text.things import COLOR, color, thing, without_color
 from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import SIZES, read_position, read_size
 from editgauge.core.types import Position, Relation
@@ -135,8 +135,8 @@ def _onto_something(name: str, anchor: str) -> Parts:
 
 
 def _replacement(old: str, new: str) -> Parts:
-    if colour(new):
-        return _colour(old, new)
+    if color(new):
+        return _color(old, new)
     before, after = thing(old), thing(new)
     if before.split()[-1] == after.split()[-1]:
         raise CannotTell("unparsable", f"'{before}' and '{after}' have one name; a rule would find both at once")
@@ -148,26 +148,26 @@ def _instead(new: str, old: str) -> Parts:
 
 
 def _becomes(old: str, new: str) -> Parts:
-    """Something becomes a colour, a size or another thing; other adjectives are of no type that has a rule."""
-    if colour(new):
-        return _colour(old, new)
+    """Something becomes a color, a size or another thing; other adjectives are of no type that has a rule."""
+    if color(new):
+        return _color(old, new)
     if re.fullmatch(rf"(?:a bit |a little |much |even |way )?(?:{BIGGER})", new):
         return _size(old, new)
     if not re.match(r"(?:a|an) ", new):
-        raise CannotTell("unparsable", f"'{new}' is neither a colour, a size nor another thing")
+        raise CannotTell("unparsable", f"'{new}' is neither a color, a size nor another thing")
     return _replacement(old, new)
 
 
-def _colour(subject: str, name: str) -> Parts:
-    told = colour(name)
+def _color(subject: str, name: str) -> Parts:
+    told = color(name)
     if told is None:
-        raise CannotTell("unparsable", f"'{name}' is no colour that the rules know")
-    before, what = without_colour(thing(subject))
+        raise CannotTell("unparsable", f"'{name}' is no color that the rules know")
+    before, what = without_color(thing(subject))
     return Parts("color", subject=what, from_=before, to=told)
 
 
-def _recoloured(subject: str, before: str, after: str) -> Parts:
-    return replace(_colour(subject, after), from_=colour(before))
+def _recolored(subject: str, before: str, after: str) -> Parts:
+    return replace(_color(subject, after), from_=color(before))
 
 
 def _size(subject: str, change: str) -> Parts:
@@ -210,9 +210,9 @@ RULES: tuple[tuple[re.Pattern[str], Callable[..., Parts]], ...] = tuple(
         (r"(?:put|place|add|have|use|insert) (.+?) (?:instead of|in place of|in the place of) (.+)", _instead),
         (r"(?:remove|delete|erase|get rid of|take away|take out|eliminate) (.+)", _removal),
         (r"(?:let )?(.+?) (?:should )?be (?:removed|deleted|erased|taken away)", _removal),
-        (r"(?:change|make|turn) the colou?r of (.+?) (?:to |into |be )+(.+)", _colour),
-        (r"(?:change|make|turn) (.+?)(?:'s)? colou?r (?:to |into )?(.+)", _colour),
-        (rf"(?:change|turn) (.+?) from ({COLOUR.pattern}) to ({COLOUR.pattern})", _recoloured),
+        (r"(?:change|make|turn) the colou?r of (.+?) (?:to |into |be )+(.+)", _color),
+        (r"(?:change|make|turn) (.+?)(?:'s)? colou?r (?:to |into )?(.+)", _color),
+        (rf"(?:change|turn) (.+?) from ({COLOR.pattern}) to ({COLOR.pattern})", _recolored),
         (r"(enlarge|shrink|magnify) (.+)", _sized),
         (r"(increase|decrease|reduce) the size of (.+)", _sized),
         (
@@ -223,7 +223,7 @@ RULES: tuple[tuple[re.Pattern[str], Callable[..., Parts]], ...] = tuple(
         (r"(?:change|turn|transform|convert|make) (.+?) into (.+)", _replacement),
         (r"let (.+?) (?:turn|become) (?:in)?(?:to )?(.+)", _becomes),
         (r"(?:change|turn|transform|convert) (.+?) (?:to|for) (?:be )?(.+)", _becomes),
-        (rf"(?:paint|dye|colou?r) (.+?) (?:in )?({COLOUR.pattern})", _colour),
+        (rf"(?:paint|dye|colou?r) (.+?) (?:in )?({COLOR.pattern})", _color),
         (rf"give (.+?) {SOME}", _part),
         (rf"(?:{THERE_BE}) {ANY}", _addition),
         (rf"(?:let|make|have|get|what if|if) ((?:the|his|her) .+?) {HAVE} (.+)", _part),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from editgauge.benchmarks._text.wording import SPOKEN_COLOURS
+from editgauge.benchmarks._text.wording import SPOKEN_COLORS
 from editgauge.core.errors import CannotTell
 
 DETERMINERS = re.compile(
@@ -53,7 +53,7 @@ ENDS_LIKE_DOING = {
     *("icing", "frosting", "dressing", "topping", "awning", "swing", "spring", "stocking", "lightning", "flooring"),
 }
 SHADE = r"(?:(?:plain|light|dark|bright|deep|pale|neon|hot|baby|royal|navy|sky|forest|lime|solid|all) )?"
-COLOUR = re.compile(rf"{SHADE}(?:{'|'.join(sorted(SPOKEN_COLOURS))})(?: colou?r(?:ed)?)?")
+COLOR = re.compile(rf"{SHADE}(?:{'|'.join(sorted(SPOKEN_COLORS))})(?: colou?r(?:ed)?)?")
 LONGEST_NAME = 4
 """Words."""
 
@@ -72,25 +72,25 @@ def thing(text: str) -> str:
     return name
 
 
-def colour(text: str) -> str | None:
-    """The colour, when these words name nothing but one.
+def color(text: str) -> str | None:
+    """The color, when these words name nothing but one.
 
-    >>> colour("light blue"), colour("a blue car"), colour("red color")
+    >>> color("light blue"), color("a blue car"), color("red color")
     ('light blue', None, 'red')
     """
     words = text.strip(" .,!?")
-    is_one = COLOUR.fullmatch(words)
+    is_one = COLOR.fullmatch(words)
     return re.sub(r" colou?r(?:ed)?$|^(?:all|solid|plain) ", "", words) if is_one else None
 
 
-def without_colour(name: str) -> tuple[str | None, str]:
-    """The colour a name begins with, and the rest: once painted blue, the red car is no red car.
+def without_color(name: str) -> tuple[str | None, str]:
+    """The color a name begins with, and the rest: once painted blue, the red car is no red car.
 
-    >>> without_colour("red car"), without_colour("orange")
+    >>> without_color("red car"), without_color("orange")
     (('red', 'car'), (None, 'orange'))
     """
     first, _, rest = name.partition(" ")
-    return (first, rest) if rest and first in SPOKEN_COLOURS else (None, name)
+    return (first, rest) if rest and first in SPOKEN_COLORS else (None, name)
 
 
 def _problem(name: str) -> str | None:

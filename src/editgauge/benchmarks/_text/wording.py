@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from editgauge.core.recipes import COLOURS
+from editgauge.core.recipes import COLORS
 from editgauge.core.text import article, is_plural, with_article
 from editgauge.core.types import Position
 
@@ -15,8 +15,8 @@ PLACES = {
     "center": "in the center of the {}",
 }
 ADJECTIVES_OF_SHAPE = ("square", "oval", "rectangular", "round", "triangular", "flat")
-SPOKEN_COLOURS = frozenset(
-    {*COLOURS, "grey", "gold", "silver", "beige", "turquoise", "violet", "blonde", "blond", "tan", "maroon", "navy"}
+SPOKEN_COLORS = frozenset(
+    {*COLORS, "grey", "gold", "silver", "beige", "turquoise", "violet", "blonde", "blond", "tan", "maroon", "navy"}
 )
 
 

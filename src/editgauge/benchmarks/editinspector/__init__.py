@@ -17,7 +17,7 @@ from editgauge.instructions.readings import complete
 
 PUBLISHED = 783, 398
 """Edits and photographs of the whole set; a photograph is edited in up to three turns."""
-LICENCE = "labels CC-BY-4.0, as the paper says; pictures as MagicBrush (CC-BY-4.0, not to be redistributed unpacked)"
+LICENSE = "labels CC-BY-4.0, as the paper says; pictures as MagicBrush (CC-BY-4.0, not to be redistributed unpacked)"
 
 
 def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
@@ -38,7 +38,7 @@ def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
         )
     pairs = [(row, known[row.image, row.turn]) for row in inspected]
     edits = tuple(_edit(row, turn) for row, turn in pairs)
-    return Benchmark("editinspector", edits, _about(pairs), LICENCE)
+    return Benchmark("editinspector", edits, _about(pairs), LICENSE)
 
 
 def _beside(data: Path | None) -> Path:

@@ -26,7 +26,7 @@ class RunLengths:
     """Pixels along the border that are inside whatever the runs say."""
 
     def render(self, width: int, height: int) -> BoolMask:
-        """Decoded in its own size, then scaled to the asked one by nearest neighbour."""
+        """Decoded in its own size, then scaled to the asked one by nearest neighbor."""
         require_same_shape("The mask given as run lengths", (self.width, self.height), (width, height))
         flat = np.zeros(self.width * self.height, dtype=np.uint8)
         for start, length in self.pairs:
@@ -80,7 +80,7 @@ class Erased:
     """What the benchmark calls it; the same on every machine."""
 
     def render(self, width: int, height: int) -> BoolMask:
-        """Scaled to the asked size by nearest neighbour."""
+        """Scaled to the asked size by nearest neighbor."""
         pixels = read_image(self.path)  # the one door: it refuses what is no image, broken or absurdly large
         require_same_shape(f"The mask '{self.path}'", (pixels.shape[1], pixels.shape[0]), (width, height))
         inside = self._transparent(pixels.shape[:2])

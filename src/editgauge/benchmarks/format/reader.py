@@ -64,7 +64,7 @@ def _read(document: Document, find: Find, name: str) -> Benchmark | None:
     if fields is None or document.faults:
         return None
     whole = tuple(edit for edit in edits if edit is not None)
-    return Benchmark(fields.name or name, whole, about=fields.about or "", licence=fields.licence or "")
+    return Benchmark(fields.name or name, whole, about=fields.about or "", license=fields.license or "")
 
 
 def _part(value: Any, key: str, kind: type) -> Any:

@@ -12,7 +12,7 @@ from editgauge.core.masks import Mask, Polygons
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.core.reading.lines import Spot
 from editgauge.core.recipes import (
-    COLOURS,
+    COLORS,
     MATERIALS,
     SCENES,
     STYLES,
@@ -21,7 +21,7 @@ from editgauge.core.recipes import (
     Move,
     Paste,
     Recipe,
-    Recolour,
+    Recolor,
     Remove,
     Replace,
     Resize,
@@ -123,7 +123,7 @@ def _one_of(kind: str, known: tuple[str, ...]) -> ReadPart:
 
 
 RECIPES: dict[str, tuple[Callable[..., Recipe], dict[str, ReadPart]]] = {
-    "recolour": (Recolour, {"recolour": _outline, "to": _one_of("colour", COLOURS)}),
+    "recolor": (Recolor, {"recolor": _outline, "to": _one_of("color", COLORS)}),
     "move": (Move, {"move": _outline, "to": _point}),
     "resize": (Resize, {"resize": _outline, "by": _amount}),
     "remove": (Remove, {"remove": _outline}),

@@ -20,7 +20,7 @@ from editgauge.instructions.readings import complete
 NEEDED = "the folder `dev` or `test` of MagicBrush, with edit_sessions.json and images/"
 PUBLISHED = {"dev": (528, 266), "test": (1053, 535)}
 """Edits and sessions of each split, by the authors."""
-LICENCE = "CC-BY-4.0; the authors ask not to redistribute the unpacked test files"
+LICENSE = "CC-BY-4.0; the authors ask not to redistribute the unpacked test files"
 
 
 def load(data: Path | None = None) -> Benchmark:
@@ -40,7 +40,7 @@ def _load(name: str, data: Path | None, is_chained: bool) -> Benchmark:
     edits, sessions = read_sessions(name, data, is_chained)
     guessed = sum(edit.type != "unspecified" for edit in edits)
     types = f"edit types guessed from the instruction for {guessed}, unspecified for {len(edits) - guessed}"
-    return Benchmark(name, edits, f"{told_sessions(edits, sessions)}; {types}", LICENCE)
+    return Benchmark(name, edits, f"{told_sessions(edits, sessions)}; {types}", LICENSE)
 
 
 def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tuple[tuple[Edit, ...], int]:

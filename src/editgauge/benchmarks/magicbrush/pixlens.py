@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.benchmarks._text.instructions import SIDES, Parts, read_instruction
-from editgauge.benchmarks.magicbrush import LICENCE, read_sessions, told_sessions
+from editgauge.benchmarks.magicbrush import LICENSE, read_sessions, told_sessions
 from editgauge.core.edit_types import read_edit_type
 from editgauge.core.errors import BadInput, CannotTell, UnknownName
 from editgauge.core.phrases import read_placing, read_size
@@ -46,10 +46,10 @@ def load(data: Path | None = None) -> Benchmark:
         read = tuple(map(_by_rules, edits))
         parsed = [edit for edit in read if "unparsed" not in edit.extras]
         told = f"parsed {len(parsed)} of {len(read)} instructions by rules: {_counts(parsed)}"
-        return Benchmark(NAME, read, f"{told_sessions(edits, sessions)}; {told}", LICENCE)
+        return Benchmark(NAME, read, f"{told_sessions(edits, sessions)}; {told}", LICENSE)
     kept = _by_file(edits, file)
     told = f"{len(kept)} have the attributes of {file.name}: {_counts(kept)}"
-    return Benchmark(NAME, kept, f"{told_sessions(edits, sessions)}; {told}", LICENCE)
+    return Benchmark(NAME, kept, f"{told_sessions(edits, sessions)}; {told}", LICENSE)
 
 
 def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:

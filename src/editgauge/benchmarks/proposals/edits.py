@@ -19,7 +19,7 @@ from editgauge.core.recipes import (
     Cutout,
     Move,
     Recipe,
-    Recolour,
+    Recolor,
     Remove,
     Replace,
     Resize,
@@ -113,12 +113,12 @@ def _single_removal(drawing: Drawing) -> Draft | None:
 @proposes("position_replacement")
 def _move(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
-    targets = [(thing, to, centre) for thing in _free_standing(photo) for to, centre in places.elsewhere(thing, photo)]
+    targets = [(thing, to, center) for thing in _free_standing(photo) for to, center in places.elsewhere(thing, photo)]
     chosen = drawing.one(targets)
     if chosen is None:
         return None
-    thing, to, centre = chosen
-    return Draft(Move(thing.outline, centre), thing.name, places.third(thing, photo), to)
+    thing, to, center = chosen
+    return Draft(Move(thing.outline, center), thing.name, places.third(thing, photo), to)
 
 
 @proposes("size")
@@ -131,14 +131,14 @@ def _resize(drawing: Drawing) -> Draft | None:
 
 
 @proposes("color")
-def _recolour(drawing: Drawing) -> Draft | None:
+def _recolor(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
     thing = drawing.one(_paintable(photo))
     if thing is None:
         return None
-    own, far = words.colours(photo.pixels, thing.outline.render(*photo.size))
-    colour = str(drawing.chance.choice(far))
-    return Draft(Recolour(thing.outline, colour), thing.name, own, colour)
+    own, far = words.colors(photo.pixels, thing.outline.render(*photo.size))
+    color = str(drawing.chance.choice(far))
+    return Draft(Recolor(thing.outline, color), thing.name, own, color)
 
 
 @proposes("texture")

@@ -1,4 +1,4 @@
-"""Proposed edits in words: instructions, captions, and names of colours."""
+"""Proposed edits in words: instructions, captions, and names of colors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.benchmarks._text.wording import PLACES, instruction
-from editgauge.core.recipes import COLOURS
+from editgauge.core.recipes import COLORS
 from editgauge.core.text import with_article
 from editgauge.vision.color_names import rgb_of
 
@@ -37,7 +37,7 @@ SCENES = MappingProxyType(
 SURFACES = MappingProxyType({"stripes": "striped", "dots": "dotted", "wood": "wooden"})
 SIDES = MappingProxyType({"left": "on the left", "center": "in the center", "right": "on the right"})
 FAR_APART = 45.0
-"""CIELAB distance from which two colours have different names for everyone."""
+"""CIELAB distance from which two colors have different names for everyone."""
 
 
 def told(
@@ -70,7 +70,7 @@ def captions(
         case "size":
             return before, f"a photo of {with_article(f'{to} {subject}')}"
         case "color":
-            old, new = (with_article(f"{colour} {subject}") for colour in (from_, to))
+            old, new = (with_article(f"{color} {subject}") for color in (from_, to))
             return f"a photo of {old}", f"a photo of {new}"
         case "texture":
             surface = SURFACES.get(to or "", to)
@@ -87,10 +87,10 @@ def captions(
             return before, f"{before} before {new}"
 
 
-def colours(pixels: Pixels, where: BoolMask) -> tuple[str, list[str]]:
-    """The colour that something has, and those that nobody would mistake for it."""
+def colors(pixels: Pixels, where: BoolMask) -> tuple[str, list[str]]:
+    """The color that something has, and those that nobody would mistake for it."""
     own = np.median(_lab(pixels[where]), axis=0)
-    distances = {name: float(np.linalg.norm(_lab(np.array([rgb_of(name)], np.uint8))[0] - own)) for name in COLOURS}
+    distances = {name: float(np.linalg.norm(_lab(np.array([rgb_of(name)], np.uint8))[0] - own)) for name in COLORS}
     nearest = min(distances, key=lambda name: distances[name])
     return nearest, [name for name, distance in distances.items() if distance > FAR_APART]
 
@@ -105,6 +105,6 @@ def named(things: Sequence[tuple[str, Polygons]]) -> dict[str, Polygons]:
     return result
 
 
-def _lab(colours: NDArray[np.uint8]) -> NDArray[np.float32]:
-    unit = colours.astype(np.float32)[np.newaxis] / np.float32(255)
+def _lab(colors: NDArray[np.uint8]) -> NDArray[np.float32]:
+    unit = colors.astype(np.float32)[np.newaxis] / np.float32(255)
     return np.asarray(cv2.cvtColor(unit, cv2.COLOR_RGB2LAB)[0], np.float32)

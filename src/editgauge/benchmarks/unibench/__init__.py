@@ -37,7 +37,7 @@ def load(data: Path | None = None, images: Path | None = None, seed: int = 0, tr
     if faults.problems:
         faults.done()
     edits = as_edits(draw(annotations, *checked(NAME, seed, trials)), lambda name: pictures[name])
-    return Benchmark(NAME, edits, told(len(edits), len(pictures), seed, trials), annotations.licence)
+    return Benchmark(NAME, edits, told(len(edits), len(pictures), seed, trials), annotations.license)
 
 
 def checked(benchmark: str, seed: int, trials: int) -> tuple[int, int]:

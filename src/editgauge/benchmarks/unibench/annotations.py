@@ -32,7 +32,7 @@ def _usable_id(name: str) -> str:
 
 
 class StrictFields(Fields):
-    """Fields of which none may be misspelt and none is converted."""
+    """Fields of which none may be misspelled and none is converted."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, populate_by_name=True, use_attribute_docstrings=True
@@ -64,8 +64,8 @@ class Instance(StrictFields):
     """Its name within the image, such as `cat-1`."""
     class_: Annotated[Text, Field(alias="class")]
     """What it is: a word of the class list that targets come from."""
-    colour: Text | None = None
-    """Its colour, where it has one that can be named."""
+    color: Text | None = None
+    """Its color, where it has one that can be named."""
     box: Annotated[list[Pixel], Field(min_length=4, max_length=4)]
     """[left, top, right, bottom]."""
     mask: MaskFields
@@ -101,15 +101,15 @@ class ChangeClass(StrictFields):
 
 
 class ChangeColor(StrictFields):
-    """Which colours an instance may get."""
+    """Which colors an instance may get."""
 
     type: Literal["change_color"]
     instance: Text
     """The id of the instance to edit."""
-    colours: Candidates
+    colors: Candidates
     """Never its own."""
     templates: Templates
-    """Captions of the edited image with the slot {colour}."""
+    """Captions of the edited image with the slot {color}."""
 
 
 class MoveTask(StrictFields):
@@ -147,7 +147,7 @@ class AnnotatedImage(StrictFields):
     height: Side
     captions: Annotated[list[Text], Field(default_factory=list)]
     """Captions of the unedited image; the first is the source caption of its tasks."""
-    licence: str = ""
+    license: str = ""
     instances: Annotated[list[Instance], Field(min_length=1)]
     tasks: Annotated[list[Task], Field(min_length=1)]
     """At most one per instance and type, and at most one of type generate."""
@@ -159,7 +159,7 @@ class Annotations(StrictFields):
     format: Literal["unibench-annotations/1"]
     name: str = ""
     about: str = ""
-    licence: str = ""
+    license: str = ""
     """Of the annotations; each image has its own."""
     images: Annotated[list[AnnotatedImage], Field(min_length=1)]
 

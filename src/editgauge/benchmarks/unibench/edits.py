@@ -75,7 +75,7 @@ def _instruction(task: Drawn) -> str:
 def _before(task: Drawn) -> str | None:
     if task.instance is None:
         return None
-    return {"change_class": task.instance.class_, "change_color": task.instance.colour}.get(task.task.type)
+    return {"change_class": task.instance.class_, "change_color": task.instance.color}.get(task.task.type)
 
 
 def _after(task: Drawn) -> str:
@@ -88,7 +88,7 @@ def _words(task: Drawn) -> dict[str, str]:
     """What comes to stand in the slots of the caption."""
     words = {"target": task.name}
     if isinstance(task.task, ChangeColor):
-        words["colour"] = str(task.target)
+        words["color"] = str(task.target)
     if task.place and task.anchor:
         words |= {"position": task.place.words, "anchor": task.anchor.class_}
     return words
@@ -108,7 +108,7 @@ def _told(task: Drawn) -> dict[str, Any]:
     told: dict[str, Any] = {"task": task.task.type, "template": task.template, "name": task.name}
     if task.instance:
         told |= {"object": task.instance.id, "class": task.instance.class_}
-        told |= {"colour": task.instance.colour} if task.instance.colour else {}
+        told |= {"color": task.instance.color} if task.instance.color else {}
     if task.target:
         told |= {"target": task.target, "candidates": sorted(targets_of(task.task))}
     if task.place and task.anchor:

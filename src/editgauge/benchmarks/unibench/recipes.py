@@ -1,4 +1,4 @@
-"""How the right outcome of a drawn task is made from annotated photographs: by colour, by moving, by pasting."""
+"""How the right outcome of a drawn task is made from annotated photographs: by color, by moving, by pasting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.benchmarks.unibench.sampling import Drawn
 from editgauge.core.images import Picture
 from editgauge.core.masks import Polygons
-from editgauge.core.recipes import Cutout, Move, Paste, Recipe, Recolour, Replace
+from editgauge.core.recipes import Cutout, Move, Paste, Recipe, Recolor, Replace
 from editgauge.core.types import PlaneRelation
 
 Box = tuple[float, float, float, float]
@@ -32,7 +32,7 @@ class Cookbook:
         """How the outcome is made; none where no photograph shows what is asked for, or there is no room for it."""
         outline = _outline(task.instance) if task.instance else None
         if isinstance(task.task, ChangeColor) and outline:
-            return Recolour(outline, str(task.target))
+            return Recolor(outline, str(task.target))
         if isinstance(task.task, ChangeClass) and outline:
             cutout = self._cutout(str(task.target), task.image)
             return Replace(outline, cutout) if cutout else None
@@ -69,7 +69,7 @@ def _area(box: Box) -> float:
 
 
 def _moved_to(box: Box, anchor: Box, relation: PlaneRelation) -> tuple[float, float]:
-    """The new centre of an object: straight beside, over or under its anchor."""
+    """The new center of an object: straight beside, over or under its anchor."""
     half_width, half_height = (box[2] - box[0]) / 2, (box[3] - box[1]) / 2
     x, y = (anchor[0] + anchor[2]) / 2, (anchor[1] + anchor[3]) / 2
     match relation:

@@ -29,7 +29,7 @@ def load(seed: int = 0, trials: int = 1) -> Benchmark:
     pictures = {image.file: Picture(image.file, find(image.file)) for image in annotations.images}
     tasks = draw(annotations, *checked(NAME, seed, trials))
     edits = as_edits(tasks, pictures.__getitem__, Cookbook(annotations, pictures).recipe)
-    return Benchmark(NAME, edits, told(len(edits), len(pictures), seed, trials), annotations.licence)
+    return Benchmark(NAME, edits, told(len(edits), len(pictures), seed, trials), annotations.license)
 
 
 @cache

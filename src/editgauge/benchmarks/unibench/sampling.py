@@ -36,7 +36,7 @@ class Drawn:
     instance: Instance | None = None
     """The object to edit; none where one is to be generated."""
     target: str | None = None
-    """The class or colour that was drawn."""
+    """The class or color that was drawn."""
     place: RelativePlace | None = None
     anchor: Instance | None = None
 
@@ -86,10 +86,10 @@ def _drawn(image: AnnotatedImage, task: Task, trial: int, chance: np.random.Gene
 
 
 def targets_of(task: Task) -> Sequence[str]:
-    """The classes or colours a task is drawn from; none where the object stays what it is."""
+    """The classes or colors a task is drawn from; none where the object stays what it is."""
     if isinstance(task, ChangeClass | Generate):
         return task.classes
-    return task.colours if isinstance(task, ChangeColor) else ()
+    return task.colors if isinstance(task, ChangeColor) else ()
 
 
 def places_of(task: Task) -> Sequence[RelativePlace]:

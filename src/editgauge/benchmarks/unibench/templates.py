@@ -11,14 +11,14 @@ from editgauge.core.text import with_article
 
 NEEDED: Mapping[TaskType, tuple[str, ...]] = {
     "change_class": ("target",),
-    "change_color": ("colour",),
+    "change_color": ("color",),
     "move": ("position", "anchor"),
     "generate": ("target", "position", "anchor"),
 }
 """The slots that say what was asked; a caption without one of them would fit several tasks."""
 ALLOWED: Mapping[TaskType, tuple[str, ...]] = {
     **NEEDED,
-    "change_color": ("colour", "target"),
+    "change_color": ("color", "target"),
     "move": ("target", "position", "anchor"),
 }
 """Where the object keeps its class, {target} is that class."""

@@ -128,9 +128,9 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
         for word in forbidden_classes(task.classes, image):
             yield f"classes: '{word}' is in the image already"
     if isinstance(task, ChangeColor):
-        yield from _repeated("colours", task.colours)
-        for word in forbidden_colours(task.colours, target):
-            yield f"colours: '{word}' is the colour of '{task.instance}' already"
+        yield from _repeated("colors", task.colors)
+        for word in forbidden_colors(task.colors, target):
+            yield f"colors: '{word}' is the color of '{task.instance}' already"
     if isinstance(task, MoveTask | Generate):
         yield from _place_faults(task.places, by_id, _instance_of(task))
     for place, template in enumerate(task.templates):
@@ -155,10 +155,10 @@ def forbidden_classes(classes: Sequence[str], image: AnnotatedImage) -> list[str
     return [word for word in classes if _plain(word) in present]
 
 
-def forbidden_colours(colours: Sequence[str], instance: Instance | None) -> list[str]:
+def forbidden_colors(colors: Sequence[str], instance: Instance | None) -> list[str]:
     """Those that would ask for nothing new."""
-    own = _plain(instance.colour) if instance and instance.colour else None
-    return [word for word in colours if _plain(word) == own]
+    own = _plain(instance.color) if instance and instance.color else None
+    return [word for word in colors if _plain(word) == own]
 
 
 def _plain(word: str) -> str:

@@ -60,7 +60,7 @@ class CocoImage:
     file: str
     width: int
     height: int
-    licence: str = ""
+    license: str = ""
     objects: tuple[CocoObject, ...] = ()
     captions: tuple[str, ...] = ()
 
@@ -98,7 +98,7 @@ def read_coco(annotations: Path, captions: Path | None = None) -> Coco:
     }
     objects = _objects(told["annotations"], categories, problems)
     sentences = _captions(captions, problems) if captions else {}
-    licences = {
+    licenses = {
         each.get("id"): str(each.get("name", "")) for each in told.get("licenses", []) if isinstance(each, dict)
     }
     wanted = {"id": int, "file_name": str, "width": int, "height": int}
@@ -108,7 +108,7 @@ def read_coco(annotations: Path, captions: Path | None = None) -> Coco:
             each["file_name"],
             each["width"],
             each["height"],
-            licences.get(each.get("license"), ""),
+            licenses.get(each.get("license"), ""),
             tuple(objects.get(each["id"], ())),
             tuple(sentences.get(each["id"], ())),
         )

@@ -251,7 +251,7 @@ def picture_of(image: CocoImage) -> ReviewPicture:
         height=image.height,
         number=image.number,
         captions=list(image.captions),
-        licence=image.licence,
+        license=image.license,
         instances=instances,
     )
 

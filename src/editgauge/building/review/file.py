@@ -24,7 +24,7 @@ FORMAT = "editgauge-review/1"
 ENDING = ".review.json"
 Status = Literal["proposed", "accepted", "edited", "dropped"]
 Kind = Literal["unibench", "editval"]
-FieldName = Literal["class", "colour", "place", "template", "suits", "operation"]
+FieldName = Literal["class", "color", "place", "template", "suits", "operation"]
 LONGEST_VALUE = 500
 Value = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE, pattern=r"\S")]
 
@@ -78,7 +78,7 @@ class ReviewPicture(StrictFields):
     number: int | None = None
     """Its MS-COCO number."""
     captions: list[Text] = Field(default_factory=list)
-    licence: str = ""
+    license: str = ""
     instances: list[Instance] = Field(default_factory=list)
 
 

@@ -18,13 +18,13 @@ from editgauge.core.reading.sources import slug
 
 TASKS = {
     "change_class": "Change the class of {}",
-    "change_color": "Change the colour of {}",
+    "change_color": "Change the color of {}",
     "move": "Move {}",
     "generate": "Add something",
 }
 FIELDS = {
     "class": "New class",
-    "colour": "New colour",
+    "color": "New color",
     "place": "New place",
     "template": "Caption template",
     "suits": "Does this type of edit make sense for this class?",
@@ -132,7 +132,7 @@ def outlines(picture: ReviewPicture) -> list[Outline]:
     ]  # fmt: skip
     found.sort(key=lambda pair: -int(pair[1].sum()))
     return [
-        Outline(each.id, f"{each.colour} {each.class_}" if each.colour else each.class_, path_of(mask), *each.box[:2])
+        Outline(each.id, f"{each.color} {each.class_}" if each.color else each.class_, path_of(mask), *each.box[:2])
         for each, mask in found
     ]
 

@@ -112,7 +112,7 @@ def training(
     done = Training(
         folder,
         opened.name,
-        opened.licence,
+        opened.license,
         _author(jury, prompt),
         seed,
         tuple(kept),

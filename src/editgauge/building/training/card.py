@@ -23,7 +23,7 @@ class Training:
 
     folder: Path
     benchmark: str
-    licence: str
+    license: str
     author: str
     """Rules, or the judge with its prompts."""
     seed: int
@@ -52,7 +52,7 @@ def write_card(done: Training) -> None:
     """Writes the card as JSON, with every single thing left out, and as a page."""
     told = {
         "benchmark": done.benchmark,
-        "licence": done.licence,
+        "license": done.license,
         "author": done.author,
         "seed": done.seed,
         "models": done.models,
@@ -79,7 +79,7 @@ def _page(done: Training) -> str:
 Every answer follows from how the instance was made or was given by people; where neither is so, there is no lesson.
 Of each question and action there are as many yes as no.
 
-Licence of the pictures and labels: {done.licence or "not told by the benchmark"}.
+License of the pictures and labels: {done.license or "not told by the benchmark"}.
 
 - `{LLAVA}`: conversations, both pictures side by side in one
 - `{MESSAGES}`: chat messages, two pictures each, as judges are asked

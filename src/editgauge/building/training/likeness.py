@@ -49,7 +49,7 @@ def other_attributes(attribute: str, *taken: str | None) -> tuple[str, ...]:
 
 
 def kind_of(attribute: str) -> str | None:
-    """Colour, material, pattern, shape, style or size; None for an attribute that is in no table."""
+    """Color, material, pattern, shape, style or size; None for an attribute that is in no table."""
     place = _place(attribute)
     return place[0] if place else None
 

@@ -59,6 +59,6 @@ def _cell(lesson: Lesson, pair: Path) -> Image.Image:
     cell = Image.new("RGB", (WIDTH, picture.height + LINE * (len(lines) + 1)), "white")
     cell.paste(picture, (0, 0))
     pen, font = ImageDraw.Draw(cell), ImageFont.load_default(15)
-    for number, (line, colour) in enumerate(lines):
-        pen.text((0, picture.height + LINE // 3 + number * LINE), line, colour, font)
+    for number, (line, color) in enumerate(lines):
+        pen.text((0, picture.height + LINE // 3 + number * LINE), line, color, font)
     return cell

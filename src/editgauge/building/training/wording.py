@@ -12,7 +12,7 @@ from editgauge.core.text import plural, with_article
 from editgauge.models.vocabulary.phrases import singulars
 
 COMPARED = {"large": "larger", "small": "smaller"}
-TYPES: Mapping[str | None, str] = {"colour": "color", "shape": "shape", "size": "size", "style": "style"}
+TYPES: Mapping[str | None, str] = {"color": "color", "shape": "shape", "size": "size", "style": "style"}
 LOOK = "appearance"
 """What changed when the attribute is in no table."""
 _ARTICLE = r"(?:\b(?P<article>an?) )?"
@@ -60,7 +60,7 @@ def _altered(change: DescribedChange) -> str:
     if change.after in COMPARED:
         return f"the {change.thing} {_was(change.thing)} made {COMPARED[change.after]}."
     since = f" from {change.before}" if change.before else ""
-    if kind == "colour":
+    if kind == "color":
         return f"the {change.thing} {_was(change.thing)} changed{since} to {change.after}."
     return f"the {kind or LOOK} of the {change.thing} was changed{since} to {change.after}."
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from editgauge.benchmarks._text.wording import SPOKEN_COLOURS
+from editgauge.benchmarks._text.wording import SPOKEN_COLORS
 from editgauge.building.unibench.mentions import Mention, mentions
 from editgauge.core.text import with_article
 
-_COLOUR_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(SPOKEN_COLOURS))})\s+$", re.IGNORECASE)
+_COLOR_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(SPOKEN_COLORS))})\s+$", re.IGNORECASE)
 _PREPOSITION = (
     r"(?:on top of|in front of|next to|to the left of|to the right of|on|in|at|by|under|above|below|behind|beside|near|"
     r"inside|against|over)"
@@ -22,14 +22,14 @@ def with_slot(caption: str, found: Mention) -> str:
     return f"{caption[: found.start]}{{target}}{caption[found.end :]}"
 
 
-def with_colour(caption: str, found: Mention) -> str:
-    """The caption with another colour for a mention.
+def with_color(caption: str, found: Mention) -> str:
+    """The caption with another color for a mention.
 
-    >>> with_colour("A black cat on a mat", Mention("cat", 8, 11, False))
-    'A {colour} cat on a mat'
+    >>> with_color("A black cat on a mat", Mention("cat", 8, 11, False))
+    'A {color} cat on a mat'
     """
-    before = _COLOUR_BEFORE.sub("", caption[: found.start])
-    return f"{before}{{colour}} {caption[found.start :]}"
+    before = _COLOR_BEFORE.sub("", caption[: found.start])
+    return f"{before}{{color}} {caption[found.start :]}"
 
 
 def with_place(caption: str, found: Mention, anchors: Sequence[Mention]) -> str | None:

@@ -34,7 +34,7 @@ FORMS: dict[TaskType, type[ChangeClass | ChangeColor | MoveTask | Generate]] = {
     "move": MoveTask,
     "generate": Generate,
 }
-PLURAL = {"class": "classes", "colour": "colours", "place": "places", "template": "templates"}
+PLURAL = {"class": "classes", "color": "colors", "place": "places", "template": "templates"}
 
 
 def annotations_of(review: Review) -> Annotations | None:

@@ -19,7 +19,7 @@ from editgauge.judges.prompts import Prompt, Words
 Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
 OpenPrompt = Callable[[str], Prompt]
 PROMPTS = ("unibench_annotation", "unibench_correction")
-SLOTS = {name: f"{{{name}}}" for name in ("target", "colour", "position", "anchor")}
+SLOTS = {name: f"{{{name}}}" for name in ("target", "color", "position", "anchor")}
 """What the judge is to write with braces must come through the prompt as it is."""
 CORRECTIONS = 2
 """How often a draft that does not fit is asked for again; what is wrong even then is left out."""
@@ -37,12 +37,12 @@ class DraftInstance(BaseModel, extra="forbid"):
     """What one object could become."""
 
     instance: str
-    colour: str | None = None
+    color: str | None = None
     classes: list[str] = []
-    colours: list[str] = []
+    colors: list[str] = []
     places: list[DraftPlace] = []
     class_templates: list[str] = []
-    colour_templates: list[str] = []
+    color_templates: list[str] = []
     move_templates: list[str] = []
 
 
@@ -66,7 +66,7 @@ class Drafted:
     """What came of asking about one picture."""
 
     scene: EditableScene
-    """With the colours that the judge sees."""
+    """With the colors that the judge sees."""
     proposals: tuple[Proposal, ...]
     left_out: tuple[OmittedTask, ...]
     """What was wrong with the last draft."""
@@ -93,7 +93,7 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
                 raise
             written, faults = "(nothing that could be read)", [unable.told]
         else:
-            seen = _with_colours(scene, found)
+            seen = _with_colors(scene, found)
             fit, wrong = sorted_out(_proposals(found, scene), seen.picture, classes)
             wrong += tuple(_strangers(found, scene))
             if not wrong or correction == CORRECTIONS:
@@ -132,11 +132,11 @@ def _where(scene: EditableScene, name: str) -> str:
     return f"{own.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
 
 
-def _with_colours(scene: EditableScene, found: Draft) -> EditableScene:
-    """The scene with the colours that the judge sees in place of those that were measured."""
-    seen = {each.instance: each.colour for each in found.instances if each.colour and each.colour.strip()}
+def _with_colors(scene: EditableScene, found: Draft) -> EditableScene:
+    """The scene with the colors that the judge sees in place of those that were measured."""
+    seen = {each.instance: each.color for each in found.instances if each.color and each.color.strip()}
     instances = [
-        each.model_copy(update={"colour": seen[each.id].strip()}) if each.id in seen else each
+        each.model_copy(update={"color": seen[each.id].strip()}) if each.id in seen else each
         for each in scene.picture.instances
     ]
     picture = scene.picture.model_copy(update={"instances": instances})
@@ -153,8 +153,8 @@ def _proposals(found: Draft, scene: EditableScene) -> Iterator[Proposal]:
     for own in (each for each in found.instances if each.instance in scene.editable):
         yield from (Proposal("change_class", own.instance, "class", word) for word in _texts(own.classes))
         yield from (Proposal("change_class", own.instance, "template", each) for each in _texts(own.class_templates))
-        yield from (Proposal("change_color", own.instance, "colour", word) for word in _texts(own.colours))
-        yield from (Proposal("change_color", own.instance, "template", each) for each in _texts(own.colour_templates))
+        yield from (Proposal("change_color", own.instance, "color", word) for word in _texts(own.colors))
+        yield from (Proposal("change_color", own.instance, "template", each) for each in _texts(own.color_templates))
         for place in own.places:
             yield Proposal("move", own.instance, "place", " ".join(place.words.split()), place.anchor)
         yield from (Proposal("move", own.instance, "template", each) for each in _texts(own.move_templates))

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from editgauge.benchmarks.unibench.annotations import AnnotatedImage, TaskType
 from editgauge.benchmarks.unibench.templates import template_problem
-from editgauge.benchmarks.unibench.validate import forbidden_classes, forbidden_colours
+from editgauge.benchmarks.unibench.validate import forbidden_classes, forbidden_colors
 from editgauge.building.review.file import LONGEST_VALUE, FieldName, ReviewCandidate, ReviewPicture
 from editgauge.building.unibench.selection import OmittedTask
 from editgauge.core.errors import CannotTell
@@ -18,7 +18,7 @@ from editgauge.vision.color_names import rgb_of
 
 FIELDS: dict[TaskType, tuple[FieldName, ...]] = {
     "change_class": ("class", "template"),
-    "change_color": ("colour", "template"),
+    "change_color": ("color", "template"),
     "move": ("place", "template"),
     "generate": ("class", "place", "template"),
 }
@@ -56,11 +56,11 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
             if proposal.value not in classes:
                 return f"'{proposal.value}' is not in the class list"
             return f"'{proposal.value}' is in the image already" if forbidden_classes([proposal.value], image) else None
-        case "colour":
+        case "color":
             own = by_id.get(proposal.instance or "")
-            if forbidden_colours([proposal.value], own):
-                return f"'{proposal.value}' is the colour of '{proposal.instance}' already"
-            return _colour_fault(proposal.value)
+            if forbidden_colors([proposal.value], own):
+                return f"'{proposal.value}' is the color of '{proposal.instance}' already"
+            return _color_fault(proposal.value)
         case "place":
             if proposal.anchor is None or proposal.anchor not in by_id:
                 return unknown("instance", proposal.anchor or "", by_id)
@@ -82,7 +82,7 @@ def sorted_out(
     return tuple(each for each, fault in judged if not fault), tuple(wrong)
 
 
-def _colour_fault(word: str) -> str | None:
+def _color_fault(word: str) -> str | None:
     try:
         rgb_of(word)
     except CannotTell as unable:

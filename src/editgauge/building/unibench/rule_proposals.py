@@ -14,14 +14,14 @@ from editgauge.building.unibench.caption_templates import (
     mention_of,
     plain_caption,
     with_addition,
-    with_colour,
+    with_color,
     with_place,
     with_slot,
 )
 from editgauge.building.unibench.proposals import Proposal
 from editgauge.building.unibench.scenes import UNPAINTED, EditableScene
 from editgauge.core.errors import CannotTell
-from editgauge.core.recipes import COLOURS
+from editgauge.core.recipes import COLORS
 from editgauge.core.types import Relation
 from editgauge.models.vocabulary import siblings
 from editgauge.vision.positions import direction_score
@@ -42,7 +42,7 @@ ALIKE = {
     "white": ("gray",),
     "gray": ("white", "black"),
 }
-"""Colours that one person calls so and the next otherwise: a change between them would hardly be seen."""
+"""Colors that one person calls so and the next otherwise: a change between them would hardly be seen."""
 SIDES: dict[Relation, str] = {
     "left": "to the left of",
     "right": "to the right of",
@@ -72,9 +72,9 @@ def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, s
         yield from (Proposal("change_class", own.id, "class", word) for word in words)
         yield Proposal("change_class", own.id, "template", with_slot(caption, mention))
     if own.class_ not in UNPAINTED and mention:
-        other = [each for each in COLOURS if own.colour and each not in (own.colour, *ALIKE.get(own.colour, ()))]
-        yield from (Proposal("change_color", own.id, "colour", colour) for colour in drawn.some(other, number))
-        yield Proposal("change_color", own.id, "template", with_colour(caption, mention))
+        other = [each for each in COLORS if own.color and each not in (own.color, *ALIKE.get(own.color, ()))]
+        yield from (Proposal("change_color", own.id, "color", color) for color in drawn.some(other, number))
+        yield Proposal("change_color", own.id, "template", with_color(caption, mention))
     places = [
         Proposal("move", own.id, "place", words, anchor.id) for anchor in others for words in _sides(own, anchor, scene)
     ]

@@ -15,11 +15,11 @@ from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, box_of
 from editgauge.core.reading.sources import slug
-from editgauge.vision.color_words import colour_word
+from editgauge.vision.color_words import color_word
 from editgauge.vision.positions import Point, centroid
 
 UNPAINTED = ("person",)
-"""Nobody asks for a person of another colour."""
+"""Nobody asks for a person of another color."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,7 +98,7 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
         height=size,
         number=image.number,
         captions=[*captions, *others],
-        licence=image.licence,
+        license=image.license,
         instances=instances,
     )
     return EditableScene(picture, square, tuple(editable), tuple(gone), centers)
@@ -117,6 +117,6 @@ def _not_editable(each: CocoObject, whole: BoolMask, mask: BoolMask, chosen: Cho
 
 
 def _instance(name: str, class_: str, mask: BoolMask, pixels: Pixels) -> Instance:
-    colour = None if class_ in UNPAINTED else colour_word(pixels, mask)
+    color = None if class_ in UNPAINTED else color_word(pixels, mask)
     box = [float(side) for side in box_of(mask)]
-    return Instance(id=name, class_=class_, colour=colour, box=box, mask=run_lengths(mask))
+    return Instance(id=name, class_=class_, color=color, box=box, mask=run_lengths(mask))

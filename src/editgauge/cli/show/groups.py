@@ -75,7 +75,7 @@ def build_probes(made: Any, given: Given) -> None:
 def data_pull(found: Any, given: Given) -> None:
     typer.echo(f"{found.name}: {found.about}")
     typer.echo(f"  {found.present} of {found.files} files here, {found.bytes / 1e6:.0f} MB")
-    typer.echo(f"  license: {found.licence}")
+    typer.echo(f"  license: {found.license}")
     for folder in found.folders:
         typer.echo(f"  in {folder}")
 
@@ -208,7 +208,7 @@ def study_import(found: Any, given: Given) -> None:
     )
 
 
-def study_analyse(found: Any, given: Given) -> None:
+def study_analyze(found: Any, given: Given) -> None:
     from editgauge.cli.tables.agreement import show_agreement
     from editgauge.cli.tables.study import show_findings, show_status, show_weights
 

@@ -35,7 +35,7 @@ def show_estimates(estimates: Sequence[HumanMean]) -> None:
         table.add_row(
             each.method,
             str(alone.n),
-            str(mean.n_unlabelled),
+            str(mean.n_unlabeled),
             _interval(alone.value, alone.low, alone.high),
             _interval(mean.value, mean.low, mean.high),
             "-" if ratio is None else f"{ratio:.0%}",

@@ -44,7 +44,7 @@ def show_sight(sight: Sight) -> None:
     for phrase, why in sight.cannot_tell.items():
         show(Text(f"cannot tell: {phrase}: {why}"))
     for role, card in sight.models.items():
-        show(Text(f"{role}: {card['name']} ({card['licence']})", style="dim"))
+        show(Text(f"{role}: {card['name']} ({card['license']})", style="dim"))
     for remark in sight.remarks:
         show(Text(remark, style="dim"))
 

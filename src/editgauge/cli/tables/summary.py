@@ -11,7 +11,7 @@ from rich.text import Text
 
 from editgauge.cli.tables.common import named, new_table, number, short, show
 from editgauge.core.text import counted
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, summarise
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, summarize
 from editgauge.render.words import meaning, spaced
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ DETAIL = 300
 
 def show_summary(run: Run, *, verbose: bool = False) -> None:
     """The means over all edits, a row per score and a column per method."""
-    cells = {(c.protocol, c.spec.name, c.method): c for c in summarise(run) if c.edit_type == ALL}
+    cells = {(c.protocol, c.spec.name, c.method): c for c in summarize(run) if c.edit_type == ALL}
     if verbose:
         _show_by_protocol(run, cells)
     else:

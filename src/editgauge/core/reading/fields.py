@@ -21,8 +21,8 @@ LONGEST_LIST_OF_NAMES = 15
 def unknown(kind: str, given: str, known: Iterable[str]) -> str:
     """Says that there is no such name, and which one was probably meant.
 
-    >>> unknown("edit type", "colour", ["color", "size"])
-    "unknown edit type 'colour'. Did you mean 'color'?"
+    >>> unknown("edit type", "color", ["color", "size"])
+    "unknown edit type 'color'. Did you mean 'color'?"
     >>> unknown("object", "tree", [])
     "unknown object 'tree'. There are none."
     """
@@ -95,7 +95,7 @@ Text = Annotated[Word, AfterValidator(_filled)]
 
 
 class Fields(BaseModel):
-    """Fields of which none may be misspelt and none is converted."""
+    """Fields of which none may be misspelled and none is converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -105,7 +105,7 @@ class BenchmarkFields(Fields):
 
     name: Annotated[Word, AfterValidator(_usable_name)] | None = None
     about: Word | None = None
-    licence: Word | None = None
+    license: Word | None = None
     sources: dict[str, Any] = {}
     edits: Annotated[list[Any], Field(min_length=1)]
 

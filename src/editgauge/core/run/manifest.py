@@ -93,6 +93,9 @@ class Manifest:
             raise BadRun("\n".join([f"'{path}' is damaged or was not written by editgauge:", *problems]))
         try:
             entries = {name: ProtocolEntry.from_json(entry) for name, entry in stored.pop("protocols").items()}
+            for model in stored["models"].values():
+                if "licence" in model:  # written so before version 0.2
+                    model["license"] = model.pop("licence")
             return cls(**stored, protocols=entries)
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             raise BadRun(f"'{path}' is not complete: {error}.") from error

@@ -31,7 +31,7 @@ class ComparisonWording:
         return cls(open_prompt("prefer", folder=prompts).render().text, open_prompt("pairwise", folder=prompts))
 
     def ask(self, request: str, source: Pixels, one: Pixels, two: Pixels) -> Question[Choice]:
-        """Which of the two fulfils the request better?"""
+        """Which of the two fulfills the request better?"""
         return ask_pairwise(self.question, request, source, one, two, self.frame)
 
 

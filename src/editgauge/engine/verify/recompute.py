@@ -154,7 +154,7 @@ def _models(run: Run) -> tuple[dict[str, str], str]:
         except EditGaugeError as error:
             absent.append(str(error).splitlines()[0])
             continue
-        other = [key for key in told if key != "licence" and here.get(key) != told[key]]
+        other = [key for key in told if key != "license" and here.get(key) != told[key]]
         if not other:
             chosen[role] = told["name"]
         else:

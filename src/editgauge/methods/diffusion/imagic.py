@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class Imagic(PaperMethod):
-    """Optimises the target's words towards the source, tunes the network on them, and interpolates."""
+    """Optimizes the target's words towards the source, tunes the network on them, and interpolates."""
 
     name = "imagic"
-    about = "Imagic: text embedding optimised, network tuned, then words between both; eta says how far to the target."
+    about = "Imagic: text embedding optimized, network tuned, then words between both; eta says how far to the target."
     paper = "https://arxiv.org/abs/2210.09276"
     form = "caption"
     known = offers(
         USUAL,
         eta=MethodOption(0.9, "how far towards the target's words: 0 the source, 1 the target", least=0.0, most=2.0),
-        word_steps=whole(1000, "optimisation steps of the words", least=0),
+        word_steps=whole(1000, "optimization steps of the words", least=0),
         word_rate=number(2e-3, "their learning rate"),
         tuning_steps=whole(1500, "tuning steps of the network", least=0),
         tuning_rate=number(5e-7, "their learning rate"),

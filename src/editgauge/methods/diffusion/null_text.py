@@ -1,4 +1,4 @@
-"""Null-text inversion with Prompt-to-Prompt, and the same without the optimisation."""
+"""Null-text inversion with Prompt-to-Prompt, and the same without the optimization."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NullText(PaperMethod):
     paper = "https://arxiv.org/abs/2211.09794"
     known = offers(
         USUAL,
-        inner_steps=whole(10, "optimisation steps of the blank words at every step", least=0),
+        inner_steps=whole(10, "optimization steps of the blank words at every step", least=0),
         cross=number(0.8, "share of the steps in which attention to words is the source's", most=1.0),
         own=number(0.5, "share of the steps in which attention within the picture is the source's", most=1.0),
     )
@@ -63,7 +63,7 @@ class DDIMPromptToPrompt(NullText):
     """Prompt-to-Prompt on plain DDIM inversion: what null-text inversion is compared with."""
 
     name = "ddim-p2p"
-    about = "Prompt-to-Prompt on plain DDIM inversion: null-text inversion without its optimisation."
+    about = "Prompt-to-Prompt on plain DDIM inversion: null-text inversion without its optimization."
     paper = "https://arxiv.org/abs/2208.01626"
     known = offers({name: option for name, option in NullText.known.items() if name != "inner_steps"})
 
@@ -89,14 +89,14 @@ def learned_blanks(
         goal, with_words = way[steps - place - 1], painter.noise(latents, timestep, words)
         with torch.enable_grad():
             blank = blank.detach().clone().requires_grad_()
-            optimiser = torch.optim.Adam([blank], lr=1e-2 * (1 - place / (2 * steps)))
+            optimizer = torch.optim.Adam([blank], lr=1e-2 * (1 - place / (2 * steps)))
             for _ in range(inner_steps):
                 without = painter.noise(latents, timestep, blank)
                 noise = without + guidance * (with_words - without)
                 loss = torch.nn.functional.mse_loss(moved(latents, noise, here, there), goal)
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
-                optimiser.step()
+                optimizer.step()
                 if loss.item() < 1e-5 + place * 2e-5:
                     break
         learned.append(blank.detach())

@@ -1,4 +1,4 @@
-"""Personalised generation: the source becomes a word, by Textual Inversion or DreamBooth, and is painted anew."""
+"""Personalized generation: the source becomes a word, by Textual Inversion or DreamBooth, and is painted anew."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ def learn(parameters: Any, loss: Callable[[], Tensor], steps: int, rate: float) 
     """Lets the parameters descend the loss."""
     import torch
 
-    optimiser = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.0)
+    optimizer = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.0)
     with torch.enable_grad():
         for _ in range(steps):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss().backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-    optimiser.zero_grad()  # they are as large as what was learned
+            optimizer.step()
+    optimizer.zero_grad()  # they are as large as what was learned
 
 
 def tuned(painter: Painter, latents: Tensor, words: Tensor, steps: int, rate: float, generator: Any) -> Painter:

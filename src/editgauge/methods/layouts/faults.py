@@ -13,7 +13,7 @@ FaultKind = Literal[
     "missing",  # an edit without an outcome
     "missing_seed",  # an edit without an outcome for a seed that other edits have
     "duplicate",  # a second picture for an outcome, which is not used
-    "misspelt",  # a file that matches no edit, and is close to one that is missing; not used
+    "misspelled",  # a file that matches no edit, and is close to one that is missing; not used
     "capitals",  # a file that differs from what was expected in capitals only; used
     "stranger",  # a file that matches no edit
     "link",  # a link that is not followed
@@ -34,16 +34,16 @@ class Fault:
     detail: str
 
 
-def misspelt(strangers: Mapping[str, str], missing: Iterable[str]) -> dict[str, str]:
-    """For files that match no edit, the missing path each resembles; numbers must agree, for they are never misspelt.
+def misspelled(strangers: Mapping[str, str], missing: Iterable[str]) -> dict[str, str]:
+    """For files that match no edit, the missing path each resembles; numbers must agree, for they are never misspelled.
 
     Args:
         strangers: file to its path without suffix and seed.
         missing: the expected paths, without suffix.
 
-    >>> misspelt({"cta.png": "cta", "cat2.png": "cat2"}, ["cat", "cat1"])
+    >>> misspelled({"cta.png": "cta", "cat2.png": "cat2"}, ["cat", "cat1"])
     {}
-    >>> misspelt({"black-catt.png": "black-catt"}, ["black-cat", "cat1"])
+    >>> misspelled({"black-catt.png": "black-catt"}, ["black-cat", "cat1"])
     {'black-catt.png': 'black-cat'}
     """
     by_number: dict[str, list[str]] = defaultdict(list)

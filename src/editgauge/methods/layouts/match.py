@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from editgauge.methods.layouts.faults import Fault, misspelt
+from editgauge.methods.layouts.faults import Fault, misspelled
 from editgauge.methods.layouts.names import folded, same_letters, shown
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ def faults(found: Match, edits: Sequence[Edit], tree: Tree) -> list[Fault]:
     rows += [
         Fault("duplicate", shown(other.file), f"is not used; '{shown(best.file)}' is") for other, best in found.spare
     ]
-    close = misspelt({file.name: file.bare for file in found.left}, expected)
+    close = misspelled({file.name: file.bare for file in found.left}, expected)
     for file in found.left:
         if file.name in close:
             meant = close[file.name]
             detail = f"matches no edit; did you mean '{usual(meant)}' for the edit '{expected[meant]}'?"
-            rows.append(Fault("misspelt", shown(file.name), detail))
+            rows.append(Fault("misspelled", shown(file.name), detail))
         else:
             rows.append(Fault("stranger", shown(file.name), "matches no edit"))
     for name in tree.others:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FEW = 5
 
 
-def recognise(method: str, edits: Sequence[Edit], tree: Tree, name: str | None = None) -> tuple[Match, list[str]]:
+def recognize(method: str, edits: Sequence[Edit], tree: Tree, name: str | None = None) -> tuple[Match, list[str]]:
     """The match by the layout of that name, or by the one that finds most; and what else finds as many, other files.
 
     Equal numbers: plain first, then the layout whose turns are made as the edits say, then the order of `LAYOUTS`.

@@ -10,7 +10,7 @@ import numpy as np
 from editgauge.core.errors import BadImage, CannotEdit
 from editgauge.core.images import Picture, read_image
 from editgauge.core.masks import Union, box_of
-from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolour, Remove, Replace, Resize, Restyle, Texture
+from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 from editgauge.methods.reference import operations
 from editgauge.methods.reference.fill import filled
 from editgauge.methods.reference.styles import restyled
@@ -37,7 +37,7 @@ def changeable(recipe: Recipe, source: Pixels) -> BoolMask:
 def asked_for(recipe: Recipe, source: Pixels) -> BoolMask:
     """Where the asked-for thing is seen: nowhere after a removal, and a style has no place of its own."""
     match recipe:
-        case Recolour(outline) | Texture(outline):
+        case Recolor(outline) | Texture(outline):
             return _rendered(outline, source)
         case Move() | Resize() | Paste():
             return _rendered(recipe.placed(), source)
@@ -57,9 +57,9 @@ def kept_inside(recipe: Recipe, source: Pixels) -> Recipe:
     left, top, right, bottom = recipe.outline.box()
     return replace(
         recipe,
-        centre=(
-            _drawn_back(recipe.centre[0], (right - left) / 2, width),
-            _drawn_back(recipe.centre[1], (bottom - top) / 2, height),
+        center=(
+            _drawn_back(recipe.center[0], (right - left) / 2, width),
+            _drawn_back(recipe.center[1], (bottom - top) / 2, height),
         ),
     )
 
@@ -73,8 +73,8 @@ def _drawn_back(middle: float, half: float, length: int) -> float:
 
 def _carried_out(recipe: Recipe, source: Pixels, fill: Fill) -> Pixels:
     match recipe:
-        case Recolour(outline, colour):
-            return operations.recoloured(source, outlined(outline, source), colour)
+        case Recolor(outline, color):
+            return operations.recolored(source, outlined(outline, source), color)
         case Texture(outline, material):
             return operations.retextured(source, outlined(outline, source), material)
         case Remove(outline):

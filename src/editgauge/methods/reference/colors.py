@@ -1,4 +1,4 @@
-"""What the colour words of recipes look like."""
+"""What the color words of recipes look like."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Lab = NDArray[np.float32]
 """Lightness in [0, 100], then the green-red and blue-yellow axes."""
 Rgb = tuple[int, int, int]
 
-COLOURS = MappingProxyType(
+COLORS = MappingProxyType(
     {
         "red": (200, 25, 30),
         "orange": (240, 130, 20),
@@ -37,20 +37,20 @@ COLOURS = MappingProxyType(
 )
 
 
-def rgb_of(colour: str) -> Rgb:
-    """The colour a word names, as red, green and blue."""
-    if colour not in COLOURS:
-        raise CannotEdit(f"There is no colour called '{colour}'; the reference editors know {', '.join(COLOURS)}.")
-    return COLOURS[colour]
+def rgb_of(color: str) -> Rgb:
+    """The color a word names, as red, green and blue."""
+    if color not in COLORS:
+        raise CannotEdit(f"There is no color called '{color}'; the reference editors know {', '.join(COLORS)}.")
+    return COLORS[color]
 
 
-def lab_of(colour: str) -> Lab:
-    """The colour a word names, in CIELAB.
+def lab_of(color: str) -> Lab:
+    """The color a word names, in CIELAB.
 
     >>> [round(float(value)) for value in lab_of("gray")]
     [54, 0, 0]
     """
-    return np.asarray(to_lab(np.array([[rgb_of(colour)]], dtype=np.uint8))[0, 0])
+    return np.asarray(to_lab(np.array([[rgb_of(color)]], dtype=np.uint8))[0, 0])
 
 
 def to_lab(pixels: Pixels) -> Lab:
@@ -59,6 +59,6 @@ def to_lab(pixels: Pixels) -> Lab:
 
 
 def from_lab(lab: Lab) -> Pixels:
-    """The picture in RGB; colours that RGB does not have become their nearest."""
+    """The picture in RGB; colors that RGB does not have become their nearest."""
     rgb = cv2.cvtColor(lab.astype(np.float32), cv2.COLOR_LAB2RGB)
     return as_pixels(rgb * 255)

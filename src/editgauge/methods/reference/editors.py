@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.types import Edit
 
-EXCESS = {"colour_cast": 0.4, "blur": 0.25, "noise": 0.2}
+EXCESS = {"color_cast": 0.4, "blur": 0.25, "noise": 0.2}
 """Flaws that `overdone` lays over all but what was asked for, and how severe they are."""
 EXCESS_OF_STYLE = {"drift": 1.0, "underexposure": 0.6, "noise": 0.2}
-"""Flaws over a restyled picture: no colour cast, for that would undo a gray or sepia style."""
+"""Flaws over a restyled picture: no color cast, for that would undo a gray or sepia style."""
 
 
 class Identity(Method):
@@ -50,7 +50,7 @@ class Overdone(Method):
     """Does what was asked, and disturbs the rest."""
 
     name = "overdone"
-    about = "Follows the edit's recipe and spoils the rest: colour cast, blur and noise where everything should stay."
+    about = "Follows the edit's recipe and spoils the rest: color cast, blur and noise where everything should stay."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """The right outcome with flaws around it."""
@@ -65,7 +65,7 @@ class Careless(Method):
     """Does something else than what was asked."""
 
     name = "careless"
-    about = "Departs from the edit's recipe: the wrong object, side, colour or operation. The edit did not happen."
+    about = "Departs from the edit's recipe: the wrong object, side, color or operation. The edit did not happen."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """A wrong outcome, made as well as the right one."""

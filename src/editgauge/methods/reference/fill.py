@@ -3,9 +3,9 @@
 After Wexler, Shechtman and Irani, "Space-Time Completion of Video" (PAMI 2007), with the propagation of Barnes et al.,
 "PatchMatch" (SIGGRAPH 2009): every patch that touches the hole looks for its likest known patch, and every pixel of the
 hole becomes what the patches over it agree on. Where the picture is small the search is exhaustive; where it is larger,
-neighbours only pass on what they found. Nothing is random.
+neighbors only pass on what they found. Nothing is random.
 
-Pixels are counted row by row, so that a place is one number, and so is the step to a neighbour.
+Pixels are counted row by row, so that a place is one number, and so is the step to a neighbor.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
 
 REACH = 3
-"""A patch reaches this far from its centre: 7 x 7 pixels."""
+"""A patch reaches this far from its center: 7 x 7 pixels."""
 SIDE = 2 * REACH + 1
 PAIRS = 3_000_000
 """The picture is halved until unknown and known patches make no more pairs than this; then every pair is compared."""
@@ -102,19 +102,19 @@ def _touching(hole: BoolMask) -> BoolMask:
     return np.asarray(cv2.dilate(hole.astype(np.uint8), np.ones((SIDE, SIDE), np.uint8)), dtype=np.bool_)
 
 
-def _whole_inside(centres: BoolMask) -> BoolMask:
-    inner = np.zeros_like(centres)
-    inner[REACH:-REACH, REACH:-REACH] = centres[REACH:-REACH, REACH:-REACH]
+def _whole_inside(centers: BoolMask) -> BoolMask:
+    inner = np.zeros_like(centers)
+    inner[REACH:-REACH, REACH:-REACH] = centers[REACH:-REACH, REACH:-REACH]
     return inner
 
 
 def _unknown(hole: BoolMask) -> BoolMask:
-    """Centres of patches that touch the hole."""
+    """Centers of patches that touch the hole."""
     return _whole_inside(_touching(hole))
 
 
 def _known(hole: BoolMask) -> BoolMask:
-    """Centres of patches that are wholly known."""
+    """Centers of patches that are wholly known."""
     return _whole_inside(~_touching(hole))
 
 
@@ -123,7 +123,7 @@ def _pairs(hole: BoolMask) -> int:
 
 
 def _steps(width: int) -> Places:
-    """From a patch's centre to each of its pixels."""
+    """From a patch's center to each of its pixels."""
     down, across = np.mgrid[-REACH : REACH + 1, -REACH : REACH + 1]
     return np.asarray((down * width + across).ravel(), dtype=np.intp)
 
@@ -140,9 +140,9 @@ def _searched(picture: Floats, hole: BoolMask) -> Places:
     unknown, known = np.flatnonzero(_unknown(hole)), np.flatnonzero(_known(hole))
 
     def described(places: Places) -> Floats:
-        colours = picture.reshape(-1, 3)[places[:, None] + _steps(width)].reshape(len(places), -1)
+        colors = picture.reshape(-1, 3)[places[:, None] + _steps(width)].reshape(len(places), -1)
         position = np.stack(np.divmod(places, width), axis=1) * np.array(NEARNESS) * np.sqrt(3 * SIDE**2)
-        return np.hstack([colours, position.astype(np.float32)])
+        return np.hstack([colors, position.astype(np.float32)])
 
     questions, answers = described(unknown), described(known)
     half_lengths = (answers**2).sum(axis=1) / 2
@@ -168,16 +168,16 @@ def _doubled(matches: Places, hole: BoolMask) -> Places:
 
 
 def _refined(picture: Floats, hole: BoolMask, matches: Places) -> Places:
-    """Matches at least as good: every patch tries what its neighbours found, compared on every other pixel."""
+    """Matches at least as good: every patch tries what its neighbors found, compared on every other pixel."""
     width = hole.shape[1]
     unknown, known = np.flatnonzero(_unknown(hole)), _known(hole).ravel()
-    colours, steps = picture.reshape(-1, 3), _steps(width)[::2]
-    wanted = [colours[unknown + step] for step in steps]
+    colors, steps = picture.reshape(-1, 3), _steps(width)[::2]
+    wanted = [colors[unknown + step] for step in steps]
 
     def cost(places: Places) -> Floats:
         total = np.zeros(len(places), np.float32)
-        for step, colour in zip(steps, wanted, strict=True):
-            difference = colours[places + step] - colour
+        for step, color in zip(steps, wanted, strict=True):
+            difference = colors[places + step] - color
             total += np.einsum("ij,ij->i", difference, difference)
         return total
 
@@ -194,12 +194,12 @@ def _refined(picture: Floats, hole: BoolMask, matches: Places) -> Places:
 
 def _agreed(picture: Floats, hole: BoolMask, matches: Places) -> Floats:
     """The picture with every pixel of the hole as the matches of the patches over it say."""
-    colours, inside, voting = picture.reshape(-1, 3), np.flatnonzero(hole), _unknown(hole).ravel()
+    colors, inside, voting = picture.reshape(-1, 3), np.flatnonzero(hole), _unknown(hole).ravel()
     total, weights = np.zeros((inside.size, 3), np.float32), np.zeros((inside.size, 1), np.float32)
     for step, vote in zip(_steps(hole.shape[1]), _votes(), strict=True):
-        centre = np.clip(inside - step, 0, hole.size - 1)
-        weight = (vote * voting[centre])[:, None]
-        total += weight * colours[np.where(voting[centre], matches[centre] + step, 0)]
+        center = np.clip(inside - step, 0, hole.size - 1)
+        weight = (vote * voting[center])[:, None]
+        total += weight * colors[np.where(voting[center], matches[center] + step, 0)]
         weights += weight
     result = picture.copy()
     result[hole] = total / weights

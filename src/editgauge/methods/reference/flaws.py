@@ -30,15 +30,15 @@ def spoiled(pixels: Pixels, flaw: str, severity: float, seed: int, spared: BoolM
     return result if spared is None else np.where(spared[..., None], pixels, result)
 
 
-def colour_cast(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
-    """Light of another colour: one channel up, another down."""
+def color_cast(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
+    """Light of another color: one channel up, another down."""
     cast = rng.permutation([1.0, -1.0, 0.0])
     return as_pixels(pixels + 70 * severity * cast)
 
 
 def underexposure(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
     """Too little light."""
-    del rng  # darkness has no colour to choose
+    del rng  # darkness has no color to choose
     return as_pixels(pixels * (1 - 0.6 * severity))
 
 
@@ -75,7 +75,7 @@ def drift(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
 
 FLAWS: MappingProxyType[str, Flaw] = MappingProxyType(
     {
-        "colour_cast": colour_cast,
+        "color_cast": color_cast,
         "underexposure": underexposure,
         "blur": blur,
         "noise": noise,

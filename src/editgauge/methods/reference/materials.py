@@ -35,12 +35,12 @@ def surface(material: str, width: int, height: int) -> Pixels:
             f"There is no material called '{material}'; the reference editors know {', '.join(MATERIALS)}."
         )
     side = int(np.clip(0.75 * max(width, height), 128, 512))
-    dark, light = (np.array(colour, dtype=np.float32) for colour in DARK_AND_LIGHT[material])
+    dark, light = (np.array(color, dtype=np.float32) for color in DARK_AND_LIGHT[material])
     return as_pixels(dark + (light - dark) * _pattern(material, width, height, side)[..., None])
 
 
 def _pattern(material: str, width: int, height: int, side: int) -> Gray:
-    """The material from dark (0) to light (1); a square of that side shows enough of it to be recognised."""
+    """The material from dark (0) to light (1); a square of that side shows enough of it to be recognized."""
     down, across = np.mgrid[0:height, 0:width].astype(np.float32) / side
     match material:
         case "stripes":
@@ -59,12 +59,12 @@ def _crisp(wave: Gray, side: int) -> Gray:
 
 
 def _grain(down: Gray, side: int) -> Gray:
-    """Years of growth, bent by knots, and fine fibres along them."""
+    """Years of growth, bent by knots, and fine fibers along them."""
     noise = np.random.default_rng(0).standard_normal((2, *down.shape)).astype(np.float32)
     bends = cv2.GaussianBlur(noise[0], (0, 0), sigmaX=side / 8, sigmaY=side / 24, borderType=cv2.BORDER_REFLECT)
-    fibres = cv2.GaussianBlur(noise[1], (0, 0), sigmaX=side / 24, sigmaY=0.6, borderType=cv2.BORDER_REFLECT)
+    fibers = cv2.GaussianBlur(noise[1], (0, 0), sigmaX=side / 24, sigmaY=0.6, borderType=cv2.BORDER_REFLECT)
     years = np.sin(2 * np.pi * (7 * down + 0.7 * bends / (bends.std() + 1e-9)))
-    return np.asarray(np.clip(0.55 + 0.28 * years + 0.14 * fibres / (fibres.std() + 1e-9), 0, 1), dtype=np.float32)
+    return np.asarray(np.clip(0.55 + 0.28 * years + 0.14 * fibers / (fibers.std() + 1e-9), 0, 1), dtype=np.float32)
 
 
 def _photograph(material: str, width: int, height: int, side: int) -> Gray:

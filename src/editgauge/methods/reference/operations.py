@@ -27,7 +27,7 @@ Fill = Callable[["Pixels", BoolMask], "Pixels"]
 
 LEAST_CONTRAST = 0.4
 DARKEST, BRIGHTEST = 3.0, 98.0
-"""Lightnesses between which a recoloured object's shading is fitted."""
+"""Lightnesses between which a recolored object's shading is fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ def blended(under: Pixels, over: Pixels, alpha: Alpha) -> Pixels:
     return as_pixels(under + (over.astype(np.float32) - under) * alpha[..., None])
 
 
-def recoloured(source: Pixels, mask: BoolMask, colour: str) -> Pixels:
-    """The object in another colour: light and shade of the old one around the lightness of the new one."""
-    lab, target = to_lab(source), lab_of(colour)
+def recolored(source: Pixels, mask: BoolMask, color: str) -> Pixels:
+    """The object in another color: light and shade of the old one around the lightness of the new one."""
+    lab, target = to_lab(source), lab_of(color)
     light = lab[..., 0]
     low, middle, high = np.percentile(light[mask], (5, 50, 95))
     reflected = target[0] / max(middle, 1)
@@ -122,16 +122,16 @@ def with_background(source: Pixels, kept: BoolMask, scene: Pixels) -> Pixels:
 
 
 def blurred_around(source: Pixels, kept: BoolMask) -> Pixels:
-    """The picture out of focus, without the kept objects' colours flowing into their surroundings."""
+    """The picture out of focus, without the kept objects' colors flowing into their surroundings."""
     spread = max(source.shape[:2]) / 60
     weight = (~grown(kept, 2)).astype(np.float32) + 1e-4
-    colours = cv2.GaussianBlur(source * weight[..., None], (0, 0), spread)
+    colors = cv2.GaussianBlur(source * weight[..., None], (0, 0), spread)
     weights = cv2.GaussianBlur(weight, (0, 0), spread)
-    return as_pixels(colours / weights[..., None])
+    return as_pixels(colors / weights[..., None])
 
 
 def backdrop(scene: str, width: int, height: int) -> Pixels:
-    """A wall of one colour or of a material."""
+    """A wall of one color or of a material."""
     if scene in MATERIALS:
         return surface(scene, width, height)
     return np.full((height, width, 3), rgb_of(scene), dtype=np.uint8)

@@ -41,7 +41,7 @@ def _grayscale(source: Pixels) -> Pixels:
 
 
 def _sketch(source: Pixels) -> Pixels:
-    """Pencil on paper: dark where the picture is darker than its neighbourhood."""
+    """Pencil on paper: dark where the picture is darker than its neighborhood."""
     gray = cv2.cvtColor(source, cv2.COLOR_RGB2GRAY).astype(np.float32)
     smooth = cv2.GaussianBlur(gray, (0, 0), sigmaX=_scaled(source, 6))
     strokes = np.clip((gray + 25) / (smooth + 25), 0, 1) ** 2
@@ -49,28 +49,28 @@ def _sketch(source: Pixels) -> Pixels:
 
 
 def _cartoon(source: Pixels) -> Pixels:
-    """Flat colours in few steps, with dark outlines."""
+    """Flat colors in few steps, with dark outlines."""
     flat = source
     for _ in range(3):
         flat = np.asarray(cv2.bilateralFilter(flat, 9, 40, 7), dtype=np.uint8)
     hsv = cv2.cvtColor(flat, cv2.COLOR_RGB2HSV).astype(np.float32)
     hsv[..., 1] = np.minimum(255, 1.35 * hsv[..., 1])
     hsv[..., 2] = np.rint(hsv[..., 2] / 36) * 36
-    colours = cv2.cvtColor(np.clip(hsv, 0, 255).astype(np.uint8), cv2.COLOR_HSV2RGB)
+    colors = cv2.cvtColor(np.clip(hsv, 0, 255).astype(np.uint8), cv2.COLOR_HSV2RGB)
     gray = cv2.medianBlur(cv2.cvtColor(source, cv2.COLOR_RGB2GRAY), 5)
     outlines = cv2.adaptiveThreshold(gray, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY, 11, 6)
-    return np.asarray(np.where(outlines[..., None] > 0, colours, colours // 5), dtype=np.uint8)
+    return np.asarray(np.where(outlines[..., None] > 0, colors, colors // 5), dtype=np.uint8)
 
 
 def _oil(source: Pixels) -> Pixels:
     """Brush strokes (Kuwahara's filter): a pixel takes the mean of the calmest of four squares beside it."""
     reach = max(2, round(_scaled(source, 7)))
     size = (reach + 1, reach + 1)
-    colours = source.astype(np.float32)
+    colors = source.astype(np.float32)
     light = cv2.cvtColor(source, cv2.COLOR_RGB2GRAY).astype(np.float32)
     means, unrests = [], []
     for anchor in ((0, 0), (0, reach), (reach, 0), (reach, reach)):
-        means.append(cv2.blur(colours, size, anchor=anchor))
+        means.append(cv2.blur(colors, size, anchor=anchor))
         unrests.append(cv2.blur(light**2, size, anchor=anchor) - cv2.blur(light, size, anchor=anchor) ** 2)
     calmest = np.argmin(np.stack(unrests), axis=0)
     strokes = np.take_along_axis(np.stack(means), calmest[None, ..., None], axis=0)[0]

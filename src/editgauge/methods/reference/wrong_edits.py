@@ -15,7 +15,7 @@ from editgauge.core.recipes import (
     Move,
     Paste,
     Recipe,
-    Recolour,
+    Recolor,
     Remove,
     Replace,
     Resize,
@@ -23,14 +23,14 @@ from editgauge.core.recipes import (
     Texture,
 )
 from editgauge.methods.reference.apply import changeable, kept_inside, outlined
-from editgauge.methods.reference.colors import COLOURS, lab_of, to_lab
+from editgauge.methods.reference.colors import COLORS, lab_of, to_lab
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.types import Edit, Relation
 
 Box = tuple[float, float, float, float]
-OnAnObject = TypeVar("OnAnObject", Recolour, Texture, Remove, Resize, Replace)
+OnAnObject = TypeVar("OnAnObject", Recolor, Texture, Remove, Resize, Replace)
 
 UNLIKE = {
     "sketch": ("negative", "sepia", "oil"),
@@ -42,7 +42,7 @@ UNLIKE = {
 }
 """Styles that nobody takes for the asked one: a sketch is gray too, and an oil painting is flat like a cartoon."""
 FAR_APART = 45.0
-"""CIELAB distance from which two colours have different names for everyone."""
+"""CIELAB distance from which two colors have different names for everyone."""
 HARDLY = 0.2
 """The share of the right object that a blunder on another one may touch."""
 OBJECT_SIZES = 0.001, 0.4
@@ -52,14 +52,14 @@ OBJECT_SIZES = 0.001, 0.4
 def blunder(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator) -> Recipe:
     """What a careless editor does instead of the recipe; never by accident the right thing."""
     match recipe:
-        case Recolour(outline, colour):
-            wrong_colour = Recolour(outline, _clashing(source, outline, rng, colour))
-            return _on_another_object(edit, recipe, source, rng) or wrong_colour
+        case Recolor(outline, color):
+            wrong_color = Recolor(outline, _clashing(source, outline, rng, color))
+            return _on_another_object(edit, recipe, source, rng) or wrong_color
         case Texture(outline, material):
             wrong_material = Texture(outline, str(rng.choice([other for other in MATERIALS if other != material])))
             return _on_another_object(edit, recipe, source, rng) or wrong_material
         case Remove(outline):
-            painted = Recolour(outline, _clashing(source, outline, rng))
+            painted = Recolor(outline, _clashing(source, outline, rng))
             return _on_another_object(edit, recipe, source, rng) or painted
         case Resize(outline, factor):
             return _on_another_object(edit, recipe, source, rng) or Resize(outline, 1 / factor)
@@ -76,10 +76,10 @@ def blunder(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator
 
 
 def _clashing(source: Pixels, outline: Polygons, rng: np.random.Generator, *asked: str) -> str:
-    """A colour that is neither the object's own nor one asked for."""
+    """A color that is neither the object's own nor one asked for."""
     own = np.median(to_lab(source)[outlined(outline, source)], axis=0)
-    avoided = [own, *(lab_of(colour) for colour in asked)]
-    far = [colour for colour in COLOURS if all(np.linalg.norm(lab_of(colour) - other) > FAR_APART for other in avoided)]
+    avoided = [own, *(lab_of(color) for color in asked)]
+    far = [color for color in COLORS if all(np.linalg.norm(lab_of(color) - other) > FAR_APART for other in avoided)]
     return str(rng.choice(far))
 
 
@@ -103,10 +103,10 @@ def _moved_elsewhere(recipe: Move, source: Pixels) -> Recipe:
     """The object moved the opposite way, or aside where there is no room; removed where there is none at all."""
     left, top, right, bottom = recipe.outline.box()
     x, y = (left + right) / 2, (top + bottom) / 2
-    across, down = recipe.centre[0] - x, recipe.centre[1] - y
+    across, down = recipe.center[0] - x, recipe.center[1] - y
     for turned in ((-across, -down), (down, -across), (-down, across)):
-        wrong = kept_inside(replace(recipe, centre=(x + turned[0], y + turned[1])), source)
-        if isinstance(wrong, Move) and np.hypot(wrong.centre[0] - x, wrong.centre[1] - y) >= np.hypot(across, down) / 2:
+        wrong = kept_inside(replace(recipe, center=(x + turned[0], y + turned[1])), source)
+        if isinstance(wrong, Move) and np.hypot(wrong.center[0] - x, wrong.center[1] - y) >= np.hypot(across, down) / 2:
             return wrong
     return Remove(recipe.outline)
 
@@ -172,6 +172,6 @@ def _altered_foreground(recipe: Background, source: Pixels, rng: np.random.Gener
         return Restyle("negative")
     if isinstance(recipe.scene, str) and recipe.scene in MATERIALS:
         return Texture(kept, recipe.scene)
-    if isinstance(recipe.scene, str) and recipe.scene in COLOURS:
-        return Recolour(kept, recipe.scene)
-    return Recolour(kept, _clashing(source, kept, rng))
+    if isinstance(recipe.scene, str) and recipe.scene in COLORS:
+        return Recolor(kept, recipe.scene)
+    return Recolor(kept, _clashing(source, kept, rng))

@@ -9,10 +9,10 @@ Boxes = NDArray[np.float32]
 
 
 def corners(boxes: Boxes, frame: tuple[int, int]) -> Boxes:
-    """Boxes given by centre and size, as fractions of a frame (width, height), by their corners in pixels."""
-    centre, half = boxes[:, :2], boxes[:, 2:] / 2
+    """Boxes given by center and size, as fractions of a frame (width, height), by their corners in pixels."""
+    center, half = boxes[:, :2], boxes[:, 2:] / 2
     scale = np.array([*frame, *frame], np.float32)
-    return np.asarray(np.concatenate([centre - half, centre + half], axis=1) * scale, dtype=np.float32)
+    return np.asarray(np.concatenate([center - half, center + half], axis=1) * scale, dtype=np.float32)
 
 
 def around(masks: NDArray[np.bool_]) -> Boxes:

@@ -1,6 +1,6 @@
 """DINO (Caron et al. 2021), DINOv2 and DINOv3: pictures that look alike lie close together.
 
-A picture is the class token of the last layer, after the final normalisation, as the papers take it.
+A picture is the class token of the last layer, after the final normalization, as the papers take it.
 """
 
 from __future__ import annotations

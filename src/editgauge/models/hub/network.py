@@ -27,7 +27,7 @@ class Network:
     """A model of the transformers library.
 
     Args:
-        name: a folder that `save_pretrained` wrote, an id of the model hub, or a name of the catalogue
+        name: a folder that `save_pretrained` wrote, an id of the model hub, or a name of the catalog
         revision: which revision of the hub's model; a folder has none
         device: `cpu`, `cuda`, `cuda:1`, `mps`; the GPU if there is one when left out
         precision: `float32`, `float16`, or `int8` (not on a GPU); float16 on a GPU and float32 elsewhere when left out
@@ -63,7 +63,7 @@ class Network:
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """What it needs of the catalogue or the hub; nothing when it lies in a folder of the user's."""
+        """What it needs of the catalog or the hub; nothing when it lies in a folder of the user's."""
         return () if self.source.is_folder else (self.source.name,)
 
     @property
@@ -80,7 +80,7 @@ class Network:
             id=self.source.id,
             revision=self.source.commit,
             sha256=self.source.sha256 if here else NEVER_RUN,
-            licence=self.source.licence,
+            license=self.source.license,
             input_size=self._input_size() if here else None,
             device=self.device,
             settings={"precision": self.precision, **self._settings()},

@@ -18,7 +18,7 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 def squeezed(images: Sequence[Pixels], told: Mapping[str, Any]) -> torch.Tensor:
-    """The pictures at the network's size whatever their shape, as n x 3 x height x width, normalised.
+    """The pictures at the network's size whatever their shape, as n x 3 x height x width, normalized.
 
     Args:
         images: the pictures

@@ -17,15 +17,15 @@ from editgauge.core.files import write_bytes
 from editgauge.models.weights import WeightFiles, entry_of, weights_of
 
 CONFIG = "config.json"
-UNLISTED_LICENCE = "see its card"
-"""What the catalogue says of a repository it does not list."""
+UNLISTED_LICENSE = "see its card"
+"""What the catalog says of a repository it does not list."""
 NEVER_RUN = "not pulled"
 """What stands for a hash while the weights are not on this machine; no answer is ever remembered under it."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model by the name it was asked for: an id of the model hub, a name of the catalogue, or a folder."""
+    """A model by the name it was asked for: an id of the model hub, a name of the catalog, or a folder."""
 
     name: str
     revision: str | None = None
@@ -74,11 +74,11 @@ class Source:
         return self.revision or entry_of(self.name).revision or "main"
 
     @property
-    def licence(self) -> str:
-        """What the catalogue says, else what the model's own card says."""
-        if not self.is_folder and (told := entry_of(self.name).licence) != UNLISTED_LICENCE:
+    def license(self) -> str:
+        """What the catalog says, else what the model's own card says."""
+        if not self.is_folder and (told := entry_of(self.name).license) != UNLISTED_LICENSE:
             return told
-        return (self.is_here and _licence_in(self.folder)) or "unknown"
+        return (self.is_here and _license_in(self.folder)) or "unknown"
 
     @property
     def config(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Source:
         return weights_of(self.name, self.revision)
 
 
-def _licence_in(folder: Path) -> str | None:
+def _license_in(folder: Path) -> str | None:
     """What the head of the model card names."""
     readme = folder / "README.md"
     if not readme.is_file():

@@ -17,7 +17,7 @@ from editgauge.core.images import Pixels
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import Card
 from editgauge.models.lite.graphs import Floats, Graph
-from editgauge.models.lite.runtime import IMAGENET_MEAN, IMAGENET_SPREAD, FromCatalogue, card_of, onnx_session
+from editgauge.models.lite.runtime import IMAGENET_MEAN, IMAGENET_SPREAD, FromCatalog, card_of, onnx_session
 from editgauge.models.weights import weights_of
 from editgauge.models.weights.pickles import read_torch_checkpoint
 
@@ -32,7 +32,7 @@ NEVER_ZERO = 1e-5
 Weights = Mapping[str, Floats]
 
 
-class AugNet(FromCatalogue):
+class AugNet(FromCatalog):
     """Role `image_embedder`: 768 numbers per picture; about a fifth of a second."""
 
     batch = 4

@@ -29,7 +29,7 @@ class CocoDetector(ABC):
     """
 
     name: str
-    """Of its weights in the catalogue."""
+    """Of its weights in the catalog."""
     id: str
     side: int
     """Of the square that the network sees."""
@@ -38,7 +38,7 @@ class CocoDetector(ABC):
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """What it needs of the catalogue."""
+        """What it needs of the catalog."""
         return (self.name,)
 
     @property

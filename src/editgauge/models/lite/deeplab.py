@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.core.images import Pixels
 from editgauge.models.answers import ClassMap
 from editgauge.models.interfaces import Card
-from editgauge.models.lite.runtime import FromCatalogue, card_of, litert
+from editgauge.models.lite.runtime import FromCatalog, card_of, litert
 from editgauge.models.weights import weights_of
 
 NAME = "deeplab-v3"
@@ -25,7 +25,7 @@ CLASSES = (
 """Those of PASCAL VOC in the order of the network's outputs, in the words of COCO where the two differ."""
 
 
-class DeepLabV3(FromCatalogue):
+class DeepLabV3(FromCatalog):
     """Role `semantic_segmenter`: coarse outlines, and most things are background to it; a fiftieth of a second."""
 
     batch = 8

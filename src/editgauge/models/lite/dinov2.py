@@ -18,7 +18,7 @@ import numpy as np
 from editgauge.core.images import Pixels
 from editgauge.models.answers import Patches, Vector
 from editgauge.models.interfaces import Card
-from editgauge.models.lite.runtime import FromCatalogue, card_of, imagenet_scaled, library, onnx_session
+from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, library, onnx_session
 from editgauge.models.weights import weights_of
 
 NAME = "dinov2-s14"
@@ -30,7 +30,7 @@ LENGTH = 384
 LAST_NORM = "/norm/Add_1_output_0"
 
 
-class DinoV2Small(FromCatalogue):
+class DinoV2Small(FromCatalog):
     """Role `image_embedder`: 384 numbers per picture and per patch; about a seventh of a second on one core."""
 
     batch = 4

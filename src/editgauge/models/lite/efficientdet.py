@@ -23,7 +23,7 @@ BOXES, NUMBERS, CONFIDENCES, COUNT = (f"StatefulPartitionedCall:{place}" for pla
 
 class _EfficientDet(CocoDetector):
     def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
-        """Takes the weights of the catalogue, or another file; one thread, because runs use a process per core."""
+        """Takes the weights of the catalog, or another file; one thread, because runs use a process per core."""
         self._weights = weights
         self._threads = threads
 

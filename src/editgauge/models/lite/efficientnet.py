@@ -20,7 +20,7 @@ from editgauge.core.images import Pixels
 from editgauge.models.answers import ClassScores
 from editgauge.models.interfaces import Card
 from editgauge.models.lite.graphs import Floats, Graph
-from editgauge.models.lite.runtime import FromCatalogue, card_of, litert, onnx_session
+from editgauge.models.lite.runtime import FromCatalog, card_of, litert, onnx_session
 from editgauge.models.weights import weights_of
 from editgauge.models.weights.pickles import read_torch_checkpoint
 
@@ -32,7 +32,7 @@ HALVED_AT = frozenset({1, 4, 7, 15})
 """The blocks of Lite2 that halve the height and the width."""
 
 
-class _ImageNetClassifier(FromCatalogue, ABC):
+class _ImageNetClassifier(FromCatalog, ABC):
     name: str
     id: str
     side: int

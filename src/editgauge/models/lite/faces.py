@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from editgauge.core.images import Pixels
 from editgauge.models.answers import EXPRESSIONS, Faces
 from editgauge.models.interfaces import Card
-from editgauge.models.lite.runtime import FromCatalogue, card_of, litert, native_output_silenced
+from editgauge.models.lite.runtime import FromCatalog, card_of, litert, native_output_silenced
 from editgauge.models.weights import weights_of
 
 BOXES_AND_VECTORS, LANDMARKS = "yunet-sface", "face-landmarker"
@@ -48,7 +48,7 @@ RIGHT_CHEEK, LEFT_CHEEK, FOREHEAD, CHIN = 234, 454, 10, 152
 Points = NDArray[np.float32]
 
 
-class LiteFaces(FromCatalogue):
+class LiteFaces(FromCatalog):
     """Role `face_reader`: boxes, five points, a vector, 52 expressions and the direction of every face."""
 
     batch = 1

@@ -46,7 +46,7 @@ class Graph:
         return name
 
     def scaled(self, pictures: str, factor: NDArray[Any], offset: NDArray[Any]) -> str:
-        """Pictures as 3 planes each, every colour times its factor plus its offset."""
+        """Pictures as 3 planes each, every color times its factor plus its offset."""
         numbers = self.add("Cast", pictures, to=self._onnx.TensorProto.FLOAT)
         planes = self.add("Transpose", numbers, perm=[0, 3, 1, 2])
         times, plus = (self.constant(each.astype(np.float32).reshape(1, 3, 1, 1)) for each in (factor, offset))

@@ -4,7 +4,7 @@ Shallower layers have 64, 192 or 768 numbers. With few pictures they are the way
 the distance is then less biased, and says less about what is in the pictures.
 
 The network comes as a TorchScript archive, whose program torch interprets. We read that program: it convolves,
-normalises, pools and joins, and touches nothing else. The hash of the weights makes sure that it is this one.
+normalizes, pools and joins, and touches nothing else. The hash of the weights makes sure that it is this one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class InceptionFid:
     weights = (NAME,)
 
     def __init__(self, weights: Path | None = None, length: int = LENGTH) -> None:
-        """Takes the weights of the catalogue, or another file; how many numbers a feature has says which layer."""
+        """Takes the weights of the catalog, or another file; how many numbers a feature has says which layer."""
         self._weights = weights
         self._length = length
 
@@ -57,7 +57,7 @@ class InceptionFid:
         return card_of(NAME, "fid_features", ID, (SIDE, SIDE), resize=resize, **layer)
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """The features of each picture, which goes alone so that its neighbours cannot change a digit."""
+        """The features of each picture, which goes alone so that its neighbors cannot change a digit."""
         return np.array([self._features(image) for image in images], np.float32).reshape(-1, self._length)
 
     def _features(self, image: Pixels) -> Vector:

@@ -1,7 +1,7 @@
 """LPIPS (Zhang et al. 2018), version 0.1: how different two pictures look.
 
 Both pictures go through a network that learned to name what is in photographs. At five depths each place's features
-are brought to length one; the squared differences, weighted as people's judgements taught, are averaged over the
+are brought to length one; the squared differences, weighted as people's judgments taught, are averaged over the
 picture, and the five averages summed. The graph is built here from the paper and the verified weights.
 """
 
@@ -19,19 +19,19 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.models.interfaces import Card
 from editgauge.models.lite.graphs import Floats, Graph
-from editgauge.models.lite.runtime import FromCatalogue, card_of, onnx_session
+from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
 from editgauge.models.weights import weights_of
 from editgauge.models.weights.pickles import read_numpy_pickle, read_torch_checkpoint
 
 SHIFT = np.array([-0.030, -0.088, -0.188], np.float32)
 SCALE = np.array([0.458, 0.448, 0.450], np.float32)
-"""Of the colours, after they were brought to the range from -1 to 1."""
+"""Of the colors, after they were brought to the range from -1 to 1."""
 NEVER_ZERO = np.array(1e-10, np.float32)
 
 
-class _Lpips(FromCatalogue, ABC):
+class _Lpips(FromCatalog, ABC):
     name: str
-    """Of its weights in the catalogue."""
+    """Of its weights in the catalog."""
     file: str
     id: str
     least_side: int
@@ -117,7 +117,7 @@ class LpipsVgg(_Lpips):
 
 
 def _scaled(graph: Graph) -> str:
-    """Both pictures, in the colours that the networks expect."""
+    """Both pictures, in the colors that the networks expect."""
     return graph.scaled(graph.pictures("pictures"), 1 / (127.5 * SCALE), (-1 - SHIFT) / SCALE)
 
 

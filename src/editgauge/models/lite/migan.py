@@ -16,7 +16,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 from editgauge.models.interfaces import Card
-from editgauge.models.lite.runtime import FromCatalogue, card_of, onnx_session
+from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
 from editgauge.models.weights import weights_of
 
 NAME = "migan"
@@ -26,7 +26,7 @@ KNOWN = 255
 """How the network is told that a pixel stays; the hole is 0."""
 
 
-class MiGan(FromCatalogue):
+class MiGan(FromCatalog):
     """Role `inpainter`: about a second a hole, whatever its size."""
 
     batch = 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import Card
-from editgauge.models.lite.runtime import FromCatalogue, card_of, library, onnx_session
+from editgauge.models.lite.runtime import FromCatalog, card_of, library, onnx_session
 from editgauge.models.weights import weights_of
 
 NAME = "minilm"
@@ -20,10 +20,10 @@ MOST_TOKENS = 256
 LENGTH = 384
 
 
-class MiniLm(FromCatalogue):
+class MiniLm(FromCatalog):
     """Role `text_similarity`: a sentence as the mean of what the network makes of its tokens, as a unit vector.
 
-    Each text goes alone. The network rounds to 8 bits by what it is given, so a neighbour in the batch would change
+    Each text goes alone. The network rounds to 8 bits by what it is given, so a neighbor in the batch would change
     the answer; and a text takes a few thousandths of a second.
     """
 

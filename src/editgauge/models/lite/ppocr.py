@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from editgauge.core.images import Pixels
 from editgauge.models.answers import TextLines
 from editgauge.models.interfaces import Card
-from editgauge.models.lite.runtime import FromCatalogue, card_of, onnx_session
+from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
 from editgauge.models.weights import weights_of
 
 NAME = "pp-ocr"
@@ -44,7 +44,7 @@ Corners = NDArray[np.float32]
 """4 x 2: x and y of the corners, from the top left one in the direction of a clock."""
 
 
-class PpOcr(FromCatalogue):
+class PpOcr(FromCatalog):
     """Role `text_reader`: lines of text in most scripts; a third of a second a picture and more where there is text."""
 
     batch = 1

@@ -46,11 +46,11 @@ class DamagedWeights(EditGaugeError):
         )
 
 
-class FromCatalogue:
-    """A small model: its weights come from the catalogue, or from elsewhere; so many threads run it.
+class FromCatalog:
+    """A small model: its weights come from the catalog, or from elsewhere; so many threads run it.
 
     Args:
-        weights: another file than the catalogue's, or a folder with all its files where there are several
+        weights: another file than the catalog's, or a folder with all its files where there are several
         threads: one by default, because several processes share the cores
     """
 
@@ -76,14 +76,14 @@ def card_of(
     input_size: tuple[int, int] | None = None,
     **settings: str | int | float,
 ) -> Card:
-    """The card of a model whose weights, one set or several, the catalogue knows."""
+    """The card of a model whose weights, one set or several, the catalog knows."""
     entries = [entry_of(name) for name in ((weights,) if isinstance(weights, str) else weights)]
     return Card(
         role=role,
         id=id,
         revision=", ".join(str(entry.carrier) for entry in entries),
         sha256=sha256_of_set(file.sha256 for entry in entries for file in entry.files),
-        licence=", ".join(dict.fromkeys(entry.licence for entry in entries)),
+        license=", ".join(dict.fromkeys(entry.license for entry in entries)),
         input_size=input_size,
         settings=settings,
     )
@@ -157,6 +157,6 @@ def native_output_silenced() -> Iterator[None]:
 
 
 def imagenet_scaled(image: Pixels) -> NDArray[np.float32]:
-    """1 x 3 x height x width, each colour with the mean and the spread that it has in ImageNet taken out."""
+    """1 x 3 x height x width, each color with the mean and the spread that it has in ImageNet taken out."""
     scaled = (as_unit(image) - IMAGENET_MEAN) / IMAGENET_SPREAD
     return np.ascontiguousarray(scaled.transpose(2, 0, 1)[np.newaxis])

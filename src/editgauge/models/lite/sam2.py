@@ -19,7 +19,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 from editgauge.models.answers import Features, Prompt
 from editgauge.models.interfaces import Card
-from editgauge.models.lite.runtime import FromCatalogue, card_of, imagenet_scaled, onnx_session
+from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, onnx_session
 from editgauge.models.weights import weights_of
 
 NAME = "sam2-tiny"
@@ -32,7 +32,7 @@ POINT, TOP_LEFT, BOTTOM_RIGHT = 1.0, 2.0, 3.0
 """How the decoder is told what a coordinate stands for."""
 
 
-class Sam2Tiny(FromCatalogue):
+class Sam2Tiny(FromCatalog):
     """Role `segmenter`: careful outlines, at several seconds a picture."""
 
     batch = 1

@@ -26,7 +26,7 @@ class SsdMobileNetV2(CocoDetector):
     operating_point = 0.3
 
     def __init__(self, weights: Path | None = None) -> None:
-        """Takes the weights of the catalogue, or a folder that holds the same two files."""
+        """Takes the weights of the catalog, or a folder that holds the same two files."""
         self._weights = weights
 
     @cached_property

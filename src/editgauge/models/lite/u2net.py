@@ -20,7 +20,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 from editgauge.models.answers import ClassMap, Features, Prompt
 from editgauge.models.interfaces import Card
-from editgauge.models.lite.runtime import FromCatalogue, card_of, imagenet_scaled, library, onnx_session
+from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, library, onnx_session
 from editgauge.models.weights import weights_of
 
 NAME = "u2netp"
@@ -32,7 +32,7 @@ MARGIN = 0.25
 OUTSTANDING = 0.5
 
 
-class _U2Net(FromCatalogue):
+class _U2Net(FromCatalog):
     side: int
     batch = 8
     weights = (NAME,)

@@ -6,10 +6,10 @@ Sources in order: the user's own folder (`EDITGAUGE_WEIGHTS`), the cache, the mo
 
 from __future__ import annotations
 
-from editgauge.models.weights.catalog import Entry, catalogue, entry_of
+from editgauge.models.weights.catalog import Entry, catalog_entries, entry_of
 from editgauge.models.weights.files import DamagedWeights, MissingWeights, WeightFiles
 from editgauge.models.weights.store import (
-    LicenceNotAccepted,
+    LicenseNotAccepted,
     WeightInfo,
     available,
     info,
@@ -23,12 +23,12 @@ from editgauge.models.weights.store import (
 __all__ = [
     "DamagedWeights",
     "Entry",
-    "LicenceNotAccepted",
+    "LicenseNotAccepted",
     "MissingWeights",
     "WeightFiles",
     "WeightInfo",
     "available",
-    "catalogue",
+    "catalog_entries",
     "entry_of",
     "info",
     "list_weights",

@@ -1,4 +1,4 @@
-"""Every set of weights by name, with size, SHA-256, licence and source. The table is `catalog.yaml`."""
+"""Every set of weights by name, with size, SHA-256, license and source. The table is `catalog.yaml`."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Entry(_Row):
     name: str
     about: str
     roles: Annotated[list[str], Field(min_length=1)]
-    licence: str
-    licence_from: Literal["package", "upstream"]
+    license: str
+    license_from: Literal["package", "upstream"]
     accept: bool = False
     instead: str | None = None
     system: str | None = None
@@ -89,7 +89,7 @@ class Entry(_Row):
 
 
 @cache
-def catalogue() -> dict[str, Entry]:
+def catalog_entries() -> dict[str, Entry]:
     """All sets of weights by name, in the order of the table."""
     import yaml
 
@@ -103,7 +103,7 @@ def entry_of(name: str) -> Entry:
     >>> entry_of("google/owlvit-base-patch32").name
     'owlvit-base-patch32'
     """
-    known = catalogue()
+    known = catalog_entries()
     if name in known:
         return known[name]
     if not HUB_ID.fullmatch(name):
@@ -113,7 +113,7 @@ def entry_of(name: str) -> Entry:
         name=name,
         about="a repository of the model hub",
         roles=["any"],
-        licence="see its card",
-        licence_from="upstream",
+        license="see its card",
+        license_from="upstream",
         hub=name,
     )

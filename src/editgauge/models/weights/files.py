@@ -22,10 +22,10 @@ class DamagedWeights(Hopeless):
 
 @dataclass(frozen=True)
 class WeightFiles:
-    """A whole set of weights: where it is, what it is, under which licence."""
+    """A whole set of weights: where it is, what it is, under which license."""
 
     name: str
-    licence: str
+    license: str
     revision: str
     """The package and its version, or the repository of the model hub and its commit."""
     folder: Path

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TEXTS = (".json", ".txt", ".model", ".md")
-"""Settings, vocabularies, tokenizers, and the card with the licence."""
+"""Settings, vocabularies, tokenizers, and the card with the license."""
 FORMS = (".safetensors", ".bin")
 """Weights, the safer form first; a repository that has it is not asked for the other."""
 
@@ -58,7 +58,7 @@ def pulled_files(entry: Entry, revision: str | None = None) -> WeightFiles | Non
     files = {name: folder / name for name in record.bytes}
     if not all(path.is_file() and path.stat().st_size == record.bytes[name] for name, path in files.items()):
         return None
-    return WeightFiles(entry.name, entry.licence, f"{record.hub} {record.commit}", folder, files, record.hashes)
+    return WeightFiles(entry.name, entry.license, f"{record.hub} {record.commit}", folder, files, record.hashes)
 
 
 def pull_from_hub(entry: Entry, say: Say, grown: Grown | None, revision: str | None = None) -> WeightFiles:
@@ -184,7 +184,7 @@ def _errors(entry: Entry) -> Iterator[None]:
         yield
     except client.errors.GatedRepoError as error:
         raise FetchFailed(
-            f"{entry.hub} is gated: accept its licence on its page of the model hub, log in with `hf auth login`, and "
+            f"{entry.hub} is gated: accept its license on its page of the model hub, log in with `hf auth login`, and "
             f"pull again; {by_hand}."
         ) from error
     except client.errors.RevisionNotFoundError as error:

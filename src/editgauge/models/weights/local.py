@@ -27,7 +27,7 @@ def given_files(entry: Entry) -> WeightFiles | None:
     if len(found) < len(entry.files):
         return None
     hashes = {file.name: file.sha256 for file in entry.files}
-    return WeightFiles(entry.name, entry.licence, str(entry.carrier), folder, found, hashes)
+    return WeightFiles(entry.name, entry.license, str(entry.carrier), folder, found, hashes)
 
 
 def other_files(entry: Entry) -> list[Path]:
@@ -47,7 +47,7 @@ def given_folder(entry: Entry) -> WeightFiles | None:
     if folder is None:
         return None
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return WeightFiles(entry.name, entry.licence, f"{entry.hub} of the folder given", folder, files)
+    return WeightFiles(entry.name, entry.license, f"{entry.hub} of the folder given", folder, files)
 
 
 def installed_files(entry: Entry) -> WeightFiles | None:
@@ -57,11 +57,11 @@ def installed_files(entry: Entry) -> WeightFiles | None:
     files = {file.name: folder / file.name for file in entry.files}
     if not all(path.is_file() for path in files.values()):
         return None
-    return WeightFiles(entry.name, entry.licence, f"{_release(files)} of this system", folder, files)
+    return WeightFiles(entry.name, entry.license, f"{_release(files)} of this system", folder, files)
 
 
 def _release(files: dict[str, Path]) -> str:
-    """WordNet tells its release in the licence at the head of its files."""
+    """WordNet tells its release in the license at the head of its files."""
     with files["data.noun"].open(encoding="latin-1") as file:
         told = re.search(r"WordNet (\d+\.\d+) Copyright", file.read(4096))
     return f"WordNet {told[1]}" if told else "WordNet of unknown release"

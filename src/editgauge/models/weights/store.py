@@ -10,17 +10,17 @@ from typing import Literal
 from editgauge.core.errors import BadInput, EditGaugeError, FetchFailed, UnknownName
 from editgauge.core.fetch import Grown, Say, fault_of, fetch_package
 from editgauge.core.files import write_json
-from editgauge.models.weights.catalog import SHOWN_BY, Entry, catalogue, entry_of
+from editgauge.models.weights.catalog import SHOWN_BY, Entry, catalog_entries, entry_of
 from editgauge.models.weights.files import MissingWeights, WeightFiles
 from editgauge.models.weights.hub import pull_from_hub, pulled_files, recorded
 from editgauge.models.weights.local import VARIABLE, given_files, given_folder, installed_files, other_files
 
-ACCEPTED = "accepted-licence.json"
+ACCEPTED = "accepted-license.json"
 Where = Literal["here", "can be pulled", "hub"]
 
 
-class LicenceNotAccepted(EditGaugeError):
-    """Weights whose licence must be accepted by name before they are fetched."""
+class LicenseNotAccepted(EditGaugeError):
+    """Weights whose license must be accepted by name before they are fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class WeightInfo:
     name: str
     about: str
     roles: tuple[str, ...]
-    licence: str
-    licence_from: str
-    """`package`, or `upstream` when it is the licence of the project that trained the weights."""
+    license: str
+    license_from: str
+    """`package`, or `upstream` when it is the license of the project that trained the weights."""
     source: str
     revision: str | None
     """The commit of a model of the hub; None until the first pull where none is pinned."""
@@ -50,7 +50,7 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
     """The set of that name on this machine; never downloads.
 
     Args:
-        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+        name: A name of the catalog, or a repository of the model hub (`owner/name`).
         revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
 
     Raises `MissingWeights` when it is not here, or not whole.
@@ -68,7 +68,7 @@ def available(name: str, revision: str | None = None) -> bool:
     """Are the weights on this machine? Looks at names and sizes; `verify` looks at the content.
 
     Args:
-        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+        name: A name of the catalog, or a repository of the model hub (`owner/name`).
         revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
     """
     entry = entry_of(name)
@@ -86,10 +86,10 @@ def pull(
     """Brings a set of weights onto this machine and verifies it; what is there already is only verified.
 
     Args:
-        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+        name: A name of the catalog, or a repository of the model hub (`owner/name`).
         say: Told in a few words what is being done.
         grown: Told now and then how many bytes of the download have come.
-        accept: The licence by name, where it must be accepted before anything is fetched.
+        accept: The license by name, where it must be accepted before anything is fetched.
         revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
     """
     entry = entry_of(name)
@@ -110,7 +110,7 @@ def verify(name: str) -> WeightFiles:
     """Hashes every file of a set again; raises `BadInput` with all that are missing or damaged.
 
     Args:
-        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+        name: A name of the catalog, or a repository of the model hub (`owner/name`).
     """
     found = weights_of(name)
     hashes = found.hashes or {}
@@ -124,7 +124,7 @@ def info(name: str) -> WeightInfo:
     """What there is to know about a set of weights.
 
     Args:
-        name: A name of the catalogue, or a repository of the model hub (`owner/name`).
+        name: A name of the catalog, or a repository of the model hub (`owner/name`).
     """
     entry = entry_of(name)
     here = next((found for look in _sources(None) if (found := look(entry))), None)
@@ -133,8 +133,8 @@ def info(name: str) -> WeightInfo:
         name=entry.name,
         about=entry.about,
         roles=tuple(entry.roles),
-        licence=entry.licence,
-        licence_from=entry.licence_from,
+        license=entry.license,
+        license_from=entry.license_from,
         source=entry.source,
         revision=entry.revision or (record.commit if record else None),
         bytes=sum(record.bytes.values()) if record else sum(file.bytes for file in entry.files) or None,
@@ -158,18 +158,20 @@ def wanted(names: Iterable[str]) -> list[tuple[str, ...]]:
 def _wanted(name: str) -> list[tuple[str, ...]]:
     from editgauge.models import models, profiles
 
-    if name in catalogue() or "/" in name:
+    if name in catalog_entries() or "/" in name:
         return [(entry_of(name).name,)]
     if name in profiles.PROFILES:
         return profiles.weights_of_profile(name)
     if name in models:
         return profiles.weights_of_model(name)
-    raise UnknownName("set of weights, model or profile", name, {*catalogue(), *models, *profiles.PROFILES}, SHOWN_BY)
+    raise UnknownName(
+        "set of weights, model or profile", name, {*catalog_entries(), *models, *profiles.PROFILES}, SHOWN_BY
+    )
 
 
 def list_weights() -> list[WeightInfo]:
-    """What there is to know about every set of the catalogue."""
-    return [info(name) for name in catalogue()]
+    """What there is to know about every set of the catalog."""
+    return [info(name) for name in catalog_entries()]
 
 
 def _sources(revision: str | None) -> tuple[Callable[[Entry], WeightFiles | None], ...]:
@@ -186,7 +188,7 @@ def _cached_files(entry: Entry) -> WeightFiles | None:
     if not all(paths[file.name].is_file() and paths[file.name].stat().st_size == file.bytes for file in entry.files):
         return None
     hashes = {file.name: file.sha256 for file in entry.files}
-    return WeightFiles(entry.name, entry.licence, str(carrier), paths[entry.files[0].name].parent, paths, hashes)
+    return WeightFiles(entry.name, entry.license, str(carrier), paths[entry.files[0].name].parent, paths, hashes)
 
 
 def _from_hub(entry: Entry, revision: str | None) -> WeightFiles | None:
@@ -198,14 +200,14 @@ def _accept(entry: Entry, accept: str | None) -> None:
     if not entry.accept:
         return
     note = entry.carrier.folder / ACCEPTED
-    if accept == entry.licence:
-        write_json(note, {"weights": entry.name, "licence": entry.licence})
+    if accept == entry.license:
+        write_json(note, {"weights": entry.name, "license": entry.license})
     elif not note.is_file():
         given = f" You gave '{accept}'." if accept else ""
-        raise LicenceNotAccepted(
-            f"The weights '{entry.name}' are under {entry.licence}, which asks more of those who share or serve what "
+        raise LicenseNotAccepted(
+            f"The weights '{entry.name}' are under {entry.license}, which asks more of those who share or serve what "
             f"is made with them than the other models do.{given} If that is fine for you, run "
-            f"`{_command(entry)} --accept {entry.licence}`."
+            f"`{_command(entry)} --accept {entry.license}`."
         )
 
 

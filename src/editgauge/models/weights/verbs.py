@@ -103,7 +103,7 @@ def path(name: str) -> Path:
 
 def license_of(about: WeightInfo) -> str:
     """The license; with a star when it is that of the project that trained the weights."""
-    return about.licence + ("*" if about.licence_from == "upstream" else "")
+    return about.license + ("*" if about.license_from == "upstream" else "")
 
 
 def _set_of(name: str) -> str:

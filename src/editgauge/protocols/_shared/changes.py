@@ -165,7 +165,7 @@ def _explained(region: BoolMask, found: Sequence[Change]) -> bool:
 
 
 def _holds_anyway(change: Change, pixels: Changes, point: float) -> bool:
-    """Is it certain although everything looks different? Then outlines, colours and weak sightings say nothing."""
+    """Is it certain although everything looks different? Then outlines, colors and weak sightings say nothing."""
     if change.kind not in {"appeared", "vanished", "replaced"}:
         return False
     things = [thing for thing in (change.before, change.after) if thing is not None]

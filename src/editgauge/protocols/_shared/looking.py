@@ -49,7 +49,7 @@ class Sighting:
     def evidence(self) -> tuple[Evidence, ...]:
         """The boxes, under the name of the thing."""
         boxes = self.seen.evidence(self.on)
-        return tuple(replace(box, label=_relabelled(box.label, self)) for box in boxes if isinstance(box, Box))
+        return tuple(replace(box, label=_relabeled(box.label, self)) for box in boxes if isinstance(box, Box))
 
 
 async def look_for(
@@ -104,7 +104,7 @@ def _sure(confidence: float) -> str:
     return f"{confidence:.2f}".removeprefix("0")
 
 
-def _relabelled(label: str, sighting: Sighting) -> str:
+def _relabeled(label: str, sighting: Sighting) -> str:
     """A synonym that was used stays in the label; the template goes."""
     _, seen_as, own = label.partition(" (seen as ")
     return f"{sighting.thing} (seen as {own}" if seen_as else sighting.thing

@@ -66,12 +66,12 @@ def picture(name: str, attributes: Attributes, seen: Seen, found: Fitted) -> Sca
     )
 
 
-def _widest(centred: Floats, across: Floats) -> Floats:
+def _widest(centered: Floats, across: Floats) -> Floats:
     """The first principal direction of what the hyperplane's own direction leaves, in a fixed sense; 0 if none is left.
 
     By products of points, which are few, instead of the embedder's dimensions, which are many.
     """
-    along = centred - np.outer(centred @ across, across)
+    along = centered - np.outer(centered @ across, across)
     direction = np.asarray(np.linalg.eigh(along @ along.T)[1][:, -1] @ along)
     length = float(np.linalg.norm(direction))
     if length < DUST:

@@ -79,7 +79,7 @@ def _named_before(edit: Edit) -> str | None:
 
 
 def _named_after(edit: Edit) -> str | None:
-    """The thing itself; a colour, a place or a size alone says nothing of a picture."""
+    """The thing itself; a color, a place or a size alone says nothing of a picture."""
     return edit.to if EDIT_TYPES[edit.type].value == "thing" else None
 
 

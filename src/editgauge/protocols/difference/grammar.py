@@ -45,7 +45,7 @@ VERB = re.compile(
 BARE = re.compile(r"^(?:(?P<added>added)|(?P<removed>removed|erased)) (?P<what>.+)$")
 HEADLINE = re.compile(rf"^((?:(?!\b{_BE}\b).)*?) ({_ADDED}|{_REMOVED}|{_REPLACED})\b")
 """'Hat added to the dog' leaves the auxiliary out; a sentence that has one says something else."""
-MISSPELT = re.compile(rf"\bwhere (?={_MANNER}(?:{_ADDED}|{_REMOVED}|{_REPLACED}|{_CHANGED})\b)")
+MISSPELLED = re.compile(rf"\bwhere (?={_MANNER}(?:{_ADDED}|{_REMOVED}|{_REPLACED}|{_CHANGED})\b)")
 JOINT = re.compile(r",? (?:and|but|while|whereas|as well as|so that)(?: also)? |; |, (?:with )?| with ")
 RELATIVE = re.compile(
     r"\b(?:that|which|who|whose \w+|where|as)"

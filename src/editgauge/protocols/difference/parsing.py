@@ -21,7 +21,7 @@ from editgauge.protocols.difference.grammar import (
     HEADLINE,
     HELD,
     JOINT,
-    MISSPELT,
+    MISSPELLED,
     RELATIVE,
     SENTENCE,
     TO,
@@ -76,7 +76,7 @@ def _sentences(caption: str) -> list[str]:
 
 
 def _of_sentence(sentence: str) -> Iterator[Triplet]:
-    words = MISSPELT.sub("were ", FRAME.sub("", sentence.lower().replace("’", "'").rstrip(".!?; ")))
+    words = MISSPELLED.sub("were ", FRAME.sub("", sentence.lower().replace("’", "'").rstrip(".!?; ")))
     bare = BARE.match(words)
     if bare:
         yield from _triplets(_Clause("added" if bare["added"] else "removed", "", bare["what"], ""))

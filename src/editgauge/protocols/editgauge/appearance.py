@@ -1,4 +1,4 @@
-"""How pixels look: how well they fit a word for a colour or a style, and how sharp, even and new they are."""
+"""How pixels look: how well they fit a word for a color or a style, and how sharp, even and new they are."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
-from editgauge.core.recipes import COLOURS
+from editgauge.core.recipes import COLORS
 from editgauge.vision.color_names import rgb_of
 
 Lab = NDArray[np.float32]
-COLOURLESS = 10.0
-"""Mean chroma in CIE Lab under which a picture has no colours."""
+COLORLESS = 10.0
+"""Mean chroma in CIE Lab under which a picture has no colors."""
 SEPIA = 50.0, 100.0
 """Degrees of hue between which old prints lie."""
 FINEST = 1.0
@@ -34,17 +34,17 @@ def to_lab(picture: Pixels) -> Lab:
     return np.asarray(cv2.cvtColor(picture.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
 
 
-def colour_in(text: str | None) -> str | None:
-    """The first colour that a text names.
+def color_in(text: str | None) -> str | None:
+    """The first color that a text names.
 
-    >>> colour_in("plain white wall"), colour_in("wooden")
+    >>> color_in("plain white wall"), color_in("wooden")
     ('white', None)
     """
     words: list[str] = re.findall(r"[a-z]+", (text or "").lower())
-    return next((word for word in words if _is_colour(word)), None)
+    return next((word for word in words if _is_color(word)), None)
 
 
-def _is_colour(word: str) -> bool:
+def _is_color(word: str) -> bool:
     try:
         rgb_of(word)
     except CannotTell:
@@ -52,16 +52,16 @@ def _is_colour(word: str) -> bool:
     return True
 
 
-def colour_distance(lab: Lab, where: BoolMask, colour: str) -> float:
-    """How far the middle colour of some pixels is from a named one, in CIE Lab."""
-    return float(np.linalg.norm(np.median(lab[where], axis=0) - _lab_of(colour)))
+def color_distance(lab: Lab, where: BoolMask, color: str) -> float:
+    """How far the middle color of some pixels is from a named one, in CIE Lab."""
+    return float(np.linalg.norm(np.median(lab[where], axis=0) - _lab_of(color)))
 
 
-def colour_rank(lab: Lab, where: BoolMask, colour: str) -> float:
-    """The share of everyday colours that fit the pixels worse than the named one does; 1 when none fits better."""
+def color_rank(lab: Lab, where: BoolMask, color: str) -> float:
+    """The share of everyday colors that fit the pixels worse than the named one does; 1 when none fits better."""
     middle = np.median(lab[where], axis=0)
-    own = float(np.linalg.norm(middle - _lab_of(colour)))
-    others = [float(np.linalg.norm(middle - _lab_of(other))) for other in COLOURS if other != colour]
+    own = float(np.linalg.norm(middle - _lab_of(color)))
+    others = [float(np.linalg.norm(middle - _lab_of(other))) for other in COLORS if other != color]
     return sum(other > own for other in others) / len(others)
 
 
@@ -107,9 +107,9 @@ def uneven(before: Lab, after: Lab, where: BoolMask, reach: float) -> float:
     return float(high - low) / 10
 
 
-def _colourless(before: Lab, after: Lab, where: BoolMask) -> float:
+def _colorless(before: Lab, after: Lab, where: BoolMask) -> float:
     del before
-    return 1 - _chroma(after, where) / COLOURLESS
+    return 1 - _chroma(after, where) / COLORLESS
 
 
 def _sepia(before: Lab, after: Lab, where: BoolMask) -> float:
@@ -126,15 +126,15 @@ def _inverted(before: Lab, after: Lab, where: BoolMask) -> float:
 
 
 def _drawn(before: Lab, after: Lab, where: BoolMask) -> float:
-    """Colourless and mostly as bright as paper."""
-    return _colourless(before, after, where) * float((after[..., 0][where] > 75).mean())
+    """Colorless and mostly as bright as paper."""
+    return _colorless(before, after, where) * float((after[..., 0][where] > 75).mean())
 
 
 def _flattened(before: Lab, after: Lab, where: BoolMask) -> float:
-    """Fine structure is gone, colours and light are not."""
+    """Fine structure is gone, colors and light are not."""
     lost = np.log2(detail(before, where) / detail(after, where))
-    coloured = min(1.0, _chroma(after, where) / max(_chroma(before, where), 1.0))
-    return float(np.clip(lost, 0, 1)) * coloured * float(_inverted(before, after, where) < 0)
+    colored = min(1.0, _chroma(after, where) / max(_chroma(before, where), 1.0))
+    return float(np.clip(lost, 0, 1)) * colored * float(_inverted(before, after, where) < 0)
 
 
 def _softened(before: Lab, after: Lab, where: BoolMask) -> float:
@@ -147,7 +147,7 @@ def _chroma(lab: Lab, where: BoolMask) -> float:
 
 _STYLES: tuple[tuple[str, Callable[[Lab, Lab, BoolMask], float]], ...] = (
     (r"\b(sketch|drawing|drawn|pencil|charcoal)\b", _drawn),
-    (r"\b(black.and.white|gr[ae]yscale|monochrome)\b", _colourless),
+    (r"\b(black.and.white|gr[ae]yscale|monochrome)\b", _colorless),
     (r"\bsepia\b", _sepia),
     (r"\b(negative|inverted)\b", _inverted),
     (r"\b(cartoon|comic|anime|painting|painted|watercolou?r|oil)\b", _flattened),
@@ -156,6 +156,6 @@ _STYLES: tuple[tuple[str, Callable[[Lab, Lab, BoolMask], float]], ...] = (
 
 
 @lru_cache(maxsize=64)
-def _lab_of(colour: str) -> Lab:
-    patch = np.array([[rgb_of(colour)]], np.uint8)
+def _lab_of(color: str) -> Lab:
+    patch = np.array([[rgb_of(color)]], np.uint8)
     return np.asarray(to_lab(patch)[0, 0], np.float32)

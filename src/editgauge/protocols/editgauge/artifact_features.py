@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from editgauge.protocols.editgauge.view import View
 
 CLEARLY = 10.0
-"""Distance in CIE Lab from which on a pixel has another colour for everyone."""
+"""Distance in CIE Lab from which on a pixel has another color for everyone."""
 UNTOUCHED = 3.0
 """Distance in CIE Lab up to which a pixel is as it was."""
 FLAT = 2.0
 """Mean gradient of lightness, out of 100, that counts as none: ratios of less say nothing."""
-RECOLOURED = ("color", "style")
+RECOLORED = ("color", "style")
 """After them every brightness of the source has become another, the same one all over."""
 COVERED = ("color", "texture")
 """After them the change has the outline that the thing has in the source."""
@@ -75,7 +75,7 @@ def _of_the_inside(view: View, part: BoolMask, before: Lab, after: Lab) -> Value
     inside = core if core.any() else part
     beside = grown(part, 3 * margin) & ~grown(part, margin)
     rest = view.shown & ~grown(part, margin)
-    recoloured = view.edit.type in RECOLOURED
+    recolored = view.edit.type in RECOLORED
     return {
         "soft": -math.log2(detail(after, part) / detail(before, part)),
         "soft_beside": -math.log2(detail(after, part) / detail(after, beside)) if beside.any() else None,
@@ -83,8 +83,8 @@ def _of_the_inside(view: View, part: BoolMask, before: Lab, after: Lab) -> Value
         "off_shade": _off_shade(before, after, part, beside),
         "darker": float((before[..., 0] - after[..., 0] > CLEARLY)[part].mean()),
         "foot": _dark_foot(after, part, beside),
-        "shines_through": None if recoloured else residue(before, after, part),
-        "uneven": uneven(before, after, part, margin) if recoloured else None,
+        "shines_through": None if recolored else residue(before, after, part),
+        "uneven": uneven(before, after, part, margin) if recolored else None,
     }
 
 

@@ -13,7 +13,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Unscored
 from editgauge.protocols._shared.looking import asked_place
-from editgauge.protocols.editgauge.appearance import colour_distance, colour_in, colour_rank, style_fit, to_lab
+from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank, style_fit, to_lab
 from editgauge.vision.object_changes import PicturedThing
 from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, third, way
 from editgauge.vision.regions import box_overlap
@@ -178,13 +178,13 @@ def _held(wanted: str, line: str) -> float:
 
 def _colors(view: View) -> Values:
     values: Values = dict.fromkeys(("color_gain", "color_rank", "color_rank_gain"))
-    color = colour_in(view.edit.to) if view.edit.type == "color" else None
+    color = color_in(view.edit.to) if view.edit.type == "color" else None
     where = _subject(view)
     if color is None or where is None:
         return values
     before, after = to_lab(view.source), to_lab(view.edited)
-    was, now = colour_rank(before, where, color), colour_rank(after, where, color)
-    gain = (colour_distance(before, where, color) - colour_distance(after, where, color)) / 100
+    was, now = color_rank(before, where, color), color_rank(after, where, color)
+    gain = (color_distance(before, where, color) - color_distance(after, where, color)) / 100
     return {"color_gain": gain, "color_rank": now, "color_rank_gain": now - was}
 
 

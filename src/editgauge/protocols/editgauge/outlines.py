@@ -30,7 +30,7 @@ def signed_distance(mask: BoolMask) -> NDArray[np.float32]:
 
 
 def bump(lab: Lab, away: NDArray[np.float32], margin: int) -> float:
-    """How far the mean colour of a line along the outline is from the colours of both its sides, in tens of Lab."""
+    """How far the mean color of a line along the outline is from the colors of both its sides, in tens of Lab."""
     means = _profile(lab, away, -3 * margin, 4 * margin)
     found = [0.0]
     for width in (THIN, margin):
@@ -45,7 +45,7 @@ def bump(lab: Lab, away: NDArray[np.float32], margin: int) -> float:
 
 
 def step(lab: Lab, away: NDArray[np.float32], margin: int) -> float | None:
-    """How far the colours just inside the outline are from those just outside, in tens of Lab."""
+    """How far the colors just inside the outline are from those just outside, in tens of Lab."""
     inner, outer = _profile(lab, away, -margin, -1), _profile(lab, away, 1, margin)
     known = [side[np.isfinite(side).all(axis=1)] for side in (inner, outer)]
     if not all(len(side) for side in known):
@@ -97,7 +97,7 @@ def _shrunk(picture: Pixels, scale: float) -> NDArray[np.float32]:
 
 
 def _profile(lab: Lab, away: NDArray[np.float32], first: int, end: int) -> NDArray[np.float64]:
-    """The mean colour at every whole distance from the outline; not a number where few pixels have it."""
+    """The mean color at every whole distance from the outline; not a number where few pixels have it."""
     place = np.floor(away).astype(np.int64) - first
     there = (place >= 0) & (place < end - first)
     counts = np.bincount(place[there], minlength=end - first)

@@ -34,7 +34,7 @@ AS_IN_THE_PAPER = (
     *COMMON,
     "Of several boxes the surest counts; the paper does not say.",
     "An addition to an image whose class is not named asks for the new object alone.",
-    "Boxes are compared by their centres and true areas, in the source's frame.",
+    "Boxes are compared by their centers and true areas, in the source's frame.",
     "Above and below, and moving to the center, are judged by the same geometry; the paper states left and right.",
     "An object that is not seen in the source image leaves the edit unscored where the paper gives 0.",
     "Size has no least change: the paper's delta is unstated.",

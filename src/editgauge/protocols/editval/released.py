@@ -84,7 +84,7 @@ async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
 
 @rule("alter_parts")
 async def alter_parts(item: Item, see: Perception, options: EditValOptions) -> Score:
-    """The part's corner lies within a box that is centred at the class's corner and as large as its far corner says."""
+    """The part's corner lies within a box centered at the class's corner and as large as its far corner says."""
     part, whole = await _in_edited(item, see, _raw(item), _class(item))
     if not (part.found and whole.found):
         return _verdict(False, part, whole)

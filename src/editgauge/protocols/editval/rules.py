@@ -1,4 +1,4 @@
-"""EditVal's rules (appendix C), read with true geometry: centres and areas of boxes, in the source picture's frame."""
+"""EditVal's rules (appendix C), read with true geometry: centers and areas of boxes, in the source picture's frame."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def object_replacement(item: Item, see: Perception, options: EditValOption
 
 @rule("positional_addition")
 async def positional_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
-    """The new object's centre lies on the asked side of where the class was in the source image."""
+    """The new object's center lies on the asked side of where the class was in the source image."""
     asked = item.edit.position
     if asked is None:
         raise CannotTell("not_applicable", "the edit does not say where to add it")
@@ -113,7 +113,7 @@ async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
 
 @rule("alter_parts")
 async def alter_parts(item: Item, see: Perception, options: EditValOptions) -> Score:
-    """The part is seen, and its centre lies in the box of the class."""
+    """The part is seen, and its center lies in the box of the class."""
     wanted, subject = needed(item.edit.to, "which part"), _class(item)
     part, whole = await gather(
         _seen(see, item, "edited", wanted), look_for(see, item, "edited", subject, QUERY, least=0.0)

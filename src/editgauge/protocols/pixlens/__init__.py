@@ -59,8 +59,8 @@ ABOUT_SUBJECT = {
     "subject_sift": "Share of the subject's key points that are found again.",
     "subject_iou": "Overlap of the subject's outlines, moved onto each other.",
     "subject_ssim": "Structural similarity of the subject alone.",
-    "subject_color": "Correlation of the subject's colour histograms.",
-    "subject_position": "How far the subject's centre moved, as a share of height and width.",
+    "subject_color": "Correlation of the subject's color histograms.",
+    "subject_position": "How far the subject's center moved, as a share of height and width.",
 }
 RANGES = {"subject_ssim": (-1.0, 1.0), "subject_color": (-1.0, 1.0), "subject_position": (0.0, sqrt(2))}
 

@@ -17,7 +17,7 @@ from editgauge.metrics.pixels import ssim
 from editgauge.protocols._shared.looking import needed
 from editgauge.protocols.pixlens.background import background_score
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
-from editgauge.vision.color_names import colour_likeness
+from editgauge.vision.color_names import color_likeness
 from editgauge.vision.keypoints import KeypointMatches, found_again
 from editgauge.vision.positions import centroid
 from editgauge.vision.regions import aligned_overlap
@@ -70,7 +70,7 @@ def _compared(scene: Scene, was: BoolMask, now: BoolMask, similarity: Similarity
         "subject_sift": Score(found.score, _arrows(found)),
         "subject_iou": Score(aligned_overlap(was, now), outlines),
         "subject_ssim": Score(similarity(as_unit(alone[0].astype(np.uint8)), as_unit(alone[1].astype(np.uint8)))),
-        "subject_color": Score(colour_likeness(source, was, edited, now)),
+        "subject_color": Score(color_likeness(source, was, edited, now)),
         "subject_position": Score(math.hypot((new_x - x) / width, (new_y - y) / height)),
     }
 

@@ -13,7 +13,7 @@ from editgauge.core.types import Score
 from editgauge.protocols._shared.looking import asked_place, needed
 from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
-from editgauge.vision.color_names import colour_curves, colour_score, rgb_of
+from editgauge.vision.color_names import color_curves, color_score, rgb_of
 from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
 from editgauge.vision.regions import containment
 
@@ -120,20 +120,20 @@ async def alter_parts(scene: Scene) -> Score:
 
 @rule("color")
 async def color(scene: Scene) -> Score:
-    """Algorithm 8: how well the object's histograms fit those of the colour."""
+    """Algorithm 8: how well the object's histograms fit those of the color."""
     edit = scene.item.edit
-    name = needed(edit.to, "which colour")
+    name = needed(edit.to, "which color")
     target = rgb_of(name)
     before, after = await scene.both(_category(edit))
     must_be_seen(before)
     must_be_seen(after)
     where = after.closest(centroid(before.largest))
-    value = colour_score(scene.item.edited, where, target)
+    value = color_score(scene.item.edited, where, target)
     histograms = Curves(
         f"red, green and blue of the {after.name}; dashed: of {name}",
-        tuple(colour_curves(scene.item.edited, where, target).items()),
+        tuple(color_curves(scene.item.edited, where, target).items()),
     )
-    said = f"the {after.name}'s colours fit {name} by {value:.2f}"
+    said = f"the {after.name}'s colors fit {name} by {value:.2f}"
     return verdict(value, before, after, said=said, more=(histograms,))
 
 
@@ -186,7 +186,7 @@ def verdict(value: float, *seen: Things, said: str, more: tuple[Evidence, ...] =
 
 
 def way_between(before: Things, after: Things) -> tuple[Evidence, ...]:
-    """An arrow from the centre of one object, as it was, to that of the other, as it is."""
+    """An arrow from the center of one object, as it was, to that of the other, as it is."""
     if not (len(before) and len(after)):
         return ()
     return (

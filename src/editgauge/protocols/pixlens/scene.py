@@ -48,7 +48,7 @@ class Things:
         return np.asarray(self.masks[largest(self.masks)])
 
     def closest(self, to: Point) -> BoolMask:
-        """The one whose centre is nearest (`MultiplicityHandler.CLOSEST`)."""
+        """The one whose center is nearest (`MultiplicityHandler.CLOSEST`)."""
         return np.asarray(self.masks[closest(self.masks, to)])
 
     @property

@@ -29,7 +29,7 @@ RULES = {
     "background_consistency": rules.background_consistency,
 }
 ABOUT_PARTS = {
-    "target_fidelity": "CLIP similarity of the target, cut out, with its class or colour and class.",
+    "target_fidelity": "CLIP similarity of the target, cut out, with its class or color and class.",
     "position_fidelity": "CLIP similarity of the part with target and anchor with the words for both.",
     "target_consistency": "Change color: 1 - LPIPS of the gray cut-outs. Move: CLIP similarity of the cut-outs.",
     "background_consistency": "1 - LPIPS of the backgrounds.",
@@ -37,8 +37,8 @@ ABOUT_PARTS = {
 DEVIATIONS = (
     "The paper does not say which CLIP similarity it takes: this is {}. None is known to be the one of table 1, whose "
     "position fidelities of 0.7 are out of a raw cosine's reach.",
-    "An object is cut out by its outline before the picture's mean colour; target and anchor are a plain crop.",
-    "Background is what lies outside the target as it was and as it is, filled with its mean colour; anchors are part "
+    "An object is cut out by its outline before the picture's mean color; target and anchor are a plain crop.",
+    "Background is what lies outside the target as it was and as it is, filled with its mean color; anchors are part "
     "of it. 1 - LPIPS is cut at 0.",
     "Gray cut-outs are compared in the size of the original one, with 64 pixels on the shorter side at least.",
     "Of several objects of the target's class, the one over the original's place is taken; for move and generate the "

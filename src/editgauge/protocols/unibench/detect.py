@@ -1,4 +1,4 @@
-"""UniBench's tasks without CLIP: is the target's class found, at the asked place, in the asked colour?"""
+"""UniBench's tasks without CLIP: is the target's class found, at the asked place, in the asked color?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from editgauge.protocols.unibench import averaged
 from editgauge.protocols.unibench.location import Located, locate_anchor, locate_target
 from editgauge.protocols.unibench.tasks import Task
 from editgauge.protocols.unibench.totals import as_part, set_scores, set_specs
-from editgauge.vision.color_names import colour_curves, colour_score, rgb_of
+from editgauge.vision.color_names import color_curves, color_score, rgb_of
 from editgauge.vision.positions import DIRECTIONS, centroid, direction_score
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class UniBenchDetect(Protocol):
     """Stands beside `unibench` where no joint embedder is at hand; its numbers are not those of the paper."""
 
     name = "unibench-detect"
-    about = "UniBench's tasks without CLIP: class found, place by geometry, colour by histogram."
+    about = "UniBench's tasks without CLIP: class found, place by geometry, color by histogram."
     paper = "The project's own rules for the tasks of UniBench (Ryu et al.)."
     version = "2"
     deviations = (
@@ -50,7 +50,7 @@ class UniBenchDetect(Protocol):
     needs = ("detector", "segmenter")
     scores = (
         ScoreSpec("edit", True, (0.0, 1.0), "Mean of target and position, as far as the task has them."),
-        ScoreSpec("target", True, (0.0, 1.0), "Is the class found? Change color: does its colour fit?"),
+        ScoreSpec("target", True, (0.0, 1.0), "Is the class found? Change color: does its color fit?"),
         ScoreSpec("position", True, (0.0, 1.0), "Does the target lie on the asked side of its anchor?"),
     )
     sets = set_specs("edit")
@@ -73,18 +73,18 @@ class UniBenchDetect(Protocol):
 
 
 async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
-    """Is it there, and in the asked colour where one is asked for?"""
+    """Is it there, and in the asked color where one is asked for?"""
     if task.kind != "change_color":
         return Score(float(target.seen), (*target.evidence, _said(target.words)))
     if target.mask is None:
         raise CannotTell("not_detected", f"no {target.name} is seen in the edited image")
-    wanted = rgb_of(task.colour)
-    value = colour_score(item.edited, target.mask, wanted)
+    wanted = rgb_of(task.color)
+    value = color_score(item.edited, target.mask, wanted)
     curves = Curves(
-        f"red, green and blue of the {target.name}; dashed: of {task.colour}",
-        tuple(colour_curves(item.edited, target.mask, wanted).items()),
+        f"red, green and blue of the {target.name}; dashed: of {task.color}",
+        tuple(color_curves(item.edited, target.mask, wanted).items()),
     )
-    return Score(value, (*target.evidence, curves, _said(f"{target.words}; its colours fit {task.colour} {value:.2f}")))
+    return Score(value, (*target.evidence, curves, _said(f"{target.words}; its colors fit {task.color} {value:.2f}")))
 
 
 async def _position(item: Item, task: Task, target: Located, see: Sight) -> Score | Unscored:

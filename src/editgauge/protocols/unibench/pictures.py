@@ -13,16 +13,16 @@ LEAST_SIDE = 64
 """Pixels: smaller crops are enlarged before a perceptual distance is taken, whose network halves them several times."""
 
 
-def mean_colour(picture: Pixels) -> Pixels:
-    """The mean colour of a picture, with which cut-outs and holes are filled."""
+def mean_color(picture: Pixels) -> Pixels:
+    """The mean color of a picture, with which cut-outs and holes are filled."""
     return np.asarray(np.rint(picture.reshape(-1, 3).mean(axis=0)), np.uint8)
 
 
 def alone(picture: Pixels, mask: BoolMask) -> Pixels:
-    """The object within its box, and around it nothing but the picture's mean colour."""
+    """The object within its box, and around it nothing but the picture's mean color."""
     left, top, right, bottom = box_of(mask)
     inside = mask[top:bottom, left:right, None]
-    return np.where(inside, picture[top:bottom, left:right], mean_colour(picture))
+    return np.where(inside, picture[top:bottom, left:right], mean_color(picture))
 
 
 def together(picture: Pixels, *masks: BoolMask) -> Pixels:
@@ -32,7 +32,7 @@ def together(picture: Pixels, *masks: BoolMask) -> Pixels:
 
 
 def gray_pair(before: Pixels, after: Pixels) -> tuple[Pixels, Pixels]:
-    """Two cut-outs without their colours, in the size of the first, or larger where that is too small to compare."""
+    """Two cut-outs without their colors, in the size of the first, or larger where that is too small to compare."""
     height, width = before.shape[:2]
     scale = max(1.0, LEAST_SIDE / min(height, width))
     size = round(width * scale), round(height * scale)
@@ -47,9 +47,9 @@ def _gray(picture: Pixels, size: tuple[int, int]) -> Pixels:
 
 
 def backgrounds(before: Pixels, after: Pixels, objects: BoolMask) -> tuple[Pixels, Pixels]:
-    """Both pictures with the objects of either covered by the mean colour of the source image's background."""
+    """Both pictures with the objects of either covered by the mean color of the source image's background."""
     if objects.all():
         raise CannotTell("not_applicable", "the objects cover the whole picture, so there is no background")
-    colour = mean_colour(before[~objects][None])
+    color = mean_color(before[~objects][None])
     covered = objects[..., None]
-    return np.where(covered, colour, before), np.where(covered, colour, after)
+    return np.where(covered, color, before), np.where(covered, color, after)

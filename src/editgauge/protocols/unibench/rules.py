@@ -70,7 +70,7 @@ async def position_fidelity(scene: Scene) -> Score:
 
 
 async def target_consistency(scene: Scene) -> Score:
-    """Is it still the same object? By shades where it got another colour, by CLIP where it was moved."""
+    """Is it still the same object? By shades where it got another color, by CLIP where it was moved."""
     if scene.task.kind not in {"change_color", "move"}:
         raise CannotTell("not_applicable", f"{scene.task.kind} keeps no object")
     if scene.target.mask is None:
@@ -81,7 +81,7 @@ async def target_consistency(scene: Scene) -> Score:
         value = await scene.likeness.of_pictures(before, after)
         return Score(value, (_said(f"{scene.target.words}; it is like the original by {value:.2f}"),))
     distance = await scene.see.distance(*gray_pair(before, after))
-    return Score(_near(distance), (_said(f"without its colours the {scene.target.name} is {distance:.3f} away"),))
+    return Score(_near(distance), (_said(f"without its colors the {scene.target.name} is {distance:.3f} away"),))
 
 
 async def background_consistency(scene: Scene) -> Score:

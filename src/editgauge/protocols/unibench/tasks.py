@@ -51,13 +51,13 @@ class Task:
     def alternatives(self) -> list[str]:
         """What else it could look like: the annotated candidates, and what it was before."""
         if self.kind == "change_color":
-            colours = [*self._told["candidates"], *filter(None, [self._told.get("colour")])]
-            return [f"{colour} {self.name}" for colour in dict.fromkeys(colours)]
+            colors = [*self._told["candidates"], *filter(None, [self._told.get("color")])]
+            return [f"{color} {self.name}" for color in dict.fromkeys(colors)]
         return list(dict.fromkeys([*self._told.get("candidates", ()), *self._told["classes"], self.name]))
 
     @property
-    def colour(self) -> str:
-        """The colour that is asked for."""
+    def color(self) -> str:
+        """The color that is asked for."""
         return str(self._told["target"])
 
     @property

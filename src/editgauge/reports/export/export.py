@@ -11,7 +11,7 @@ import pyarrow as pa
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_bytes, write_parts
 from editgauge.core.run import Run, SetScore
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarise
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
 from editgauge.findings.verdicts import RunVerdicts
 from editgauge.render.tables import Column, EmptyCell, ResultTable, ValueCell, as_latex, as_markdown
 from editgauge.reports import methods_text as paper
@@ -79,7 +79,7 @@ def means_of(run: Run) -> list[dict[str, Any]]:
     """The summary, a row for every mean; `reasons` tells how many of each kind have no score."""
     rows = []
     places = RunVerdicts(run).ranks((*edit_types(run), ALL))
-    for cell in summarise(run):
+    for cell in summarize(run):
         mean = cell.mean
         place = places.get((cell.protocol, cell.spec.name, cell.edit_type, cell.method))
         told = {"protocol": cell.protocol, "name": cell.spec.name, "method": cell.method, "edit_type": cell.edit_type}
@@ -132,7 +132,7 @@ def _latex(run: Run) -> bytes:
 
 def _tables(run: Run) -> Iterator[ResultTable]:
     """One table per score: a row per edit type, a column per method."""
-    cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarise(run)}
+    cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarize(run)}
     methods = list(run.manifest.methods)
     verdicts = RunVerdicts(run)
     for protocol, entry in run.manifest.protocols.items():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.edit_types import vocabulary
 from editgauge.core.errors import BadInput
-from editgauge.findings.summary import ALL, summarise
+from editgauge.findings.summary import ALL, summarize
 from editgauge.protocols.unibench.averages import CONSISTENCY, FIDELITY, average, total
 from editgauge.render.tables import Column, EmptyCell, Label, ResultTable, TableCell, as_markdown
 
@@ -49,7 +49,7 @@ def _unibench_means(run: Run, reading: str) -> dict[str, Means]:
     """Method to task to kind of score to its mean."""
     tasks = {edit_type: task for task, edit_type in vocabulary(UNIBENCH).items()}
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for cell in summarise(run):
+    for cell in summarize(run):
         if cell.protocol == reading and cell.edit_type != ALL and cell.edit_type in tasks and cell.mean:
             of_task = found.setdefault(cell.method, {}).setdefault(tasks[cell.edit_type], {})
             of_task[cell.spec.name] = cell.mean.value

@@ -17,7 +17,7 @@ SLANT = 35
 """Degrees by which the names of the columns rise: long ones then stay apart."""
 TOP, RIGHT, FOOT = 96, 70, 24
 LONGEST_NAME = 22
-COLOURS = ("#f1f6fb", "#d9e7f4", "#b7d2ea", "#8ab8dc", "#3f7fb5", "#1d5c96", "#0b3a69")
+COLORS = ("#f1f6fb", "#d9e7f4", "#b7d2ea", "#8ab8dc", "#3f7fb5", "#1d5c96", "#0b3a69")
 """The same steps as in the page."""
 DARK_FROM = 4
 """From this step on the number is white."""
@@ -61,7 +61,7 @@ def _row(method: str, cells: list[HeatCell], top: float) -> Markup:
 
 def _cell(cell: HeatCell, place: int, top: float) -> Markup:
     left = NAMES + place * (WIDTH + GAP)
-    fill = "none" if cell.step is None else COLOURS[cell.step]
+    fill = "none" if cell.step is None else COLORS[cell.step]
     ink = "#59636e" if cell.step is None else "#ffffff" if cell.step >= DARK_FROM else "#10233a"
     return Markup(
         '<rect x="{}" y="{:g}" width="{}" height="{}" fill="{}" stroke="#c9d6e2" stroke-width="0.5"/>'

@@ -1,4 +1,4 @@
-"""Methods side by side: a score to the top, types of edits to the right, a line and a colour for every method."""
+"""Methods side by side: a score to the top, types of edits to the right, a line and a color for every method."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from markupsafe import Markup
 from editgauge.render import words
 from editgauge.render.svg import AxisRange
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Okabe and Ito's palette, which people tell apart whatever their colour vision; lines repeat it with other dashes."""
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Okabe and Ito's palette, which people tell apart whatever their color vision; lines repeat it with other dashes."""
 DASHES = ("none", "7 3", "2 3")
 STEP, HEIGHT = 96, 250
 LEFT, TOP, BOTTOM = 52, 26, 34
@@ -87,22 +87,22 @@ def _levels(field: _Field) -> Markup:
 
 
 def _drawn(series: Series, number: int, field: _Field) -> Markup:
-    colour, dash = _look(number)
+    color, dash = _look(number)
     known = [(field.x(place, number, of_line=True), mark) for place, mark in enumerate(series.marks) if mark]
     way = "L".join(f"{x:.1f} {field.y(mark.value):.1f}" for x, mark in known)
     line = Markup('<path fill="none" stroke="{}" stroke-opacity=".45" stroke-dasharray="{}" d="M{}"/>')
-    parts = [line.format(colour, dash, way)] if len(known) > 1 else []
+    parts = [line.format(color, dash, way)] if len(known) > 1 else []
     for x, mark in known:
         if mark.low is not None and mark.high is not None:
             whisker = Markup('<path fill="none" stroke="{}" stroke-width="1.5" d="M{:.1f} {:.1f}V{:.1f}"/>')
-            parts.append(whisker.format(colour, x, field.y(mark.low), field.y(mark.high)))
+            parts.append(whisker.format(color, x, field.y(mark.low), field.y(mark.high)))
         dot = Markup('<circle fill="{}" cx="{:.1f}" cy="{:.1f}" r="3.6"/>')
-        parts.append(dot.format(colour, x, field.y(mark.value)))
+        parts.append(dot.format(color, x, field.y(mark.value)))
     return Markup().join(parts)
 
 
 def _labels(series: Sequence[Series], field: _Field) -> list[Markup]:
-    """The methods' names beside the ends of their lines, in their colours; one that would touch another moves up."""
+    """The methods' names beside the ends of their lines, in their colors; one that would touch another moves up."""
     ends = [
         (field.y(last.value), number, each.label)
         for number, each in enumerate(series)
@@ -122,7 +122,7 @@ def _labels(series: Sequence[Series], field: _Field) -> list[Markup]:
 
 
 def _look(number: int) -> tuple[str, str]:
-    return COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
+    return COLORS[number % len(COLORS)], DASHES[number // len(COLORS) % len(DASHES)]
 
 
 def _spoken(series: Series, kinds: Sequence[str], decimals: int) -> str:
@@ -131,6 +131,6 @@ def _spoken(series: Series, kinds: Sequence[str], decimals: int) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> Markup:
-    """In the colour of the page's own text, whichever that is."""
+    """In the color of the page's own text, whichever that is."""
     drawn = Markup('<text fill="currentColor" font-size="11.5" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
     return drawn.format(x, y, anchor, text)

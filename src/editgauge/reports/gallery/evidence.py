@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from editgauge.core.drawing import coloured
+from editgauge.core.drawing import colored
 from editgauge.core.errors import BadRun
 from editgauge.core.evidence import Arrow, Box, Curves, Evidence, Heat, Note, Region, Scatter, from_json, to_json
 from editgauge.render.svg import outline
@@ -98,7 +98,7 @@ STEPS = 32
 def as_address(heat: Heat) -> str:
     """The map as the address of a picture that holds itself: a PNG with a palette, one byte for each number."""
     levels = np.arange(-STEPS if heat.signed else 0, STEPS + 1)
-    palette = coloured((levels / STEPS)[np.newaxis], heat.signed)[0]
+    palette = colored((levels / STEPS)[np.newaxis], heat.signed)[0]
     places = (np.rint(heat.map * STEPS) - levels[0]).clip(0, len(levels) - 1).astype(np.uint8)
     return f"data:image/png;base64,{base64.b64encode(_png(places, palette)).decode()}"
 

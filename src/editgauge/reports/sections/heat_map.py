@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from editgauge.reports.tables import PrintedCell, ScoreTable
 
 STEPS = 7
-"""Steps of the colour scale, light to dark in one hue: the order survives gray printing and colour blindness."""
+"""Steps of the color scale, light to dark in one hue: the order survives gray printing and color blindness."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class HeatMap:
 
 
 def heat_map(table: ScoreTable, methods: Sequence[str]) -> HeatMap:
-    """The map of one score, its colours spread from the worst mean in it to the best."""
+    """The map of one score, its colors spread from the worst mean in it to the best."""
     values = [shown.cell.mean.value for row in table.rows.values() for shown in row if shown and shown.cell.mean]
     ends = (min(values), max(values)) if values else (0.0, 0.0)
     worst, best = ends if table.spec.higher_is_better else ends[::-1]

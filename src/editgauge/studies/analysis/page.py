@@ -105,7 +105,7 @@ def _shade(place: int, levels: int) -> int:
 
 
 def swatch(place: int, asked: Asked) -> Markup:
-    """The colour of a level, for the legend."""
+    """The color of a level, for the legend."""
     shade = _shade(place, len(asked.levels))
     return Markup(
         '<svg viewBox="0 0 10 6" aria-hidden="true"><rect class="step-{}" width="10" height="6"/></svg>'

@@ -24,7 +24,7 @@ def load() -> Benchmark:
             Edit(id="at-sea", source=Picture("rocket", _photo("rocket.jpg")), type="background", instruction="At sea."),
         ),
         about="For tests.",
-        licence="as scikit-image",
+        license="as scikit-image",
     )
 
 

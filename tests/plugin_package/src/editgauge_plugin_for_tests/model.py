@@ -11,18 +11,18 @@ import numpy as np
 from editgauge import MissingWeights, ModelCard, Pixels, Vector
 
 
-class MeanColour:
+class MeanColor:
     """An ImageEmbedder needing no weights: for tests only, and named so; never in a profile or a demo."""
 
     role: ClassVar[str] = "image_embedder"
-    id: ClassVar[str] = "mean-colour"
+    id: ClassVar[str] = "mean-color"
     weights: tuple[str, ...] = ()
     batch = 4
 
     @property
     def card(self) -> ModelCard:
         return ModelCard(
-            role=self.role, id=self.id, revision="1", sha256="0" * 64, licence="for tests only", input_size=(1, 1)
+            role=self.role, id=self.id, revision="1", sha256="0" * 64, license="for tests only", input_size=(1, 1)
         )
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
@@ -30,7 +30,7 @@ class MeanColour:
         return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 
 
-class Careless(MeanColour):
+class Careless(MeanColor):
     """Like many real models it must not be asked by two threads at once; this one notices."""
 
     id = "careless-embedder"
@@ -48,7 +48,7 @@ class Careless(MeanColour):
             self._busy.release()
 
 
-class Slow(MeanColour):
+class Slow(MeanColor):
     """Takes its time, and tells in a file of its process how many pictures it has looked at."""
 
     id = "slow-embedder"
@@ -60,7 +60,7 @@ class Slow(MeanColour):
         return super().embed(images)
 
 
-class NotAnEmbedder(MeanColour):
+class NotAnEmbedder(MeanColor):
     """Plays another role."""
 
     role = "captioner"
@@ -77,13 +77,13 @@ class WithoutWeights:
         raise RuntimeError("the weights are not here")
 
 
-class Unfetched(MeanColour):
+class Unfetched(MeanColor):
     """Knows that its weights are missing."""
 
     available = False
 
 
-class Damaged(MeanColour):
+class Damaged(MeanColor):
     """Finds out when it is first asked."""
 
     id = "damaged"

@@ -4,7 +4,7 @@ from asyncio import gather
 
 from editgauge import Item, Note, Perception, Protocol, Score, Scores, ScoreSpec, as_unit
 
-from .metric import mean_colour_distance
+from .metric import mean_color_distance
 
 
 class Likeness(Protocol):
@@ -15,14 +15,14 @@ class Likeness(Protocol):
     deviations: tuple[str, ...] = ()
     scores = (
         ScoreSpec("likeness", True, (-1.0, 1.0), "Cosine of the two embeddings."),
-        ScoreSpec("colour", False, (0.0, 1.0), "Distance of the mean colours."),
+        ScoreSpec("color", False, (0.0, 1.0), "Distance of the mean colors."),
     )
 
     async def score(self, item: Item, see: Perception) -> Scores:
         before, after = await gather(see.embed_image(item.source), see.embed_image(item.edited))
         cosine = min(1.0, max(-1.0, float(before @ after)))
-        distance = mean_colour_distance(as_unit(item.source), as_unit(item.edited))
-        return {"likeness": Score(cosine, (Note("Both images were embedded."),)), "colour": Score(distance)}
+        distance = mean_color_distance(as_unit(item.source), as_unit(item.edited))
+        return {"likeness": Score(cosine, (Note("Both images were embedded."),)), "color": Score(distance)}
 
 
 protocol = Likeness()

@@ -1,10 +1,10 @@
-/* A picture larger, inside the page: switch between its forms, go to its neighbours, Esc closes. */
+/* A picture larger, inside the page: switch between its forms, go to its neighbors, Esc closes. */
 
 const larger = document.getElementById("larger");
 const FORMS = ["edited", "source", "difference", "slider"];
 const current = { edit: null, outcome: null, form: "edited", map: null, opener: null };
 
-function neighbours() {
+function neighbors() {
   const start = view.page * EDITS_ON_A_PAGE;
   return view.found.slice(start, start + EDITS_ON_A_PAGE)
     .flatMap(([edit, outcomes]) => outcomes.map((outcome) => [edit, outcome]));
@@ -27,7 +27,7 @@ function redraw() {
 }
 
 function step(by) {
-  const all = neighbours();
+  const all = neighbors();
   const at = all.findIndex(([, outcome]) => outcome === current.outcome);
   const next = all[at + by];
   if (!next) return;
@@ -99,7 +99,7 @@ function drawStage(parent) {
 
 function drawControls() {
   const controls = add(larger, "footer");
-  const all = neighbours();
+  const all = neighbors();
   const at = all.findIndex(([, outcome]) => outcome === current.outcome);
   button(controls, "←", { "aria-label": "Previous outcome" }, () => step(-1)).disabled = at <= 0;
   const forms = add(controls, "div", { class: "forms", role: "group", "aria-label": "What to show" });

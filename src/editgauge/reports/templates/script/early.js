@@ -1,5 +1,5 @@
 "use strict";
-/* Before anything is drawn: the chosen colours, and room for what needs JavaScript, so that nothing jumps later. */
+/* Before anything is drawn: the chosen colors, and room for what needs JavaScript, so that nothing jumps later. */
 document.documentElement.classList.add("js");
 try {
   const kept = localStorage.getItem("editgauge-theme");

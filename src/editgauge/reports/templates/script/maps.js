@@ -1,4 +1,4 @@
-/* Maps on a picture of the larger view: one at a time, over a grey picture, each with the scale of its colours. */
+/* Maps on a picture of the larger view: one at a time, over a gray picture, each with the scale of its colors. */
 
 const MAP_ENDS = { plain: ["0", "1"], signed: ["−1", "0", "+1"] };
 
@@ -25,8 +25,8 @@ function mapChoices(parent, form) {
     });
     const caption = add(figure, "figcaption");
     add(caption, "bdi", {}, map.label);
-    add(figure, "div", { class: "colours", "aria-hidden": "true" });
-    const ends = add(figure, "div", { class: "ends", role: "note", "aria-label": `colours from ${MAP_ENDS[kind].join(" over ")}` });
+    add(figure, "div", { class: "colors", "aria-hidden": "true" });
+    const ends = add(figure, "div", { class: "ends", role: "note", "aria-label": `colors from ${MAP_ENDS[kind].join(" over ")}` });
     for (const end of MAP_ENDS[kind]) add(ends, "span", { "aria-hidden": "true" }, end);
   });
 }

@@ -35,7 +35,7 @@ function arrowPath([x1, y1, x2, y2], head) {
 
 const ringPath = (x, y, radius) => `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`;
 
-/* Small curves over each other, such as histograms: each row in a colour of its own, told in words for those who cannot see it. */
+/* Small curves over each other, such as histograms: each row in a color of its own, told in words for those who cannot see it. */
 function curves(parent, chart) {
   const figure = add(parent, "figure", { class: "curves" });
   const [width, height] = [160, 48];
@@ -88,7 +88,7 @@ function scaleTo(values, from, to) {
   return (value) => Number((span === 0 ? (from + to) / 2 : from + ((value - low) / span) * (to - from)).toFixed(1));
 }
 
-/* A form for every group as well as a colour: not everybody sees colours alike. */
+/* A form for every group as well as a color: not everybody sees colors alike. */
 const POINTS = [
   (x, y) => `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z`,
   (x, y) => `M${x - 3.2} ${y - 3.2}h6.4v6.4h-6.4Z`,

@@ -1,4 +1,4 @@
-/* The switch between the colours of the system, light and dark. */
+/* The switch between the colors of the system, light and dark. */
 
 const THEMES = { "": ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
 
@@ -8,8 +8,8 @@ function startTheme() {
   const tell = () => {
     const [sign, name] = THEMES[root.dataset.theme ?? ""];
     switcher.textContent = sign;
-    switcher.setAttribute("aria-label", `Colours: ${name}`);
-    switcher.title = `Colours: ${name}`;
+    switcher.setAttribute("aria-label", `Colors: ${name}`);
+    switcher.title = `Colors: ${name}`;
   };
   switcher.addEventListener("click", () => {
     const names = Object.keys(THEMES);

@@ -1,4 +1,4 @@
-/* Text size, page width and colours, kept on this device; and dialogs. */
+/* Text size, page width and colors, kept on this device; and dialogs. */
 const root = document.documentElement;
 
 export function setUpSettings() {

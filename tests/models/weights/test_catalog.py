@@ -9,24 +9,26 @@ from pydantic import ValidationError
 
 from editgauge.core.errors import UnknownName
 from editgauge.core.fetch import faults
-from editgauge.models.weights import available, catalogue, entry_of
+from editgauge.models.weights import available, catalog_entries, entry_of
 from editgauge.models.weights.catalog import Entry
 
-PACKAGED = [name for name, entry in catalogue().items() if entry.package]
+PACKAGED = [name for name, entry in catalog_entries().items() if entry.package]
 RIGHT: dict[str, Any] = {
-    "name": "net", "about": "a net", "roles": ["detector"], "licence": "MIT", "licence_from": "package", "hub": "we/net"
+    "name": "net", "about": "a net", "roles": ["detector"], "license": "MIT", "license_from": "package", "hub": "we/net"
 }  # fmt: skip
 
 
-def test_only_strict_licences_must_be_accepted() -> None:
-    assert {name for name, entry in catalogue().items() if entry.accept} == {"yolo11n-seg"}
-    assert {entry.licence for entry in catalogue().values() if "GPL" in entry.licence and not entry.accept} == set()
+def test_only_strict_licenses_must_be_accepted() -> None:
+    assert {name for name, entry in catalog_entries().items() if entry.accept} == {"yolo11n-seg"}
+    assert {
+        entry.license for entry in catalog_entries().values() if "GPL" in entry.license and not entry.accept
+    } == set()
 
 
 def test_what_is_named_instead_needs_only_pip() -> None:
-    for entry in catalogue().values():
+    for entry in catalog_entries().values():
         if entry.instead:
-            other = catalogue()[entry.instead].package
+            other = catalog_entries()[entry.instead].package
             assert other is not None
             assert other.kind != "npm"
 
@@ -42,7 +44,7 @@ def test_what_is_on_this_machine_has_the_recorded_hashes(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"licence": None}, "licence"),
+        ({"license": None}, "license"),
         ({"colour": "red"}, "Extra inputs are not permitted"),
         ({"roles": []}, "at least 1 item"),
         ({"revision": "main"}, "should match pattern"),
@@ -65,5 +67,5 @@ def test_an_unknown_name_is_guessed() -> None:
 
 
 def test_any_repository_of_the_hub_can_be_named() -> None:
-    assert entry_of("openai/clip-vit-base-patch16") is catalogue()["clip-vit-base-patch16"]
-    assert entry_of("someone/something").licence == "see its card"
+    assert entry_of("openai/clip-vit-base-patch16") is catalog_entries()["clip-vit-base-patch16"]
+    assert entry_of("someone/something").license == "see its card"

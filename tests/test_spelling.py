@@ -1,0 +1,57 @@
+"""American spelling in the code, its data and the docs; what people write, both ways, is read both ways."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TEXTS = {".css", ".html", ".j2", ".js", ".json", ".md", ".py", ".toml", ".txt", ".yaml"}
+BRITISH = re.compile(
+    r"(?i)\w*(?:colour|behaviour|neighbour|favour|honour|licence|centre(?!al)|catalogue|artefact|judgement|misspelt|learnt"
+    r"|labell(?:ed(?!by)|ing)|fulfil(?!l)|\banalys(?:e|es|ed|ing)\b"
+    r"|(?:recogn|optim|normal|summar|initial|serial|minim|maxim|general|special|visual|organ|standard|categor|character"
+    r"|emphas|util|synchron|anonym|personal)is(?:e|es|ed|er|ers|ing|ation|ations)(?![a-z]))\w*"
+)
+"""Forms that have an American one. A word may hold a sign of the list inside, such as `mean_colour`."""
+READ_BOTH_WAYS = {
+    "docs/how-to/own-benchmark.md",  # an example of a mistake
+    "src/editgauge/benchmarks/_text/instructions.py",
+    "src/editgauge/benchmarks/_text/things.py",
+    "src/editgauge/benchmarks/sample/sample.yaml",
+    "src/editgauge/building/training/attributes.yaml",
+    "src/editgauge/core/phrases.py",
+    "src/editgauge/core/run/manifest.py",
+    "src/editgauge/core/text.py",
+    "src/editgauge/findings/people/feedback.yaml",
+    "src/editgauge/instructions/becoming.py",
+    "src/editgauge/instructions/clauses.py",
+    "src/editgauge/instructions/commands.py",
+    "src/editgauge/instructions/grammar.py",
+    "src/editgauge/instructions/things.py",
+    "src/editgauge/instructions/values.py",
+    "src/editgauge/instructions/words.yaml",
+    "src/editgauge/judges/reading/spoken.py",
+    "src/editgauge/models/vocabulary/phrases.yaml",
+    "src/editgauge/protocols/augclip/rule_attributes.py",
+    "src/editgauge/protocols/rubric/built_in/imgedit.yaml",
+    "src/editgauge/vision/color_names.py",
+}
+"""Files with words of instructions and answers, which come in either spelling."""
+PROMPTS = "src/editgauge/judges/prompts/"
+"""A version of a prompt never changes: recorded answers were given to its words."""
+
+
+def test_american_spelling() -> None:
+    files = [*_texts("src"), *_texts("docs"), *_texts("changelog.d"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    british = {
+        (name, word[0])
+        for file in files
+        if (name := file.relative_to(ROOT).as_posix()) not in READ_BOTH_WAYS and not name.startswith(PROMPTS)
+        for word in BRITISH.finditer(file.read_text("utf-8"))
+    }
+    assert british == set()
+
+
+def _texts(folder: str) -> list[Path]:
+    return [file for file in sorted((ROOT / folder).rglob("*")) if file.suffix in TEXTS and file.is_file()]
