@@ -15,7 +15,7 @@ from editgauge.core.images import Pixels
 from editgauge.models.answers import EXPRESSIONS, Faces
 from editgauge.models.cache.packing import pack, unpack
 from editgauge.models.interfaces import FaceReader
-from editgauge.models.lite.faces import POINTS_OF_EXPRESSIONS, LiteFaces
+from editgauge.models.lite.people.faces import POINTS_OF_EXPRESSIONS, LiteFaces
 from editgauge.models.service import Service
 from editgauge.models.weights import available
 

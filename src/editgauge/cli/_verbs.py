@@ -28,6 +28,7 @@ ROLES = (
     "classifier",
     "text_reader",
     "face_reader",
+    "pose_reader",
     "perceptual_distance",
     "captioner",
     "text_similarity",

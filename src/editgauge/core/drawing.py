@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from editgauge.core.evidence import Box, Evidence, Heat, Region
+from editgauge.core.evidence import Arrow, Box, Evidence, Heat, Region
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 
@@ -26,9 +26,9 @@ LEGIBLE = 800
 
 
 def draw(picture: Pixels, pieces: Sequence[Evidence]) -> Pixels:
-    """The picture with its regions tinted and outlined, and its boxes framed and labeled; one color per label.
+    """The picture with its regions tinted and outlined, its arrows as lines, its boxes framed and labeled.
 
-    Under a map the picture is gray, so that every color is the map's.
+    Each label has one color. Under a map the picture is gray, so that every color is the map's.
     """
     scale = max(1.0, LEGIBLE / max(picture.shape[:2]))
     size = round(picture.shape[1] * scale), round(picture.shape[0] * scale)
@@ -43,6 +43,9 @@ def draw(picture: Pixels, pieces: Sequence[Evidence]) -> Pixels:
         if isinstance(piece, Region):
             mask = cv2.resize(piece.mask.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST).astype(bool)
             canvas = _tinted(canvas, mask, colors[piece.label], thickness)
+    for piece in pieces:
+        if isinstance(piece, Arrow):
+            _line(canvas, piece, scale, thickness)
     image = Image.fromarray(canvas)
     boxes = [piece for piece in pieces if isinstance(piece, Box)]
     for box in sorted(boxes, key=lambda box: box.confidence or 0):  # the surest lies on top
@@ -65,6 +68,14 @@ def _tinted(canvas: Pixels, mask: BoolMask, color: tuple[int, int, int], thickne
     contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     cv2.drawContours(tinted, contours, -1, color, thickness, cv2.LINE_AA)
     return tinted
+
+
+def _line(canvas: Pixels, arrow: Arrow, scale: float, thickness: int) -> None:
+    """White on black, so that it is seen on every ground."""
+    start = round(arrow.from_x * scale), round(arrow.from_y * scale)
+    end = round(arrow.to_x * scale), round(arrow.to_y * scale)
+    for color, width in (((0, 0, 0), 2 * thickness), ((255, 255, 255), thickness)):
+        cv2.line(canvas, start, end, color, width, cv2.LINE_AA)
 
 
 def _frame(

@@ -18,7 +18,7 @@ from editgauge.core.evidence import Evidence
 from editgauge.core.images import Pixels, read_image, write_png
 from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
-from editgauge.models.answers import ClassScores, Detections, Faces, Instances, Prompt, TextLines
+from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, Prompt, TextLines
 from editgauge.models.interfaces import Perception
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service, describe
@@ -67,6 +67,16 @@ class SeenFace:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenPose:
+    """One person."""
+
+    confidence: float
+    box: Area
+    joints: dict[str, tuple[float, float]]
+    """Where each joint is that was seen; left and right are the person's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sight:
     """What was seen, what was not, and what could not be told."""
 
@@ -82,6 +92,8 @@ class Sight:
     """None when it was not asked for."""
     faces: tuple[SeenFace, ...] | None
     """None when it was not asked for."""
+    poses: tuple[SeenPose, ...] | None
+    """None when it was not asked for."""
     models: dict[str, dict[str, Any]]
     remarks: tuple[str, ...]
 
@@ -96,6 +108,7 @@ class _Answers:
     """Of the surest objects."""
     text: TextLines | None
     faces: Faces | None
+    poses: Poses | None
 
 
 def see(
@@ -108,6 +121,7 @@ def see(
     out: str | Path | None = None,
     text: bool = False,
     faces: bool = False,
+    pose: bool = False,
 ) -> Sight:
     """Show what the models detect in an image: boxes, outlines and confidence.
 
@@ -124,11 +138,13 @@ def see(
         out: PNG file to draw the detections into.
         text: also read the text in the image.
         faces: also find faces and their expression; the profile lite-plus has a model for it.
+        pose: also find people and the joints of their bodies; the profile lite-plus has a model for it.
     """
-    wanted = ["detector", "segmenter", "classifier", *["text_reader"] * text, *["face_reader"] * faces]
-    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), wanted)
-    for role, needed in {"detector": True, "text_reader": text, "face_reader": faces}.items():
-        if needed and role not in chosen.models:
+    requested = [role for role, flag in (("text_reader", text), ("face_reader", faces), ("pose_reader", pose)) if flag]
+    roles = ["detector", "segmenter", "classifier", *requested]
+    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), roles)
+    for role in ("detector", *requested):
+        if role not in chosen.models:
             raise BadInput(f"Nothing can be seen without a {role.replace('_', ' ')}.", chosen.remarks)
     picture = read_image(Path(image))
     with Service(chosen.models) as service:
@@ -145,10 +161,10 @@ async def _look(
 
     async def answer(phrase: str | None) -> Instances | Detections | CannotTell:
         try:
-            found = await (see.detect(picture, phrase, least=least) if phrase else see.detect_all(picture, least))
-            if not (found.found and "segmenter" in roles):
-                return found
-            return Instances(found, await see.segment(picture, Prompt(boxes=found.boxes)))
+            detections = await (see.detect(picture, phrase, least=least) if phrase else see.detect_all(picture, least))
+            if not (detections.found and "segmenter" in roles):
+                return detections
+            return Instances(detections, await see.segment(picture, Prompt(boxes=detections.boxes)))
         except CannotTell as unable:
             return unable
 
@@ -164,6 +180,7 @@ async def _look(
         list(await asyncio.gather(*(see.classify(picture, box) for box in named))),
         await see.read_text(picture) if "text_reader" in roles else None,
         await see.faces(picture) if "face_reader" in roles else None,
+        await see.poses(picture) if "pose_reader" in roles else None,
     )
 
 
@@ -189,6 +206,7 @@ def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[
         named=named,
         text=None if answers.text is None else _lines(answers.text),
         faces=None if answers.faces is None else _faces(answers.faces),
+        poses=None if answers.poses is None else _poses(answers.poses),
         models=models,
         remarks=remarks,
     )
@@ -209,7 +227,7 @@ def _top(scores: ClassScores | None, count: int) -> dict[str, float]:
 
 def _evidence(answers: _Answers) -> list[Evidence]:
     answered = [each for each in answers.objects.values() if not isinstance(each, CannotTell)]
-    more = [each for each in (answers.text, answers.faces) if each is not None]
+    more = [each for each in (answers.text, answers.faces, answers.poses) if each is not None]
     return [piece for each in (*answered, *more) for piece in each.evidence("source")]
 
 
@@ -218,9 +236,9 @@ def _detections(answer: Instances | Detections) -> Detections:
 
 
 def _each(answer: Instances | Detections, classes: Any) -> list[Seen]:
-    found = _detections(answer)
-    shares = [float(mask.mean()) for mask in answer.masks] if isinstance(answer, Instances) else [None] * len(found)
-    rows = zip(found.phrases, found.words, found.confidences, found.boxes, shares, strict=True)
+    objects = _detections(answer)
+    shares = [float(mask.mean()) for mask in answer.masks] if isinstance(answer, Instances) else [None] * len(objects)
+    rows = zip(objects.phrases, objects.words, objects.confidences, objects.boxes, shares, strict=True)
     return [
         Seen(phrase, word, round(float(sure), 4), _area(box), share, _top(next(classes, None), 3))
         for phrase, word, sure, box, share in rows
@@ -238,6 +256,22 @@ def _faces(faces: Faces) -> tuple[SeenFace, ...]:
     return tuple(
         SeenFace(round(float(sure), 4), _area(box), *values)
         for sure, box, values in zip(faces.confidences, faces.boxes, read, strict=True)
+    )
+
+
+def _poses(poses: Poses) -> tuple[SeenPose, ...]:
+    rows = zip(poses.confidences, poses.boxes, poses.joints, poses.seen, strict=True)
+    return tuple(
+        SeenPose(
+            round(float(sure), 4),
+            _area(box),
+            {
+                name: (round(float(place[0]), 1), round(float(place[1]), 1))
+                for name, place, is_seen in zip(JOINTS, joints, seen, strict=True)
+                if is_seen
+            },
+        )
+        for sure, box, joints, seen in rows
     )
 
 

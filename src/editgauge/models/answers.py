@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.evidence import Box, Evidence, Region, Side
+from editgauge.core.evidence import Arrow, Box, Evidence, Region, Side
 from editgauge.core.masks import BoolMask
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
 
@@ -277,3 +277,60 @@ class Faces:
         return tuple(
             Box(on, left, top, right, bottom, "face", confidence) for (left, top, right, bottom), confidence in rows
         )
+
+
+JOINTS = (
+    *("nose", "left eye", "right eye", "left ear", "right ear", "left shoulder", "right shoulder", "left elbow"),
+    *("right elbow", "left wrist", "right wrist", "left hip", "right hip", "left knee", "right knee", "left ankle"),
+    *("right ankle", "head", "neck", "hip", "left big toe", "right big toe", "left small toe", "right small toe"),
+    *("left heel", "right heel"),
+)
+"""The joints of a body in the order of Halpe-26, whose first 17 are COCO's; left is the person's."""
+SURE_JOINT = 0.3
+"""The confidence with which a joint counts as seen."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Poses:
+    """The people in a picture with the joints of their bodies, surest first."""
+
+    boxes: NDArray[np.float32]
+    """n x 4: left, top, right, bottom."""
+    confidences: NDArray[np.float32]
+    joints: NDArray[np.float32]
+    """n x 26 x 2: x and y, in the order of `JOINTS`; a hidden joint has a guessed place and a low confidence."""
+    joint_confidences: NDArray[np.float32]
+    """n x 26, from 0 to 1."""
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Which joints are seen, n x 26."""
+        return np.asarray(self.joint_confidences >= SURE_JOINT)
+
+    def evidence(self, on: Side) -> tuple[Evidence, ...]:
+        """The boxes, and an arrow along every limb that is seen."""
+        rows = zip(self.boxes.tolist(), self.confidences.tolist(), strict=True)
+        boxes = [Box(on, *sides, "person", confidence) for sides, confidence in rows]
+        limbs = [
+            Arrow(on, *joints[start].tolist(), *joints[end].tolist())
+            for joints, seen in zip(self.joints, self.seen, strict=True)
+            for start, end in LIMBS
+            if seen[start] and seen[end]
+        ]
+        return (*boxes, *limbs)
+
+
+LIMBS = tuple(
+    (JOINTS.index(start), JOINTS.index(end))
+    for start, end in (
+        *(("head", "neck"), ("neck", "hip")),
+        *((f"{side} {start}", f"{side} {end}") for side in ("left", "right") for start, end in (
+            ("shoulder", "elbow"), ("elbow", "wrist"), ("hip", "knee"), ("knee", "ankle"),
+        )),
+        *(("left shoulder", "right shoulder"), ("left hip", "right hip")),
+    )
+)  # fmt: skip
+"""Joints that a bone connects, by their places in `JOINTS`."""

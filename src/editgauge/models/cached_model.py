@@ -13,7 +13,7 @@ import numpy as np
 from editgauge import __version__
 from editgauge.core.ask import Request
 from editgauge.core.trace import timeline
-from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, TextLines
+from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, Poses, TextLines
 from editgauge.models.cache.levels import Answers
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cache.packing import Answer, size_of
@@ -116,7 +116,7 @@ def _frozen(answer: Any) -> Answer:
                 array.setflags(write=False)
         case ClassMap():
             answer.places.setflags(write=False)
-        case Patches() | ClassScores() | TextLines() | Faces():
+        case Patches() | ClassScores() | TextLines() | Faces() | Poses():
             for each in fields(answer):
                 if isinstance(value := getattr(answer, each.name), np.ndarray):
                     value.setflags(write=False)

@@ -23,6 +23,7 @@ from editgauge.models.answers import (
     Features,
     Instances,
     Patches,
+    Poses,
     Prompt,
     TextLines,
     Vector,
@@ -194,6 +195,15 @@ class FaceReader(Model, Protocol):
 
 
 @runtime_checkable
+class PoseReader(Model, Protocol):
+    """Role `pose_reader`: where are people, and how do they hold their bodies?"""
+
+    def find_poses(self, images: Sequence[Pixels]) -> list[Poses]:
+        """The people of each picture with their joints, in its pixels."""
+        ...
+
+
+@runtime_checkable
 class PerceptualDistance(Model, Protocol):
     """Role `perceptual_distance`: how different two pictures look, as LPIPS does."""
 
@@ -239,6 +249,7 @@ ROLES: dict[str, type] = {
     "classifier": Classifier,
     "text_reader": TextReader,
     "face_reader": FaceReader,
+    "pose_reader": PoseReader,
     "perceptual_distance": PerceptualDistance,
     "captioner": Captioner,
     "text_similarity": TextEmbedder,
@@ -311,6 +322,10 @@ class Perception(Protocol):
 
     async def faces(self, image: Pixels) -> Faces:
         """The faces in a picture; none is an answer, too."""
+        ...
+
+    async def poses(self, image: Pixels) -> Poses:
+        """The people in a picture with the joints of their bodies; nobody is an answer, too."""
         ...
 
     async def fid_features(self, image: Pixels) -> Vector:

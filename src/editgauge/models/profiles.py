@@ -28,7 +28,12 @@ _LITE: dict[str, tuple[str, ...]] = {
 """Under 250 MB to fetch, without torch; a test holds it to that."""
 PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
     "lite": _LITE,
-    "lite-plus": {**_LITE, "face_reader": ("faces",), "fid_features": ("inception-fid",)},
+    "lite-plus": {
+        **_LITE,
+        "face_reader": ("faces",),
+        "pose_reader": ("rtmpose-s",),
+        "fid_features": ("inception-fid",),
+    },
     "paper": {
         "detector": ("owlvit-base",),
         "segmenter": ("sam-huge",),

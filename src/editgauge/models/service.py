@@ -29,6 +29,7 @@ from editgauge.models.answers import (
     Features,
     Instances,
     Patches,
+    Poses,
     Prompt,
     TextLines,
     Vector,
@@ -169,6 +170,10 @@ class Service:
     async def faces(self, image: Pixels) -> Faces:
         """The faces in a picture; none is an answer, too."""
         return cast(Faces, await self._about(self._model_for("face_reader"), "find_faces", image))
+
+    async def poses(self, image: Pixels) -> Poses:
+        """The people in a picture with the joints of their bodies; nobody is an answer, too."""
+        return cast(Poses, await self._about(self._model_for("pose_reader"), "find_poses", image))
 
     async def fid_features(self, image: Pixels) -> Vector:
         """The picture as the features from which FID and KID are computed."""

@@ -88,6 +88,7 @@ BUILT_IN = {
     "editinspector": "editgauge.protocols.editinspector:editinspector",
     "editval": "editgauge.protocols.editval:editval",
     "editval@released": "editgauge.protocols.editval:as_released",
+    "people": "editgauge.protocols.people:people",
     "pixlens": "editgauge.protocols.pixlens:pixlens",
     "pixlens@released": "editgauge.protocols.pixlens:pixlens_as_released",
     "preservation": "editgauge.protocols.preservation:preservation",

@@ -36,7 +36,9 @@ def show_sight(sight: Sight) -> None:
         show(Text(f"text: “{line.text}” {line.confidence:.2f} at {_corners(line.box)}"))
     for face in sight.faces or ():
         show(Text(f"face: {face.confidence:.2f} at {_corners(face.box)}{_expression(face)}"))
-    for name, things in (("text", sight.text), ("faces", sight.faces)):
+    for pose in sight.poses or ():
+        show(Text(f"person: {pose.confidence:.2f} at {_corners(pose.box)}, {len(pose.joints)} joints seen"))
+    for name, things in (("text", sight.text), ("faces", sight.faces), ("people", sight.poses)):
         if things == ():
             show(Text(f"no {name}"))
     for phrase in sight.not_seen:

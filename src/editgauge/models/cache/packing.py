@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, TextLines
+from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, Poses, TextLines
 
-Bundle = Patches | ClassScores | TextLines | Faces
+Bundle = Patches | ClassScores | TextLines | Faces | Poses
 """Answers whose fields are arrays, words and tuples of words."""
 BUNDLES: dict[str, type[Bundle]] = {
     "patches": Patches,
     "class scores": ClassScores,
     "text lines": TextLines,
     "faces": Faces,
+    "poses": Poses,
 }
 Answer = NDArray[Any] | Mapping[str, NDArray[Any]] | Detections | ClassMap | Bundle | float | str
 MAGIC = b"EditGauge answer 2\n"
@@ -107,7 +108,7 @@ def _apart(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
             return "detections", names, arrays
         case ClassMap():
             return "classes", list(answer.classes), {"places": answer.places}
-        case Patches() | ClassScores() | TextLines() | Faces():
+        case Patches() | ClassScores() | TextLines() | Faces() | Poses():
             kind = next(kind for kind, bundle in BUNDLES.items() if isinstance(answer, bundle))
             values = {each.name: getattr(answer, each.name) for each in fields(answer)}
             arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
