@@ -75,7 +75,6 @@ AMBIGUOUS = frozenset(
         "Region",
         "Row",
         "Scene",
-        "Scored",
         "Seen",
         "Service",
         "Sight",

@@ -30,7 +30,6 @@ from editgauge.core.masks import Rectangle as Rectangle
 from editgauge.core.options import DataOptions as DataOptions
 from editgauge.core.options import JudgeOptions as JudgeOptions
 from editgauge.core.options import ModelOptions as ModelOptions
-from editgauge.core.run import Run as Run
 from editgauge.core.types import Benchmark as Benchmark
 from editgauge.core.types import Edit as Edit
 from editgauge.core.types import Item as Item
@@ -52,9 +51,11 @@ from editgauge.findings.compare import compare as compare
 from editgauge.findings.diff import diff as diff
 from editgauge.findings.estimate import estimate as estimate
 from editgauge.findings.power import power as power
+from editgauge.findings.run_result import RunResult as Run
 from editgauge.look.catalog import list_names as list
 from editgauge.look.changes import changes as changes
 from editgauge.look.demo import demo as demo
+from editgauge.look.result import ScoreResult as ScoreResult
 from editgauge.look.score import score as score
 from editgauge.look.see import see as see
 from editgauge.look.understand import understand as understand
@@ -114,6 +115,7 @@ __all__ = [
     "Region",
     "Run",
     "Score",
+    "ScoreResult",
     "ScoreSpec",
     "Scores",
     "Unit",

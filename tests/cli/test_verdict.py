@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from editgauge.look.score import Verdict
+from editgauge.look.result import Verdict
 from editgauge.look.verdict import sum_up
 
 

@@ -60,7 +60,7 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(room: tuple[Path, P
     write_png(resized(read_image(room[1]), 320, 240), tmp_path / "small.png")
     found = changes(room[1], tmp_path / "small.png")
     assert found.sentences == ("Nothing changed.",)
-    assert "The picture after was 320 x 240 and was resized to 640 x 480." in found.remarks
+    assert "The image after was 320 x 240 and was resized to 640 x 480." in found.remarks
 
 
 def test_the_command_says_it_in_words_and_in_json(room: tuple[Path, Path]) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Record, Run
+from editgauge.findings.summary import MEAN_COLUMNS, mean_row
 from editgauge.reports.context import Context
-from editgauge.reports.page import COLUMNS, report, rows
+from editgauge.reports.page import report
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def run(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Pa
 
 
 def test_a_row_for_every_mean(run: Path) -> None:
-    told = [dict(zip(COLUMNS, row, strict=True)) for row in rows(Context(Run.open(run)))]
+    told = [dict(zip(MEAN_COLUMNS, mean_row(cell), strict=True)) for cell in Context(Run.open(run)).cells]
 
     gain = next(row for row in told if (row["score"], row["edit_type"]) == ("gain", "all"))
     loss = next(row for row in told if (row["score"], row["edit_type"]) == ("loss", "all"))

@@ -16,7 +16,7 @@ from editgauge.core import options as shared
 PACKAGE = Path(__file__).parents[1]
 PANELS = {shared.DataOptions: "Data", shared.ModelOptions: "Models", shared.JudgeOptions: "Judges"}
 """Classes that explain options of several verbs, with the heading under which the help shows them."""
-TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "Path": Path}
+TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "Path": Path, "ImageLike": Path}
 SEVERAL = {"Sequence", "Mapping", "Iterable", "list", "Pairs", "Paths"}
 REQUIRED: Any = ...
 

@@ -46,7 +46,7 @@ WITH_A_PATH = {"file"}
 """Those of them that take a path."""
 ALIASES = {("agree", "score"): "--metrics"}
 """Second spellings of options."""
-WITHOUT_JSON = {"None", "Path", "bytes"}
+WITHOUT_JSON = {"None", "Path", "ReportPage", "bytes"}
 """Results that have no fields to print."""
 EXTRAS = {"study": "study"}
 """The extra that the verbs of a group need."""

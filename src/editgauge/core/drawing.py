@@ -22,15 +22,16 @@ BELOW: tuple[Stop, ...] = ((-1.0, 8, 48, 130, 0.85), (-0.5, 52, 140, 214, 0.65),
 """Yellow to red above 0, blue below: told apart by nearly everybody, and strength by opacity as well."""
 TINT = 0.4
 LEGIBLE = 800
-"""Pictures whose longer side has fewer pixels are enlarged, or labels would hide what they name."""
+"""Pixels of the longer side, so that labels do not hide what they name."""
 
 
-def draw(picture: Pixels, pieces: Sequence[Evidence]) -> Pixels:
+def draw(picture: Pixels, pieces: Sequence[Evidence], *, at_least: int = LEGIBLE) -> Pixels:
     """The picture with its regions tinted and outlined, its arrows as lines, its boxes framed and labeled.
 
-    Each label has one color. Under a map the picture is gray, so that every color is the map's.
+    Each label has one color. Under a map the picture is gray, so that every color is the map's. Pictures whose longer side has fewer pixels than
+    `at_least` are enlarged.
     """
-    scale = max(1.0, LEGIBLE / max(picture.shape[:2]))
+    scale = max(1.0, at_least / max(picture.shape[:2]))
     size = round(picture.shape[1] * scale), round(picture.shape[0] * scale)
     canvas = np.array(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
     thickness = max(2, round(max(size) / 400))

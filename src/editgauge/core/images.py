@@ -1,4 +1,4 @@
-"""The one image loader: any image file becomes an RGB uint8 array in sRGB, or a clear error."""
+"""The one image loader: any image file, PIL image or array becomes RGB uint8 in sRGB, or a clear error."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import hashlib
 import io
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ Pixels = NDArray[np.uint8]
 """Height x width x 3, RGB, uint8."""
 Unit = NDArray[np.float32]
 """An image in [0, 1]."""
+ImageLike = str | Path | Image.Image | NDArray[Any]
+"""A path, a PIL image, or an array of height x width x 3 in RGB (also height x width in gray, or with a fourth channel
+for transparency), as uint8 from 0 to 255 or as floating-point numbers from 0 to 1."""
 
 MAX_PIXELS = 50_000_000
 """Larger images are refused: a crafted file of a few kilobytes can claim any size, and decoding 50 megapixels takes
@@ -69,18 +73,33 @@ class LoadedImage:
     notes: tuple[str, ...] = ()
 
 
-def read_image(path: Path) -> Pixels:
+def read_image(image: ImageLike, name: str = "image") -> Pixels:
     """The image as RGB uint8, in sRGB, upright by its EXIF orientation, transparency laid over white.
 
     16-bit images give their upper 8 bits, CMYK, palette and grayscale become RGB, an animation gives its first frame.
     What is no regular file, other formats than `FORMATS`, truncated files, decompression bombs and images over the
     limit of pixels are refused with `BadImage`.
     """
-    return load_image(path).pixels
+    return load_image(image, name).pixels
 
 
-def load_image(path: Path) -> LoadedImage:
-    """The same pixels, and notes on what was done to their colors."""
+def load_image(image: ImageLike, name: str = "image") -> LoadedImage:
+    """The pixels of a file, a PIL image or an array, by the same rules, and notes on what was done to their colors.
+
+    `name` is what error messages call an image that is not a file.
+    """
+    if isinstance(image, str | Path):
+        return _load_file(Path(image))
+    if isinstance(image, np.ndarray):
+        return LoadedImage(_rgb(_from_array(image, name)))
+    if isinstance(image, Image.Image):
+        return _decoded(lambda: image, name)
+    raise BadImage(
+        f"The {name} is of type {type(image).__name__}; give a path, a PIL image, or an array of height x width x 3."
+    )
+
+
+def _load_file(path: Path) -> LoadedImage:
     try:
         file = open_regular(path)
     except FileNotFoundError as error:
@@ -88,18 +107,40 @@ def load_image(path: Path) -> LoadedImage:
     except (OSError, ValueError) as error:
         raise BadImage(f"'{path}' cannot be opened: {getattr(error, 'strerror', None) or error}.") from error
     with file:
-        try:
-            return _decode(file, path)
-        except BadImage:
-            raise
-        except UnidentifiedImageError as error:
-            raise BadImage(f"'{path}' is not an image in a format that is read: {', '.join(FORMATS)}.") from error
-        except Image.DecompressionBombError as error:
-            raise BadImage(f"'{path}' claims an absurd size ({error}); {_limit_told(max_pixels())}.") from error
-        except Exception as error:  # a decoder meets damage with any error: struct.error, TypeError, MemoryError, …
-            raise BadImage(
-                f"'{path}' cannot be decoded ({str(error) or type(error).__name__}); is the file complete?"
-            ) from error
+        return _decoded(lambda: _open(file), str(path))
+
+
+def _decoded(opened: Callable[[], Image.Image], name: str) -> LoadedImage:
+    """The image that is opened, or what is wrong with it as `BadImage`."""
+    try:
+        return _decode(opened(), name)
+    except BadImage:
+        raise
+    except UnidentifiedImageError as error:
+        raise BadImage(f"'{name}' is not an image in a format that is read: {', '.join(FORMATS)}.") from error
+    except Image.DecompressionBombError as error:
+        raise BadImage(f"'{name}' claims an absurd size ({error}); {_limit_message(max_pixels())}.") from error
+    except Exception as error:  # a decoder meets damage with any error: struct.error, TypeError, MemoryError, …
+        raise BadImage(
+            f"'{name}' cannot be decoded ({str(error) or type(error).__name__}); is the file complete?"
+        ) from error
+
+
+def _from_array(array: NDArray[Any], name: str) -> Image.Image:
+    shape = " x ".join(map(str, array.shape)) or "a single number"
+    channels = array.shape[2] if array.ndim == 3 else 1
+    if array.ndim not in {2, 3} or channels not in {1, 3, 4} or not array.size:
+        raise BadImage(f"The {name} is an array of {shape}; give height x width x 3, in RGB, or height x width.")
+    if array.shape[0] * array.shape[1] > max_pixels():
+        raise BadImage(f"The {name} is an array of {shape}; {_limit_message(max_pixels())}.")
+    if array.dtype.kind == "f":
+        low, high = array.min(), array.max()
+        if not (low >= 0 and high <= 1 + ROUNDING):
+            raise BadImage(f"The {name} holds floating-point numbers from {low:g} to {high:g}; scale them to 0 to 1.")
+        array = np.rint(np.minimum(array, 1) * 255).astype(np.uint8)
+    if array.dtype != np.uint8:
+        raise BadImage(f"The {name} holds {array.dtype} numbers; give uint8 from 0 to 255, or floats from 0 to 1.")
+    return Image.fromarray(np.ascontiguousarray(array[..., 0] if array.ndim == 3 and channels == 1 else array))
 
 
 def image_size(path: Path) -> tuple[int, int]:
@@ -127,7 +168,7 @@ def max_pixels() -> int:
     return int(setting)
 
 
-def _limit_told(limit: int) -> str:
+def _limit_message(limit: int) -> str:
     return f"images up to {limit:,} pixels are read. Scale it down, or set {MAX_PIXELS_VARIABLE} to a higher limit"
 
 
@@ -139,15 +180,14 @@ def _open(file: BinaryIO) -> Image.Image:
         return Image.open(file, formats=FORMATS)
 
 
-def _decode(file: BinaryIO, path: Path) -> LoadedImage:
-    image = _open(file)
+def _decode(image: Image.Image, name: str) -> LoadedImage:
     (width, height), limit = image.size, max_pixels()
     if width * height > limit:
-        raise BadImage(f"'{path}' is {width} x {height}; {_limit_told(limit)}.")
+        raise BadImage(f"'{name}' is {width} x {height}; {_limit_message(limit)}.")
     image.load()
     upright = _upright(image)
     profile = image.info.get("icc_profile")
-    eight_bit = _eight_bit(upright, path) if upright.mode[0] in "IF" else upright
+    eight_bit = _eight_bit(upright, name) if upright.mode[0] in "IF" else upright
     if not profile:
         return LoadedImage(_rgb(eight_bit))
     in_srgb, note = _in_srgb(eight_bit, bytes(profile))
@@ -210,7 +250,7 @@ def _conversion(profile: bytes, mode: str) -> tuple[ImageCms.ImageCmsTransform, 
     return transform, name or "without a name"
 
 
-def _eight_bit(image: Image.Image, path: Path) -> Image.Image:
+def _eight_bit(image: Image.Image, name: str) -> Image.Image:
     """16-bit and floating-point gray in 8 bits. Pillow's own conversion would clip everything over 255 to white."""
     values = np.asarray(image)
     low, high = values.min(), values.max()
@@ -219,7 +259,7 @@ def _eight_bit(image: Image.Image, path: Path) -> Image.Image:
     if values.dtype.kind != "f" and low >= 0 and high <= 0xFFFF:
         return Image.fromarray((values >> 8).astype(np.uint8))  # as Pillow does with 16-bit RGB
     raise BadImage(
-        f"'{path}' holds numbers from {low:g} to {high:g}, and nothing says which of them is white; "
+        f"'{name}' holds numbers from {low:g} to {high:g}, and nothing says which of them is white; "
         "save it with 8 or 16 bits, or as floating-point numbers from 0 to 1."
     )
 

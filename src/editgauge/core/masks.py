@@ -18,6 +18,8 @@ from editgauge.core.errors import BadImage
 
 BoolMask = NDArray[np.bool_]
 """Height x width, true inside."""
+BRIGHT = 128
+"""A pixel of a mask with at least this level is inside."""
 BEYOND = 0.05
 """By how much of a side an outline may leave its picture: people draw a little over the border."""
 SAME_SHAPE = 0.02
@@ -93,21 +95,34 @@ class MaskFile:
         """Scaled to the asked size by nearest neighbor."""
         from editgauge.core.images import read_image
 
-        gray = read_image(self.path).max(axis=2)
-        if 0 < gray.max() < 128:
-            raise BadImage(
-                f"The mask '{self.path}' has nothing inside: its brightest pixel is {gray.max()}, and 128 is needed. "
-                "If it holds 0 and 1, multiply it by 255."
-            )
-        tall, wide = gray.shape
+        inside = bright_pixels(read_image(self.path), f"The mask '{self.path}'")
+        tall, wide = inside.shape
         require_same_shape(f"The mask '{self.path}'", (wide, tall), (width, height))
-        if gray.shape != (height, width):
-            gray = cv2.resize(gray, (width, height), interpolation=cv2.INTER_NEAREST)
-        return np.asarray(gray >= 128)
+        return MaskPixels(inside).render(width, height)
 
     def describe(self) -> Any:
         """Its name, or else its path."""
         return self.name or str(self.path)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskPixels:
+    """A mask that is in memory already."""
+
+    inside: BoolMask
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """Scaled to the asked size by nearest neighbor."""
+        tall, wide = self.inside.shape
+        require_same_shape("The mask", (wide, tall), (width, height))
+        if (tall, wide) == (height, width):
+            return self.inside.copy()
+        scaled = cv2.resize(self.inside.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
+        return np.asarray(scaled, dtype=np.bool_)
+
+    def describe(self) -> Any:
+        """Its size; there is no file to name."""
+        return {"in_memory": [self.inside.shape[1], self.inside.shape[0]]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +193,17 @@ class Rectangle:
     def describe(self) -> Any:
         """`{box: [left, top, right, bottom]}`."""
         return {"box": [self.left, self.top, self.right, self.bottom]}
+
+
+def bright_pixels(pixels: NDArray[np.uint8], name: str) -> BoolMask:
+    """Where a picture, height x width x 3, is bright; raises `BadImage` for one that is dark but not black."""
+    gray = pixels.max(axis=2)
+    if 0 < gray.max() < BRIGHT:
+        raise BadImage(
+            f"{name} has nothing inside: its brightest pixel is {gray.max()}, and {BRIGHT} is needed. "
+            "If it holds 0 and 1, multiply it by 255."
+        )
+    return np.asarray(gray >= BRIGHT)
 
 
 def require_same_shape(name: str, size: tuple[int, int], picture: tuple[int, int]) -> None:

@@ -22,7 +22,7 @@ from editgauge.core.options import (
     picked,
 )
 from editgauge.core.progress import progress, say
-from editgauge.core.run import Run, RunWriter
+from editgauge.core.run import RunWriter
 from editgauge.core.trace.summary import begin, gather
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
@@ -40,6 +40,7 @@ from editgauge.engine.record.judge_usage import tallied
 from editgauge.engine.record.sets import KnownParts, forget_sets, score_sets
 from editgauge.engine.schedule import local
 from editgauge.engine.schedule.local import Setup
+from editgauge.findings.run_result import RunResult
 from editgauge.methods.outcomes import FoundOutcomes
 from editgauge.models.cache import place
 
@@ -83,7 +84,7 @@ def run(
     shard: str | None = None,
     timings: bool = False,
     quiet: bool = False,
-) -> Run:
+) -> RunResult:
     """Score the outcomes of one or more methods on a benchmark.
 
     Run the same command again to continue after a stop: scores are kept, changed images are scored again, new methods
@@ -182,7 +183,7 @@ def run(
             gather(timed)
         score_sets(plan, Path(out), place(), parts, quiet=quiet)
         writer.finish()
-    return Run.open(Path(out))
+    return RunResult.open(Path(out))
 
 
 def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **given: Any) -> dict[str, Any]:

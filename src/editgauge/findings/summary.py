@@ -74,6 +74,19 @@ def summarize(run: Run) -> list[Cell]:
     return [cell for some in cells.values() for cell in some]
 
 
+MEAN_COLUMNS = ("protocol", "score", "method", "edit_type", "mean", "low", "high", "n", "unscored")
+
+
+def mean_row(cell: Cell) -> list[str | float | int | None]:
+    """One mean, in the order of `MEAN_COLUMNS`; what has no score has no mean."""
+    mean = cell.mean
+    return [
+        *(cell.protocol, cell.spec.name, cell.method, cell.edit_type),
+        *((mean.value, mean.low, mean.high) if mean else (None, None, None)),
+        *(cell.scored, sum(cell.unscored.values())),
+    ]
+
+
 def edit_types(run: Run) -> list[str]:
     """The edit types of the run, in the project's order."""
     present = set(run.scores["edit_type"].unique().to_pylist())

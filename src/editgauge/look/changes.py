@@ -12,7 +12,7 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.drawing import draw
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Region, Side
-from editgauge.core.images import Pixels, read_image, require_measurable, resized, write_png
+from editgauge.core.images import ImageLike, Pixels, read_image, require_measurable, resized, write_png
 from editgauge.core.masks import grown
 from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
@@ -77,8 +77,8 @@ class WhatChanged:
 
 
 def changes(
-    before: str | Path,
-    after: str | Path,
+    before: ImageLike,
+    after: ImageLike,
     *,
     out: str | Path | None = None,
     models: str = "lite",
@@ -100,40 +100,40 @@ def changes(
     chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ["detector", "segmenter"])
     if "detector" not in chosen.models:
         raise BadInput("What changed cannot be named without a detector.", chosen.remarks)
-    source, given = read_image(Path(before)), read_image(Path(after))
-    require_measurable(source, "picture before")
-    require_measurable(given, "picture after")
-    edited = resized(given, source.shape[1], source.shape[0])
+    source, original = read_image(before, "image before"), read_image(after, "image after")
+    require_measurable(source, "image before")
+    require_measurable(original, "image after")
+    edited = resized(original, source.shape[1], source.shape[0])
     with Service(chosen.models) as service:
-        found = run_async(differences(source, edited, service))
+        differing = run_async(differences(source, edited, service))
     if out is not None:
-        write_png(_drawn(source, found), Path(out))
+        write_png(_drawn(source, differing), Path(out))
     return WhatChanged(
-        sentences=found.sentences,
-        extent=found.extent,
-        share=round(found.pixels.share, 4),
-        changes=tuple(_told(change, source) for change in found.changes),
+        sentences=differing.sentences,
+        extent=differing.extent,
+        share=round(differing.pixels.share, 4),
+        changes=tuple(_one_change(change, source) for change in differing.changes),
         regions=tuple(
             ChangedPlace(region.box, round(region.share, 4), round(region.strength, 2))
-            for region in found.pixels.regions
+            for region in differing.pixels.regions
         ),
-        frame=tuple(tuple(round(float(value), 4) for value in row) for row in found.pixels.alignment.matrix),
+        frame=tuple(tuple(round(float(value), 4) for value in row) for row in differing.pixels.alignment.matrix),
         models=describe(chosen.models),
-        remarks=(*_about_frames(source, given, found), *chosen.remarks),
+        remarks=(*_about_frames(source, original, differing), *chosen.remarks),
     )
 
 
-def _about_frames(source: Pixels, given: Pixels, found: Differences) -> list[str]:
-    said = []
-    if given.shape != source.shape:
-        sizes = [f"{picture.shape[1]} x {picture.shape[0]}" for picture in (given, source)]
-        said.append(f"The picture after was {sizes[0]} and was resized to {sizes[1]}.")
-    if found.pixels.alignment.moved:
-        said.append("The frame moved a little: the picture after was laid back over the one before first.")
-    return said
+def _about_frames(source: Pixels, original: Pixels, differing: Differences) -> list[str]:
+    remarks = []
+    if original.shape != source.shape:
+        sizes = [f"{picture.shape[1]} x {picture.shape[0]}" for picture in (original, source)]
+        remarks.append(f"The image after was {sizes[0]} and was resized to {sizes[1]}.")
+    if differing.pixels.alignment.moved:
+        remarks.append("The frame moved a little: the image after was aligned with the one before.")
+    return remarks
 
 
-def _told(change: Change, picture: Pixels) -> OneChange:
+def _one_change(change: Change, picture: Pixels) -> OneChange:
     height, width = picture.shape[:2]
     (sentence,) = sentences([change], width, height)
     return OneChange(change.kind, _seen(change.before), _seen(change.after), change.colors, sentence)
@@ -146,20 +146,20 @@ def _seen(thing: PicturedThing | None) -> SeenThing | None:
     return SeenThing(thing.word, (left, top, right, bottom), round(thing.confidence, 4))
 
 
-def _drawn(source: Pixels, found: Differences) -> Pixels:
+def _drawn(source: Pixels, differing: Differences) -> Pixels:
     """The picture before and the picture after, side by side."""
-    left = draw(source, _evidence(found, "source"))
-    right = draw(found.pixels.alignment.aligned, _evidence(found, "edited"))
+    left = draw(source, _evidence(differing, "source"))
+    right = draw(differing.pixels.alignment.aligned, _evidence(differing, "edited"))
     return np.hstack([left, np.full((left.shape[0], GAP, 3), 255, np.uint8), right])
 
 
-def _evidence(found: Differences, on: Side) -> list[Evidence]:
-    mask = found.pixels.mask
+def _evidence(differing: Differences, on: Side) -> list[Evidence]:
+    mask = differing.pixels.mask
     # The rim alone: a tint would hide the very colors that changed.
     # Where all changed, it would run around the few places that did not.
-    rim = mask.any() and found.extent != "whole"
+    rim = mask.any() and differing.extent != "whole"
     pieces: list[Evidence] = [Region(on, mask & grown(~mask, 1), "changed")] if rim else []
-    for change in found.changes:
+    for change in differing.changes:
         thing = change.before if on == "source" else change.after
         if thing is not None:
             label = thing.word or "something"

@@ -15,7 +15,7 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.drawing import draw
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.evidence import Evidence
-from editgauge.core.images import Pixels, read_image, write_png
+from editgauge.core.images import ImageLike, Pixels, read_image, write_png
 from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
 from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, Prompt, TextLines
@@ -112,7 +112,7 @@ class _Answers:
 
 
 def see(
-    image: str | Path,
+    image: ImageLike,
     phrases: Sequence[str] = (),
     *,
     models: str = "lite",
@@ -146,7 +146,7 @@ def see(
     for role in ("detector", *requested):
         if role not in chosen.models:
             raise BadInput(f"Nothing can be seen without a {role.replace('_', ' ')}.", chosen.remarks)
-    picture = read_image(Path(image))
+    picture = read_image(image)
     with Service(chosen.models) as service:
         answers = run_async(_look(service, picture, phrases, least, set(chosen.models)))
     if out is not None:

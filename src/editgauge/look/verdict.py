@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from editgauge.core.types import Edit
-    from editgauge.look.score import Verdict
+    from editgauge.look.result import Verdict
 
 Done = Literal["yes", "no", "disputed", "cannot tell"]
 Kept = Literal["well", "partly", "poorly", "cannot tell"]

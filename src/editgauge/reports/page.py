@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PosixPath, WindowsPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -16,7 +17,7 @@ from editgauge.core.files import write_bytes, write_json
 from editgauge.core.progress import say
 from editgauge.core.run import Run
 from editgauge.findings.agree import agree
-from editgauge.findings.summary import ALL
+from editgauge.findings.summary import ALL, MEAN_COLUMNS, mean_row
 from editgauge.render import words
 from editgauge.reports import report_sections
 from editgauge.reports.assets import frame, refuse_a_page_of_others
@@ -36,6 +37,23 @@ STYLES = ("base", "tables", "plots", "failures", "people", "gallery", "scatter",
 SCRIPTS = (
     *("elements", "address", "theme", "scores", "pictures", "maps", "cards", "filters", "dialog", "extras", "start"),
 )
+
+
+if sys.platform == "win32":
+    _PathOfThisSystem = WindowsPath
+else:
+    _PathOfThisSystem = PosixPath
+
+
+class ReportPage(_PathOfThisSystem):
+    """The path of a report's page; in a notebook, a link and the page itself."""
+
+    def _repr_html_(self) -> str:
+        link = Markup('<p>Report: <a href="{}">{}</a></p>').format(self.absolute().as_uri(), self)
+        if not self.absolute().is_relative_to(Path.cwd()):
+            return link  # a notebook server shows nothing from outside its folder
+        inside = self.absolute().relative_to(Path.cwd()).as_posix()
+        return link + Markup('<iframe src="{}" width="100%" height="600"></iframe>').format(inside)
 
 
 class PageSection(NamedTuple):
@@ -58,7 +76,7 @@ def report(
     triplets: str | None = None,
     judge_choices: Sequence[str | Path] = (),
     wandb: str | None = None,
-) -> Path:
+) -> ReportPage:
     """Write a report of a run that opens in any browser, straight from disk.
 
     Run again for the same folder, it updates the report; unchanged images are not written again. The pages load
@@ -92,7 +110,7 @@ def report(
     page = _single_file(context, Path(out), quiet) if single_file else _folder(context, Path(out), quiet)
     if wandb is not None:
         log_means(context, wandb)
-    return page
+    return ReportPage(page)
 
 
 def _folder(context: Context, folder: Path, quiet: bool) -> Path:
@@ -173,9 +191,6 @@ def _failure(name: str, error: Exception) -> Markup:
     return form.format(report_sections.origin(name), words.without_folders(str(told)))
 
 
-COLUMNS = ("protocol", "score", "method", "edit_type", "mean", "low", "high", "n", "unscored")
-
-
 def log_means(context: Context, project: str) -> None:
     """Logs every mean as a table, and those over all edits by name, in a run of its own."""
     try:
@@ -189,19 +204,7 @@ def log_means(context: Context, project: str) -> None:
     settings = {"benchmark": manifest.benchmark, "edits_sha256": manifest.edits_sha256, "seed": manifest.seed}
     settings |= {"protocols": {name: entry.version for name, entry in manifest.protocols.items()}}
     with wandb.init(project=project, config={**settings, "models": manifest.models}, job_type="editgauge") as logged:
-        logged.log({"means": wandb.Table(columns=list(COLUMNS), data=rows(context))})
+        logged.log({"means": wandb.Table(columns=list(MEAN_COLUMNS), data=[*map(mean_row, context.cells)])})
         for cell in context.cells:
             if cell.edit_type == ALL and cell.mean:
                 logged.summary[f"{cell.protocol}/{cell.spec.name}/{cell.method}"] = cell.mean.value
-
-
-def rows(context: Context) -> list[list[str | float | int | None]]:
-    """A row for every mean, in the order of `COLUMNS`; what has no score has no mean."""
-    return [
-        [
-            *(cell.protocol, cell.spec.name, cell.method, cell.edit_type),
-            *((cell.mean.value, cell.mean.low, cell.mean.high) if cell.mean else (None, None, None)),
-            *(cell.scored, sum(cell.unscored.values())),
-        ]
-        for cell in context.cells
-    ]

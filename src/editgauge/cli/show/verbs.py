@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -44,11 +43,7 @@ def score(verdicts: Any, given: Given) -> None:
 
 
 def score_json(verdicts: Any, given: Given) -> str:
-    from editgauge.instructions.readings import to_json
-
-    verdict = {**asdict(verdicts.verdict), "sentence": verdicts.verdict.sentence}
-    reading = to_json(verdicts.edit.reading) if verdicts.edit.reading else None
-    return as_json({"verdict": verdict, "reading": reading, "scores": [*verdicts]})
+    return as_json(verdicts.to_dict())
 
 
 def edit(made: Any, given: Given) -> int | None:

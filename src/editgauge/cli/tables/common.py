@@ -14,13 +14,13 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
-    from editgauge.look.score import Scored, Verdict
+    from editgauge.look.result import ScoreResult, Verdict
 
 ENDLESS = 100_000
 """Columns of a terminal as wide as any table needs."""
 
 
-def show_verdict(scored: Scored, short: bool) -> None:
+def show_verdict(scored: ScoreResult, short: bool) -> None:
     """The verdict in one line, how the instruction was read, and in short the scores behind it."""
     from editgauge.cli.tables.look import told_steps
     from editgauge.look.verdict import HEADLINES
@@ -41,7 +41,7 @@ def show_verdict(scored: Scored, short: bool) -> None:
     show(Text("--explain shows all scores and what they are based on.", style="dim"))
 
 
-def show_verdicts(verdicts: Sequence[Verdict]) -> None:
+def show_verdicts(verdicts: ScoreResult) -> None:
     """The scores of one edited image, then what can be said about them."""
     table = new_table()
     for column in ("protocol", "score", "value", "range", "better"):
@@ -58,8 +58,7 @@ def show_verdicts(verdicts: Sequence[Verdict]) -> None:
 
 
 def _sentence(verdict: Verdict) -> str:
-    notes = " ".join(piece["note"] for piece in verdict.evidence if "note" in piece)
-    return f"unscored ({verdict.reason}): {notes}" if verdict.reason else notes
+    return f"unscored ({verdict.reason}): {verdict.note}" if verdict.reason else verdict.note
 
 
 def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:

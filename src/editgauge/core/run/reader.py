@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +24,6 @@ from editgauge.core.run.sets import SetScore, read_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
-    from pathlib import Path
 
     from editgauge.core.types import ScoreSpec
 
@@ -42,9 +42,12 @@ class Run:
     manifest: Manifest
 
     @classmethod
-    def open(cls, folder: Path) -> Run:
+    def open(cls, folder: str | Path) -> Self:
         """Opens the folder; says clearly when it is not a run."""
-        return cls(folder, Manifest.load(folder))
+        return cls(Path(folder), Manifest.load(Path(folder)))
+
+    def __repr__(self) -> str:
+        return f"<run {str(self.folder)!r}: {self.manifest.benchmark}, methods {', '.join(self.manifest.methods)}>"
 
     @cached_property
     def edits(self) -> Mapping[str, dict[str, Any]]:
