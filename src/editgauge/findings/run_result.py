@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from editgauge.core.run import Run
 from editgauge.core.text import counted
-from editgauge.findings.summary import ALL, FEW_SOURCES, MEAN_COLUMNS, Cell, headlines, mean_row, summarise
+from editgauge.findings.summary import ALL, FEW_SOURCES, MEAN_COLUMNS, Cell, headlines, mean_row, summarize
 from editgauge.render.tables import (
     Column,
     EmptyCell,
@@ -39,7 +39,7 @@ class RunResult(Run):
     @cached_property
     def means(self) -> list[Cell]:
         """A mean with its confidence interval for every score, method and edit type."""
-        return summarise(self)
+        return summarize(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: what was run, and every mean."""
