@@ -28,8 +28,8 @@ LEGIBLE = 800
 def draw(picture: Pixels, pieces: Sequence[Evidence], *, at_least: int = LEGIBLE) -> Pixels:
     """The picture with its regions tinted and outlined, its arrows as lines, its boxes framed and labeled.
 
-    Each label has one color. Under a map the picture is gray, so that every color is the map's. Pictures whose longer side has fewer pixels than
-    `at_least` are enlarged.
+    Each label has one color. Under a map the picture is gray, so that every color is the map's. A picture whose
+    longer side has fewer pixels than `at_least` is enlarged.
     """
     scale = max(1.0, at_least / max(picture.shape[:2]))
     size = round(picture.shape[1] * scale), round(picture.shape[0] * scale)
