@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.cli._verbs import ROLES as WRITTEN_ROLES
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.options import ModelOptions
 from editgauge.engine.options import choose_with_models
 from editgauge.models import models, profiles
+from editgauge.models.catalog import MODELS, ROLE_NAMES
 from editgauge.models.choice import make_model
 from editgauge.models.interfaces import ROLES
 from editgauge.models.paper_profiles import PAPERS
@@ -25,7 +25,11 @@ def nothing_pulled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_command_line_has_an_option_for_every_role() -> None:
-    assert set(WRITTEN_ROLES) == set(ROLES)
+    assert set(ROLE_NAMES) == set(ROLES)
+
+
+def test_every_row_of_the_catalog_names_a_model_of_its_role() -> None:
+    assert {name: make_model(name).card.role for name in MODELS} == {name: row.role for name, row in MODELS.items()}
 
 
 @pytest.mark.parametrize("profile", PROFILES)

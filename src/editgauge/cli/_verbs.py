@@ -17,24 +17,8 @@ from typer.core import TyperCommand
 
 from editgauge.cli._signature import REQUIRED, Parameter, Signature, read_signature
 from editgauge.core.errors import EditGaugeError
+from editgauge.models.catalog import ROLE_NAMES
 
-ROLES = (
-    "detector",
-    "segmenter",
-    "semantic_segmenter",
-    "joint_embedder",
-    "image_embedder",
-    "fid_features",
-    "classifier",
-    "text_reader",
-    "face_reader",
-    "pose_reader",
-    "perceptual_distance",
-    "captioner",
-    "text_similarity",
-    "inpainter",
-)
-"""The keys of `models.interfaces.ROLES`, which would bring numpy with it; a test holds the two together."""
 FLAGS: Mapping[str, Mapping[str, str]] = {
     "understand": {"file": "Read every line of this file: JSON with text, source_caption, target_caption."},
     "agree": {"verbose": "Print every table, not one page."},
@@ -191,7 +175,7 @@ def _spelled_out(words: list[str]) -> list[str]:
     >>> _spelled_out(["cat.png", "--detector", "owlv2-base", "--image-embedder=augnet"])
     ['cat.png', '--model', 'detector=owlv2-base', '--model', 'image_embedder=augnet']
     """
-    flags = {f"--{role.replace('_', '-')}": role for role in ROLES}
+    flags = {f"--{role.replace('_', '-')}": role for role in ROLE_NAMES}
     said: list[str] = []
     following: Any = iter(words)
     for word in following:

@@ -10,53 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from editgauge.core.errors import UnknownName
+from editgauge.models.catalog import profile_models
 from editgauge.models.choice import is_here, make_model
 from editgauge.models.interfaces import ROLES
 from editgauge.models.paper_profiles import PAPERS, paper_of
 from editgauge.models.weights import available
 
-_LITE: dict[str, tuple[str, ...]] = {
-    "detector": ("efficientdet-lite2", "ssd-mobilenet-v2"),
-    "segmenter": ("u2netp",),
-    "semantic_segmenter": ("deeplab-v3",),
-    "image_embedder": ("dinov2-s14", "augnet"),
-    "classifier": ("efficientnet-lite2", "efficientnet-lite3"),
-    "text_reader": ("pp-ocr",),
-    "perceptual_distance": ("lpips-alex",),
-    "text_similarity": ("minilm",),
-}
-"""Under 250 MB to fetch, without torch; a test holds it to that."""
 PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
-    "lite": _LITE,
-    "lite-plus": {
-        **_LITE,
-        "face_reader": ("faces",),
-        "pose_reader": ("rtmpose-s",),
-        "fid_features": ("inception-fid",),
-    },
-    "paper": {
-        "detector": ("owlvit-base",),
-        "segmenter": ("sam-huge",),
-        "semantic_segmenter": ("segformer-b5",),
-        "joint_embedder": ("clip-b16",),
-        "image_embedder": ("dino-b16",),
-        "fid_features": ("inception-fid",),
-        "perceptual_distance": ("lpips-alex",),
-        "captioner": ("blip-large",),
-        "text_similarity": ("minilm",),
-    },
-    "best": {
-        "detector": ("owlv2-base",),
-        "segmenter": ("sam2-large",),
-        "semantic_segmenter": ("segformer-b5",),
-        "joint_embedder": ("siglip2-base",),
-        "image_embedder": ("dinov2-large",),
-        "fid_features": ("inception-fid",),
-        "perceptual_distance": ("lpips-vgg",),
-        "captioner": ("florence2-base",),
-        "text_similarity": ("minilm",),
-    },
+    profile: profile_models(profile) for profile in ("lite", "lite-plus", "paper", "best")
 }
+"""`lite` is under 250 MB to fetch and runs without torch; a test holds it to that."""
 PROFILES |= {paper: {role: (model.name,) for role, model in its.items()} for paper, its in PAPERS.items()}
 PAPER = "paper"
 """The profile that means each protocol's own paper."""

@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from editgauge.core.errors import UnknownName
-from editgauge.models.hub import catalog as named
+from editgauge.models.catalog import MODELS
+from editgauge.models.choice import make_model
 from editgauge.models.hub.addresses import FAMILIES, by_address
 from editgauge.models.hub.network import Network
 from editgauge.models.interfaces import ROLES
 from editgauge.models.weights import catalog_entries
 
-NAMED: dict[str, Any] = {name: make for name, make in vars(named).items() if isinstance(make, partial)}
+NAMED = [name for name, row in MODELS.items() if row.is_of_hub]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -35,7 +34,7 @@ def test_an_unknown_family_is_named() -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_every_name_plays_its_role_and_knows_its_license(name: str) -> None:
-    model = NAMED[name]()
+    model = make_model(name)
     assert isinstance(model, Network)
     assert isinstance(model, ROLES[model.role])
     assert model.card.role == model.role
@@ -44,5 +43,5 @@ def test_every_name_plays_its_role_and_knows_its_license(name: str) -> None:
 
 def test_the_catalog_lists_what_has_a_name() -> None:
     listed = {entry.hub for entry in catalog_entries().values()}
-    missing = {name for name, make in NAMED.items() if make().source.name not in listed}
-    assert missing <= {"segformer_b5"}
+    missing = {name for name in NAMED if make_model(name).card.id not in listed}
+    assert missing <= {"segformer-b5"}

@@ -46,7 +46,6 @@ def test_what_is_on_this_machine_has_the_recorded_hashes(name: str) -> None:
     [
         ({"license": None}, "license"),
         ({"colour": "red"}, "Extra inputs are not permitted"),
-        ({"roles": []}, "at least 1 item"),
         ({"revision": "main"}, "should match pattern"),
         ({"hub": None}, "needs either a package with files, or a repository"),
         (

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import cast
 
 from editgauge.core.errors import UnknownName
+from editgauge.models.catalog import MODELS, attribute_of
 from editgauge.models.interfaces import Model
 
 FAMILIES: dict[str, str] = {
@@ -45,3 +48,11 @@ def by_address(text: str) -> Model:
         return cast("Model", make(place))
     repository, _, revision = place.partition("@")
     return cast("Model", make(repository, revision or None))
+
+
+def __getattr__(name: str) -> Callable[[], Model]:
+    """What makes a model of the hub that has a name here: `owlvit_base` for the row `owlvit-base` of the catalog."""
+    row = next((row for model, row in MODELS.items() if row.is_of_hub and attribute_of(model) == name), None)
+    if row is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return partial(by_address, row.place)

@@ -51,7 +51,8 @@ class Entry(_Row):
 
     name: str
     about: str
-    roles: Annotated[list[str], Field(min_length=1)]
+    roles: list[str] = []
+    """What they are for, where no model of `models/catalog.py` says it."""
     license: str
     license_from: Literal["package", "upstream"]
     accept: bool = False
@@ -77,8 +78,15 @@ class Entry(_Row):
         if self.package is None:
             raise TypeError(f"'{self.name}' comes from the model hub")
         hashes = {file.path: file.sha256 for file in self.files}
-        told = self.package
-        return Carrier(told.name, told.version, hashes, sha256=told.sha256, kind=told.kind, platform=told.platform)
+        package = self.package
+        return Carrier(
+            package.name,
+            package.version,
+            hashes,
+            sha256=package.sha256,
+            kind=package.kind,
+            platform=package.platform,
+        )
 
     @property
     def source(self) -> str:

@@ -69,8 +69,8 @@ _measured: dict[tuple[int, ...], str] = {}
 
 def measured_sha256(path: Path) -> str:
     """SHA-256 of a file as it is now; read again only when its inode, its size or its time changed."""
-    found = path.stat()
-    identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    status = path.stat()
+    identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     if identity not in _measured:
         _measured[identity] = sha256_of(path)
     return _measured[identity]

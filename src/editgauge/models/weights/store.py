@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -57,11 +58,11 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
     """
     entry = entry_of(name)
     for look in _sources(revision):
-        if found := look(entry):
-            return found
+        if files := look(entry):
+            return files
     seen = other_files(entry)
-    told = f" In {VARIABLE}, '{seen[0]}' has the name but not the content (SHA-256) of a file of it." if seen else ""
-    raise MissingWeights(f"The weights '{name}' are not on this machine: run `{_command(entry, revision)}`.{told}")
+    hint = f" In {VARIABLE}, '{seen[0]}' has the name but not the content (SHA-256) of a file of it." if seen else ""
+    raise MissingWeights(f"The weights '{name}' are not on this machine: run `{_command(entry, revision)}`.{hint}")
 
 
 def available(name: str, revision: str | None = None) -> bool:
@@ -112,12 +113,11 @@ def verify(name: str) -> WeightFiles:
     Args:
         name: A name of the catalog, or a repository of the model hub (`owner/name`).
     """
-    found = weights_of(name)
-    hashes = found.hashes or {}
-    told = [fault_of(found.files[each], each, sha256) for each, sha256 in hashes.items()]
-    if problems := [fault for fault in told if fault]:
+    weights = weights_of(name)
+    faults = [fault_of(weights.files[each], each, sha256) for each, sha256 in (weights.hashes or {}).items()]
+    if problems := [fault for fault in faults if fault]:
         raise BadInput(f"The weights '{name}' are not whole. Run `{_command(entry_of(name))}`.", problems)
-    return found
+    return weights
 
 
 def info(name: str) -> WeightInfo:
@@ -127,12 +127,12 @@ def info(name: str) -> WeightInfo:
         name: A name of the catalog, or a repository of the model hub (`owner/name`).
     """
     entry = entry_of(name)
-    here = next((found for look in _sources(None) if (found := look(entry))), None)
+    here = next((files for look in _sources(None) if (files := look(entry))), None)
     record = recorded(entry) if entry.hub else None
     return WeightInfo(
         name=entry.name,
         about=entry.about,
-        roles=tuple(entry.roles),
+        roles=tuple(entry.roles) or _roles_of_models().get(entry.name, ("any",)),
         license=entry.license,
         license_from=entry.license_from,
         source=entry.source,
@@ -167,6 +167,19 @@ def _wanted(name: str) -> list[tuple[str, ...]]:
     raise UnknownName(
         "set of weights, model or profile", name, {*catalog_entries(), *models, *profiles.PROFILES}, SHOWN_BY
     )
+
+
+@cache
+def _roles_of_models() -> dict[str, tuple[str, ...]]:
+    """The roles of the models that use each set of weights."""
+    from editgauge.models.catalog import MODELS
+    from editgauge.models.choice import make_model
+
+    roles: dict[str, dict[str, None]] = {}
+    for name, row in MODELS.items():
+        for weights in make_model(name).weights:
+            roles.setdefault(entry_of(weights).name, {})[row.role] = None
+    return {weights: tuple(names) for weights, names in roles.items()}
 
 
 def list_weights() -> list[WeightInfo]:
