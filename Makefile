@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs weights demo test test-slow test-all test-explore fuzz check format bench docs clean
+.PHONY: help setup programs weights demo test test-slow test-all test-explore fuzz check format bench docs dist clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -19,7 +19,7 @@ $(VENV)/installed: $(VENV)/made pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[lite]'
 	@touch $@
 
-# torch comes first and by its exact version, which is a build for the CPU where one is at hand; asked for by another
+# torch comes first and by its exact version, which is a CPU build where one is available; as a dependency of another
 # package it would bring gigabytes for GPUs.
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
@@ -83,5 +83,9 @@ docs: $(VENV)/installed-docs ## generate the reference and build the site into s
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --strict
 
+dist: setup ## build the wheel and the source archive into dist/
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python -m build --outdir dist
+
 clean: ## remove what was made here; the cache outside stays
-	rm -rf $(VENV) site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) site dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
