@@ -39,7 +39,7 @@ class Reply:
     hang: float = 0.0
     """Seconds before anything is sent."""
     cut: int | None = None
-    """So many bytes of the content are sent, then the connection ends; -1: not even a status."""
+    """This many bytes of the content are sent, then the connection ends; -1: not even a status."""
 
 
 def say(

@@ -40,7 +40,7 @@ def drawn(seed: int) -> Pixels:
 
 @pytest.fixture(scope="session")
 def edits_of() -> Edits:
-    """Writes so many drawn pictures into a folder and gives three edits of each."""
+    """Writes that many drawn pictures into a folder and gives three edits of each."""
 
     def make(folder: Path, pictures: int) -> list[Gathered]:
         found = []
@@ -68,7 +68,7 @@ def edits_of() -> Edits:
 
 @pytest.fixture(scope="session")
 def red_boxes() -> RedBoxes:
-    """Writes two probes of each of so many pictures: the box painted red, and nothing done."""
+    """Writes two probes of each of that many pictures: the box painted red, and nothing done."""
 
     def make(place: Path, photos: int) -> Path:
         edits, probes = [], []

@@ -22,7 +22,7 @@ RATINGS = (files("editgauge.protocols.editgauge") / RATINGS_FILE).read_text("utf
 
 
 def measured(number: int, chance: np.random.Generator) -> ProbeFeatures:
-    """A probe whose truth is told by one feature of each question, and half of whose other features are missing."""
+    """A probe whose truth is reported by one feature of each question, and half of whose other features are missing."""
     tells = chance.random()
     kind, family, severity = ("right", "", 0.0) if number % 3 else ("halo-100", "artifact/halo", 1.0)
     if number % 3 == 1:

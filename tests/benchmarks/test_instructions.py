@@ -176,7 +176,7 @@ def test_on_real_instructions_the_types_agree_with_people(shared: Path) -> None:
     """EditInspector labeled 783 edits of MagicBrush by what was done.
 
     Its 'Replace' is often worded as an addition ("put a cake on the plate"; 95 of 139 agree): that label is not asked.
-    The rules were mended with these instructions in view, so this guards against losses and proves nothing more.
+    The rules were corrected with these instructions in view, so this guards against losses and proves nothing more.
     """
     with (shared / "editinspector" / "editinspector_benchmark.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -1,4 +1,4 @@
-"""TEdBench: the public shape, the types we read off it, and the real list where it is at hand."""
+"""TEdBench: the public shape, the types we read off it, and the real list where it is available."""
 
 from __future__ import annotations
 

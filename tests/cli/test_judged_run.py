@@ -222,7 +222,7 @@ def test_what_a_judge_was_asked_is_told_afterwards(run: Command, home: Path, ser
 
 
 def test_answers_from_transcripts_cost_nothing(run: Command, home: Path, served: Served) -> None:
-    """Scored anew into another folder with the calls of the first; and without a price, no cost is told."""
+    """Scored again into another folder with the calls of the first; and without a price, no cost is reported."""
     run()
     calls = len(served.requests)
     (home / "again").mkdir()

@@ -62,7 +62,7 @@ def test_a_dry_run_says_what_an_earlier_run_means(tmp_path: Path, told: dict[str
     )
     anew = plan(editgauge("run", "--options", file, "--dry-run", "--seed", 1))["then"]
     assert anew == (
-        "start anew, because the seed changed from 0 to 1; "
+        "start over, because the seed changed from 0 to 1; "
         f"the earlier scores (preservation) would be kept in {told['out']}/superseded"
     )
 
@@ -70,7 +70,7 @@ def test_a_dry_run_says_what_an_earlier_run_means(tmp_path: Path, told: dict[str
 def test_a_model_that_nobody_asks_is_told_and_left_out(
     tmp_path: Path, told: dict[str, Any], editgauge: Command
 ) -> None:
-    """It would be taken for the one that another protocol was scored with, and start the run anew."""
+    """It would be taken for the one that another protocol was scored with, and start the run again."""
     file = write(tmp_path, {"run": told})
     found = plan(editgauge("run", "--options", file, "--dry-run", "--detector", "ssd-mobilenet-v2"))
     assert found["models"] == {}

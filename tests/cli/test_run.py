@@ -94,7 +94,7 @@ def test_quiet_says_nothing(editgauge: Command, home: Path) -> None:
 
 def test_another_seed_starts_anew_says_why_and_keeps_the_earlier_scores(editgauge: Command, home: Path) -> None:
     told = editgauge(*RUN, "--seed", 1, cwd=home).stderr
-    assert "Starting anew, because the seed changed from 0 to 1." in told
+    assert "Starting over, because the seed changed from 0 to 1." in told
     assert "The earlier scores are kept in scored/superseded/0001." in told
     assert "were scored before" not in told
     assert export(editgauge, home) == export(editgauge, home, run="scored/superseded/0001")

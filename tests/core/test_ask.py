@@ -56,7 +56,7 @@ class Judge:
 
 
 def together(*questions: Coroutine[Any, Any, Any]) -> list[Any]:
-    """All asked at once; an error stands in the place of its answer."""
+    """All asked at once; an error stands in place of its answer."""
 
     async def ask_all() -> list[Any]:
         return await asyncio.gather(*questions, return_exceptions=True)

@@ -43,7 +43,7 @@ def test_overlapping_outlines_are_one_region() -> None:
 @few
 @given(st.integers(-90, 130), st.integers(-90, 120), st.integers(2, 90))
 def test_an_outline_may_leave_the_picture(x: int, y: int, radius: int) -> None:
-    """What is seen of a disc is what lies in the picture, give or take a pixel along its edge."""
+    """What is seen of a disc is what is in the picture, give or take a pixel along its edge."""
     turns = np.linspace(0, 2 * np.pi, 360, endpoint=False)
     ring = np.stack([x + radius * np.cos(turns), y + radius * np.sin(turns)], axis=1).ravel()
     rows, columns = np.indices((30, 40))

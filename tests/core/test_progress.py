@@ -1,4 +1,4 @@
-"""The time that is left: told from how fast steps come, not from how long it took until the first one came."""
+"""The time that is left: derived from how fast steps come, not from how long it took until the first one came."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def test_an_escaped_pipe_stays_in_its_cell() -> None:
 
 @pytest.mark.parametrize("paper", INVENTORY)
 def test_no_row_is_forgotten(paper: str) -> None:
-    """The ledger has what the paper has, and nothing more, but for the free `sec` rows."""
+    """The ledger has what the paper has, and nothing more, except for the free `sec` rows."""
     items = {row.item for row in read_rows()[paper] if not row.item.startswith("sec")}
     wanted = INVENTORY[paper].items()
     assert {"forgotten": sorted(wanted - items), "unknown": sorted(items - wanted)} == {"forgotten": [], "unknown": []}

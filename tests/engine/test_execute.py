@@ -109,7 +109,7 @@ def test_a_mask_drawn_anew_makes_another_benchmark(
     score(home)
     write_png(photo, home / "photos" / "mask.png")
     score(home, quiet=False)
-    assert "Starting anew, because the edits" in capsys.readouterr().err
+    assert "Starting over, because the edits" in capsys.readouterr().err
 
 
 def test_an_outcome_of_another_size_is_resized_and_noted(home: Path, photo: Pixels) -> None:
@@ -259,7 +259,7 @@ def test_what_a_plug_in_prints_does_not_disturb(faulty_run: tuple[Path, subproce
 
 
 def test_what_crashed_is_tried_again(home: Path, plugged_in: Path, make_benchmark: Make, worked_on: list[str]) -> None:
-    """Perhaps memory was short, or the plug-in was mended since."""
+    """Perhaps memory was short, or the plug-in was corrected since."""
     shutil.rmtree(home / "photos")
     make_benchmark(home / "photos", edits=4, size=64, subject=["raises-once", None, None, None])
     assert rows(score(home, protocol=["faulty"]), "first")["edit-000"][1] == "crashed"
@@ -298,7 +298,7 @@ def test_another_model_starts_anew(home: Path, plugged_in: Path, capsys: pytest.
     score(home, protocol=["plugin-protocol"])
     score(home, protocol=["plugin-protocol"], model={"image_embedder": "mean-color"}, quiet=False)
     why = "protocol 'plugin-protocol' asks other models: image embedder instead of none"
-    assert f"Starting anew, because {why}." in capsys.readouterr().err
+    assert f"Starting over, because {why}." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_the_command_line_tells_the_same(home: Path, plugged_in: Path) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"seed": 7}, {"limit": 8}, {"shard": "1/2"}])
 def test_what_is_left_of_a_run_is_told_by_its_folder(home: Path, plugged_in: Path, options: dict[str, Any]) -> None:
-    """With the seed, the limit and the shard it was made with: another would start it anew."""
+    """With the seed, the limit and the shard it was made with: another would start it again."""
     score(home, **options)
     found = plan(home / "photos", out=home / "run")
     assert (found.outcomes, found.done) == (0, Run.open(home / "run").planned)

@@ -20,7 +20,7 @@ EDITS = 3
 
 @pytest.fixture
 def home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make) -> Path:
-    """Three edits of photographs; what two of them should become lies in `truth`."""
+    """Three edits of photographs; what two of them should become is in `truth`."""
     truth = [f"truth/{number}.png" if number else None for number in range(EDITS)]
     make_benchmark(tmp_path / "photos", edits=EDITS, size=32, reference=truth)
     make_outcomes(tmp_path / "photos", tmp_path / "mine")

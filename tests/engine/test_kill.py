@@ -117,7 +117,7 @@ def test_killed_while_it_finishes_it_is_the_undisturbed_run(home: Path, undistur
             time.sleep(chance.uniform(0, 0.02))
         finish(home, out)
         assert exports(out) == undisturbed, f"seed {SEED}"
-        (out / "manifest.json").unlink()  # the next round starts anew
+        (out / "manifest.json").unlink()  # the next round starts over
 
 
 def test_workers_do_not_outlive_their_parent(home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Choices between methods: strengths, who beats whom, and what cannot be told."""
+"""Choices between methods: strengths, who beats whom, and what cannot be determined."""
 
 from __future__ import annotations
 

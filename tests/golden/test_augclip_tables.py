@@ -2,7 +2,7 @@
 
 The outcomes, the attributes and the participants' choices were not released, so no metric can be measured again. What
 follows from the printed numbers is recomputed: the ranks of table 4, and how many answers the shares can be of.
-Tables 2 to 5, 9 and 11 are held against the copy in `EDITGAUGE_SHARED_DATA` where there is one.
+Tables 2 to 5, 9 and 11 are compared with the copy in `EDITGAUGE_SHARED_DATA` where there is one.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def test_the_averages_behind_the_claims() -> None:
 
 
 def fits(shares: tuple[float, ...], questions: int, parts: int = 1) -> bool:
-    """Whether all shares, printed to three digits, can be of so many questions; `parts` of 2 allows half points."""
+    """Whether all shares, printed to three digits, can be of that many questions; `parts` of 2 allows half points."""
     whole = questions * parts
     return all(abs(round(share * whole) / whole - share) < 0.00051 for share in shares)
 

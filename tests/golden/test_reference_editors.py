@@ -25,7 +25,7 @@ from editgauge.vision.regions import box_overlap
 WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet", "migan")
 MODELS = {"detector": "efficientdet-lite2", "segmenter": "u2netp"}
 SAME_PLACE = 0.3
-"""Overlap of boxes from which on a detection is of what was removed."""
+"""Overlap of boxes from which a detection is of what was removed."""
 EDITORS = (classical, painted)
 pytestmark = [
     pytest.mark.slow,

@@ -58,7 +58,7 @@ def work(kind: str, seed: int) -> ArtifactSite:
 
 
 def made(kind: str, flaw: str, severity: float, seed: int = 0) -> Pixels:
-    """As the method makes it, but without following the recipe anew each time."""
+    """As the method makes it, but without following the recipe again each time."""
     return with_artifact(work(kind, seed), flaw, severity)
 
 
@@ -97,7 +97,7 @@ def test_the_more_severe_is_never_nearer_to_the_right_outcome(
     pair: tuple[str, str], severities: tuple[int, int], seed: int
 ) -> None:
     less, more = (difference(made(*pair, each / 10, seed), right(pair[0])) for each in sorted(severities))
-    assert less <= more + 0.05, "but for whole pixels and rounded colors"
+    assert less <= more + 0.05, "except for whole pixels and rounded colors"
 
 
 def test_the_method_leaves_the_artifact_that_it_is_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""The editor that has a network fill the holes: the same work as `classical`, but for what comes into view."""
+"""The editor that has a network fill the holes: the same work as `classical`, except for what comes into view."""
 
 from __future__ import annotations
 

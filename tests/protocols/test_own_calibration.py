@@ -1,4 +1,5 @@
-"""`editgauge[calibration=FILE]`: which numbers it gives, what it says of them, and that no other file passes for it."""
+"""`editgauge[calibration=FILE]`: which numbers it gives, what it says about them, and that no other file passes for
+it."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_between_two_values_the_answer_goes_from_one_to_the_other(value: float |
 
 
 def test_a_slightly_more_disturbed_rest_is_slightly_less_preserved() -> None:
-    """Degrees have no steps: of a hundred rests, each disturbed a little more, hardly two are told the same."""
+    """Degrees have no steps: of a hundred rests, each disturbed a little more, hardly two are reported the same."""
     model, names = fitted().models["disturbed"], FEATURES["disturbed"]
     odds = [sum(model.answer(dict.fromkeys(names, level / 100)).effects.values()) for level in range(100)]
     rises = [later - sooner for sooner, later in pairwise(odds)]

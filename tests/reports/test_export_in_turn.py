@@ -117,7 +117,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, int], Pat
     base = tmp_path_factory.mktemp("large")
 
     def make(run: Path, records: int) -> Path:
-        """A run of so many records of two scores, in no order; its manifest is that of another run."""
+        """A run of that many records of two scores, in no order; its manifest is that of another run."""
         folder = base / str(records)
         if not folder.exists():
             manifest = Run.open(run).manifest

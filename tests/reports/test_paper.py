@@ -1,4 +1,4 @@
-"""What a paper needs: a methods section told from the run folder alone, and figures that stand alone."""
+"""What a paper needs: a methods section derived from the run folder alone, and figures that stand alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""With ratings or choices at hand the report says how far each score agrees with people."""
+"""With ratings or choices available the report says how far each score agrees with people."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(run: Path) -> dict[str, object]:
-    """What a report says of all outcomes."""
+    """What a report says about all outcomes."""
     context = Context(Run.open(run))
     return {
         "counts": context.counts,

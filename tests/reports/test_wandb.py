@@ -1,4 +1,4 @@
-"""Means go to Weights & Biases when asked, and its absence is told with the line that mends it."""
+"""Means go to Weights & Biases when asked, and its absence is reported with the line that repairs it."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def audit(
     if (coco is None) != (images is None):
         raise BadInput("--coco and --images go together: the annotations, and the folder of the photographs.")
     if (ground is None) != (ratings is None):
-        raise BadInput("--ground and --ratings go together: outcomes of real edits, and what people said of them.")
+        raise BadInput("--ground and --ratings go together: outcomes of real edits, and what people said about them.")
     photographs = two_objects_of_coco(Path(coco), Path(images)) if coco is not None and images is not None else None
     asked = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
     judges = JudgeOptions(
@@ -113,7 +113,7 @@ def audit(
     runs = []
 
     def scored(benchmark: str | Path, data: Path | None, outcomes: Mapping[str, Path], name: str, part: str) -> Run:
-        """A run of its own for each protocol: its time is known, and another one's models never start it anew."""
+        """A run of its own for each protocol: its time is known, and another one's models never start it again."""
         out = folder / part / _folder_name(name)
         return run(
             benchmark,
@@ -158,7 +158,7 @@ def audit(
 def _check_names(
     wanted: Sequence[str], models: ModelOptions, judges: Collection[str], *, blend: str | None, against: str | None
 ) -> None:
-    """A wrong name is told now, and not when everything is scored."""
+    """A wrong name is reported now, and not when everything is scored."""
     protocols, _ = choose_with_models(wanted, models, judges)
     known = [(each.name, spec.name) for each in protocols for spec in each.scores if not is_steadiness(spec.name)]
     if blend is not None:

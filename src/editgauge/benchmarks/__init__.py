@@ -74,7 +74,7 @@ def _form(path: Path) -> str:
 
 
 def _called(load: Callable[..., Benchmark], name: str, given: dict[str, str | Path | None], *places: Path) -> Benchmark:
-    """Passes on what was given; a benchmark that has no use for it says so instead of ignoring it."""
+    """Passes on what was given; a benchmark that does not take it says so instead of ignoring it."""
     options = {option: Path(value) for option, value in given.items() if value is not None}
     useless = [f"--{option}" for option in options if option not in signature(load).parameters]
     if useless:

@@ -185,7 +185,7 @@ def remarks(name: str, data: str | Path) -> Iterator[Remark]:
 
     Args:
         name: the benchmark, such as `editinspector`.
-        data: its file, or the folder it lies in.
+        data: its file, or the folder it is in.
     """
     if name not in remarked:
         raise UnknownName("benchmark with remarks", name, remarked)

@@ -70,7 +70,7 @@ def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
 
 
 def _drawn(edits: tuple[Edit, ...], count: int, seed: int) -> tuple[Edit, ...]:
-    """So many of the edits, from all subjects in turn; within a subject by a hash of seed and id."""
+    """This many of the edits, from all subjects in turn; within a subject by a hash of seed and id."""
     if count > len(edits):
         raise BadInput(f"dreambooth[edits={count}] asks for more than the {len(edits)} edits that there are.")
     by_subject: dict[str, list[Edit]] = {}

@@ -18,12 +18,12 @@ from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit, Position, Relation
 
 TYPES = tuple(vocabulary("editval").values())
-NEEDED = "EditVal's `object.json`, or the folder it lies in"
+NEEDED = "EditVal's `object.json`, or the folder it is in"
 PUBLISHED = 648, 92
 """Edits and images, by the paper."""
 NAMES = ("{}.jpg", "{:0>12}.jpg", "COCO_train2014_{:0>12}.jpg")
 PLACES = ("", "train2017", "train2014", "images")
-"""Where an image may lie in the folder given, and under which names."""
+"""Where an image may be in the folder given, and under which names."""
 SIDES: dict[str, Relation] = {"left": "left", "right": "right", "center": "center"}
 SIZES = ("small", "large")
 ADVICE = "Give --images: a folder of MS-COCO train2017 images, such as '123456.jpg' or '000000123456.jpg'."

@@ -46,7 +46,7 @@ def _benchmark_file(folder: Path) -> Path:
     except FileNotFoundError as error:
         raise BadInput(f"There is no folder '{folder}'. {EXAMPLE}") from error
     except NotADirectoryError as error:
-        raise BadInput(f"'{folder}' is a file; give the folder it lies in. {EXAMPLE}") from error
+        raise BadInput(f"'{folder}' is a file; give the folder it is in. {EXAMPLE}") from error
     except (OSError, ValueError) as error:
         raise BadInput(f"The folder {shown(str(folder))} cannot be read: {error}") from error
     found = [name for name in FILES if name in inside]

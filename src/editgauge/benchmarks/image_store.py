@@ -52,7 +52,7 @@ class Shelf:
         try:
             return Picture(str(PurePosixPath(word)), self._find(word))
         except BadInput as error:
-            is_inside = str(error).endswith("does not exist")  # nothing is told about other folders
+            is_inside = str(error).endswith("does not exist")  # nothing is reported about other folders
             self.faults.add(record, f"{error}{self._near.hint(self.folder / word) if is_inside else ''}")
             return None
 

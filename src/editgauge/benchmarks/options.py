@@ -28,7 +28,7 @@ def split_name(name: str) -> tuple[str, dict[str, str]]:
 
 
 def read_options(base: str, load: Callable[..., Any], given: Mapping[str, str]) -> dict[str, int]:
-    """The options as the loader takes them: those of its arguments that are whole numbers; all faults are told."""
+    """The options as the loader takes them: those of its arguments that are whole numbers; all faults are reported."""
     usual = {
         name: parameter.default
         for name, parameter in signature(load).parameters.items()

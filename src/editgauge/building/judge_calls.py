@@ -12,7 +12,7 @@ from editgauge.judges import ModelJudge, open_judge
 
 T = TypeVar("T")
 WAITING = 4
-"""So many questions per place at the endpoint are under way: their pictures are in memory."""
+"""This many questions per place at the endpoint are under way: their pictures are in memory."""
 
 
 def transcripts_beside(out: Path) -> Path:

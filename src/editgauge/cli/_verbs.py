@@ -165,7 +165,7 @@ class WithRoles(TyperCommand):
     """A command with an option per role; each is one more `--model ROLE=NAME`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Rewrites the short form, then parses as ever."""
+        """Rewrites the short form, then parses as before."""
         return super().parse_args(ctx, _spelled_out(args))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar, overload
 
 IN_MEMORY = 20_000
-"""So many stay in memory: some ten megabytes of edits."""
+"""This many stay in memory: some ten megabytes of edits."""
 
 Thing = TypeVar("Thing")
 
@@ -25,7 +25,7 @@ class _Scratch:
         self.file.close()
 
     def read(self, start: int, size: int) -> bytes:
-        """So many bytes from there on; several may read at once."""
+        """This many bytes from there; several may read at once."""
         self.file.flush()
         return os.pread(self.file.fileno(), size, start)
 

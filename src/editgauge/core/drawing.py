@@ -19,7 +19,7 @@ Stop = tuple[float, int, int, int, float]
 """A number of the map, its red, green and blue, and its opacity from 0 to 1."""
 ABOVE: tuple[Stop, ...] = ((0.0, 255, 221, 87, 0.0), (0.5, 245, 130, 42, 0.65), (1.0, 179, 0, 27, 0.85))
 BELOW: tuple[Stop, ...] = ((-1.0, 8, 48, 130, 0.85), (-0.5, 52, 140, 214, 0.65), (0.0, 130, 200, 255, 0.0))
-"""Yellow to red above 0, blue below: told apart by nearly everybody, and strength by opacity as well."""
+"""Yellow to red above 0, blue below: distinguished by nearly everybody, and strength by opacity as well."""
 TINT = 0.4
 LEGIBLE = 800
 """Pixels of the longer side, so that labels do not hide what they name."""
@@ -49,7 +49,7 @@ def draw(picture: Pixels, pieces: Sequence[Evidence], *, at_least: int = LEGIBLE
             _line(canvas, piece, scale, thickness)
     image = Image.fromarray(canvas)
     boxes = [piece for piece in pieces if isinstance(piece, Box)]
-    for box in sorted(boxes, key=lambda box: box.confidence or 0):  # the surest lies on top
+    for box in sorted(boxes, key=lambda box: box.confidence or 0):  # the most confident is on top
         _frame(ImageDraw.Draw(image), box, scale, colors[box.label], thickness)
     return np.asarray(image)
 

@@ -92,7 +92,7 @@ def edits_sha256(edits: Iterable[Edit]) -> str:
 
 
 def _content(mask: Mask | None) -> list[str] | None:
-    """The hashes of the files a mask is read from, so that a mask drawn anew makes another edit."""
+    """The hashes of the files a mask is read from, so that a mask drawn again makes another edit."""
     return [_sha256(path) for path in files_of(mask)] or None
 
 

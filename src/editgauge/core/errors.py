@@ -1,6 +1,6 @@
 """One family of errors, drawn as a tree.
 
-EditGaugeError            anything a user can mend; printed as one message without a traceback
+EditGaugeError            anything a user can fix; printed as one message without a traceback
 ├── UnknownName           a name that no registry knows
 ├── BadInput              a file, folder or option that cannot be used; lists every problem found
 ├── BadImage              an image that cannot be read (inside a run it becomes unscored: unreadable_image)
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class EditGaugeError(Exception):
-    """Something the user can mend."""
+    """Something the user can fix."""
 
 
 class UnknownName(EditGaugeError):
@@ -59,7 +59,7 @@ class FetchFailed(EditGaugeError):
 
 
 class Hopeless(EditGaugeError):
-    """What every further item would meet too, and a user can mend: the work stops and says so."""
+    """What every further item would meet too, and a user can fix: the work stops and says so."""
 
 
 class CannotEdit(EditGaugeError):

@@ -74,7 +74,7 @@ class LoadedImage:
 
 
 def read_image(image: ImageLike, name: str = "image") -> Pixels:
-    """The image as RGB uint8, in sRGB, upright by its EXIF orientation, transparency laid over white.
+    """The image as RGB uint8, in sRGB, upright by its EXIF orientation, transparency over white.
 
     16-bit images give their upper 8 bits, CMYK, palette and grayscale become RGB, an animation gives its first frame.
     What is no regular file, other formats than `FORMATS`, truncated files, decompression bombs and images over the

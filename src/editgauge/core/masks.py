@@ -132,7 +132,7 @@ class Union:
     parts: tuple[Mask, ...]
 
     def render(self, width: int, height: int) -> BoolMask:
-        """The parts laid over each other."""
+        """The parts overlaid on each other."""
         whole = np.zeros((height, width), dtype=np.bool_)
         for part in self.parts:
             whole |= part.render(width, height)

@@ -38,7 +38,7 @@ Reason = Literal[
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
 PlaneRelation = Literal["left", "right", "above", "below", "on", "center"]
-"""Relations that can be told in the plane of the picture."""
+"""Relations that can be determined in the plane of the picture."""
 Relation = Literal["left", "right", "above", "below", "on", "center", "next to", "in", "behind", "in front of"]
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -88,7 +88,7 @@ class Step:
     count: int | None = None
     """How many of `to`, or of `subject` where nothing comes, are asked for; None when the text gives no number."""
     attributes: tuple[str, ...] = ()
-    """What else the text says of the thing that comes or changes: `("red", "wooden")`."""
+    """What else the text says about the thing that comes or changes: `("red", "wooden")`."""
     sure: bool = False
     """True when the words leave no doubt about the type."""
 

@@ -47,7 +47,7 @@ class KindScores:
 
 @dataclass(frozen=True, slots=True)
 class Disentanglement:
-    """Everything table 3 says of one model."""
+    """Everything table 3 says about one model."""
 
     model: str
     size: int

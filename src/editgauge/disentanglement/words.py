@@ -22,7 +22,7 @@ FEWEST_KINDS = 2
 FEWEST_OBJECTS = 2
 FEWEST_ATTRIBUTES = 4
 FEWEST_OWN = 3
-"""Words that no other kind has: so many that each part of a split has some of every kind."""
+"""Words that no other kind has: enough that each part of a split has some of every kind."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Vocabulary:
         return tuple(word for word, count in counts.items() if count > 1)
 
     def without(self, attributes: tuple[str, ...]) -> Vocabulary:
-        """The same words but for these."""
+        """The same words except for these."""
         kept = {kind: tuple(word for word in words if word not in attributes) for kind, words in self.kinds.items()}
         return Vocabulary(self.objects, kept)
 

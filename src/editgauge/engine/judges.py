@@ -42,7 +42,7 @@ class Jury:
     replay: bool = False
     prompts: Path | None = None
     recorded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """For a replay, what a manifest says of judges; so nothing of them need be at hand."""
+    """For a replay, what a manifest says about judges; so nothing of them need be available."""
     panel: str | None = None
     """What the panel of all of them is called, where they are to answer together too."""
 
@@ -66,7 +66,7 @@ class Jury:
         return {name: self._judge(name, calls, ask) for name in self.addresses}
 
     def told(self) -> dict[str, dict[str, Any]]:
-        """What the manifest says of them; raises `BadInput` for a judge that cannot be asked from here."""
+        """What the manifest says about them; raises `BadInput` for a judge that cannot be asked from here."""
         ask = Ask()
         cards = {name: judge.card for name, judge in self.opened(None, ask).items()}
         ask.close()
@@ -105,7 +105,7 @@ def read_jury(
 
     Args:
         options: as given; a judge without a name is called by its model.
-        earlier: what the manifest of an earlier run says of its judges.
+        earlier: what the manifest of an earlier run says about its judges.
         max_tokens: how long an answer may become where the options do not say.
     """
     judge = options.judge or ()
@@ -135,7 +135,7 @@ def read_jury(
 
 
 def judges_of(folder: str | Path) -> dict[str, dict[str, Any]]:
-    """What the manifest of a run says of its judges; nothing where there is no run yet."""
+    """What the manifest of a run says about its judges; nothing where there is no run yet."""
     there = (Path(folder) / MANIFEST).is_file()
     return Manifest.load(Path(folder)).judges if there else {}
 

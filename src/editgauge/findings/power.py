@@ -37,12 +37,12 @@ class Spread:
 
     between: float
     within: float | None
-    """None when every source image of the pilot has a single edit: the two cannot be told apart."""
+    """None when every source image of the pilot has a single edit: the two cannot be distinguished."""
     sources: int
     edits: int
 
     def per_source(self, edits: int) -> float:
-        """The variance of the mean of so many edits of one source image."""
+        """The variance of the mean of that many edits of one source image."""
         return self.between + (self.within or 0.0) / edits
 
     @property
@@ -53,7 +53,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What is needed with so many edits per source image."""
+    """What is needed with that many edits per source image."""
 
     edits_per_source: int
     sources: int
@@ -138,11 +138,11 @@ def _check(goal: _Goal, methods: Sequence[str] | None, edits_per_source: Sequenc
     if methods is not None and len(set(methods)) != 2:
         raise BadInput(f"--methods takes two different methods, got {list(methods)}.")
     if min(edits_per_source, default=1) < 1:
-        raise BadInput(f"--edits-per-source takes numbers from 1 on, got {list(edits_per_source)}.")
+        raise BadInput(f"--edits-per-source takes numbers of at least 1, got {list(edits_per_source)}.")
     if not 0.5 <= chance < 1:
         raise BadInput(f"--chance lies between 0.5 and 1, such as 0.8; got {chance}.")
     if comparisons < 1:
-        raise BadInput(f"--comparisons is a number from 1 on; got {comparisons}.")
+        raise BadInput(f"--comparisons is a number of at least 1; got {comparisons}.")
     if methods is None and comparisons > 1:
         raise BadInput("--comparisons counts comparisons of methods: give two with --methods.")
 

@@ -103,7 +103,7 @@ def _of_score(columns: Columns, trial: Rows, rows: Rows, method: str) -> Iterato
 
 
 def _lacks_a_type(columns: Columns, asked: Rows, kinds: Rows) -> bool:
-    """Is there a type of edit that should have this score and has none, for want of a model or of a detection?"""
+    """Is there a type of edit that should have this score and has none, for lack of a model or of a detection?"""
     without = asked[~np.isin(columns.edit_type.codes[asked], kinds)]
     return any(columns.reason.words[code] not in NOT_ASKED_FOR for code in np.unique(columns.reason.codes[without]))
 

@@ -27,7 +27,7 @@ class Dialect:
     unwanted: set[str] = field(default_factory=set)
     """Parameters that the model refuses, such as a temperature."""
     most_side: int | None = None
-    """The longest side of a picture that the endpoint bears, as far as it complained."""
+    """The longest side of a picture that the endpoint can take, as far as it complained."""
 
     @property
     def concessions(self) -> tuple[str, ...]:

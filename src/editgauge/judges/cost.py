@@ -33,7 +33,7 @@ class Price:
             raise BadInput(f"A price per million tokens is 0 or more; got {self.prompt} and {self.completion}.")
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """The price of so many tokens."""
+        """The price of that many tokens."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
@@ -46,16 +46,16 @@ class Estimate:
 
     questions: int
     recorded: int
-    """So many of them are answered in the transcripts already."""
+    """This many of them are answered in the transcripts already."""
     prompt_tokens: int
     completion_tokens: int
     cost: float
     repairs: int = 0
-    """So many calls more, if no answer could be read at first; tokens and cost include them."""
+    """This many calls more, if no answer could be read at first; tokens and cost include them."""
 
     @property
     def calls(self) -> int:
-        """So many calls would be made, if none fails."""
+        """This many calls would be made, if none fails."""
         return self.questions - self.recorded
 
 

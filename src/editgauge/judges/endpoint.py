@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible HTTP endpoint: hosted, or served by vLLM, llama.cpp, Ollama and the like."""
+"""A model behind an OpenAI-compatible HTTP endpoint: hosted, or served by vLLM, llama.cpp, Ollama and others."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Card:
 
 
 class Judge(Protocol):
-    """Somebody who answers questions about pictures and texts."""
+    """A model that answers questions about pictures and texts."""
 
     @property
     def name(self) -> str:

@@ -30,7 +30,7 @@ Value = TypeVar("Value")
 
 IN_VAIN: frozenset[Fault] = frozenset({"rejected", "unreachable"})
 MOST_IN_VAIN = 8
-"""So many questions without a single answer, and no further one is worth the wait."""
+"""This many questions without a single answer, and no further one is worth the wait."""
 
 
 class ModelJudge:
@@ -42,7 +42,7 @@ class ModelJudge:
         parameters: how the model is to answer
         patience: how long to try
         price: of a million tokens
-        budget: the most that all calls of these transcripts may cost together
+        budget: maximum total cost of all calls of these transcripts
         tokens_per_image: what a picture is to this model, for estimates
         also_called: further names by which the endpoint may call the model when it answers
         replay: answer from the transcripts alone, and ask nothing
@@ -191,7 +191,7 @@ class ModelJudge:
         if not self._answered and self._in_vain >= MOST_IN_VAIN:
             raise Hopeless(
                 f"The judge '{self.name}' answered none of {self._in_vain} questions: {call.detail}. "
-                "Mend that and give the same command again."
+                "Fix that and give the same command again."
             )
 
     def _known(self, key: str) -> Call | None:

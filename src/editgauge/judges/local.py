@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 HASHED = 12
-"""So many digits of the weights' hash stand in a model's name."""
+"""This many digits of the weights' hash stand in a model's name."""
 SHOWN_OF_AN_ERROR = 300
 
 
@@ -42,7 +42,7 @@ class LocalModel:
 
     @cached_property
     def model(self) -> str:
-        """The folder's name with a hash of the weights, because two models may lie in folders of one name."""
+        """The folder's name with a hash of the weights, because two models may be in folders of one name."""
         weights = sorted(self._folder.glob("*.safetensors"))
         if not weights:
             raise BadInput(f"'{self._folder}' holds no weights (*.safetensors); is the folder complete?")

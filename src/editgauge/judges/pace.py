@@ -33,7 +33,7 @@ class Patience:
     seed: int = 0
 
     def pause(self, failed: int, question: str) -> float:
-        """The seconds to wait after so many failed attempts; another question, another pause."""
+        """The seconds to wait after that many failed attempts; another question, another pause."""
         most = min(self.longest_wait, self.first_wait * 2.0 ** (failed - 1))
         return random.Random(f"{self.seed} {failed} {question}").uniform(0.1 * most, most)  # noqa: S311 - no secret
 
@@ -48,7 +48,7 @@ class Pace:
     def __init__(self, at_once: int) -> None:
         self._most = float(max(1, at_once))
         self.limit = self._most
-        """So many at once, as far as is known."""
+        """This many at once, as far as is known."""
         self.halved = 0
         """How often the endpoint made us slower."""
         self._under_way = 0

@@ -24,7 +24,7 @@ IDENTITY_VERSION = 1
 """Raised when the same question would be put to a model in another way, so that old answers no longer fit."""
 
 REPAIRED_CHARACTERS = 4_000
-"""So much of an unreadable answer is shown to the model that is to write it again."""
+"""This much of an unreadable answer is shown to the model that is to write it again."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -162,7 +162,7 @@ def described(model: str, question: Question[Any], parameters: Parameters) -> di
 
 
 def _is_told(name: str, value: object) -> bool:
-    """Parameters that came later are told only where they are set, so that older answers keep their identity."""
+    """Parameters that came later are reported only where they are set, so that older answers keep their identity."""
     return name != "top_p" or value is not None
 
 

@@ -66,7 +66,7 @@ def fault_in(reply: Reply, asked: str, also: tuple[str, ...] = ()) -> tuple[Faul
 
 
 def same_model(asked: str, answered: str) -> bool:
-    """Is this the model that was asked for? A date, `latest` or the folder it lies in may differ, nothing else.
+    """Is this the model that was asked for? A date, `latest` or the folder it is in may differ, nothing else.
 
     >>> same_model("gpt-4o", "gpt-4o-2024-08-06"), same_model("gpt-4o", "gpt-4o-mini")
     (True, False)

@@ -54,7 +54,7 @@ class Asker:
         return prompt_tokens(question, self.parameters, self.tokens_per_image)
 
     async def ask(self, question: Question[Any], name: str) -> Attempts:
-        """All attempts at a question; nothing is raised for want of an answer.
+        """All attempts at a question; nothing is raised for lack of an answer.
 
         Args:
             question: what is asked

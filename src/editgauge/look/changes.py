@@ -71,7 +71,7 @@ class WhatChanged:
     changes: tuple[OneChange, ...]
     regions: tuple[ChangedPlace, ...]
     frame: tuple[tuple[float, ...], ...]
-    """2 x 3: where a point of the picture before lies in the one after."""
+    """2 x 3: where a point of the picture before is in the one after."""
     models: dict[str, dict[str, Any]]
     remarks: tuple[str, ...]
 

@@ -24,7 +24,7 @@ from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service, describe
 
 MOST_BOXES = 10
-"""So many objects, surest first, are shown to the classifier one by one."""
+"""This many objects, most confident first, are shown to the classifier one by one."""
 Area = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels."""
 
@@ -41,7 +41,8 @@ class Seen:
     share: float | None
     """How much of the picture its outline covers; None where no model draws outlines."""
     classes: dict[str, float]
-    """What the classifier calls it, likeliest first; empty without a classifier, and for all but the surest objects."""
+    """What the classifier calls it, likeliest first; empty without a classifier, and for all but the most confident
+    objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class SeenPose:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What was seen, what was not, and what could not be told."""
+    """What was seen, what was not, and what could not be determined."""
 
     seen: tuple[Seen, ...]
     not_seen: tuple[str, ...]
@@ -105,7 +106,7 @@ class _Answers:
     objects: dict[str, Instances | Detections | CannotTell]
     whole: ClassScores | None
     boxes: list[ClassScores]
-    """Of the surest objects."""
+    """Of the most confident objects."""
     text: TextLines | None
     faces: Faces | None
     poses: Poses | None

@@ -56,7 +56,7 @@ class Summary:
     sources: tuple[str, ...]
     """The protocols whose answers were used."""
     advice: str
-    """What to add where it cannot be told; empty when nothing is missing."""
+    """What to add where it cannot be determined; empty when nothing is missing."""
 
     @property
     def sentence(self) -> str:

@@ -41,7 +41,7 @@ class Method(typing.Protocol):
         ...
 
     def prompt(self, edit: Edit) -> MethodPrompt:
-        """What the method is told about an edit; recorded with its outcome."""
+        """What the method is asked about an edit; recorded with its outcome."""
         from editgauge.methods.prompts import MethodPrompt, render
         from editgauge.methods.prompts.families import USUAL_TOKEN
 

@@ -1,4 +1,4 @@
-"""Options of a method: what exists, what it is usually, and how text is read; every problem is told at once."""
+"""Options of a method: what exists, what it is usually, and how text is read; every problem is reported at once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def text(usual: str, about: str, *among: str) -> MethodOption:
 
 
 def offers(*shared: Mapping[str, MethodOption], **own: MethodOption) -> Mapping[str, MethodOption]:
-    """The options of a method: those it shares with others, then its own, which come in the place of shared ones."""
+    """The options of a method: those it shares with others, then its own, which come in place of shared ones."""
     return MappingProxyType({name: option for some in (*shared, own) for name, option in some.items()})
 
 

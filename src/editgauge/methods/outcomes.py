@@ -37,14 +37,14 @@ OWN_FILES = {LIST, "method.json"}
 
 
 class Inside:
-    """Tells whether a file lies in a folder, links followed; each folder of files is resolved once."""
+    """Tells whether a file is in a folder, links followed; each folder of files is resolved once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
         self._parents: dict[Path, Path] = {}
 
     def __call__(self, file: Path) -> bool:
-        """Whether the file itself, wherever links lead, lies in the folder or below it."""
+        """Whether the file itself, wherever links lead, is in the folder or below it."""
         try:
             if file.is_symlink() or file.name in {"", ".", ".."}:
                 return file.resolve().is_relative_to(self._folder)

@@ -84,7 +84,7 @@ class PromptOptions:
 
 
 def read_wording(form: str | None, template: str | None, prompts: str | Path | None) -> PromptOptions:
-    """How a method is told: `prompts` is a set of templates by name, a folder of templates, or a CSV of prompts.
+    """How a method is prompted: `prompts` is a set of templates by name, a folder of templates, or a CSV of prompts.
 
     What is chosen by `prompts` comes before a benchmark's own words.
     """

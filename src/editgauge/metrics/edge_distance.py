@@ -73,7 +73,7 @@ def _edge_strength(image: Unit, rows: slice) -> NDArray[np.float64]:
     brightness = _brightness(image[top : rows.stop + 1])
     across = _filtered(brightness, _STEP, _SMOOTH)
     down = _filtered(brightness, _SMOOTH, _STEP)
-    # Not cv2.magnitude: its last bit depends on where an array lies in memory, and an image would differ from itself.
+    # Not cv2.magnitude: its last bit depends on where an array is in memory, and an image would differ from itself.
     across *= across
     down *= down
     across += down

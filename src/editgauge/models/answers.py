@@ -20,7 +20,7 @@ Features = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detections:
-    """The objects a detector sees for some phrases, surest first."""
+    """The objects a detector sees for some phrases, most confident first."""
 
     boxes: NDArray[np.float32]
     """One row per object: left, top, right, bottom."""
@@ -57,7 +57,7 @@ class Detections:
 
     @property
     def best(self) -> Detections:
-        """The surest one alone, or none."""
+        """The most confident one alone, or none."""
         return self.only([0] if self.found else [])
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
@@ -86,7 +86,7 @@ class Detections:
         """Each box once, with the phrase that it fits best: the phrases of the question compete for it."""
         surest: dict[tuple[float, ...], int] = {}
         for place, box in enumerate(map(tuple, self.boxes.tolist())):
-            surest.setdefault(box, place)  # rows come surest first
+            surest.setdefault(box, place)  # rows come most confident first
         return self.only(list(surest.values()))
 
     @classmethod
@@ -231,7 +231,8 @@ EXPRESSIONS = (
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Faces:
-    """The faces in a picture, surest first. Vectors are for comparing the faces of two given pictures, no more."""
+    """The faces in a picture, most confident first. Vectors are for comparing the faces of two given pictures, no
+    more."""
 
     boxes: NDArray[np.float32]
     """n x 4: left, top, right, bottom."""
@@ -292,7 +293,7 @@ SURE_JOINT = 0.3
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Poses:
-    """The people in a picture with the joints of their bodies, surest first."""
+    """The people in a picture with the joints of their bodies, most confident first."""
 
     boxes: NDArray[np.float32]
     """n x 4: left, top, right, bottom."""

@@ -81,7 +81,7 @@ class Detector(Model, Protocol):
 
     @property
     def operating_point(self) -> float:
-        """The confidence from which on something counts as seen, calibrated on pictures."""
+        """Minimum confidence at which something counts as seen, calibrated on pictures."""
         ...
 
     def word_for(self, phrase: str) -> str:
@@ -99,7 +99,7 @@ class Detector(Model, Protocol):
 
 @runtime_checkable
 class Segmenter(Model, Protocol):
-    """Role `segmenter`: the outline of what lies in a box or under a point."""
+    """Role `segmenter`: the outline of what is in a box or under a point."""
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
         """What it keeps of each picture."""
@@ -132,7 +132,7 @@ class JointEmbedder(Model, Protocol):
         ...
 
     def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
-        """Where in each picture the likeness with a vector comes from: height x width, from 0 on.
+        """Where in each picture the likeness with a vector comes from: height x width, at least 0.
 
         The unit is the network's own, the same for all pictures, so that two maps can be subtracted.
         """
@@ -168,7 +168,7 @@ class Classifier(Model, Protocol):
 
     @property
     def operating_point(self) -> float:
-        """The probability from which on a phrase counts as shown, calibrated on pictures."""
+        """Minimum probability at which a phrase counts as shown, calibrated on pictures."""
         ...
 
     def classify(self, images: Sequence[Pixels]) -> list[ClassScores]:

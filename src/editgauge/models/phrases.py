@@ -10,7 +10,7 @@ from editgauge.models.answers import Detections
 
 
 def together(found: Iterable[Detections]) -> Detections:
-    """The objects of several answers as one, surest first."""
+    """The objects of several answers as one, most confident first."""
     parts = [Detections.none(), *found]
     confidences = np.concatenate([part.confidences for part in parts])
     order = np.argsort(-confidences, kind="stable").tolist()

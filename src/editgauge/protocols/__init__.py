@@ -57,7 +57,7 @@ class Protocol(typing.Protocol):
         raise BadInput(f"The protocol '{self.name}' has no options, got [{_written(options)}].")
 
     def given(self, models: Mapping[str, str]) -> Protocol:
-        """The protocol as it is with these models by role: a score made by a model bears its name.
+        """The protocol as it is with these models by role: a score made by a model carries its name.
 
         A protocol that needs or uses a `judge` is given one judge at a time, under the role `judge`; it names itself
         after it, as `editinspector[gpt-4o]`, and asks it by that name: `await see.ask(question, role="gpt-4o")`.

@@ -1,4 +1,4 @@
-"""The metrics that AugCLIP is held against and that know no text: how much of the source image is left?"""
+"""The metrics that AugCLIP is compared with and that know no text: how much of the source image is left?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
 
 NAMED = MappingProxyType({"perceptual_distance": "lpips", "image_embedder": "dino"})
-"""What the paper calls the scores of these roles; ours bear these names only where no model made them."""
+"""What the paper calls the scores of these roles; ours carry these names only where no model made them."""
 SEGMENTER = "semantic_segmenter"
 AGREEMENT = "The share of pixels whose class stayed, by a semantic segmenter: our reading of segmentation consistency."
 OVERLAP = "Overlap of each class before and after, mean over the classes: segmentation consistency in another reading."
@@ -41,7 +41,7 @@ class Baselines(Protocol):
         "An edited image of another size is resized to the source's size by Lanczos first.",
         "Segmentation consistency is not defined in the paper: it is the share of pixels that keep their class (`sc`) "
         "and the mean overlap of the classes that either picture has (`sc_miou`).",
-        "The paper does not say which networks it used: a score bears the name of the model that made it.",
+        "The paper does not say which networks it used: a score carries the name of the model that made it.",
     )
     uses = (*NAMED, SEGMENTER)
 

@@ -33,22 +33,22 @@ ABOUT = {
     "clip_t": "Does the edited image show the target text? Cosine of their embeddings.",
     "clip_i": "How alike are source and edited image? Cosine of their embeddings.",
     "clip_directional": "Did the picture change in the direction in which the text changed (eq. 1-2)?",
-    "clip_directional_source_attributes": "The same with the source attributes in the place of the source text.",
-    "clip_directional_target_attributes": "The same with the target attributes in the place of the target text.",
-    "clip_directional_attributes": "The same with attributes in the place of both texts.",
+    "clip_directional_source_attributes": "The same with the source attributes in place of the source text.",
+    "clip_directional_target_attributes": "The same with the target attributes in place of the target text.",
+    "clip_directional_attributes": "The same with attributes in place of both texts.",
 }
 SIGNED = "relevancy of the change of text, edited minus source: above 0 counts more than before, below 0 less"
 ALIKE = "The weights of a whole set were not positive: all attributes weigh the same."
 
 
 class ClipFamily(Protocol):
-    """Every score bears the encoder's name: the same formula means another number with another CLIP."""
+    """Every score carries the encoder's name: the same formula means another number with another CLIP."""
 
     about = "CLIP-T, CLIP-I and directional CLIP, also with attributes; relevancy maps with [maps]."
     paper = "Kim et al. 2024, AugCLIP, section 5, eq. 13-14 and appendix D, arXiv 2410.11374"
     version = "1"
     deviations: tuple[str, ...] = (
-        "Where an edit has no caption, the text is made from its parts by the templates that methods are told with; "
+        "Where an edit has no caption, the text is made from its parts by the prompt templates of methods; "
         "the evidence says which text was used.",
         "Weights of eq. 14 are mean cosines, positive and with the mean 1, as `augclip` has them.",
         "A picture, or a text, that did not change has no direction: unscored.",

@@ -1,4 +1,4 @@
-"""Did everything else stay, but for the frame? The edited picture is laid back over its source, then compared.
+"""Did everything else stay, except for the frame? The edited picture is aligned with its source first, then compared.
 
 An editor that crops, scales or shifts the frame by a few pixels moves every pixel, and metrics of pixels call that a
 loss of everything. Here it costs nothing but the strip that went out of the frame; `preservation` gives the raw scores.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
     from editgauge.models.interfaces import Perception
 
-LAID_BACK = "The edited picture is laid back over the source first."
+LAID_BACK = "The edited picture is aligned with its source first."
 
 
 class PreservationAligned(Protocol):

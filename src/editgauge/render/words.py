@@ -54,7 +54,7 @@ def decimals_for(values: Iterable[float]) -> int:
 
 
 def number(value: float, decimals: int) -> str:
-    """The value with so many decimals; one that would look like zero without being zero keeps a digit.
+    """The value with that many decimals; one that would look like zero without being zero keeps a digit.
 
     >>> number(0.1234, 3), number(-0.5, 1), number(0.00004, 3), number(0.0, 3)
     ('0.123', '−0.5', '4e−05', '0.000')

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 MOST_SHOWN, SHOWN_OF_MANY = 20_000, 5_000
-"""Of more edits than this only some are shown one by one: a browser opens the page of so many in seconds."""
+"""Of more edits than this only some are shown one by one: a browser opens the page of that many in seconds."""
 
 
 @dataclass(frozen=True)

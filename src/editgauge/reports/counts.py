@@ -1,4 +1,4 @@
-"""How many outcomes of a run have scores: told from columns, so that a million outcomes are counted in a second."""
+"""How many outcomes of a run have scores: derived from columns, so that a million outcomes are counted in a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run was measured, in sentences that can be pasted into a paper. Told from the run folder alone."""
+"""How a run was measured, in sentences that can be pasted into a paper. Derived from the run folder alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from editgauge.core.run.manifest import ProtocolEntry
 
 DIGITS = 12
-"""So many signs of a hash tell two versions apart."""
+"""This many signs of a hash distinguish two versions."""
 
 
 class Paragraph(NamedTuple):

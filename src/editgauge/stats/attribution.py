@@ -21,7 +21,7 @@ MEANINGS: dict[Cause, str] = {
     "models": "another model or revision",
     "rules": "another rule set or version of the protocol",
     "judge": "the judge answered the same questions otherwise",
-    "several": "more than one of these at once, which cannot be told apart",
+    "several": "more than one of these at once, which cannot be distinguished",
     "software": "the same inputs and another value: software, its versions, or a seed",
 }
 

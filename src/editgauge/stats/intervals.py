@@ -127,7 +127,8 @@ def student_p(t: float, skew: float, freedom: int) -> float:
     """The two-sided p-value of a t statistic: the larger of Student's own and the skew-corrected one.
 
     Student's t rejects too often when values are skewed. Hall's correction (1992, J. R. Stat. Soc. B 54, 221-228)
-    mends that, and rejects too often when tails are heavy and the skewness is an accident. The larger is right in both.
+    repairs that, and rejects too often when tails are heavy and the skewness is an accident. The larger is right in
+    both.
     """
     corrected = ((1 + skew * t / 3) ** 3 - 1) / skew + skew / 6 if abs(skew) >= SYMMETRIC else t
     return float(2 * stdtr(freedom, -min(abs(t), abs(corrected))))
@@ -167,7 +168,7 @@ def binomial_interval(share: float, n: float, level: float) -> tuple[float, floa
 
 
 def _middle_root(yes: float, n: float, tail: float) -> float:
-    """The share for which the chances of at least, and of more than, so many yes average to `tail`."""
+    """The share for which the chances of at least, and of more than, that many yes average to `tail`."""
     if yes >= n:
         return float((2 * tail) ** (1 / n))
     low, high = float(betaincinv(yes, n - yes + 1, tail)), float(betaincinv(yes + 1, n - yes, tail))

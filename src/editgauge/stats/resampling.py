@@ -20,7 +20,7 @@ FEWEST_RESAMPLES = 500
 PAIRS_DRAWN = 1_500_000
 """Bounds the time of an interval: from more pairs, whose intervals are narrow, fewer resamples are drawn."""
 MOST_UNDEFINED = 0.1
-"""When more draws than this have no answer, the others tell of another question: there is no interval."""
+"""When more draws than this have no answer, the others tell about another question: there is no interval."""
 ROUNDING = 1e-12
 PERCENTILE = "percentile bootstrap over source images, widened for few of them (Hesterberg 2015)"
 
@@ -113,7 +113,7 @@ def spearman_of_columns(x: Numbers, y: Numbers) -> Numbers:
 
 
 def spearman_of_draws(x: Numbers, y: Numbers, weights: Numbers) -> Numbers:
-    """The rank correlation in each draw, ranked anew among what was drawn."""
+    """The rank correlation in each draw, ranked again among what was drawn."""
     return pearson_of_columns(_ranks_of_draws(x, weights), _ranks_of_draws(y, weights), weights)
 
 

@@ -16,7 +16,7 @@ FILE = "study.yaml"
 DESIGN = "design.yaml"
 IMAGES = "images"
 BESIDE = "sqlite:///study.db"
-"""The database lies in the study's own folder."""
+"""The database is in the study's own folder."""
 
 
 class StudyManifest(Fields):
@@ -28,7 +28,7 @@ class StudyManifest(Fields):
     created: str
     run: str
     design: str
-    """The name or path it was given by; the text itself lies in `design.yaml`."""
+    """The name or path it was given by; the text itself is in `design.yaml`."""
     raters: int
     seed: int
     sample: str

@@ -21,7 +21,7 @@ LINK = "{base}/enter/{token}"
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A rater's name and secret; the secret cannot be told again."""
+    """A rater's name and secret; the secret cannot be shown again."""
 
     name: str
     token: str
@@ -72,7 +72,7 @@ def find_rater(session: Session, word: str) -> Rater:
 
 
 def forget(session: Session, rater: Rater, now: float, *, answers: bool) -> None:
-    """Deletes label, link and what was said of oneself before the first page; with `answers` those too.
+    """Deletes label, link and what was said about oneself before the first page; with `answers` those too.
 
     Answers that are kept stay under a name that says nothing, and go on counting.
     """

@@ -80,7 +80,7 @@ class Study:
     # --- raters -------------------------------------------------------------------------------------------------------
 
     def invite(self, count: int = 1, label: str | None = None) -> list[Invitation]:
-        """New raters with their secret tokens, which are told once: only their hashes are kept."""
+        """New raters with their secret tokens, which are shown once: only their hashes are kept."""
         with self.database.write() as session:
             return add_raters(session, [secrets.token_urlsafe(32) for _ in range(count)], label, self.clock())
 

@@ -1,6 +1,6 @@
 """Where two pictures differ: regions that a person would call changed, not what re-encoding or a shaky frame leaves.
 
-The edited picture is laid back over its source first. Then colors are compared in CIE Lab, forgiving what lies within
+The edited picture is aligned with its source first. Then colors are compared in CIE Lab, forgiving what lies within
 a pixel of its place and a slight cast over the whole picture, and structure by how brightness varies together. What
 is clearly different grows into what is somewhat different around it; specks are left out.
 """
@@ -21,11 +21,11 @@ from editgauge.vision.registration import Alignment, align
 Map = NDArray[np.float32]
 
 LONGER_SIDE = 640
-"""Pictures are compared at no more than so many pixels, where a speck of sensor noise is no region."""
+"""Pictures are compared at no more than that many pixels, where a speck of sensor noise is no region."""
 CLEAR_COLOR = 14.0
-"""Distance in CIE Lab, smoothed, from which on nobody calls two colors the same beside each other."""
+"""Distance in CIE Lab, smoothed, from which nobody calls two colors the same beside each other."""
 CLEAR_STRUCTURE = 0.75
-"""One minus correlation: from there on brightness varies in other ways."""
+"""One minus correlation: from there brightness varies in other ways."""
 FAINT_TEXTURE = 5.0
 """Standard deviation of lightness, out of 100, about which structure begins to count; re-encoding stays far below."""
 FINE_COLOR = 2.0
@@ -63,7 +63,7 @@ class Changes:
 
     alignment: Alignment
     difference: Map
-    """How different every pixel is; from 1 on clearly."""
+    """How different every pixel is; clearly so at 1 and above."""
     cast: tuple[float, float, float]
     """The shift of lightness, green to red, and blue to yellow that the whole picture underwent, in Lab."""
     mask: BoolMask

@@ -28,7 +28,7 @@ HUES = (
 BROWN = 58.0
 """Lightness under which orange and dull yellow are called brown."""
 PALE = 55.0
-"""Lightness from which on a bluish red is called pink."""
+"""Lightness from which a bluish red is called pink."""
 
 
 def color_word(picture: Pixels, where: BoolMask) -> str:

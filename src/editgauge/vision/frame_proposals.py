@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
-"""2 x 3: where a point of the source lies in the edited picture."""
+"""2 x 3: where a point of the source is in the edited picture."""
 Gray = NDArray[np.float32]
 Points = NDArray[np.float64]
 """n x 2: pixels from the left and from the top."""
@@ -31,7 +31,7 @@ WAY_BACK = 0.3
 MOST_AGREE = 0.3
 """The share of all corners that must agree on one movement for key points to be needless."""
 CLEARER = 0.75
-"""Lowe's ratio: the best match must be so much nearer than the second."""
+"""Lowe's ratio: the best match must be this much nearer than the second."""
 FEWEST_MATCHES = 12
 NEAR = 1.5
 """In pixels: so close to a movement a point agrees with it."""

@@ -12,13 +12,13 @@ from editgauge.core.masks import BoolMask
 from editgauge.vision.positions import Point
 
 CLEARER = 0.75
-"""Lowe's ratio: the best match must be so much nearer than the second."""
+"""Lowe's ratio: the best match must be this much nearer than the second."""
 FEWEST = 5
 
 
 @dataclass(frozen=True, slots=True)
 class KeypointMatches:
-    """Which key points were found again, surest first, and of how many."""
+    """Which key points were found again, most confident first, and of how many."""
 
     score: float
     """The share of key points that are found again; 0 when there are fewer than five."""

@@ -23,25 +23,25 @@ BoxSides = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 IN_PLACE = 0.5
-"""Overlap from which on two boxes of one word are one thing in its place."""
+"""Overlap from which two boxes of one word are one thing in its place."""
 INSTEAD = 0.35
-"""Overlap from which on one thing stands where another stood."""
+"""Overlap from which one thing stands where another stood."""
 NESTED = 0.7
-"""How much of the smaller box lies in the larger when a thing grew or shrank."""
+"""How much of the smaller box is in the larger when a thing grew or shrank."""
 GREW = 1.35
-"""Ratio of areas from which on a thing has another size."""
+"""Ratio of areas from which a thing has another size."""
 BEYOND_SIZE = 8.0
-"""Ratio of areas from which on two boxes are never one thing."""
+"""Ratio of areas from which two boxes are never one thing."""
 TOUCHED = 0.35
 """The share of a thing that must have changed to ask what happened to it."""
 WHOLE = 0.6
-"""The share from which on the thing itself changed, not a part of it."""
+"""Minimum share at which the thing itself changed, not a part of it."""
 SPECK = 0.02
 """Of the changed region: less cannot be what the change is about."""
 HALF_SURE = 0.5
 """Of the operating point: so sure is enough for a thing to be still there."""
 SAME_SHAPES = 0.5
-"""Correlation of fine brightness from which on only the color of a thing is another."""
+"""Correlation of fine brightness from which only the color of a thing is another."""
 SURELY_SAME = 0.7
 """The same, where the detector says that the thing is gone: then it is the detector that no longer knows it."""
 
@@ -86,7 +86,7 @@ def object_changes(
         seen: things in the source from half the operating point on
         seen_after: things in the edited picture, likewise
         changed: where the pictures differ
-        point: the confidence from which on something counts as seen
+        point: minimum confidence at which something counts as seen
     """
     before, after = _single(seen), _single(seen_after)
     kept = _pairs(before, after, lambda one, other: one.word == other.word, _standing)

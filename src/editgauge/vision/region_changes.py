@@ -21,11 +21,11 @@ from editgauge.vision.object_changes import SAME_SHAPES, Change, PicturedThing, 
 CLEARER_RIM = 1.5
 """How many times stronger an outline must be in one of the pictures."""
 FOUND_AGAIN = 0.6
-"""Correlation from which on a thing that is gone here is the one that is there."""
+"""Correlation from which a thing that is gone here is the one that is there."""
 
 
 def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegion]) -> list[Change]:
-    """One change per region; both pictures in one frame. A region that went to another is told once."""
+    """One change per region; both pictures in one frame. A region that went to another is reported once."""
     single = [_told(source, edited, region) for region in regions]
     vanished = [change for change in single if change.kind in {"vanished", "altered"}]
     appeared = [change for change in single if change.kind in {"appeared", "altered"}]

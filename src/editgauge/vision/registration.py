@@ -21,22 +21,22 @@ from editgauge.vision.frame_proposals import Gray, Matrix, movements_of_points, 
 
 Image = TypeVar("Image", Pixels, Gray)
 Likeness = NDArray[np.float64]
-"""The correlation of each textured tile with what is laid over it; NaN where the other picture shows nothing."""
+"""The correlation of each textured tile with what is overlaid on it; NaN where the other picture shows nothing."""
 
 LONGER_SIDE = 640
-"""Frames are compared at no more than so many pixels: a shift that cannot be seen there changes no comparison."""
+"""Frames are compared at no more than that many pixels: a shift that cannot be seen there changes no comparison."""
 TILE = 16
 TEXTURED = 4.0
 """Standard deviation of brightness in a tile, out of 255, under which a frame's place cannot be read from it."""
 FEWEST_TILES = 8
 ALIKE = 0.7
-"""Correlation of two tiles from which on they show the same thing."""
+"""Correlation of two tiles from which they show the same thing."""
 BETTER = 0.01
 """How much more a tile must correlate to speak for a proposal."""
 HIGHEST = 1 + 1e-6
 """No correlation is higher, rounding included."""
 TIMES = 3
-"""So many times more tiles must speak for a proposal than against it."""
+"""This many times more tiles must speak for a proposal than against it."""
 ENOUGH = 0.1
 """The share of the tiles that must speak for it; a blurred picture has few tiles that tell a pixel's shift."""
 CERTAIN = 0.3
@@ -48,7 +48,7 @@ class Alignment:
     """How an edited picture lies over its source."""
 
     matrix: Matrix
-    """2 x 3: where a point of the source lies in the edited picture; the identity when nothing else is certain."""
+    """2 x 3: where a point of the source is in the edited picture; the identity when nothing else is certain."""
     aligned: Pixels
     """The edited picture in the source's frame."""
     valid: BoolMask
@@ -123,7 +123,7 @@ class _Tiles:
         self._textured = self._variance >= TEXTURED**2
 
     def likeness(self, other: Gray, matrix: Matrix) -> Likeness:
-        """How alike each tile is to what another picture, laid back, shows there."""
+        """How alike each tile is to what another picture, aligned, shows there."""
         laid = _warped(other, matrix)
         mean, both = _means(laid), _means(self._picture * laid)
         variance = np.maximum(_means(laid * laid) - mean**2, 1e-3)

@@ -271,7 +271,7 @@ def test_a_kill_at_any_step_of_retiring_loses_nothing_else(
     assert deaths >= 10
 
 
-# --- continuing and starting anew --------------------------------------------------------------------------------
+# --- continuing and starting over --------------------------------------------------------------------------------
 
 
 def test_the_same_options_continue(open_writer: Open, make_record: Make, tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_another_option_starts_anew_says_why_and_keeps_the_earlier_scores(
 
     with open_writer(tmp_path, **changes) as run:
         assert run.notes == [
-            f"Starting anew, because {why}.",
+            f"Starting over, because {why}.",
             f"The earlier scores are kept in {tmp_path / 'superseded' / '0001'}.",
         ]
         run.append(make_record("z"))
@@ -329,7 +329,7 @@ def test_other_rules_of_a_protocol_start_anew(
     open_writer(tmp_path).__exit__()
 
     with open_writer(tmp_path, protocols={"toy": replace(entry, version="2")}) as run:
-        assert run.notes[0] == "Starting anew, because the rules of protocol 'toy' changed."
+        assert run.notes[0] == "Starting over, because the rules of protocol 'toy' changed."
 
 
 def owl(revision: str) -> dict[str, dict[str, str]]:
@@ -340,7 +340,7 @@ def test_another_model_in_a_role_starts_anew(open_writer: Open, tmp_path: Path) 
     open_writer(tmp_path, models=owl("1"), roles={"toy": ["detector"]}).__exit__()
 
     with open_writer(tmp_path, models=owl("2"), roles={"toy": ["detector"]}) as run:
-        assert run.notes[0] == "Starting anew, because the models changed from detector owl 1 to detector owl 2."
+        assert run.notes[0] == "Starting over, because the models changed from detector owl 1 to detector owl 2."
 
 
 def test_only_the_models_that_changed_are_told(open_writer: Open, tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_only_the_models_that_changed_are_told(open_writer: Open, tmp_path: Path
     open_writer(tmp_path, models={**owl("1"), **sam}, roles=roles).__exit__()
 
     with open_writer(tmp_path, models={**owl("2"), **sam}, roles=roles) as run:
-        assert run.notes[0] == "Starting anew, because the models changed from detector owl 1 to detector owl 2."
+        assert run.notes[0] == "Starting over, because the models changed from detector owl 1 to detector owl 2."
 
 
 def test_a_model_that_only_a_further_protocol_asks_starts_nothing_anew(
@@ -460,7 +460,7 @@ def test_scores_without_a_manifest_are_neither_mixed_in_nor_deleted(
 
     with open_writer(tmp_path) as run:
         assert run.notes == [
-            "Starting anew, because the earlier scores have no manifest.json.",
+            "Starting over, because the earlier scores have no manifest.json.",
             f"The earlier scores are kept in {tmp_path / 'superseded' / '0001'}.",
         ]
     with open_writer(tmp_path, seed=5):

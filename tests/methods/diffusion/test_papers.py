@@ -53,7 +53,7 @@ def test_a_step_there_and_back_is_no_step(painter: Painter, latents: Any) -> Non
 
 
 def reconstructed(painter: Painter, noise: Any, words: Any, steps: int) -> Any:
-    """What the network paints from inverted noise: the source, but for the error of the inversion."""
+    """What the network paints from inverted noise: the source, except for the error of the inversion."""
     latents = noise
     for timestep in painter.timesteps(steps):
         here, there = painter.kept(timestep), painter.kept(painter.before(timestep, steps))

@@ -173,7 +173,7 @@ def test_a_closed_vocabulary_knows_what_it_does_not_know(detr: Path) -> None:
 
 
 def seen(*masks: np.ndarray[Any, np.dtype[np.bool_]]) -> Features:
-    """What a network would keep of a picture with these instances, the first the surest."""
+    """What a network would keep of a picture with these instances, the first the most confident."""
     stacked = np.stack(masks)
     return {
         "boxes": around(stacked),

@@ -45,7 +45,7 @@ def owl(folder: Path) -> OwlDetector:
 
 
 def whole_forward(folder: Path, image: Pixels, words: tuple[str, ...]) -> list[dict[str, Any]]:
-    """What the library gives: for each word alone, boxes and confidences of all patches, surest first."""
+    """What the library gives: for each word alone, boxes and confidences of all patches, most confident first."""
     model = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(folder)
     processor = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)

@@ -44,7 +44,7 @@ class Hub(http.server.ThreadingHTTPServer):
         self.gated = False
         self.content = dict(CONTENT)
         self.told = dict(CONTENT)
-        """What sizes and hashes are told of; a damaged hub gives out something else."""
+        """What sizes and hashes are reported of; a damaged hub gives out something else."""
         self.asked: list[str] = []
         self.breaks_after: int | None = None
         """Bytes of the next weights after which the connection breaks, once."""

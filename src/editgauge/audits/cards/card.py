@@ -45,7 +45,7 @@ class ScoreCard:
     unscored: Mapping[str, int]
     """By reason."""
     mark: float | None
-    """From which on (or up to which, where lower is better) an edit counts as done."""
+    """Values of at least this (or at most, where lower is better) mean that an edit counts as done."""
     mark_is_its_own: bool
     """Else it was chosen on the tuning photographs."""
     auroc: Estimate

@@ -36,7 +36,7 @@ STYLES = ("base", "tables", "media")
 SMALL = 220
 """Pixels of the longer side of a picture in the page."""
 MOST_PAIRS = 12
-"""So many comparisons are shown; the others are folded."""
+"""This many comparisons are shown; the others are folded."""
 LINE = 120
 """Units of the lines on which intervals are drawn."""
 
@@ -204,8 +204,8 @@ KINDS = {
     "another_instruction": "another instruction",
     "resized": "at three quarters of its size",
     "mirrored": "both pictures mirrored",
-    "redrawn": "drawn anew as a whole",
-    "redrawn_nothing": "nothing done, drawn anew as a whole",
+    "redrawn": "redrawn as a whole",
+    "redrawn_nothing": "nothing done, redrawn as a whole",
 }
 GROUPS = {"rest": "rest disturbed", "artifact": "artifacts", "sent": "JPEG, shift"}
 """The groups of graded families; others keep their names."""

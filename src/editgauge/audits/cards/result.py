@@ -87,7 +87,7 @@ class AuditCard:
 
 
 def is_steadiness(name: str) -> bool:
-    """Does a score tell of the judge rather than of the edit?"""
+    """Does a score tell about the judge rather than of the edit?"""
     return name in STEADINESS
 
 

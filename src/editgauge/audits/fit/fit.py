@@ -3,7 +3,7 @@
     python -m editgauge.audits.fit.fit PROBES MEASURED [QUESTION ...]
 
 PROBES is a folder made by `editgauge build probes`; what is seen in its probes is kept in the file MEASURED, so that a
-second fit sees nothing anew. Without questions both models are fitted; else those alone, on the probes that tell
+second fit sees nothing again. Without questions both models are fitted; else those alone, on the probes that tell
 about them, and the others stay as they are. The held-back half is not looked at. `editgauge.audits.fit.ratings` fits
 the models of `edit` and `quality`.
 """
@@ -149,7 +149,7 @@ def main() -> None:
 
 
 def joined(before: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
-    """The models that were there, but for those fitted anew."""
+    """The models that were there, except for those fitted again."""
     return {**result, "models": {**before["models"], **result["models"]}}
 
 

@@ -1,13 +1,14 @@
 """Fits `edit` and `quality` of the protocol `editgauge` on outcomes that people rated, together with probes.
 
-    python -m editgauge.audits.fit.ratings measure imagenhub --data FOLDER --outcomes 'FOLDER/*' --ratings FOLDER --out rated.jsonl
-    python -m editgauge.audits.fit.ratings probes PROBES --out probes.jsonl
+    python -m editgauge.audits.fit.ratings measure imagenhub --data FOLDER --outcomes 'FOLDER/*' --ratings FOLDER --out
+    rated.jsonl python -m editgauge.audits.fit.ratings probes PROBES --out probes.jsonl
     python -m editgauge.audits.fit.ratings fit rated.jsonl --probes PROBES --measured probes.jsonl
 
 `measure` keeps the features of every rated outcome in a file, so that a second fit looks at no picture again. Besides
-the rated outcomes it measures the untouched source, for which nothing was done, and the benchmark's own reference. `fit`
-reports how well unseen photographs, and unseen methods on unseen photographs, are judged before it writes the model.
-"""  # noqa: E501
+the rated outcomes it measures the untouched source, for which nothing was done, and the benchmark's own reference.
+`fit` reports how well unseen photographs, and unseen methods on unseen photographs, are judged before it writes the
+model.
+"""
 
 from __future__ import annotations
 
@@ -62,12 +63,12 @@ RISING = (
 )  # fmt: skip
 """Features of which more never speaks against the edit being done: their weights are not negative."""
 SET = {"text_fit": 2.0, "text_gain": 1.0, "count_wrong": -3.0}
-"""Weights that are set and not fitted, because hardly any rated outcome has these features: asked-for words that can be
+"""Weights that are set and not fitted, because hardly any rated outcome has these features: requested words that can be
 read letter by letter pass, another number than was asked for does not."""
 SEEN_GONE = 1.0
 """The least weight of a thing that was seen before and is not seen any more: too few rated removals tell it."""
 NOT_THERE = -0.5
-"""The most that the log-odds may be when an asked-for thing is not seen at all: no pass without seeing it."""
+"""The most that the log-odds may be when a requested thing is not seen at all: no pass without seeing it."""
 SHRINKAGE = 0.5
 FOLDS = 8
 WEIGHTS = {UNTOUCHED: 0.3, REFERENCE: 0.3, PROBES: 0.2}
@@ -77,7 +78,7 @@ DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """An outcome with its features and what people said of it."""
+    """An outcome with its features and what people said about it."""
 
     edit: str
     photo: str

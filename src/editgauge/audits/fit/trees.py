@@ -79,7 +79,7 @@ def doubled(values: Floats, truths: Floats) -> tuple[Floats, NDArray[np.int64], 
 def grown(
     values: Floats, truths: Floats, directions: Sequence[int], count: int, ramp: float = 0.0, seed: int = 0
 ) -> Trees:
-    """So many trees.
+    """This many trees.
 
     Args:
         values: a row for every probe, a column for every feature; not a number where one is missing.

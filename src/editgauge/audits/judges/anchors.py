@@ -49,7 +49,7 @@ def anchors_of_run(folder: Path, most: int = 48) -> list[Anchor]:
 
     Args:
         folder: the run folder, with its transcripts; its pictures must still be where they were
-        most: so many at most
+        most: that many at most
     """
     calls = [call for call in Transcripts(folder / "transcripts") if _can_be_asked_again(call)]
     if not calls:

@@ -1,4 +1,4 @@
-"""Pairs of probes with a known better one, and what a judge's choices between them tell of the judge."""
+"""Pairs of probes with a known better one, and what a judge's choices between them tell about the judge."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PairFindings:
 
 
 def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -> list[ProbePair]:
-    """So many pairs by chance, all groups taking turns; only of outcomes of the same source for the same words."""
+    """This many pairs by chance, all groups taking turns; only of outcomes of the same source for the same words."""
     chance = np.random.default_rng(seed)
     fitting = [each for each in _candidates(sheet) if _same_request(*each[:2], edits)]
     turns: Counter[str] = Counter()

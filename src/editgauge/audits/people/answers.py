@@ -1,4 +1,4 @@
-"""What people said of outcomes on disk: which of two is better, and whether the edit was carried out."""
+"""What people said about outcomes on disk: which of two is better, and whether the edit was carried out."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
 SCALES = (1.0, 5.0, 10.0, 100.0)
 """Highest values of scales; ratings are divided by the first that is not exceeded."""
 GOOD = 0.5
-"""Mean rating, of the highest one, from which on people call an outcome good."""
+"""Mean rating, of the highest one, from which people call an outcome good."""
 OWN = "editgauge"
 
 

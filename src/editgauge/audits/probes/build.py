@@ -134,7 +134,7 @@ def probes_from(
 ) -> tuple[Probe, ...]:
     """Makes all probes of the chosen edits; the others serve for wrong photographs and wrong instructions.
 
-    The source images must lie in the folder.
+    The source images must be in the folder.
     """
     lines: list[_Line] = []
     refused: Counter[str] = Counter()

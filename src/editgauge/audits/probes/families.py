@@ -142,7 +142,7 @@ def _transformed(edit: Edit, source: Pixels, right: Pixels, around: ProbeMateria
 
 
 def _redrawn(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
-    """The right outcome and the untouched source, both drawn anew as a whole: only what they show tells them apart."""
+    """The right outcome and the untouched source, both redrawn as a whole: only what they show distinguishes them."""
     seed = int(chance_of(edit, around.seed).integers(2**32))
     yield NewProbe("redrawn", redrawn(right, seed), done=True)
     yield NewProbe("redrawn_nothing", redrawn(source, seed + 1), done=False)

@@ -86,7 +86,7 @@ def _copy_of_theirs(folder: Path, name: str, path: Path, quiet: bool) -> tuple[P
 
 
 def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathered]:
-    """At most so many edits of each type: hand-drawn ones first, of the others those whose names hash lowest."""
+    """At most that many edits of each type: hand-drawn ones first, of the others those whose names hash lowest."""
     by_type: dict[str, list[Gathered]] = defaultdict(list)
     for each in edits:
         by_type[each.edit.type].append(each)

@@ -21,7 +21,7 @@ TRUTHS = "probes.jsonl"
 EDITS = "edits.jsonl"
 OUTCOMES = "edited"
 RIGHT = "right"
-"""The kind of the right outcome, which everything else of its edit is held against."""
+"""The kind of the right outcome, which everything else of its edit is compared with."""
 
 Split = Literal["tuning", "held_back"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -47,7 +47,7 @@ class Probe:
     severity: float | None = None
     """The degree inside the family; the right outcome has 0. Less is better."""
     harmless: bool = False
-    """Is it the right outcome but for a change that should not move a score?"""
+    """Is it the right outcome except for a change that should not move a score?"""
     split: Split = "tuning"
     over: Mapping[str, float] = field(default_factory=dict)
     """Probes of the same edit that people like less, each with the share of people who prefer this one to it."""
@@ -74,7 +74,7 @@ def write_probes(folder: Path, probes: Iterable[Probe]) -> None:
 
 
 def read_probes(folder: str | Path) -> tuple[Probe, ...]:
-    """The truths of a folder; everything that is wrong with them is told at once."""
+    """The truths of a folder; everything that is wrong with them is reported at once."""
     path = Path(folder) / TRUTHS
     try:
         lines = read_text(path).split("\n")

@@ -1,4 +1,4 @@
-"""A picture drawn anew as a whole, as generative editors do: what it shows stays, and hardly a pixel does.
+"""A picture redrawn as a whole, as generative editors do: what it shows stays, and hardly a pixel does.
 
 Such editors pass the picture through an autoencoder and resample it. So fine detail is lost and invented, texture and
 tones differ everywhere, and things lie a little beside their places. A score that rests on untouched pixels fails here.
@@ -31,7 +31,7 @@ TONES = 0.12
 
 
 def redrawn(picture: Pixels, seed: int) -> Pixels:
-    """The same things in the same places, near enough; texture, tones and nearly all pixels are others."""
+    """The same things in the same places, near enough; texture, tones and nearly all pixels differ."""
     chance = np.random.default_rng(seed)
     drawn = _through_a_latent(_laid_out_anew(picture, chance))
     drawn = 255 * (drawn / 255) ** np.float32(1 + chance.uniform(-TONES, TONES))

@@ -1,4 +1,4 @@
-"""EditInspector: edits of MagicBrush's test set, each with what three people said of it (Yosef et al. 2025)."""
+"""EditInspector: edits of MagicBrush's test set, each with what three people said about it (Yosef et al. 2025)."""
 
 from __future__ import annotations
 

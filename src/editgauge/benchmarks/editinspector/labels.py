@@ -1,9 +1,9 @@
-"""What people said of the edits of EditInspector (Yosef et al. 2025), from its CSV files.
+"""What people said about the edits of EditInspector (Yosef et al. 2025), from its CSV files.
 
 Answers are put into the words and numbers of the study design `editinspector`, where a higher number is better, so that
 the authors' people and your own can be read alike. Two columns are never read, `metadata_annotated_is_accurate` and
 `metadata_annotated_is_artifacts`: in the files on Imagen 3 and UltraEdit they are left over from MagicBrush. The
-columns of levels, from which they can be told, are right everywhere.
+columns of levels, from which they can be determined, are right everywhere.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TEXTS = ("id", "instruction", "rich_instruction", "caption", "extensive_caption"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspected:
-    """One edit, and what three people said of its outcome."""
+    """One edit, and what three people said about its outcome."""
 
     id: str
     """As our MagicBrush has it."""

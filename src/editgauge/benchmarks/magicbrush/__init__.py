@@ -44,7 +44,7 @@ def _load(name: str, data: Path | None, is_chained: bool) -> Benchmark:
 
 
 def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tuple[tuple[Edit, ...], int]:
-    """All turns as edits, and how many sessions they are from; every fault is told at once."""
+    """All turns as edits, and how many sessions they are from; every fault is reported at once."""
     file = file_in(name, data, "edit_sessions.json", NEEDED)
     faults = Faults(name, file)
     sessions = read_json(file, faults, dict)

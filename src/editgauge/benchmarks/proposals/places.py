@@ -45,7 +45,7 @@ def is_free(box: Box, photo: Photograph, besides: CutThing | None = None) -> boo
 
 
 def third(thing: CutThing, photo: Photograph) -> positions.Third:
-    """Which third of the picture a thing lies in."""
+    """Which third of the picture a thing is in."""
     return positions.third(positions.middle(thing.outline.box())[0], photo.size[0])
 
 

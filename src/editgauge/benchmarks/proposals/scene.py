@@ -24,11 +24,11 @@ Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 FAINTLY = 0.2
-"""The confidence from which on something may be there: who asks for 'the horse' must mean one thing alone."""
+"""Minimum confidence at which something may be there: who asks for 'the horse' must mean one thing alone."""
 CLEARLY = 0.3
-"""The confidence from which on something counts as standing in the way."""
+"""Minimum confidence at which something counts as standing in the way."""
 SURELY = 0.45
-"""The confidence from which on something is edited."""
+"""Minimum confidence at which something is edited."""
 SHARES = 0.004, 0.25
 """Of the picture, that a thing worth an edit covers."""
 SOLID = 0.3, 0.97
@@ -40,7 +40,7 @@ AS_BOXED = 0.75
 CLEARANCE = 4
 """Pixels between a whole thing and the picture's edge."""
 APART = 0.1
-"""Of the smaller of two boxes, that may lie in the other while both stand alone."""
+"""Of the smaller of two boxes, that may be in the other while both stand alone."""
 DETAIL = 1.0
 """Pixels by which a polygon may depart from the mask."""
 
@@ -82,7 +82,7 @@ class Photograph:
     picture: Picture
     pixels: Pixels
     things: tuple[CutThing, ...]
-    """Those with a reliable outline, surest first."""
+    """Those with a reliable outline, most confident first."""
     sights: tuple[FaintDetection, ...]
     """All that may be there."""
 
@@ -158,6 +158,6 @@ def _outline(piece: BoolMask) -> Polygons:
 
 
 def _shared(one: Box, other: Box) -> float:
-    """How much of the smaller box lies in the other."""
+    """How much of the smaller box is in the other."""
     both = box_area((max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])))
     return both / max(min(box_area(one), box_area(other)), 1.0)

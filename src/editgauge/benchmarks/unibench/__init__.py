@@ -44,7 +44,7 @@ def checked(benchmark: str, seed: int, trials: int) -> tuple[int, int]:
     """Seed and number of trials, if tasks can be drawn with them."""
     if seed < 0 or not 1 <= trials <= MOST_TRIALS:
         raise BadInput(
-            f"The benchmark '{benchmark}' takes a seed from 0 on and from 1 to {MOST_TRIALS} trials; "
+            f"The benchmark '{benchmark}' takes a seed of at least 0 and from 1 to {MOST_TRIALS} trials; "
             f"got seed={seed}, trials={trials}."
         )
     return seed, trials

@@ -1,6 +1,6 @@
 """UniBench annotations: what a file of them says, as fields; `docs/explanation/unibench-annotations.md` explains it.
 
-Coordinates are pixels of the image as it lies in its file: x to the right, y down. A box is [left, top, right, bottom],
+Coordinates are pixels of the image as it is in its file: x to the right, y down. A box is [left, top, right, bottom],
 right and bottom excluded. A mask is a list of COCO polygons or uncompressed COCO run lengths.
 """
 

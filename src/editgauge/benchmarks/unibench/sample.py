@@ -1,4 +1,4 @@
-"""UniBench tasks on photographs at hand: annotations of the project's own, and recipes for the right outcomes."""
+"""UniBench tasks on available photographs: annotations of the project's own, and recipes for the right outcomes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME = "unibench-sample"
 
 
 def load(seed: int = 0, trials: int = 1) -> Benchmark:
-    """UniBench tasks drawn on photographs at hand, with masks and recipes; options seed, trials.
+    """UniBench tasks drawn on available photographs, with masks and recipes; options seed, trials.
 
     Args:
         seed: which tasks are drawn.

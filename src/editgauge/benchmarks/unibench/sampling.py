@@ -31,7 +31,7 @@ class Drawn:
     image: AnnotatedImage
     task: Task
     trial: int
-    """Which of the task sets it belongs to, from 1 on."""
+    """Which of the task sets it belongs to, counted from 1."""
     template: str
     instance: Instance | None = None
     """The object to edit; none where one is to be generated."""
@@ -49,7 +49,7 @@ class Drawn:
 
 
 def draw(annotations: Annotations, seed: int, trials: int = 1) -> list[Drawn]:
-    """One task per image, editable instance and type, so many times over; sorted by trial and file.
+    """One task per image, editable instance and type, that many times over; sorted by trial and file.
 
     What is drawn for an instance depends on the seed, the trial, the file's name, the instance and the type alone.
     """

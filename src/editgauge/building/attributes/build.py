@@ -28,7 +28,7 @@ MOST_TOKENS = 1024
 VARIED = 1.0
 """The temperature of several seeds: at 0 they would all be the same."""
 WAITING = 4
-"""So many edits per place at the endpoint are under way: their pictures are in memory."""
+"""This many edits per place at the endpoint are under way: their pictures are in memory."""
 
 
 def attributes(

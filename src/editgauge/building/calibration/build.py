@@ -27,7 +27,7 @@ class Calibrated:
     score: str
     question: str
     good_from: float
-    """The rating from which on an answer is good."""
+    """The rating from which an answer is good."""
     outcomes: int
     answers: int
     raters: int

@@ -15,7 +15,7 @@ from editgauge.stats.intervals import Labels, Numbers
 from editgauge.stats.resampling import Estimate, estimate, resampled
 
 PRIOR = 2.0
-"""So many outcomes are added on which people say what the number says: without them the fit is endless where a number
+"""This many outcomes are added on which people say what the number says: without them the fit is endless where a number
 parts all yes from all no. Platt's smoothing adds two as well, but they pull numbers that are right towards one half."""
 BENT_FROM = 60.0
 """Of the rarer answer, in outcomes: twenty for each of the three numbers of a bent curve; with fewer it is a line."""

@@ -54,7 +54,7 @@ class CocoObject:
 
 @dataclass(frozen=True, slots=True)
 class CocoImage:
-    """One image and all that is known of it."""
+    """One image and all that is known about it."""
 
     number: int
     file: str

@@ -224,7 +224,7 @@ def _candidates(found: Proposed, chosen: Sequence[str]) -> list[ReviewCandidate]
 
 
 def _with_earlier(review: Review, file: Path) -> Review:
-    """The review with what people said of the same candidates before."""
+    """The review with what people said about the same candidates before."""
     if not file.exists():
         return review
     earlier = read_review(file)

@@ -117,7 +117,7 @@ def _fitting(kind: str, class_: str, operations: Sequence[str], picture: ReviewP
 
 
 def _drawn(operations: Sequence[str], number: int, key: tuple[object, ...]) -> list[str]:
-    """At most so many, by a chance that depends on the key and the words alone, in their own order."""
+    """At most that many, by a chance that depends on the key and the words alone, in their own order."""
 
     def chance(word: str) -> bytes:
         return hashlib.sha256("\0".join(map(str, (*key, word))).encode("utf-8", "surrogatepass")).digest()

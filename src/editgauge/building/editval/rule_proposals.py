@@ -33,7 +33,7 @@ def classes_for(edit_type: str, coco: Coco, among: Iterable[str]) -> list[str]:
 
 
 def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list[str]:
-    """What can be asked of a class, at most so many."""
+    """What can be asked of a class, at most that many."""
     rule = table()[edit_type]
     by: dict[str, list[str]] = rule.get("by", {})
     told = [*rule.get("operations", []), *by.get(class_, by.get(coco.classes[class_], []))]

@@ -1,4 +1,4 @@
-"""What people said of each proposed candidate: the file that `build review` shows and saves at every answer.
+"""What people said about each proposed candidate: the file that `build review` shows and saves at every answer.
 
 Every reviewer's last word is kept. A candidate stays unless more reviewers drop it than keep it; between equals, the
 later one decides. Among those who keep it, the latest edit gives its words.

@@ -15,7 +15,7 @@ from editgauge.core.types import Edit
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A change, how it is asked for, and what is said of it afterwards."""
+    """A change, how it is asked for, and what is said about it afterwards."""
 
     change: DescribedChange
     instruction: str
@@ -38,7 +38,7 @@ class Author(Protocol):
         ...
 
     async def negative(self, worded: Worded, scene: ChangeScene, chance: Random) -> Worded:
-        """A request that was surely not carried out in this scene; raises `CannotTell` when none can be told."""
+        """A request that was surely not carried out in this scene; raises `CannotTell` when none can be determined."""
         ...
 
 

@@ -45,7 +45,7 @@ PROMPTS = ("negative_edit", "reverse_edit")
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """An outcome, and what is known of it."""
+    """An outcome, and what is known about it."""
 
     edit: Edit
     outcome: Outcome
@@ -144,7 +144,7 @@ def _jobs(
     ratings: str | Path | None,
     limit: int | None,
 ) -> list[_Job]:
-    """Every outcome there is, with what is known of it; raises `BadInput` when there is none."""
+    """Every outcome there is, with what is known about it; raises `BadInput` when there is none."""
     edits = benchmark.edits[:limit]
     given = [outcomes] if isinstance(outcomes, str) else outcomes
     methods = pairs(given if isinstance(given, Mapping) else [each for each in given if each != REFERENCE], "outcomes",

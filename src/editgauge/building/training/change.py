@@ -107,7 +107,7 @@ def _styled(parts: Parts) -> DescribedChange:
 
 
 def _sized(parts: Parts) -> DescribedChange:
-    """A size is told by comparison, so its way back is known: what was made larger was smaller."""
+    """A size is described by comparison, so its way back is known: what was made larger was smaller."""
     return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
 
 

@@ -21,13 +21,13 @@ from editgauge.protocols._shared.changes import operating_point, seen_at_all
 from editgauge.vision.object_changes import HALF_SURE
 
 NEAR = 10
-"""Of the things that are near by WordNet, so many are compared by what their names mean."""
+"""Of the things that are near by WordNet, this many are compared by what their names mean."""
 NEAREST = 3
-"""Chance chooses among so many, lest a thing always has the same decoy."""
+"""A random one of this many is chosen, so that a thing does not always have the same decoy."""
 AS_LARGE = 4.0
 """Two things are of similar size up to this ratio of their boxes."""
 SAME_PLACE = 0.5
-"""Intersection over union from which on a thing is still where it was."""
+"""Intersection over union from which a thing is still where it was."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class ChangeScene:
 
 
 async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> str:
-    """Another goal for the change, which was surely not reached; raises `CannotTell` when none can be told."""
+    """Another goal for the change, which was surely not reached; raises `CannotTell` when none can be determined."""
     if change.action == "Remove":
         return chance.choice((await standing(change, scene))[:NEAREST])
     if change.action == "Change Attribute":

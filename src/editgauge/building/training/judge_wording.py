@@ -20,7 +20,7 @@ from editgauge.models.vocabulary.phrases import plain_words, singulars
 from editgauge.protocols.difference.triplets import Action
 
 OFFERS = 5
-"""So many other goals are asked for; the first that can be checked is taken."""
+"""This many other goals are asked for; the first that can be checked is taken."""
 NOTHING_KNOWN = "nothing"
 CHOICES = {
     "Add": "Choose things that look similar and are surely not in the picture.",

@@ -1,4 +1,4 @@
-"""What is known of an outcome: what people said of it, or that the benchmark itself holds it for right."""
+"""What is known about an outcome: what people said about it, or that the benchmark itself holds it for right."""
 
 from __future__ import annotations
 

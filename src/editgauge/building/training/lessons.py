@@ -78,7 +78,7 @@ class OmittedLesson:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """An outcome, and what is known of it."""
+    """An outcome, and what is known about it."""
 
     edit: Edit
     method: str
@@ -122,7 +122,7 @@ async def lessons_of(
 def _unread(
     subject: Subject, prompt: Callable[[str], Prompt], unable: CannotTell
 ) -> tuple[list[Lesson], list[OmittedLesson]]:
-    """What people said of the outcome is known even where nobody can read what was asked for."""
+    """What people said about the outcome is known even where nobody can read what was asked for."""
     lessons: list[Lesson] = []
     action = next((each for each in ACTIONS if each == subject.edit.extras.get("action")), None)
     if action is None:
@@ -163,7 +163,7 @@ def _answers(kind: Kind, subject: Subject, caption: str | None) -> Iterator[tupl
     """Questions with the caption that they are about, and the answer; None where nobody knows.
 
     A negative edit did not happen, whatever did. Its own request and the way back are as true as the outcome is
-    accurate; an outcome that is not tells nothing about the way back. How well something is made is known of the
+    accurate; an outcome that is not tells nothing about the way back. How well something is made is known about the
     outcome itself alone, from people.
     """
     labels = subject.labels

@@ -15,7 +15,7 @@ from editgauge.core.images import read_image, write_png
 
 SHEET = "sheet.png"
 OUTCOMES = 4
-"""So many outcomes are shown at least, each in a row with its instances."""
+"""This many outcomes are shown at least, each in a row with its instances."""
 WIDTH, HEIGHT, GAP = 460, 230, 14
 LINE, LETTERS = 19, 60
 """Of the text under a picture."""

@@ -66,7 +66,7 @@ def _altered(change: DescribedChange) -> str:
 
 
 def reworded(told: str, old: str, new: str) -> str | None:
-    """An instruction with another name in the place of one; None unless the one is there exactly once, and fits.
+    """An instruction with another name in place of one; None unless the one is there exactly once, and fits.
 
     A cup of coffee keeps its name: in its place would stand a plate of coffee.
 

@@ -141,7 +141,7 @@ def unibench(
 
 
 def _waves(chosen: Iterator[Chosen | OmittedTask], work: ReviewWork, limit: int | None) -> Iterator[list[Chosen]]:
-    """Images to look at, some at a time, until so many became squares."""
+    """Images to look at, some at a time, until that many became squares."""
     fit = (each for each in map(work.chosen, chosen) if each is not None)
     while wave := list(islice(fit, work.wanted(limit, AT_ONCE))):
         yield [each for each in wave if not work.keep(each.image.number)]

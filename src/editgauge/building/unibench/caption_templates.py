@@ -18,7 +18,7 @@ _PLACED = re.compile(rf"\b{_PREPOSITION}\s+(?:an?|the|his|her|its|their|some)\s+
 
 
 def with_slot(caption: str, found: Mention) -> str:
-    """The caption with another class in the place of a mention."""
+    """The caption with another class in place of a mention."""
     return f"{caption[: found.start]}{{target}}{caption[found.end :]}"
 
 

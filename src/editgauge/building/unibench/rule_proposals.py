@@ -57,7 +57,7 @@ NEW_WIDTH = 0.15
 
 
 def propose(scene: EditableScene, coco: Coco, number: int, seed: int) -> list[Proposal]:
-    """At most so many candidates of each kind for every task that the scene allows."""
+    """At most that many candidates of each kind for every task that the scene allows."""
     found = [each for name in scene.editable for each in _of_instance(scene, scene.instance(name), coco, number, seed)]
     return [*found, *_generate(scene, coco, number)]
 
@@ -146,12 +146,12 @@ class _Drawing:
         self._chance = np.random.default_rng(np.frombuffer(digest, dtype="<u4").tolist())
 
     def some(self, words: Sequence[T], number: int) -> list[T]:
-        """At most so many of them, in their own order."""
+        """At most that many of them, in their own order."""
         places = self._chance.permutation(len(words))[:number]
         return [words[place] for place in sorted(places)]
 
     def first(self, ranked: Sequence[Sequence[str]], number: int) -> list[str]:
-        """At most so many of them, those of the first list before those of the next."""
+        """At most that many of them, those of the first list before those of the next."""
         found: list[str] = []
         for words in ranked:
             found += self.some(words, number - len(found))

@@ -1,4 +1,4 @@
-"""A chosen image made square: its pixels, its objects as they lie in it now, and what vanished."""
+"""A chosen image made square: its pixels, its objects as they are in it now, and what vanished."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _not_editable(each: CocoObject, whole: BoolMask, mask: BoolMask, chosen: Cho
         return "was not chosen"
     inside = chosen.square.cut_mask(whole, chosen.square.side).sum() / whole.sum()
     if inside < criteria.least_kept:
-        return f"only {inside:.0%} of it lies in the square"
+        return f"only {inside:.0%} of it is in the square"
     share = float(mask.mean())
     if not criteria.least_share <= share <= criteria.most_share:
         return f"covers {share:.1%} of the square, not {criteria.least_share:.1%} to {criteria.most_share:.1%}"

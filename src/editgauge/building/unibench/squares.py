@@ -40,7 +40,7 @@ class Square:
         return part[np.ix_(places, places)]
 
     def share_of(self, box: Box) -> float:
-        """How much of a box lies in the square.
+        """How much of a box is in the square.
 
         >>> Square(10, 0, 20).share_of((0, 0, 20, 20))
         0.5

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from editgauge.stats.resampling import Estimate
 
 MOST = 24
-"""So many scores are shown; the page has all."""
+"""This many scores are shown; the page has all."""
 
 
 def show_card(card: AuditCard) -> None:
@@ -53,7 +53,7 @@ def show_card(card: AuditCard) -> None:
 def _show_scores(card: AuditCard, scores: list[ScoreCard]) -> None:
     table = new_table(f"'Edit done' on {card.held_back:,} held-back probes of {card.photos} photographs")
     table.add_column("score", overflow="fold")
-    for column in ("AUROC", "accuracy", "better one chosen", "moves by JPEG 90", "deaf", "unscored"):
+    for column in ("AUROC", "accuracy", "better one chosen", "sensitivity to JPEG 90", "ignores text", "unscored"):
         table.add_column(column, justify="right")
     for each in scores:
         moved = each.moves.get("jpeg-90")

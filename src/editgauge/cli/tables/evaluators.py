@@ -1,4 +1,4 @@
-"""What `agree` says of evaluators beside known truth, of their order of methods, and of what moves them."""
+"""What `agree` says about evaluators beside known truth, of their order of methods, and of what moves them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ORDER = (
 )
 """How the answers of two orders become one."""
 GAMMAS_SHOWN = 5
-"""Every so many steps of gamma; the picture and JSON have all."""
+"""Every few steps of gamma; the picture and JSON have all."""
 
 
 def show_behind(behind: Sequence[Paired], what: str) -> None:
@@ -99,7 +99,7 @@ def show_judge(judge: JudgeFindings) -> None:
         told.append(f"the same verdict in both orders on {_told(judge.consistent)}")
         told.append(f"drawn towards the one shown first by {_told(judge.towards_first)} (0 is not at all)")
     else:
-        told.append("asked in one order only: nothing is known of what the order does")
+        told.append("asked in one order only: nothing is known about what the order does")
     show(Text(f"Judge {judge.name}: {'; '.join(told)}. {ORDER}"))
 
 

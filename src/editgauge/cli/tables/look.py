@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show_sight(sight: Sight) -> None:
-    """What was seen, surest first; then what was not, what cannot be told, and by which models."""
+    """What was seen, most confident first; then what was not, what cannot be determined, and by which models."""
     if sight.seen:
         table = new_table()
         for column in ("phrase", "seen as", "confidence", "box (left top right bottom)", "covers", "class"):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 IS_FREE = 0.9
-"""A machine that gives us so much of its cores does nothing else that matters."""
+"""A machine that gives us this much of its cores does nothing else that matters."""
 
 
 def show_forecast(found: Forecast) -> None:
@@ -49,7 +49,7 @@ def show_forecast(found: Forecast) -> None:
     show(table)
     unknown = [name for name, asking in found.judges.items() if "seconds" not in asking]
     judges = f"; the time of {', '.join(unknown)} is not in it: give --call-seconds" if unknown else ""
-    show(Text(f"Told from {found.told_from} outcomes that were scored now{judges}.", style="dim"))
+    show(Text(f"Estimated from {found.told_from} outcomes that were scored now{judges}.", style="dim"))
 
 
 def _time(found: Forecast) -> str:

@@ -130,7 +130,7 @@ def _show_side(side: SideFindings) -> None:
 
 def _agreement(panel: Panel | None, alpha: Estimate, scale: str) -> str:
     if panel is None:
-        return "No two raters answered about the same, so nothing can be said of their agreement."
+        return "No two raters answered about the same, so nothing can be said about their agreement."
     told = f"A majority on {panel.majority.value:.1%} of {panel.majority.n} ({panel.without_majority} without), "
     told += f"all alike on {panel.full_agreement.value:.1%}, {panel.on_the_commonest.value:.1%} on the commonest answer"
     return f"{told}; Krippendorff's alpha ({scale}) {_told(alpha)}."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from editgauge.core.run import Run
 
 MENDABLE = frozenset({"unreadable_image", "no_model", "unreachable", "refused", "unparsable", "budget", "crashed"})
-"""Reasons that do not lie in the edit itself: what is known of such a case helps to mend it."""
+"""Reasons that do not come from the edit itself: what is known about such a case helps to fix it."""
 DETAIL = 300
 """Signs of a detail that are shown."""
 
@@ -93,7 +93,7 @@ def _show_by_protocol(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None
 
 
 def _show_reasons(run: Run, counts: Counter[str]) -> None:
-    """How many scores are missing for each reason, what it means, and what is most often said of it."""
+    """How many scores are missing for each reason, what it means, and what is most often said about it."""
     width = max((len(str(count)) for count in counts.values()), default=0)
     for reason, count in counts.most_common():
         show(Text(f"{count:>{width}} unscored, {spaced(reason)}: {meaning(reason)}".rstrip(": "), style="dim"))

@@ -16,7 +16,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 QUIET_PASSES = 8
-"""So many passes of the event loop without a new request mean that no item can go on.
+"""This many passes of the event loop without a new request mean that no item can go on.
 
 A woken item needs a few passes until it asks again: one for its task, one for each `gather` or task in between. One
 that needs more joins the next batch, and nothing else changes.

@@ -17,7 +17,7 @@ class Batches:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.most = max(1, backend.batch)
-        """So many requests fit into memory, as far as is known."""
+        """This many requests fit into memory, as far as is known."""
 
     def run(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
         """One answer or one error per request; nothing is raised."""

@@ -15,7 +15,7 @@ MB = 1e6
 
 @contextmanager
 def download_shown(what: str, total: int | None) -> Iterator[Grown]:
-    """Shows on standard error how much has come; what is yielded is told the bytes so far.
+    """Shows on standard error how much has come; what is yielded is given the bytes so far.
 
     Args:
         what: What is being downloaded.

@@ -1,4 +1,4 @@
-"""What the loaders of public sets share: their files, ids, and faults that are told all at once."""
+"""What the loaders of public sets share: their files, ids, and faults that are reported all at once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def wanted(benchmark: str, data: Path | None, what: str) -> Path:
 
 
 def file_in(benchmark: str, data: Path | None, name: str, what: str) -> Path:
-    """The file of that name: given itself, or by the folder it lies in."""
+    """The file of that name: given itself, or by the folder it is in."""
     place = wanted(benchmark, data, what)
     file = place / name if place.is_dir() else place
     if not file.is_file():

@@ -123,7 +123,7 @@ class _Table:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[_Table]:
-    """A Parquet or Arrow file; whatever is wrong with it, here or while it is read, is told as `BadInput`."""
+    """A Parquet or Arrow file; whatever is wrong with it, here or while it is read, is reported as `BadInput`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

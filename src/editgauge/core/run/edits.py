@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IN_MEMORY = 20_000
-"""So many are read at once: some thirty megabytes."""
+"""This many are read at once: some thirty megabytes."""
 
 Told = dict[str, Any]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_SYNCS = 1.0
 ADVICE = (
     "The file was changed by hand or damaged. Delete that line and give the same `editgauge run` command again: what "
-    "is missing is scored anew."
+    "is missing is scored again."
 )
 
 

@@ -87,7 +87,7 @@ class Manifest:
             raise BadRun(f"'{path}' cannot be read: {error}.") from error
         if not isinstance(stored, dict) or stored.get("schema") != SCHEMA:
             found = stored.get("schema") if isinstance(stored, dict) else None
-            raise BadRun(f"'{path}' has schema {found}, this version of editgauge reads schema {SCHEMA}. Run it anew.")
+            raise BadRun(f"'{path}' has schema {found}, this version of editgauge reads schema {SCHEMA}. Run it again.")
         problems = manifest_problems(stored)
         if problems:
             raise BadRun("\n".join([f"'{path}' is damaged or was not written by editgauge:", *problems]))

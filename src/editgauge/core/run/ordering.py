@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 ROWS_IN_TURN = 50_000
-"""About so many rows are put in order at a time: some ten megabytes."""
+"""About that many rows are put in order at a time: some ten megabytes."""
 BYTES_IN_MEMORY = 32 << 20
 """Rows that wait for their turn and take more than this do so in a scratch file."""
 A_MARK_EVERY = 100
-"""So many rows of a part lie between two whose places are remembered to divide all rows evenly."""
+"""This many rows of a part lie between two whose places are remembered to divide all rows evenly."""
 SORTED_BY = ("method", "place", "seed", "protocol", "name")
 
 
@@ -70,7 +70,7 @@ def _places(table: pa.Table, manifest: Manifest) -> NDArray[np.int64]:
 
 
 def _bounds(places: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Where divisions of about equal size begin, but for the first; all rows of an edit fall into the same one."""
+    """Where divisions of about equal size begin, except for the first; all rows of an edit fall into the same one."""
     marks = np.sort(np.concatenate([np.empty(0, np.int64), *(np.sort(these)[::A_MARK_EVERY] for these in places)]))
     return np.unique(marks[ROWS_IN_TURN // A_MARK_EVERY :: ROWS_IN_TURN // A_MARK_EVERY])
 

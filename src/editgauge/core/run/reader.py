@@ -62,7 +62,7 @@ class Run:
     def scores_in_turn(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The same rows, some columns of them, words as plain text: some ten thousand at a time.
 
-        Everything is read before the first rows are given: a damaged file is told before anyone has used a part.
+        Everything is read before the first rows are given: a damaged file is reported before anyone has used a part.
         """
         divided = self._settled(
             lambda sealed: in_turn(lambda: self._parts("scores", segments.SCORES, sealed), self.manifest, columns)
@@ -122,7 +122,7 @@ class Run:
         return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
     def _settled(self, read: Callable[[Sealed], Found]) -> Found:
-        """What is read of the folder as it is now: a writer may seal its journal meanwhile, and then we read anew."""
+        """What is read of the folder as it is now: a writer may seal its journal meanwhile, and then we read again."""
         sealed = Manifest.load(self.folder).segments
         try:
             found = read(sealed)

@@ -63,7 +63,7 @@ EVIDENCE = pa.schema(
 
 
 REMEDY = (
-    "Bring the file back from a copy, or run anew into another folder; `editgauge verify` names all that is damaged."
+    "Bring the file back from a copy, or run again into another folder; `editgauge verify` names all that is damaged."
 )
 
 

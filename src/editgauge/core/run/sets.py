@@ -16,7 +16,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class SetScore:
-    """What a protocol says of all outcomes of a method, or of those of one edit type."""
+    """What a protocol says about all outcomes of a method, or of those of one edit type."""
 
     protocol: str
     name: str

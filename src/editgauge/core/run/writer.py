@@ -1,4 +1,4 @@
-"""Writing a run: continue where it stopped, start anew when options changed, never lose or mix what was written."""
+"""Writing a run: continue where it stopped, start over when options changed, never lose or mix what was written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 RECORDS_IN_A_JOURNAL = 20_000
 SUPERSEDED = "superseded"
-"""The folder of a run in which the scores of before it started anew are kept."""
+"""The folder of a run in which the scores of before it started over are kept."""
 State = Literal["new", "stale", "done"]
 """Not scored yet; scored from files that have changed since; scored from these very files."""
 OUR_NAMES = {"scores", "evidence", SUPERSEDED, ".lock", "edits.jsonl", SETS, "transcripts", "asked.json"}
@@ -125,7 +125,7 @@ class RunWriter:
     def _continued_or_new(self, wanted: Manifest, edits: Iterable[bytes]) -> Manifest:
         changes: list[str] = []
         if self._moving.exists():
-            changes.append("the last command was interrupted while it started anew")
+            changes.append("the last command was interrupted while it started over")
         elif (self.folder / FILE).exists():
             earlier = Manifest.load(self.folder)
             changes += earlier.differences(wanted)
@@ -134,7 +134,7 @@ class RunWriter:
         elif any((self.folder / "scores").glob("[0-9]*")):
             changes.append(f"the earlier scores have no {FILE}")
         if changes:
-            self.notes += [f"Starting anew, because {change}." for change in changes]
+            self.notes += [f"Starting over, because {change}." for change in changes]
             self.notes.append(f"The earlier scores are kept in {self._set_aside()}.")
         write_parts(self.folder / "edits.jsonl", edits)
         wanted.started = now()

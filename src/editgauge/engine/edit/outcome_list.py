@@ -71,7 +71,7 @@ class OutcomeList:
         return iter(self._lines.values())
 
     def get(self, key: OutcomeId) -> OutcomeLine | None:
-        """What the list says of an outcome."""
+        """What the list says about an outcome."""
         return self._lines.get(key)
 
     def add(self, line: OutcomeLine) -> None:
@@ -86,7 +86,7 @@ class OutcomeList:
             raise BadInput(f"'{self._path}' cannot be written: {error.strerror or error}. Make room there.") from error
 
     def write(self, order: Iterable[str] = ()) -> None:
-        """Writes the whole list anew, edits in this order, seeds upwards."""
+        """Writes the whole list again, edits in this order, seeds upwards."""
         places = {edit_id: place for place, edit_id in enumerate(order)}
         lines = sorted(self, key=lambda line: (places.get(line.id, len(places)), line.seed))
         write_text(self._path, "".join(line.written() for line in lines))

@@ -75,7 +75,7 @@ def split(jobs: Iterable[Job], folder: Path, listed: OutcomeList, words: JobProm
 
 
 class JobPrompts:
-    """What a method is told, job by job, and the templates that were needed for it."""
+    """What a method is asked, job by job, and the templates that were needed for it."""
 
     def __init__(self, method: Method, wording: PromptOptions) -> None:
         self._method = method
@@ -100,7 +100,7 @@ class JobPrompts:
 def make_all(
     method: Method, jobs: Sequence[Job], folder: Path, words: JobPrompts, done: Callable[[OutcomeLine], None]
 ) -> None:
-    """Makes them turn by turn; `done` is told of each as soon as it is on disk. One that fails costs no other."""
+    """Makes them turn by turn; `done` is called with each as soon as it is on disk. One that fails costs no other."""
     workers = method.at_once if method.at_once > 0 else os.cpu_count() or 1
     with _threads_of_opencv(1 if workers > 1 else None):
         pool = ThreadPoolExecutor(workers)
@@ -123,7 +123,7 @@ def _turns(jobs: Iterable[Job]) -> list[list[Job]]:
 def _make(method: Method, job: Job, folder: Path, words: JobPrompts) -> OutcomeLine:
     """Writes the outcome, or gives the reason why there is none.
 
-    What a user can mend once for all edits, such as a missing key or weights, goes up and ends the work.
+    What a user can fix once for all edits, such as a missing key or weights, goes up and ends the work.
     """
     try:
         given, seconds = _edited(method, job, folder, words)

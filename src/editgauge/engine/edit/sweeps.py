@@ -40,7 +40,7 @@ def read_sweep(sweep: Swept, fixed: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def variants_of(method: Method, combinations: Sequence[Mapping[str, str]]) -> dict[str, Method]:
-    """The variants by name, such as `imagic[eta=0.8]`; what is wrong with any of them is told at once."""
+    """The variants by name, such as `imagic[eta=0.8]`; what is wrong with any of them is reported at once."""
     made: dict[str, Method] = {}
     problems: list[str] = []
     for options in combinations:

@@ -48,7 +48,7 @@ def so_far() -> Effort:
 
 
 def expected(work: Effort, times: float, processes: int, cores: float) -> float:
-    """Seconds by the clock for so many times the work, divided between processes that get so many cores.
+    """Seconds by the clock for that many times the work, divided between processes that get that many cores.
 
     The work was measured in one process, models with all their threads. Processes can divide it, so that it takes as
     much less time as there are processes; but not less than the cores need for it.

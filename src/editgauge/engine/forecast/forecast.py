@@ -1,4 +1,4 @@
-"""The verb `plan`: what a run will take, told from a few source images that are scored now."""
+"""The verb `plan`: what a run will take, estimated from a few source images that are scored now."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ class _Clock:
 
     @classmethod
     def of(cls, took: TrialResult, times: float, processes: int, cores: float, share: float = 1.0) -> _Clock:
-        """With so many cores; and if others had not taken all but a share of each from us."""
+        """With that many cores; and if others had not taken all but a share of each from us."""
         start, loading, work = (each.eased(share) for each in (took.start, took.loading, took.work))
         starting = start.seconds + expected(start + loading, processes, processes, cores)
         return cls(starting, expected(work, times, processes, cores))
@@ -298,7 +298,7 @@ def _key(seat: ModelEffort, question: str) -> str:
 
 
 def _read(path: Path) -> dict[str, float]:
-    """What was measured before; a file that cannot be read is measured anew."""
+    """What was measured before; a file that cannot be read is measured again."""
     try:
         stored = json.loads(path.read_text("utf-8"))
         return {str(key): float(seconds) for key, seconds in stored.items()}
@@ -322,7 +322,7 @@ class Remaining:
 
 
 def _held(wanted: RunPlan, out: Path) -> set[int]:
-    """What the run holds and would keep; nothing when it would start anew."""
+    """What the run holds and would keep; nothing when it would start over."""
     if not is_run(out) or Manifest.load(out).differences(wanted.manifest):
         return set()
     scores = Run.open(out).scores

@@ -13,7 +13,7 @@ from editgauge.judges.forms import FreeText, Pairwise, Ratings, Scale, Structure
 from editgauge.judges.interfaces import Answer
 
 LISTED = 6
-"""So many things a judge is taken to name where it may name any number."""
+"""This many things a judge is taken to name where it may name any number."""
 
 
 def hypothetical(question: Question[Any], inclined: bool) -> Answer[Any]:

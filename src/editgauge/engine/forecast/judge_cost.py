@@ -1,4 +1,5 @@
-"""What the judges of a run would be asked at most, and what that would cost: told from a few outcomes, asking nobody.
+"""What the judges of a run would be asked at most, and what that would cost: estimated from a few outcomes, without any
+call.
 
 Protocols ask further questions after some answers. They are therefore listened to twice, once with every answer yes and
 much, once with no and little, and of each prompt the larger number counts. Each answer may need a repair question.
@@ -28,7 +29,7 @@ from editgauge.judges.panel import members_of
 from editgauge.models.cache import place
 
 LOOKED_AT = 24
-"""Outcomes from which the rest is told."""
+"""Outcomes from which the rest is estimated."""
 
 Value = TypeVar("Value")
 
@@ -61,7 +62,7 @@ class CountingPerception(RunPerception):
         return hypothetical(question, self.inclined)
 
     def told(self, outcomes: int, times: float, call_seconds: float | None = None) -> dict[str, dict[str, Any]]:
-        """For each judge the calls, tokens, cost and time of so many times these outcomes.
+        """For each judge the calls, tokens, cost and time of that many times these outcomes.
 
         Args:
             outcomes: how many were listened to
@@ -80,7 +81,7 @@ class CountingPerception(RunPerception):
             "calls at most": math.ceil((found.calls + found.repairs) * times),
             "prompt tokens": round(found.prompt_tokens * times),
             "completion tokens at most": round(found.completion_tokens * times),
-            "told from": f"{outcomes} outcomes; what follows from answers is counted, at most adds a repair to each",
+            "derived from": f"{outcomes} outcomes; what follows from answers is counted, at most adds a repair to each",
         }
         if judge.ledger.price.prompt or judge.ledger.price.completion:
             told["cost at most"] = round(found.cost * times, 4)

@@ -1,4 +1,4 @@
-"""What a user gives to `plan`, completed by what a run says of itself."""
+"""What a user gives to `plan`, completed by what a run says about itself."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class TrialResult:
 
 
 def some_of(tasks: Iterable[ScoringTask], sources: Sequence[str], count: int) -> list[ScoringTask]:
-    """The first outcomes that have an image of so many source images, drawn evenly from all of them."""
+    """The first outcomes that have an image of that many source images, drawn evenly from all of them."""
     many = min(count, len(sources))
     chosen = [sources[place * len(sources) // many] for place in range(many)]
     found: dict[str, list[ScoringTask]] = {source: [] for source in chosen}

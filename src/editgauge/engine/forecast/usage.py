@@ -101,7 +101,7 @@ class TimingPerception(CountingPerception):
         self._models = {role: by_model[id(cached)] for role, cached in self._models.items()}
 
     def forget(self) -> None:
-        """Begins anew with models that have loaded their weights: only from then on times tell anything."""
+        """Starts over with models that have loaded their weights: only from then on times tell anything."""
         self.heard[self.inclined].clear()
         for seat in self.seats:
             seat.begin_anew(Memory(BYTES_IN_MEMORY))

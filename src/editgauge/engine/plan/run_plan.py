@@ -79,7 +79,7 @@ class RunPlan:
         changes = earlier.manifest.differences(self.manifest)
         if changes:
             kept = f"the earlier scores ({', '.join(earlier.manifest.protocols)}) would be kept in {out / SUPERSEDED}"
-            return f"start anew, because {'; '.join(changes)}; {kept}"
+            return f"start over, because {'; '.join(changes)}; {kept}"
         counted = segments.counted(earlier.scores)
         names = [each.name for each in self.protocols]
         scored = (f"{name} {sum(counted[method, name] for method in self.found)}" for name in names)

@@ -15,7 +15,7 @@ _FORM = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of so many parts, counted from 1."""
+    """One of that many parts, counted from 1."""
 
     number: int
     of: int

@@ -1,4 +1,4 @@
-"""How many processes score a run, and on which devices: told from cores, memory and graphics cards."""
+"""How many processes score a run, and on which devices: derived from cores, memory and graphics cards."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Machine:
 
     cores: int
     memory: int | None = None
-    """Bytes that are free; None where that cannot be told."""
+    """Bytes that are free; None where that cannot be determined."""
     cards: tuple[str, ...] = ()
     """Graphics cards, as `CUDA_VISIBLE_DEVICES` names them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerCount:
-    """So many processes; where there are several cards, each process sees one of them."""
+    """This many processes; where there are several cards, each process sees one of them."""
 
     processes: int
     cards: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ def visible_cards(setting: str | None, installed: Iterable[str]) -> tuple[str, .
 
 
 def free_memory() -> int | None:
-    """Bytes that are free, within the limit of a container or a job; None where that cannot be told."""
+    """Bytes that are free, within the limit of a container or a job; None where that cannot be determined."""
     try:
         rows = dict(line.split(":", 1) for line in MEMORY.read_text("ascii").splitlines())
         free = 1024 * int(rows["MemAvailable"].split()[0])

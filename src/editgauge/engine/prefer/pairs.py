@@ -94,6 +94,6 @@ def read_scored(place: PictureFile) -> Pixels:
     if place.pixels is not None and pixel_hash(picture) != place.pixels:
         raise BadInput(
             f"'{place.path}' is another picture than the one that was scored; `editgauge verify` tells which are. "
-            "Run anew, then ask."
+            "Run again, then ask."
         )
     return picture

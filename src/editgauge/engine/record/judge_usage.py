@@ -52,8 +52,8 @@ class JudgeUsage:
             f"{self.calls:,} calls" + (f" ({self.failed:,} without an answer)" if self.failed else ""),
             *([f"{self.repairs:,} of them to repair an unreadable answer"] if self.repairs else []),
             f"{before:,} of {self.questions:,} questions answered before",
-            *([f"{self.held_back:,} not asked for want of budget"] if self.held_back else []),
-            tokens + (f" (not told of {self.not_counted:,} calls)" if self.not_counted else ""),
+            *([f"{self.held_back:,} not asked because of the budget"] if self.held_back else []),
+            tokens + (f" (unknown for {self.not_counted:,} calls)" if self.not_counted else ""),
             *([f"cost {self.cost:.4g}"] if self.cost is not None else []),
         ]
         return f"judge {name}: {', '.join(parts)}"
@@ -67,11 +67,12 @@ def leave_tally(folder: Path | None, questions: Mapping[str, int]) -> None:
 
 @contextmanager
 def tallied(run: Path, judges: Mapping[str, Mapping[str, Any]], *, priced: bool, quiet: bool) -> Iterator[Path | None]:
-    """Where processes are to leave their tallies. Afterwards what each judge was asked is told, and kept with the run.
+    """Where processes are to leave their tallies. Afterwards what each judge was asked is reported, and kept with the
+    run.
 
     Args:
         run: the run folder
-        judges: what its manifest says of them
+        judges: what its manifest says about them
         priced: whether it is known what a token costs
         quiet: tell nobody
     """

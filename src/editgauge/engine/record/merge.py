@@ -23,7 +23,7 @@ from editgauge.engine.plan.shards import read_shard
 from editgauge.protocols import open_protocol
 
 TOLD = 5
-"""So many differing scores are named."""
+"""This many differing scores are named."""
 
 
 def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -> Run:

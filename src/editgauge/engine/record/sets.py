@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from editgauge.protocols import Part, Protocol
 
 Cells = dict[tuple[str, str], "list[Part | Unscored]"]
-"""Method and edit type to what is known of each outcome, or why it could not be taken in."""
+"""Method and edit type to what is known about each outcome, or why it could not be taken in."""
 KnownParts = dict[Key, "Part | Unscored"]
 """What protocols kept of the outcomes that were scored just now."""
 
 
 def forget_sets(plan: RunPlan, folder: Path) -> None:
-    """Takes away what is about to be scored anew, so that an unfinished run shows no number of other pictures."""
+    """Takes away what is about to be scored again, so that an unfinished run shows no number of other pictures."""
     if (folder / FILE).exists():
         write_sets(folder, _of_others(plan, folder))
 

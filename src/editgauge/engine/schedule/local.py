@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 TRIES = 2
 """A task whose process died is tried once more, alone; if that process dies too, the task is to blame."""
 FAILED_STARTS = 3
-"""So many processes in a row that end before they are ready: no task is to blame, and no other would fare better."""
+"""This many processes in a row that end before they are ready: no task is to blame, and no other would fare better."""
 WHILE_IT_STARTS = 8
-"""So many tasks fit into a pipe that nobody reads yet; more would make us wait before the next process is started."""
+"""This many tasks fit into a pipe that nobody reads yet; more would make us wait before the next process is started."""
 SECONDS_TO_LEAVE = 5
 READY = -1
 """The number under which a process says that it has loaded everything."""
 REFUSED = -2
-"""The number under which it says what a user must mend before anything can be scored."""
+"""The number under which it says what a user must fix before anything can be scored."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """How numerical libraries are told how many threads to use."""
 
@@ -156,7 +156,7 @@ class _Pool:
             if self._failed_starts >= FAILED_STARTS:
                 raise EditGaugeError(
                     f"{FAILED_STARTS} worker processes in a row ended while they started (exit code {code}), "
-                    "for the reason they gave above. What was scored is kept; mend it and give the same command again."
+                    "for the reason they gave above. What was scored is kept; fix it and give the same command again."
                 )
         for trial in worker.in_hand.values():
             deaths = trial.deaths + worker.ready

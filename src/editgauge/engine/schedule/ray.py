@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from editgauge.core.run import Record
 
 TRIES = 3
-"""So many actors may die over a task before it is to blame. One more than on a single machine: the news that a node
+"""This many actors may die over a task before it is to blame. One more than on a single machine: the news that a node
 went may come later than the news that its actors did."""
 SECONDS_OF_SILENCE = 60
-"""After so long without an actor and without news, a user is told what is waited for."""
+"""After so long without an actor and without news, a user is informed what is waited for."""
 
 
 def execute(
@@ -54,7 +54,7 @@ def execute(
 
 
 def refuse_unseen_pictures(records: Sequence[Record]) -> None:
-    """Refuses what an actor says of a picture that it did not see and that is there: its node sees other disks."""
+    """Refuses what an actor says about a picture that it did not see and that is there: its node sees other disks."""
     for record in records:
         for stamp in record.images:
             if stamp is not None and stamp.size < 0 and Path(stamp.path).exists():
@@ -130,7 +130,7 @@ class _Actors:
                 self._ray.kill(actor.handle)
 
     def _gather_profiles(self) -> None:
-        """What actors tell of their time is written here: a node need not see the run folder."""
+        """What actors tell about their time is written here: a node need not see the run folder."""
         if self._setup.profile:
             for actor in self._actors:
                 if actor.node:
@@ -176,7 +176,7 @@ class _Actors:
             if self._failed_starts >= FAILED_STARTS:
                 raise EditGaugeError(
                     f"{FAILED_STARTS} Ray actors in a row ended while they started: {death} "
-                    "What was scored is kept; mend it and give the same command again."
+                    "What was scored is kept; fix it and give the same command again."
                 )
         blame = actor.node in living_nodes(self._ray)
         for trial in actor.in_hand.values():

@@ -50,7 +50,7 @@ class RecordedImage(NamedTuple):
 
 @dataclass(slots=True)
 class Sampled:
-    """One outcome of the sample, with everything the run says of it."""
+    """One outcome of the sample, with everything the run says about it."""
 
     edit: str
     method: str
@@ -99,7 +99,7 @@ def recompute(run: Run, count: int, place: BenchmarkPlace, seed: int, quiet: boo
 
 
 def sample(run: Run, count: int, seed: int) -> list[Sampled]:
-    """So many outcomes at random; the same seed gives the same ones."""
+    """This many outcomes at random; the same seed gives the same ones."""
     columns = ("source_path", "source_pixels", "edited_path", "edited_pixels", "name", "value", "reason")
     known: dict[tuple[str, str, int], Sampled] = {}
     rows = zip(*(run.scores[column].to_pylist() for column in (*Key._fields, *columns)), strict=True)
@@ -132,7 +132,7 @@ def _as_run(edit: Edit, told: Mapping[str, Any]) -> Edit:
 
 
 def _protocol(run: Run, name: str) -> Protocol | str:
-    """The protocol of that name with the same rules, or why it is not at hand."""
+    """The protocol of that name with the same rules, or why it is not available."""
     try:
         names = {role: told["name"] for role, told in run.manifest.models.items()}
         here = open_protocol(name).given(names)
@@ -145,7 +145,7 @@ def _protocol(run: Run, name: str) -> Protocol | str:
 
 
 def _models(run: Run) -> tuple[dict[str, str], str]:
-    """The models that are at hand in the run's revision, and why others are not."""
+    """The models that are available in the run's revision, and why others are not."""
     chosen: dict[str, str] = {}
     absent = []
     for role, told in run.manifest.models.items():
@@ -192,7 +192,7 @@ async def _score_all(
 
 
 def _item(each: Sampled, edits: Mapping[str, Edit]) -> Item | str:
-    """The pictures as they were scored, or why they are not at hand."""
+    """The pictures as they were scored, or why they are not available."""
     decoded = []
     for image in (each.source, each.edited):
         try:

@@ -14,7 +14,7 @@ _TRIM, _MMAP = -1, -3
 
 
 def keep_freed_memory() -> None:
-    """Keeps some freed memory instead of handing it back and asking for it anew, page by page, for the next array.
+    """Keeps some freed memory instead of handing it back and asking for it again, page by page, for the next array.
 
     A picture's arrays take some megabytes each and are made and dropped all the time: up to a sixth of the time of a
     pixel protocol goes into fresh pages otherwise. Does nothing where the C library is not glibc.

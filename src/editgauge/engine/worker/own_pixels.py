@@ -1,4 +1,4 @@
-"""Models look at an edited picture in its own resolution; what they answer is told in the source's frame.
+"""Models look at an edited picture in its own resolution; what they answer is reported in the source's frame.
 
 Protocols compare pixels, so they are given the edited picture in the source's size. A detector that looked at that copy
 would miss what shrinking hides: a row of cars in a picture of 1024 pixels that was brought down to 256.

@@ -41,7 +41,7 @@ class CommandEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class ActorRefusal:
-    """What a user must mend before anything can be scored. Said, not raised: not every error survives a pickle."""
+    """What a user must fix before anything can be scored. Said, not raised: not every error survives a pickle."""
 
     why: str
 

@@ -105,7 +105,7 @@ def crashed(task: ScoringTask, protocols: Sequence[Protocol], why: str) -> Score
 async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ...]:
     """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored.
 
-    Only `Hopeless` is raised: every further item would meet the same, and the user can mend it.
+    Only `Hopeless` is raised: every further item would meet the same, and the user can fix it.
     """
     try:
         scores = await timeline.stepped(protocol.name, protocol.score(item, _seen_by(protocol, see)))

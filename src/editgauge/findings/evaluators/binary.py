@@ -59,7 +59,7 @@ class BinaryScore:
     spec: ScoreSpec
     question: str
     good_from: float
-    """The answer of people from which on it counts as good."""
+    """The answer of people from which it counts as good."""
     verdicts: Verdicts
     confusion: Confusion
     n: int

@@ -37,7 +37,7 @@ class Majority:
 
 
 def majorities(told: Matched[Rating], levels: Mapping[str, float]) -> dict[str, Majority]:
-    """By question; those with other answers than 0 and 1 only where a level says from which on they are good."""
+    """By question; those with other answers than 0 and 1 only where a level says from which they are good."""
     answers: dict[str, dict[OutcomeKey, list[float]]] = defaultdict(lambda: defaultdict(list))
     for (key,), rating in told.found:
         answers[rating.question][key].append(rating.value)
@@ -53,7 +53,7 @@ def majorities(told: Matched[Rating], levels: Mapping[str, float]) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What a run says of its outcomes: a value or the reason for none, by protocol and score; source and action."""
+    """What a run says about its outcomes: a value or the reason for none, by protocol and score; source and action."""
 
     told: Mapping[tuple[str, str], Mapping[OutcomeKey, float | str]]
     sources: Mapping[str, str]

@@ -22,7 +22,7 @@ from editgauge.stats.paired import Paired, against_the_first
 from editgauge.stats.resampling import Estimate
 
 MOST_PAIRED = 4
-"""So many of the evaluators that agree most are taken two by two."""
+"""This many of the evaluators that agree most are taken two by two."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One thing that an evaluator can be held against: people's choices, their ratings, triplets of known truth."""
+    """One thing that an evaluator can be compared with: people's choices, their ratings, triplets of known truth."""
 
     name: str
     measure: str

@@ -71,7 +71,7 @@ class JudgeFindings:
 
 
 def read_judges(files: Iterable[Path], known: ScoredOutcomes) -> tuple[list[Preferring], list[JudgeFindings]]:
-    """The judges of these files, as evaluators and with what is known of them."""
+    """The judges of these files, as evaluators and with what is known about them."""
     told = [verdict for file in files for verdict in read_verdicts(file)]
     if not told:
         return [], []

@@ -77,7 +77,7 @@ def over_runs(runs: Sequence[ScoredOutcomes], scores: Sequence[Scored], asked: S
         if len(again) == len(runs) - 1:
             found.append(steadiness([score, *again], asked, runs[0]))
     if not found:
-        raise BadInput("The runs have no score in common, so nothing can be said of how steady one is.")
+        raise BadInput("The runs have no score in common, so nothing can be said about how steady one is.")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What people said of the outcomes of a run: their means by method, and how far they agree with each other."""
+"""What people said about the outcomes of a run: their means by method, and how far they agree with each other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class People:
 
     question: str
     raters: int
-    """How many have a name; what follows, but for the means, is about them."""
+    """How many have a name; what follows, except for the means, is about them."""
     panel: Panel | None
     """How often they give the same answer; None when no outcome has two answers."""
     alpha: Estimate

@@ -29,7 +29,7 @@ class OutcomeKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Matched(Generic[Told]):
-    """What was said of outcomes of a run, and how much was said of others."""
+    """What was said about outcomes of a run, and how much was said about others."""
 
     found: tuple[tuple[tuple[OutcomeKey, ...], Told], ...]
     strangers: int
@@ -130,7 +130,7 @@ def wanted_scores(
 
 
 _MODEL = re.compile(r"\[[^\[\]]*\]\Z")
-"""What stands behind a score that bears its model's name."""
+"""What stands behind a score that carries its model's name."""
 
 
 def _pattern(name: str) -> re.Pattern[str]:

@@ -80,7 +80,7 @@ def _share(
 def _strengths(
     methods: Sequence[str], first: Places, second: Places, credit: Numbers, clusters: Labels, resamples: int
 ) -> dict[str, Estimate]:
-    """Every method's strength, among those that can be told apart from each other."""
+    """Every method's strength, among those that can be distinguished from each other."""
     count, rows = len(methods), np.arange(len(credit))
     cells = np.concatenate([first * count + second, second * count + first])
     earned = csr_array((np.concatenate([credit, 1 - credit]), (cells, np.tile(rows, 2))), (count**2, len(credit)))
@@ -118,7 +118,7 @@ def _strengths(
 def _comparable(won: Numbers) -> Places:
     """The largest set of methods each of which beats every other, step by step: strengths exist there.
 
-    Empty when there is no such set, or two as large as each other, between which nothing can be told.
+    Empty when there is no such set, or two as large as each other, between which nothing can be determined.
     """
     _, part = connected_components(won > 0, directed=True, connection="strong")
     sizes = np.bincount(part)

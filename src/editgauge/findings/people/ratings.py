@@ -122,7 +122,7 @@ def read_choices(file: Path) -> list[Choice]:
 
 
 def read_verdicts(file: Path) -> list[Verdict]:
-    """What a judge said of pairs; raises `BadInput` that lists everything wrong with the file, line by line."""
+    """What a judge said about pairs; raises `BadInput` that lists everything wrong with the file, line by line."""
     return _read(
         file, "verdicts", VERDICT_FIELDS, _verdict, lambda v: (v.edit, *sorted((v.first, v.second)), v.rater, v.seed)
     )

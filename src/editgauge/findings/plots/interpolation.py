@@ -125,7 +125,7 @@ def _short(name: str) -> str:
 
 def _spoken(curve: Curve, found: Interpolation) -> str:
     if curve.best is None:
-        return f"{curve.asked}, nothing can be told"
+        return f"{curve.asked}, nothing can be determined"
     ends = [curve.points[0].value, curve.points[found.gammas.index(curve.best)].value, curve.points[-1].value]
     first, best, last = ("none" if each is None else f"{each:.2f}" for each in ends)
     return f"{curve.asked}, {first} at gamma 0, {best} at {curve.best:g}, {last} at 1"

@@ -1,4 +1,4 @@
-"""Finds the one JSON object in an answer, mends what JSON does not allow, and fits it to what was asked for."""
+"""Finds the one JSON object in an answer, repairs what JSON does not allow, and fits it to what was asked for."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _WORDS = {"true": "true", "false": "false", "none": "null", "null": "null"}
 
 
 class _Broken(ValueError):
-    """The text is no JSON object, not even a mended one."""
+    """The text is no JSON object, not even a corrected one."""
 
 
 def read_object(text: str) -> dict[str, Any] | None:
     """The one JSON object that the answer holds, bare, fenced or in prose; None when there is none, or several.
 
-    Comments, trailing commas, single quotes and Python's words for true, false and null are mended. The same object
+    Comments, trailing commas, single quotes and Python's words for true, false and null are corrected. The same object
     twice is one.
 
     >>> read_object('Sure! ```json\\n{"answer": "yes", /* clear */ "sure": True,}\\n```')
@@ -158,7 +158,7 @@ def _no_constant(name: str) -> Any:
 def fitted(value: Any, wanted: Any) -> Any:
     """The value without what was not asked for, its names and fixed words in the case that was asked for.
 
-    The word "null" or "None" in the place of a text is no text: it becomes null, and goes out of lists.
+    The word "null" or "None" in place of a text is no text: it becomes null, and goes out of lists.
 
     Args:
         value: as it was read from JSON
@@ -196,6 +196,6 @@ def _of_union(value: Any, parts: tuple[Any, ...]) -> Any:
 
 
 def _same(wanted: Any, given: str) -> bool:
-    """Are two names the same but for case, blanks and hyphens?"""
+    """Are two names the same except for case, blanks and hyphens?"""
     plain = given.strip().strip(".").lower().replace("-", " ").replace("_", " ")
     return isinstance(wanted, str) and wanted.lower().replace("-", " ").replace("_", " ") == plain

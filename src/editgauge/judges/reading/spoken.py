@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 SHOWN = 80
-"""So much of an unreadable answer is repeated in the message about it."""
+"""This much of an unreadable answer is repeated in the message about it."""
 LONGEST_REFUSAL = 600
 """A refusal comes at the beginning; no more than this is looked at."""
 OPENING_PHRASES = 6
-"""So many regrets and introductions may stand before a refusal."""
+"""This many regrets and introductions may stand before a refusal."""
 
 _TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>")
 _NOTHING = frozenset({"", "null", "none", "n/a", "na", "nil", "nothing", "undefined", "-"})

@@ -1,4 +1,4 @@
-"""Personalized generation: the source becomes a word, by Textual Inversion or DreamBooth, and is painted anew."""
+"""Personalized generation: the source becomes a word, by Textual Inversion or DreamBooth, and is repainted."""
 
 from __future__ import annotations
 

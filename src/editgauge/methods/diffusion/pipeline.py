@@ -188,7 +188,7 @@ def fitted_size(width: int, height: int, size: int, multiple: int, *, by_area: b
 
 
 def fitted(source: Pixels, size: int, multiple: int, *, by_area: bool = False) -> Image.Image:
-    """The source at a size the network takes; the shape is kept but for rounding, nothing is cropped."""
+    """The source at a size the network takes; the shape is kept except for rounding, nothing is cropped."""
     height, width = source.shape[:2]
     wanted = fitted_size(width, height, size, multiple, by_area=by_area)
     return Image.fromarray(source).resize(wanted, Image.Resampling.LANCZOS)

@@ -78,7 +78,7 @@ class PipelineWeights:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What the index says of each part: its library and class."""
+        """What the index says about each part: its library and class."""
         told: dict[str, Any] = json.loads((self.folder / self.index).read_text("utf-8"))
         return told
 

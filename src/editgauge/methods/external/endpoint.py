@@ -142,7 +142,7 @@ def _key(named: str, url: str) -> str | None:
 
 
 def _decoded(content: bytes) -> Pixels:
-    """The picture, by the one door that pixels enter by, which takes files."""
+    """The picture, read by the one image loader, which takes files."""
     with tempfile.TemporaryDirectory(prefix="editgauge-") as folder:
         file = Path(folder) / "answer"
         file.write_bytes(content)

@@ -37,7 +37,7 @@ class NameReading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What lies in a folder, in the order of names."""
+    """What is in a folder, in the order of names."""
 
     folder: Path
     images: tuple[TreeImage, ...]

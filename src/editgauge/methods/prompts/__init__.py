@@ -1,4 +1,4 @@
-"""What a method is told: one edit as an instruction, a caption, two captions, or a caption with a learned token.
+"""What a method is asked: one edit as an instruction, a caption, two captions, or a caption with a learned token.
 
 An edit's own words are used as they are; where it has none, they are made from its parts by text templates, one per
 edit type (EditVal, table 3 and appendix I: one operation, worded for each family of methods). A set of templates chosen
@@ -27,7 +27,7 @@ OWN_WORDS = {"instruction": "instruction", "caption": "target_caption", "source"
 
 @dataclass(frozen=True, slots=True)
 class MethodPrompt:
-    """What a method is told about an edit."""
+    """What a method is asked about an edit."""
 
     text: str
     source: str | None = None

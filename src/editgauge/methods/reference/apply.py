@@ -35,7 +35,7 @@ def changeable(recipe: Recipe, source: Pixels) -> BoolMask:
 
 
 def asked_for(recipe: Recipe, source: Pixels) -> BoolMask:
-    """Where the asked-for thing is seen: nowhere after a removal, and a style has no place of its own."""
+    """Where the requested thing is seen: nowhere after a removal, and a style has no place of its own."""
     match recipe:
         case Recolor(outline) | Texture(outline):
             return _rendered(outline, source)
@@ -65,7 +65,7 @@ def kept_inside(recipe: Recipe, source: Pixels) -> Recipe:
 
 
 def _drawn_back(middle: float, half: float, length: int) -> float:
-    """The nearest middle with room for half the object on both sides; a larger object lies in the middle."""
+    """The nearest middle with room for half the object on both sides; a larger object is in the middle."""
     if 2 * half > length - 1:
         return (length - 1) / 2
     return min(max(middle, half), length - 1 - half)

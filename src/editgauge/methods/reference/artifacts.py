@@ -65,7 +65,7 @@ def with_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
     if artifact not in ARTIFACTS:
         raise ValueError(f"there is no artifact called '{artifact}'; there are {', '.join(ARTIFACTS)}")
     if not 0 <= severity <= 1:
-        raise ValueError(f"severity lies in [0, 1], got {severity}")
+        raise ValueError(f"severity must be in [0, 1], got {severity}")
     change = np.abs(ARTIFACTS[artifact](work, 1.0).astype(np.int16) - work.result).max(axis=2)
     if change.sum() <= LEAST_SEEN * np.count_nonzero(change):
         raise CannotEdit(f"The artifact '{artifact}' could not be seen on this picture, however severe.")

@@ -23,7 +23,7 @@ def spoiled(pixels: Pixels, flaw: str, severity: float, seed: int, spared: BoolM
     if flaw not in FLAWS:
         raise ValueError(f"there is no flaw called '{flaw}'; there are {', '.join(FLAWS)}")
     if not 0 <= severity <= 1:
-        raise ValueError(f"severity lies in [0, 1], got {severity}")
+        raise ValueError(f"severity must be in [0, 1], got {severity}")
     if severity == 0:
         return pixels
     result = FLAWS[flaw](pixels, severity, np.random.default_rng(seed))

@@ -50,7 +50,7 @@ def inset(mask: BoolMask) -> Alpha:
 
 
 def blended(under: Pixels, over: Pixels, alpha: Alpha) -> Pixels:
-    """The upper picture laid over the lower one."""
+    """The upper picture overlaid on the lower one."""
     return as_pixels(under + (over.astype(np.float32) - under) * alpha[..., None])
 
 

@@ -82,7 +82,7 @@ class Store:
         return answer
 
     def put(self, key: str, model: str, answer: Answer) -> None:
-        """Keeps it. A disk that refuses is told once; everything goes on without remembering."""
+        """Keeps it. A disk that refuses is reported once; everything goes on without remembering."""
         if self._refused:
             return
         path = self._path(key, model)

@@ -2,8 +2,8 @@
 
 Picture and text are mixed from the first layers on, so nothing can be computed ahead: `look` keeps the pixels. The
 phrases are joined to one text, `a cat. a cup.`; the network says for every box how well it fits each token, and a
-phrase is as sure as its surest token. Box threshold and text threshold of the original are then one number, unless a
-text threshold is set.
+phrase is as sure as its most confident token. Box threshold and text threshold of the original are then one number,
+unless a text threshold is set.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class GroundingDetector(Network):
         return [{"pixels": image} for image in images]
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """What fits each word, from FAINTEST on, surest first. One pass per question: pictures of different shape
-        would have to be padded, and the padding changes what the backbone sees."""
+        """What fits each word, from FAINTEST on, most confident first. One pass per question: pictures of different
+        shape would have to be padded, and the padding changes what the backbone sees."""
         return [self._answer(features["pixels"], words) for features, words in questions]
 
     def _answer(self, image: Pixels, words: tuple[str, ...]) -> Detections:
@@ -86,7 +86,8 @@ class GroundingDetector(Network):
         return sure, corners(numbers(told.pred_boxes[0]), (width, height))
 
     def _sure(self, fits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """How sure each box is of a phrase: as of its surest token, if every token is over the text threshold."""
+        """How sure each box is of a phrase: as of its most confident token, if every token is over the text
+        threshold."""
         surest = fits.max(axis=1, initial=0)
         return np.where(fits.min(axis=1, initial=1) >= self.text_threshold, surest, np.float32(0))
 
@@ -122,5 +123,5 @@ def joined(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
 
 
 def tokens_within(places: Sequence[Sequence[int]], span: tuple[int, int]) -> list[int]:
-    """The tokens that lie in a span of the text; marks of start and end have no length and lie nowhere."""
+    """The tokens that are in a span of the text; marks of start and end have no length and lie nowhere."""
     return [token for token, (start, stop) in enumerate(places) if span[0] <= start < stop <= span[1]]

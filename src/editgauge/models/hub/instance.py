@@ -1,7 +1,7 @@
 """DETR, Mask2Former and OneFormer: detectors of a closed vocabulary, the latter two with outlines.
 
 They see everything they know at once, so `look` does all the work and questions only choose. As a segmenter, the same
-network gives the outline of the instance that lies in a box; it cuts out nothing it did not see.
+network gives the outline of the instance that is in a box; it cuts out nothing it did not see.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FAINTEST = 0.05
 SAME_OBJECT = 0.5
-"""Intersection over union from which on an instance counts as what a box was drawn around."""
+"""Intersection over union from which an instance counts as what a box was drawn around."""
 ONEFORMER_TASK = "the task is instance"
 
 
@@ -119,7 +119,7 @@ class InstanceDetector(InstanceNetwork):
         return resolve(phrase, self._words).word
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """Those of what it saw that bear one of the words, surest first."""
+        """Those of what it saw that carry one of the words, most confident first."""
         return [self._choose(features, set(words)) for features, words in questions]
 
     def _choose(self, features: Features, words: set[str]) -> Detections:
@@ -134,7 +134,7 @@ class InstanceDetector(InstanceNetwork):
 
 
 class InstanceSegmenter(InstanceNetwork):
-    """The outline of the instance that lies in a box or under a point."""
+    """The outline of the instance that is in a box or under a point."""
 
     role = "segmenter"
 
@@ -167,8 +167,8 @@ class InstanceSegmenter(InstanceNetwork):
 
 
 def _instances(classes: torch.Tensor, masks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Confidence, class and mask of the surest pairs of query and class, as Mask2Former counts them: the class's
-    probability times the mean probability inside the mask."""
+    """Confidence, class and mask of the most confident pairs of query and class, as Mask2Former counts them: the
+    class's probability times the mean probability inside the mask."""
     fits = classes.float().softmax(dim=-1)[:, :-1]
     sure, places = fits.flatten().topk(len(fits))
     chosen = masks.float()[places // fits.shape[1]]

@@ -63,7 +63,7 @@ class Network:
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """What it needs of the catalog or the hub; nothing when it lies in a folder of the user's."""
+        """What it needs of the catalog or the hub; nothing when it is in a folder of the user's."""
         return () if self.source.is_folder else (self.source.name,)
 
     @property
@@ -123,7 +123,7 @@ class Network:
         return {}
 
     def _options(self) -> dict[str, Any]:
-        """What `from_pretrained` is told beside the usual."""
+        """What `from_pretrained` is given beside the usual."""
         return {}
 
     def _input_size(self) -> tuple[int, int] | None:

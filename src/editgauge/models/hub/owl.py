@@ -63,7 +63,7 @@ class OwlDetector(Network):
         ]
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """What each patch is sure of for each word, from FAINTEST on, surest first."""
+        """What each patch is sure of for each word, from FAINTEST on, most confident first."""
         self._remember({word for _, words in questions for word in words})
         return [self._compare(features, words) for features, words in questions]
 

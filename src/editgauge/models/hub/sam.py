@@ -1,7 +1,7 @@
-"""SAM (Kirillov et al. 2023) and SAM 2 (Ravi et al. 2024): the outline of what lies in a box or under a point.
+"""SAM (Kirillov et al. 2023) and SAM 2 (Ravi et al. 2024): the outline of what is in a box or under a point.
 
 The encoder sees a picture once; each prompt then costs a fiftieth of that. For a box the single mask is taken, as
-the authors advise; under a point, where a part and the whole are both right, the surest of three.
+the authors advise; under a point, where a part and the whole are both right, the most confident of three.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from editgauge.models.weights import WeightFiles, entry_of, weights_of
 
 CONFIG = "config.json"
 UNLISTED_LICENSE = "see its card"
-"""What the catalog says of a repository it does not list."""
+"""What the catalog says about a repository it does not list."""
 NEVER_RUN = "not pulled"
 """What stands for a hash while the weights are not on this machine; no answer is ever remembered under it."""
 

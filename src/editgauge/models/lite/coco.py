@@ -67,7 +67,7 @@ class CocoDetector(ABC):
         return [self._look(image) for image in images]
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """What was seen of each question's words, surest first."""
+        """What was seen of each question's words, most confident first."""
         return [_of_words(features, words) for features, words in questions]
 
     def _look(self, image: Pixels) -> Features:

@@ -13,7 +13,7 @@ from editgauge.models.lite.runtime import library
 Floats = NDArray[np.float32]
 OPSET = 17
 IR_VERSION = 9
-"""Of the file format that belongs to this opset; the newest one might be ahead of the onnxruntime at hand."""
+"""Of the file format that belongs to this opset; the newest one might be ahead of the available onnxruntime."""
 
 
 class Graph:

@@ -81,7 +81,7 @@ class InceptionFid:
         torch = library("torch", ID, extra="torch")
         path = self._weights or weights_of(NAME).path("default_1.pt")
         with warnings.catch_warnings():
-            # torch wants models exported anew, in a form that only those who trained them can make.
+            # torch wants models exported again, in a form that only those who trained them can make.
             warnings.filterwarnings("ignore", "`torch.jit.load` is deprecated", DeprecationWarning)
             return torch.jit.load(str(path), map_location="cpu").eval()
 

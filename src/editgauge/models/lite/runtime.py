@@ -42,12 +42,12 @@ class DamagedWeights(EditGaugeError):
         why = " ".join(str(error).split())[:200] or type(error).__name__
         super().__init__(
             f"{wanted} cannot load {place}: {why}. `editgauge models verify` tells which files are damaged; "
-            "`editgauge models pull` brings them anew."
+            "`editgauge models pull` brings them again."
         )
 
 
 class FromCatalog:
-    """A small model: its weights come from the catalog, or from elsewhere; so many threads run it.
+    """A small model: its weights come from the catalog, or from elsewhere; that many threads run it.
 
     Args:
         weights: another file than the catalog's, or a folder with all its files where there are several

@@ -1,4 +1,4 @@
-"""SAM 2 (Ravi et al. 2024), hiera-tiny, run by onnxruntime: the outline of what lies in a box or under a point.
+"""SAM 2 (Ravi et al. 2024), hiera-tiny, run by onnxruntime: the outline of what is in a box or under a point.
 
 The encoder takes seconds a picture and sees it once; each box or point then takes a tenth of a second. Of the three
 masks that the decoder offers, the one it holds to be the best is taken.

@@ -125,7 +125,7 @@ def _compare(entry: Entry, folder: Path, hashes: Mapping[str, str], expected: Ma
             (folder / name).resolve().unlink()
             (folder / name).unlink(missing_ok=True)
             raise FetchFailed(
-                f"'{name}' of {entry.hub} is not the one the model hub tells of: its SHA-256 is {sha256}, expected "
+                f"'{name}' of {entry.hub} is not the one the model hub tells about: its SHA-256 is {sha256}, expected "
                 f"{should}. It was removed. Pull again."
             )
 
@@ -137,7 +137,7 @@ def _shards(folder: Path) -> set[str]:
 
 
 def _named_by_hash(folder: Path, files: Iterable[str]) -> dict[str, str]:
-    """The hub's cache keeps big files under their SHA-256; small ones under a shorter name that is of no use here."""
+    """The hub's cache keeps big files under their SHA-256; small ones under a shorter name that does not help here."""
     names = {name: (folder / name).resolve().name for name in files}
     return {name: kept for name, kept in names.items() if len(kept) == 64}
 

@@ -38,7 +38,7 @@ def other_files(entry: Entry) -> list[Path]:
 
 
 def given_folder(entry: Entry) -> WeightFiles | None:
-    """A model of the hub that lies in the user's folder, under its name here or on the hub."""
+    """A model of the hub that is in the user's folder, under its name here or on the hub."""
     root = folder_given()
     if root is None or entry.hub is None:
         return None

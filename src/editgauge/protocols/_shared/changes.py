@@ -23,19 +23,19 @@ from editgauge.vision.region_changes import region_changes
 Extent = Literal["nothing", "places", "background", "whole"]
 
 AROUND = 0.2
-"""The share of the picture from which on a change may be one of the whole picture."""
+"""The share of the picture from which a change may be one of the whole picture."""
 ALONG = 0.25
 """The share of an edge of the picture that a change must reach to go beyond it."""
 EDGES = 3
-"""So many edges of the picture are reached by a change of the background or of everything."""
+"""This many edges of the picture are reached by a change of the background or of everything."""
 MOSTLY = 0.5
-"""The share of a change that lies on its things; from there on they explain it."""
+"""The share of a change that lies on its things; at least this much explains it."""
 STANDS_OUT = 0.03
-"""The share of the picture from which on a thing that stayed has a background."""
+"""The share of the picture from which a thing that stayed has a background."""
 FAINT = 1.1
 """The mean difference of a large change under which it is a matter of style: new things differ more."""
 EVERYTHING = 0.85
-"""The share of the picture from which on no single thing explains a change."""
+"""The share of the picture from which no single thing explains a change."""
 UNTOUCHED = 0.25
 """The share of a thing that may have changed although it stayed as it was."""
 BESIDE = 0.015
@@ -94,7 +94,7 @@ async def seen_at_all(see: Perception, picture: Pixels, words: Sequence[str], le
 
 
 def operating_point(see: Perception) -> float:
-    """The confidence from which on something counts as seen."""
+    """Minimum confidence at which something counts as seen."""
     return float(see.card("detector").settings["operating_point"])
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COMPARERS = ("perceptual_distance", "image_embedder", "joint_embedder")
 """The roles whose models can tell how alike two pictures are."""
 FARTHEST = 10.0
-"""No perceptual distance at hand comes near it: learned weights of normalized features bound them."""
+"""No perceptual available distance comes near it: learned weights of normalized features bound them."""
 
 
 class Comparers:

@@ -61,7 +61,7 @@ def augmented_directional(
     source_weights: Floats | None = None,
     target_weights: Floats | None = None,
 ) -> float:
-    """Directional CLIP with the mean of attributes in the place of a text (AugCLIP, eq. 13-14 and table 13).
+    """Directional CLIP with the mean of attributes in place of a text (AugCLIP, eq. 13-14 and table 13).
 
     Args:
         source_image: of the picture before.

@@ -33,7 +33,7 @@ class Sighting:
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """The surest box: left, top, right, bottom."""
+        """The most confident box: left, top, right, bottom."""
         left, top, right, bottom = self.seen.boxes[0].tolist()
         return left, top, right, bottom
 
@@ -81,7 +81,7 @@ def picture(item: Item, on: Side) -> Pixels:
 
 
 async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:
-    """The rule's answer; what cannot be told is unscored, without taking the protocol's other scores with it."""
+    """The rule's answer; what cannot be determined is unscored, without taking the protocol's other scores with it."""
     try:
         return await rule
     except CannotTell as unable:

@@ -14,11 +14,11 @@ from editgauge.protocols.artifacts.words import is_meant
 from editgauge.vision.object_changes import PicturedThing
 
 LARGEST = 0.4
-"""Of the mask: a thing that covers so much of it is what was edited."""
+"""Of the mask: a thing that covers this much of it is what was edited."""
 SMALL = 0.024
 """Of the mask, and of the thing: less cannot be seen."""
 INSIDE = 0.97
-"""Of the thing: such a thing lies in the mask, and was edited with it."""
+"""Of the thing: such a thing is in the mask, and was edited with it."""
 
 
 def as_released(

@@ -50,7 +50,7 @@ def as_in_the_paper(
         before: what is seen in the source, from half the operating point on
         after: what is seen in the edited picture, likewise
         mask: where the edit was made
-        point: the confidence from which on something counts as seen
+        point: minimum confidence at which something counts as seen
         options: the threshold
     """
     del edit  # the paper's rule is the same for every edit type

@@ -10,7 +10,7 @@ from editgauge.vision.object_changes import BoxSides, PicturedThing
 from editgauge.vision.regions import box_overlap
 
 SAME_PLACE = 0.3
-"""Overlap from which on two boxes of one word are the same thing before and after."""
+"""Overlap from which two boxes of one word are the same thing before and after."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

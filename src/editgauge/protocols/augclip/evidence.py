@@ -19,7 +19,7 @@ PICTURES = ("source image", "edited image", "ideal edit")
 def shown(name: str, attributes: Attributes, seen: Seen, found: Fitted, reading: Reading) -> tuple[Evidence, ...]:
     """Rankings by eq. 11 and 12, what was wrong with weights and hyperplane, and a picture of both (Fig. 8-10).
 
-    All of it bears the variant's name, because a run may hold several.
+    All of it carries the variant's name, because a run may hold several.
     """
     notes = [
         *_rankings(attributes, seen, found),

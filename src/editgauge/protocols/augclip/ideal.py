@@ -28,7 +28,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """What an embedder says of one outcome."""
+    """What an embedder says about one outcome."""
 
     source_image: Vectors
     edited_image: Vectors

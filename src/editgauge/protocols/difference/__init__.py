@@ -204,7 +204,7 @@ DEVIATIONS = (
     "Differences are paired one to one, as many as can be; the paper leaves open what happens to doubles.",
     "Each person's caption is compared by itself, and the mean taken; the paper does not say which of three it used.",
     "HR without any prediction is unscored, not 0.",
-    "Objects whose nouns are the same or synonyms in WordNet are alike without asking anybody.",
+    "Objects whose nouns are the same or synonyms in WordNet are alike without any call.",
 )
 RELEASED = (
     "As the released notebooks count: several differences may match the same one, Replace equals Change Attribute, an "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from editgauge.protocols import Sight
 
 ALIKE = 0.7
-"""Cosine of sentence embeddings from which on two names mean one thing. MiniLM gives no false pair of 18 at it, such as
+"""Cosine of sentence embeddings from which two names mean one thing. MiniLM gives no false pair of 18 at it, such as
 dog and cat (.66), and finds 11 of 18 true ones together with WordNet; at .6 it finds 15, and dog and cat are one."""
 Opinion = Callable[[str, str], Awaitable[bool]]
 
@@ -35,7 +35,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 async def known_alike(human: Sequence[Triplet], model: Sequence[Triplet], opinion: Opinion) -> Alike:
-    """A function that knows of all pairs at hand whether they are alike; a model is asked where words do not tell."""
+    """A function that knows of all available pairs whether they are alike; a model is asked where words do not tell."""
     pairs = list(compared_objects(human, model))
     asked = [pair for pair in pairs if not same_words(*pair)]
     told = zip(asked, await gather(*(opinion(*pair) for pair in asked)), strict=True)

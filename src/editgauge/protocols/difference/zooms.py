@@ -39,7 +39,7 @@ def zoom_frames(mask: BoolMask) -> tuple[Frame, Frame, Frame]:
 
 
 def cropped(picture: Pixels, frame: Frame) -> Pixels:
-    """What lies in the frame."""
+    """What is in the frame."""
     left, top, right, bottom = frame
     return np.ascontiguousarray(picture[top:bottom, left:right])
 

@@ -54,7 +54,7 @@ class Own(Protocol):
     deviations: tuple[str, ...] = (
         "Fitted with the models of the profile `lite`; with other models the numbers order outcomes but need not be "
         "frequencies until `editgauge build calibration` has seen ratings.",
-        "The edited image is resized to the source's size, and laid back over it where a common frame is certain.",
+        "The edited image is resized to the source's size, and aligned with it where a common frame is certain.",
         "`edit` is unscored where nothing that was asked for could be looked for or measured.",
     )
     needs = ("detector", "segmenter", "image_embedder")
@@ -77,7 +77,7 @@ class Own(Protocol):
         if calibration.version != Own.version:
             raise BadInput(
                 f"'{calibration.file}' was made for version {calibration.version} of the protocol '{Own.name}', and "
-                f"this is version {Own.version}, whose numbers are others. Run it anew, then `editgauge build "
+                f"this is version {Own.version}, which has different numbers. Run it again, then `editgauge build "
                 "calibration`."
             )
         self.name = variant_name(Own.name, {"calibration": calibration.name})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from editgauge.protocols.editgauge.view import View
 
 CLEARLY = 10.0
-"""Distance in CIE Lab from which on a pixel has another color for everyone."""
+"""Distance in CIE Lab from which a pixel has another color for everyone."""
 UNTOUCHED = 3.0
 """Distance in CIE Lab up to which a pixel is as it was."""
 FLAT = 2.0

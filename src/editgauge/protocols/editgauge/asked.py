@@ -29,13 +29,13 @@ Values = dict[str, float | None]
 LIKELY = 0.1
 """Probability at which a class counts as seen: the classifier's operating point."""
 MEETS = 0.3
-"""The share of a thing inside the expected region from which on it is there."""
+"""The share of a thing inside the expected region from which it is there."""
 NEW = 0.5
-"""Change of a patch from which on it may well show a new thing; more says no more."""
+"""Change of a patch from which it may well show a new thing; more says no more."""
 FAR = 0.1
-"""Of the diagonal: a movement from there on is as good as any farther one."""
+"""Of the diagonal: a movement from there is as good as any farther one."""
 SAME_THING = 0.5
-"""Overlap from which on a thing of the edited picture was there before."""
+"""Overlap from which a thing of the edited picture was there before."""
 HELP = "--models best looks for any word, --judge asks a vision-language model"
 
 
@@ -156,7 +156,7 @@ def attributes(view: View) -> Values:
 
 
 def _texts(view: View) -> Values:
-    """How well the asked-for words can be read, letter by letter, and how much better than before."""
+    """How well the requested words can be read, letter by letter, and how much better than before."""
     if view.read is None or not view.edit.to:
         return {"text_fit": None, "text_gain": None}
     before, after = (_legible(view.edit.to, lines) for lines in view.read)
@@ -237,7 +237,7 @@ def _ends(view: View) -> tuple[Point, Point, Relation] | None:
 
 
 def _newest(pair: Pair) -> PicturedThing:
-    """The surest thing that was not there before; the surest of all when every one was."""
+    """The most confident thing that was not there before; the most confident of all when every one was."""
     new = [one for one in pair.after if all(box_overlap(one.box, old.box) < SAME_THING for old in pair.before)]
     return (new or list(pair.after))[0]
 

@@ -48,12 +48,12 @@ class Curve:
 
     question: str
     low: float
-    """How fast it rises from 0 on; never negative."""
+    """How fast it rises from 0; never negative."""
     high: float
     """How fast it rises towards 1; the same as `low` for a line in the log-odds."""
     shift: float
     outcomes: int
-    """On so many rated outcomes it was fitted."""
+    """On that many rated outcomes it was fitted."""
     points: tuple[Point, ...] = ()
     """By rising value, with the first at 0 and the last at 1."""
 
@@ -110,7 +110,7 @@ def read_calibration(written: str) -> Calibration:
     if not hashed.startswith(expected):
         raise BadInput(
             f"'{file}' has changed: its SHA-256 begins with {hashed[:SIGNS]}, and {expected} was asked for. "
-            "Bring back the file of before, or name it without '@' to start anew with this one."
+            "Bring back the file of before, or name it without '@' to start over with this one."
         )
     found = _read(file, hashed, content)
     if known is None:

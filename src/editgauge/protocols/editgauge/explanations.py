@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from editgauge.protocols.editgauge.view import View
 
 MOST = 3
-"""So many reasons are told on each side."""
+"""This many reasons are reported on each side."""
 FAINT = 0.1
 """In log-odds: what moves the answer less is no reason."""
 
@@ -22,20 +22,20 @@ MEANINGS: MappingProxyType[str, str] = MappingProxyType(
     {
         "asks_presence": "something new was looked for",
         "something_new": "how much the most changed patches changed, at most 0.5",
-        "presence": "how surely the asked-for thing is seen, 0.5 at a model's operating point",
-        "presence_gain": "how much more surely the asked-for thing is seen than before",
-        "gone": "how much less surely the thing that should go is seen than before",
-        "replaced": "how surely the new thing is seen, times how much less surely the old one",
+        "presence": "how confidently the requested thing is seen, 0.5 at a model's operating point",
+        "presence_gain": "how much more confidently the requested thing is seen than before",
+        "gone": "how much less confidently the thing that should go is seen than before",
+        "replaced": "how confidently the new thing is seen, times how much less confidently the old one",
         "count_wrong": "whether another number is seen than was asked for",
-        "color_gain": "how much nearer the asked-for color came, in hundredths of CIE Lab's lightness",
-        "color_rank": "the share of everyday colors that fit worse than the asked-for one",
-        "color_rank_gain": "how the asked-for color rose among everyday colors that fit",
+        "color_gain": "how much nearer the requested color came, in hundredths of CIE Lab's lightness",
+        "color_rank": "the share of everyday colors that fit worse than the requested one",
+        "color_rank_gain": "how the requested color rose among everyday colors that fit",
         "style_fit": "how well the picture fits the plain meaning of the style",
         "style_gain": "how much better it fits than the other way round",
         "place_fit": "how well the thing lies or went in the asked direction, from -1 to 1",
         "third_fit": "whether the thing is in the asked third of the picture",
         "size_fit": "how often the thing doubled in area as asked",
-        "text_fit": "how well the asked-for words can be read, letter by letter",
+        "text_fit": "how well the requested words can be read, letter by letter",
         "text_gain": "how much better than before they can be read",
         "most_changed": "how much the most changed patches changed, from 0 to 2",
         "median_changed": "how much the median patch changed, from 0 to 2",

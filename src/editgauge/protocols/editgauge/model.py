@@ -1,4 +1,4 @@
-"""The fitted models, written out as numbers: boosted trees whose answer is a sum over features, so it can be told.
+"""The fitted models, written out as numbers: boosted trees whose answer is a sum over features, so it can be explained.
 
 Where an answer has degrees the trees have no steps: near its threshold a question is answered partly both ways, so that
 a little more of a feature moves the answer a little.

@@ -17,7 +17,7 @@ THIN = 3
 SMALL = 40
 """Pixels of the longer side at which a thing is looked for beside itself."""
 SMALLEST = 6
-"""Pixels, at that size, of a thing that still can be told from another."""
+"""Pixels, at that size, of a thing that still can be distinguished from another."""
 APART, REACH, LEVEL = 0.3, 1.5, 0.5
 """From how far aside on, how far at most, and how far up or down a double may lie, in widths or heights of it."""
 

@@ -45,7 +45,7 @@ def keeping(view: View) -> Values:
 
 
 CLEARLY = 10.0
-"""Distance in CIE Lab from which on a pixel has another color for everyone."""
+"""Distance in CIE Lab from which a pixel has another color for everyone."""
 OF_THE_REST = ("rest_changed", "rest_away", "rest_far", "rest_cast", "rest_unlike", "rest_blurred", "rest_noisier")
 
 

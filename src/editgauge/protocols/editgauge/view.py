@@ -31,7 +31,7 @@ HARDLY_LIKELY = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """The things of one name in both pictures, surest first."""
+    """The things of one name in both pictures, most confident first."""
 
     name: str
     before: tuple[PicturedThing, ...]
@@ -59,7 +59,7 @@ class View:
     """Where the edited picture shows something."""
     changes: Changes
     point: float
-    """The confidence from which on the detector calls something seen."""
+    """Minimum confidence at which the detector calls something seen."""
     roles: Roles
     mask: BoolMask | None = None
     pairs: dict[str, Pair] = field(default_factory=dict)

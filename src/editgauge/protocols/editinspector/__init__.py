@@ -102,7 +102,7 @@ class EditInspector(Protocol):
 
 def _odd(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) % 2 and int(text) > 1):
-        raise BadInput(f"editinspector[repeat=N] takes an odd number from 3 on, for a majority; got '{text}'.")
+        raise BadInput(f"editinspector[repeat=N] takes an odd number of at least 3, for a majority; got '{text}'.")
     return int(text)
 
 

@@ -26,7 +26,7 @@ PROMPTS = {
 EXPLAINED = ("consistent", "precise")
 """What people give reasons for (section 2.1)."""
 LINK = 12
-"""So many signs of a call's identity find it in the transcripts."""
+"""This many signs of a call's identity find it in the transcripts."""
 SHARED = "feedback_shared_"
 """How the scores of shared feedback begin."""
 

@@ -32,7 +32,7 @@ COMMON = (
 )
 AS_IN_THE_PAPER = (
     *COMMON,
-    "Of several boxes the surest counts; the paper does not say.",
+    "Of several boxes the most confident counts; the paper does not say.",
     "An addition to an image whose class is not named asks for the new object alone.",
     "Boxes are compared by their centers and true areas, in the source's frame.",
     "Above and below, and moving to the center, are judged by the same geometry; the paper states left and right.",
@@ -48,7 +48,7 @@ AS_RELEASED = (
     "Follows the authors' script: object and class compete for each box, corners are read as center and size, the last "
     "box counts instead of the best, above and below are swapped, only the first word of an object to be placed is "
     "asked, 0 for whatever is not found.",
-    "For a detector without an order of boxes of its own, the last one is told by its center on a grid of 24 x 24.",
+    "For a detector without an order of boxes of its own, the last one is found by its center on a grid of 24 x 24.",
 )
 
 

@@ -1,4 +1,4 @@
-"""EditVal, appendix K: what a detector says of the types that it is not asked about, so that people can be compared.
+"""EditVal, appendix K: what a detector says about the types that it is not asked about, so that people can be compared.
 
 The paper correlates detector scores with people for viewpoint, color, action, texture, shape and style, finds little,
 and leaves these types to people. The appendix does not say how the detector is asked: here, for the object as the edit

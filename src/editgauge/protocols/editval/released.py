@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 QUERY = "a photo of a {}"
 DELTA = 200
 PATCHES = 24
-"""A side of OWL-ViT base-patch32's grid, by which the last box is told where a detector does not keep its order."""
+"""A side of OWL-ViT base-patch32's grid, by which the last box is identified where a detector does not keep its
+order."""
 DECIMALS = 2
 """The script rounds boxes, in pixels."""
 

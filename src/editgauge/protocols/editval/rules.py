@@ -113,7 +113,7 @@ async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
 
 @rule("alter_parts")
 async def alter_parts(item: Item, see: Perception, options: EditValOptions) -> Score:
-    """The part is seen, and its center lies in the box of the class."""
+    """The part is seen, and its center is in the box of the class."""
     wanted, subject = needed(item.edit.to, "which part"), _class(item)
     part, whole = await gather(
         _seen(see, item, "edited", wanted), look_for(see, item, "edited", subject, QUERY, least=0.0)

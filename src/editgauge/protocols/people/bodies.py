@@ -21,7 +21,7 @@ Points = NDArray[np.float64]
 SPREADS = np.array([26, 25, 25, 35, 35, 79, 79, 72, 72, 62, 62, 107, 107, 87, 87, 89, 89]) / 1000
 """How far people who label them put the 17 joints of COCO apart, in square roots of a person's area."""
 LEAST_JOINTS = 5
-"""So many joints must be seen in both pictures before poses are compared."""
+"""This many joints must be seen in both pictures before poses are compared."""
 NO_PERSON = Unscored("not_detected", "no person is seen in both pictures with enough joints")
 
 
@@ -135,7 +135,7 @@ def pose_as_asked(wish: str, everybody: bool, before: Poses, after: Poses) -> Sc
         evidence = (*before.evidence("source"), *after.evidence("edited"))
         return Unscored("not_detected", f"the joints by which one sees that somebody {name} are not seen", evidence)
     now, earlier = min(rows, key=_now) if everybody else max(rows, key=_gain)
-    shown = "cannot be told" if earlier is None else f"{earlier:.2f}"
+    shown = "cannot be determined" if earlier is None else f"{earlier:.2f}"
     return Score(now, (Note(f"Somebody {name}: {shown} before, {now:.2f} after."), *after.evidence("edited")))
 
 

@@ -38,10 +38,10 @@ COMMON = (
 )
 AS_IN_THE_PAPER = (
     *COMMON,
-    "Boxes of one name that overlap by more than a half are one object, the surest.",
+    "Boxes of one name that overlap by more than a half are one object, the most confident.",
     "Names match as whole phrases: the released code finds 'apple' in 'pineapple'.",
     "SSIM has the Gaussian window of its own paper.",
-    "Algorithm 3's absolute value and algorithm 4's inverted test are mended, as their text wants it.",
+    "Algorithm 3's absolute value and algorithm 4's inverted test are corrected, as their text wants it.",
     "Background: outside the objects of both images; a moved object's new place is no background.",
 )
 AS_RELEASED = (

@@ -76,9 +76,9 @@ def _compared(scene: Scene, was: BoolMask, now: BoolMask, similarity: Similarity
 
 
 def _arrows(found: KeypointMatches) -> tuple[Evidence, ...]:
-    """The surest points found again, each from where it lay to where it lies (PixLens, figures 3 and 4)."""
+    """The most confident points found again, each from where it lay to where it lies (PixLens, figures 3 and 4)."""
     shown = found.points[:MOST_ARROWS]
-    fewer = f"; drawn are the {len(shown)} surest" if len(shown) < len(found.points) else ""
+    fewer = f"; drawn are the {len(shown)} most confident" if len(shown) < len(found.points) else ""
     told = Note(f"Key points found again: {len(found.points)}{fewer}.")
     return (*(Arrow("edited", *before, *after) for before, after in shown), told)
 

@@ -92,9 +92,7 @@ async def size(scene: Scene) -> Score:
         return verdict(0, before, after, said=f"{after.words} in the edited image")
     ratio, inside = change
     value = (1 + (inside > rules.STAYED)) / 2 if rules.is_as_asked(ratio, scene.item.edit) else 0
-    said = (
-        f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline lies in the other"
-    )
+    said = f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline is in the other"
     return verdict(value, before, after, said=said)
 
 

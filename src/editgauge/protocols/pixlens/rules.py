@@ -40,14 +40,12 @@ async def object_addition(scene: Scene) -> Score:
 
 @rule("size")
 async def size(scene: Scene) -> Score:
-    """Algorithm 2: the outline grew or shrank by a tenth at least, and the smaller one lies in the larger."""
+    """Algorithm 2: the outline grew or shrank by a tenth at least, and the smaller one is in the larger."""
     change, before, after = await resized(scene)
     if change is None:
         return verdict(0, before, after, said=f"{after.words} in the edited image")
     ratio, inside = change
-    said = (
-        f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline lies in the other"
-    )
+    said = f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline is in the other"
     return verdict(is_as_asked(ratio, scene.item.edit) and inside > STAYED, before, after, said=said)
 
 
@@ -60,7 +58,7 @@ async def positional_addition(scene: Scene) -> Score:
 
 @rule("position_replacement")
 async def position_replacement(scene: Scene) -> Score:
-    """Algorithm 4, its inverted test mended: moved in the asked direction, and into the asked third of the width."""
+    """Algorithm 4, its inverted test corrected: moved in the asked direction, and into the asked third of the width."""
     before, after = await scene.both(_category(scene.item.edit))
     must_be_seen(before)
     if not len(after):
@@ -78,7 +76,7 @@ async def position_replacement(scene: Scene) -> Score:
 
 @rule("object_replacement")
 async def object_replacement(scene: Scene) -> Score:
-    """Algorithm 5: the new object lies where the old one was. Whether the old one is gone is told, not scored."""
+    """Algorithm 5: the new object lies where the old one was. Whether the old one is gone is reported, not scored."""
     name = _replaced_name(scene.item.edit)  # raises before anything is asked
     (value, old, new), still = await gather(replaced(scene), scene.things("edited", name))
     where = "" if not len(new) else " in its place" if value else " elsewhere"
@@ -138,7 +136,7 @@ async def color(scene: Scene) -> Score:
 
 
 async def resized(scene: Scene) -> tuple[tuple[float, float] | None, Things, Things]:
-    """The ratio of the areas and how much of the smaller outline lies in the other; None when the object is gone."""
+    """The ratio of the areas and how much of the smaller outline is in the other; None when the object is gone."""
     before, after = await scene.both(_category(scene.item.edit))
     must_be_seen(before)
     if not len(after):

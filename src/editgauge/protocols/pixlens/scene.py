@@ -57,7 +57,11 @@ class Things:
         if not len(self):
             return f"no {self.name} seen"
         best = f"{self.seen.detections.confidences[0]:.2f}".removeprefix("0")
-        return f"{self.name} {best} found" if len(self) == 1 else f"{len(self)} times {self.name} found, surest {best}"
+        return (
+            f"{self.name} {best} found"
+            if len(self) == 1
+            else f"{len(self)} times {self.name} found, most confident {best}"
+        )
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -112,7 +116,7 @@ def with_outline(seen: Instances) -> Instances:
 
 
 def separate(boxes: NDArray[np.float32]) -> list[int]:
-    """The places of boxes that overlap no surer box by more than `SAME`; the boxes come surest first."""
+    """The places of boxes that overlap no surer box by more than `SAME`; the boxes come most confident first."""
     kept: list[int] = []
     corners = boxes.tolist()
     for place, box in enumerate(corners):

@@ -10,7 +10,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.types import Unscored
 
 Values = Mapping[str, float | Unscored | None]
-"""What is known of each name; None when it was not asked, because it does not apply to the edit."""
+"""What is known about each name; None when it was not asked, because it does not apply to the edit."""
 
 OPERATIONS = ("min", "mean", "root_of_product", "weighted", "scaled", "full_marks", "at_least", "if")
 

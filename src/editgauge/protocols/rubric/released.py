@@ -15,7 +15,7 @@ _LONE_DIGIT = re.compile(r"(?<![\d.])([1-5])(?![\d.])")
 
 
 def guessed(rule: str, text: str, form: Ratings) -> Mapping[str, float]:
-    """The numbers that a rule puts in the place of an unreadable answer; raises `Unreadable` where it drops it.
+    """The numbers that a rule puts in place of an unreadable answer; raises `Unreadable` where it drops it.
 
     Args:
         rule: `random` (a whole number each, drawn from the text itself, so that a second look gives the same),

@@ -42,7 +42,7 @@ DEVIATIONS = (
     "of it. 1 - LPIPS is cut at 0.",
     "Gray cut-outs are compared in the size of the original one, with 64 pixels on the shorter side at least.",
     "Of several objects of the target's class, the one over the original's place is taken; for move and generate the "
-    "surest that is not another annotated object.",
+    "most confident that is not another annotated object.",
     "A moved object that is not seen has fidelity 0 and no target consistency: the paper gives no rule for it.",
 )
 

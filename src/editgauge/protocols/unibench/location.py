@@ -1,4 +1,4 @@
-"""Where the target and its anchor lie in the edited image, by instance segmentation."""
+"""Where the target and its anchor are in the edited image, by instance segmentation."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _outline(one: Instances) -> BoolMask:
 
 
 def _of_itself(found: Instances, others: Sequence[BoolMask]) -> Instances:
-    """Without what is one of the objects that are not meant; surest first."""
+    """Without what is one of the objects that are not meant; most confident first."""
     kept = [
         place
         for place in range(len(found))

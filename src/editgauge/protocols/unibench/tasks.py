@@ -77,12 +77,12 @@ class Task:
 
     @property
     def original(self) -> BoolMask | None:
-        """The object to edit as it lies in the source image; none where one is to be generated."""
+        """The object to edit as it is in the source image; none where one is to be generated."""
         return self._rendered(self._told["object"]) if "object" in self._told else None
 
     @property
     def anchor(self) -> BoolMask:
-        """The anchor as it lies in the source image."""
+        """The anchor as it is in the source image."""
         return self._rendered(self._told["anchor"])
 
     @property

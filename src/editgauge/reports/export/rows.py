@@ -130,7 +130,7 @@ class _Sink(RawIOBase):
 
 
 def _chunks(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
-    """The same rows in chunks of equal size, but for the last."""
+    """The same rows in chunks of equal size, except for the last."""
     left = schema.empty_table()
     for table in tables:
         left = pa.concat_tables([left, table])

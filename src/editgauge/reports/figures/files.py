@@ -41,7 +41,7 @@ LOOKS: dict[str, dict[str, str]] = {
     "span unsure": {"stroke-dasharray": "2.5 2"},
     "dot unsure": {"fill": "#ffffff"},
 }
-"""What the page's style sheet says of the plots, in its light colors; later ones win."""
+"""What the page's style sheet says about the plots, in its light colors; later ones win."""
 
 
 def figures(run: Run) -> dict[str, bytes]:

@@ -135,7 +135,7 @@ NOT_EMBEDDED = "No picture: this file holds only those of the worst edits."
 
 
 def worst_edits(context: Context, most_outcomes: int) -> list[str]:
-    """The edits that do worst by the first headline score, as many as have so many outcomes together.
+    """The edits that do worst by the first headline score, as many as have that many outcomes together.
 
     An edit counts by its worst outcome; one without that score comes last.
     """

@@ -121,7 +121,7 @@ def _standing(kind: Kind, runs: list[Run]) -> Standing:
 
 
 def _players(protocol: str, runs: Sequence[Run]) -> list[Player]:
-    """A method that several runs have is told apart by its run's folder."""
+    """A method that several runs have is distinguished by its run's folder."""
     found = [(run, m) for run in runs for m in run.manifest.methods if protocol in run.manifest.planned.get(m, {})]
     often = Counter(method for _, method in found)
     labels = [method if often[method] == 1 else f"{method} ({run.folder.name})" for run, method in found]

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from editgauge.reports.outcomes import ScoredOutcome
 
 SMALL_SAMPLE = 50
-"""Below so many source images the overview says that the sample is small."""
+"""Below that many source images the overview says that the sample is small."""
 FAILURES = frozenset({"crashed", "unreadable_image"})
 """Reasons that are failures; for others there is no score, and nothing went wrong."""
 MOST_NAMED = 4
-"""So many methods or edit types are named in one breath; more are counted."""
+"""This many methods or edit types are named in one sentence; more are counted."""
 
 
 @dataclass(frozen=True, slots=True)

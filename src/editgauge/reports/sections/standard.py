@@ -40,7 +40,7 @@ Content = dict[str, Any]
 
 
 MOST_SAID = 4
-"""So many different details are quoted; the gallery has all."""
+"""This many different details are quoted; the gallery has all."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class UnscoredReason:
     protocols: Counter[str] = field(default_factory=Counter)
     edit_types: Counter[str] = field(default_factory=Counter)
     details: Counter[str] = field(default_factory=Counter)
-    """All count scores. What was said is told without the folders of the machine."""
+    """All count scores. What was said is reported without the folders of the machine."""
 
     @property
     def said(self) -> list[tuple[str, int]]:

@@ -29,7 +29,7 @@ PLACE = {"first": 0, "tie": 1, "second": 2}
 
 
 def findings(study: Study) -> StudyFindings:
-    """What the people of a study said; raises `BadInput` when nothing can be said of methods."""
+    """What the people of a study said; raises `BadInput` when nothing can be said about methods."""
     design = study.design
     with study.database.read() as session:
         pages = [page for page in records(session) if page.state == "done" and page.kind == "rated"]

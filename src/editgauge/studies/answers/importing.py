@@ -119,7 +119,7 @@ def _import_page(
 
 
 def _describe(session: Session, assignment: Assignment, page: AnswerRecord, rater: Rater, now: float) -> None:
-    """What is known of how the page was shown; an imported page that does not say was shown and answered now."""
+    """What is known about how the page was shown; an imported page that does not say was shown and answered now."""
     rater.served += 1
     assignment.number = page.number or rater.served
     assignment.flipped, assignment.check = page.flipped, page.check

@@ -186,7 +186,7 @@ class PictureShelf:
 
     Each is decoded by the one loader and written as PNG: no byte of a method's own file reaches a rater, so neither its
     name, its format nor its metadata tells who made it, and an animation or a color profile cannot make a browser show
-    something else than was measured. What raters saw stays what it was when a method's folder is written anew.
+    something else than was measured. What raters saw stays what it was when a method's folder is written again.
 
     Args:
         folder: where the pictures of the study go

@@ -134,7 +134,7 @@ class Gold(Fields):
     """Items with known answers, mixed in."""
 
     every: Annotated[int, Field(ge=2)] = 10
-    """One of so many items is gold, at a place nobody can foresee."""
+    """One of that many items is gold, at a place nobody can predict."""
     exclude_after: Count = 3
     """Failed gold items after which a rater is excluded, with all answers."""
     tolerance: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
@@ -156,7 +156,7 @@ class Attention(Fields):
 
 
 class MTurk(Fields):
-    """What a crowd-work platform is told."""
+    """What is sent to a crowd-work platform."""
 
     reward: Annotated[float, Field(gt=0)]
     """In US dollars, for one item."""

@@ -67,7 +67,7 @@ def _read(value: Any, top: Spot) -> Design | None:
 
 
 def _owned(spot: Spot, value: Any) -> Spot:
-    """The same spot, which also names the question it lies in."""
+    """The same spot, which also names the question it is in."""
     match spot.place:
         case ("questions", int(place), *_):
             question = value["questions"][place]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 REMEMBERED = 10_000
-"""So many buckets are kept before those that are full again are forgotten."""
+"""This many buckets are kept before those that are full again are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """What a study's server bears with. A whole class may sit behind one address; a rater has one pair of hands."""
+    """What a study's server tolerates. A whole class may sit behind one address; a rater has one pair of hands."""
 
     address: Rate = Rate(1000, 100)
     rater: Rate = Rate(120, 10)

@@ -37,7 +37,7 @@ HEADERS = {
     "X-Robots-Tag": "noindex, nofollow",
 }
 NEVER_KEPT = "no-store"
-"""Pages are made anew when a rater goes back: what was saved last is shown."""
+"""Pages are made again when a rater goes back: what was saved last is shown."""
 
 
 def add_headers(headers: MutableHeaders) -> None:

@@ -33,7 +33,7 @@ class TimedProtocol(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """The clock stops when all headers are there, and starts anew with the first byte of the next request."""
+        """The clock stops when all headers are there, and starts over with the first byte of the next request."""
         super().data_received(data)
         self._watch()
 

@@ -129,7 +129,7 @@ def new_nonce() -> str:
 
 
 def owner_cookie(state: State, now: float) -> str:
-    """What a browser keeps after the right password; of no use after a working day, or with another password."""
+    """What a browser keeps after the right password; invalid after a working day, or with another password."""
     nonce, until = new_nonce(), str(int(now) + OWNER_SECONDS)
     return f"{nonce}.{until}.{state.seals.seal('owner', nonce, until, state.password or '')}"
 

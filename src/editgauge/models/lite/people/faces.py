@@ -60,7 +60,7 @@ class LiteFaces(FromCatalog):
         return card_of(self.weights, "face_reader", ID, longer_side=LONGEST_SIDE, threshold=IS_FACE)
 
     def find_faces(self, images: Sequence[Pixels]) -> list[Faces]:
-        """The faces of each picture, surest first."""
+        """The faces of each picture, most confident first."""
         return [self._faces(image) for image in images]
 
     def _faces(self, image: Pixels) -> Faces:

@@ -51,7 +51,7 @@ class RtmPose(FromCatalog):
         return card_of(NAME, "pose_reader", ID, joints=len(JOINTS), threshold=IS_PERSON)
 
     def find_poses(self, images: Sequence[Pixels]) -> list[Poses]:
-        """The people of each picture, surest first."""
+        """The people of each picture, most confident first."""
         return [self._poses(image) for image in images]
 
     def _poses(self, image: Pixels) -> Poses:

@@ -1,0 +1,70 @@
+"""Plain words: phrases that must not appear in help, messages, reports and docs, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+INSTEAD = {
+    r"so many(?! that)": "N, this many, at most N",
+    r"so much of": "this much of",
+    r"at hand": "available",
+    r"told from": "estimated from, distinguished from",
+    r"told apart": "distinguished",
+    r"(?<!it )is told(?! (?:how|what|which|that|where|to)\b)": "is reported, is shown, is described",
+    r"can(?:not)? be told": "can be determined",
+    r"(?:lies|lie) in": "is in",
+    r"(?:mends?|mended)": "fix, correct, repair",
+    r"bears (?:the|its|a) name": "carries the name",
+    r"anew": "again, start over",
+    r"(?:for|by) want of": "for lack of",
+    r"in the place of": "in place of",
+    r"laid back": "aligned",
+    r"from which on": "at least, from which",
+    r"asked-for": "requested",
+    r"held against": "compared with",
+    r"said of": "said about",
+    r"numbers are others": "has different numbers",
+    r"(?:is )?of no use": "has no effect",
+    r"has no use for": "does not need",
+    r"who answers": "model used as judge",
+    r"one door": "one loader",
+    r"left to chance": "random seed",
+    r"deaf to": "ignores",
+    r"moves by JPEG": "sensitivity to JPEG",
+    r"turned round": "inverted",
+    r"as ever": "as before",
+    r"may cost together": "maximum total cost",
+    r"hearken|hitherto|thereof|whereof|wherein|lest": "a modern word",
+}
+"""A phrase, as a regular expression of whole words, and plain words in its place."""
+GIVEN_TO_OTHERS = ("judges/prompts/", "instructions/", "benchmarks/_text/")
+"""Prompts, whose text is part of a judge's identity, and lists of words that users may write."""
+
+
+@cache
+def texts() -> list[Path]:
+    source = ROOT / "src" / "editgauge"
+    files = [path for suffix in ("py", "j2") for path in source.rglob(f"*.{suffix}")]
+    ours = [path for path in files if not str(path.relative_to(source)).startswith(GIVEN_TO_OTHERS)]
+    return sorted([*ours, *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+@cache
+def prose(path: Path) -> str:
+    """The text of a page; of a module only its strings and comments."""
+    text = path.read_text("utf-8")
+    if path.suffix != ".py":
+        return text
+    return "\n".join(re.findall(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|#.*', text))
+
+
+@pytest.mark.parametrize("phrase", INSTEAD)
+def test_plain_words(phrase: str) -> None:
+    pattern = re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE)
+    hits = [f"{path.relative_to(ROOT)}: …{match[0]}…" for path in texts() for match in pattern.finditer(prose(path))]
+    assert not hits, f"write instead: {INSTEAD[phrase]}"
