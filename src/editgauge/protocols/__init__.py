@@ -94,6 +94,7 @@ BUILT_IN = {
     "preservation": "editgauge.protocols.preservation:preservation",
     "preservation-aligned": "editgauge.protocols.preservation_aligned:preservation_aligned",
     "reference": "editgauge.protocols.reference:reference",
+    "text": "editgauge.protocols.text:text",
     "unibench": "editgauge.protocols.unibench:unibench",
     "unibench-detect": "editgauge.protocols.unibench.detect:unibench_detect",
 }
