@@ -44,13 +44,16 @@ from editgauge.methods import methods
 from editgauge.metrics import metrics
 from editgauge.models import models
 from editgauge.protocols import protocols
+from tests.command_server import CommandServer, serve
 from tests.shared_data import MISSING, shared_data
 
 pytest_plugins = ["tests.endpoint"]
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of torch that wait for each other take ten times the time
 os.environ["EDITGAUGE_CACHE_BYTES"] = "0"  # a model must be asked: no test is to be answered by an earlier one
-hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
-hypothesis.settings.register_profile("explore", deadline=None, max_examples=500, print_blob=True)
+PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+"""A busy machine is no failure."""
+hypothesis.settings.register_profile("deterministic", derandomize=True, database=None, max_examples=25, **PATIENT)
+hypothesis.settings.register_profile("explore", max_examples=500, print_blob=True, **PATIENT)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
 collect_ignore = ["plugin_package"]  # a package of its own, with modules that are broken on purpose
 
@@ -198,14 +201,34 @@ def make_outcomes() -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def editgauge() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`code` is the exit code it must end with; whatever happens, nobody is shown a traceback."""
+def command_server() -> Iterator[CommandServer]:
+    with serve() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def editgauge(command_server: CommandServer) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`code` is the exit code it must end with; whatever happens, nobody is shown a traceback.
+
+    A call with an environment or a plug-in of its own is a process of its own; others are forks of one.
+    """
     script = Path(sys.executable).with_name("editgauge")
 
-    def run(*words: object, code: int = 0, plugin: Path | None = None, **options: Any) -> Any:
-        environment = {**os.environ, **({"PYTHONPATH": str(plugin)} if plugin else {}), **options.pop("env", {})}
-        command = [str(script), *map(str, words)]
-        ended = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, check=False, **options)
+    def run(
+        *words: object,
+        code: int = 0,
+        cwd: Path | None = None,
+        plugin: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        command = [*map(str, words)]
+        if plugin or env:
+            environment = {**os.environ, **({"PYTHONPATH": str(plugin)} if plugin else {}), **(env or {})}
+            ended = subprocess.run(
+                [str(script), *command], capture_output=True, encoding="utf-8", env=environment, cwd=cwd, check=False
+            )
+        else:
+            ended = command_server(command, cwd)
         assert "Traceback" not in ended.stderr, ended.stderr
         assert ended.returncode == code, (ended.returncode, ended.stdout, ended.stderr)
         return ended

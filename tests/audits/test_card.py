@@ -60,7 +60,6 @@ def card(values: Numbers, spec: ScoreSpec = UP, mark: float | None = None) -> Sc
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
 def test_auroc_is_that_of_scikit_learn(data: st.DataObject) -> None:
     n = data.draw(st.integers(4, 40))
     values = np.array(data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)), dtype=np.float64)
@@ -123,7 +122,7 @@ def test_a_preservation_score_prefers_nothing_done_and_is_deaf() -> None:
 
 
 @given(st.lists(st.floats(-5, 5), min_size=len(SHEET.probes), max_size=len(SHEET.probes)))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_turning_a_score_round_changes_nothing_but_its_sign(values: list[float]) -> None:
     up, down = card(np.array(values)), card(-np.array(values), DOWN)
     assert up.auroc == down.auroc

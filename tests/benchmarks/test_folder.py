@@ -500,7 +500,7 @@ def nearly_edits() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("file", ["benchmark.yaml", "edits.jsonl"])
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     text=st.text()
     | st.binary().map(lambda content: content.decode("utf-8", "replace"))

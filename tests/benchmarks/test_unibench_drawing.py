@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -80,7 +80,6 @@ def _annotations(chosen: st.DrawFn) -> dict[str, Any]:
     return told
 
 
-@settings(max_examples=200)
 @given(_annotations(), st.integers(0, 2**32))
 def test_no_forbidden_candidate_is_ever_drawn(told: dict[str, Any], seed: int) -> None:
     """Annotations that hold one are refused; from all others none can come."""

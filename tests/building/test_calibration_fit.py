@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
@@ -34,7 +34,6 @@ def rise(line: Numbers, slopes: tuple[float, float], shift: float) -> Numbers:
 
 
 @pytest.mark.parametrize("bent", [False, True])
-@settings(max_examples=80, deadline=None)
 @given(pairs=rated, ordered=st.lists(chances, min_size=2, max_size=8).map(sorted))
 def test_whatever_people_say_the_order_of_outcomes_stays(
     bent: bool, pairs: list[tuple[float, float]], ordered: list[float]
@@ -47,7 +46,6 @@ def test_whatever_people_say_the_order_of_outcomes_stays(
 
 
 @pytest.mark.parametrize("bent", [False, True])
-@settings(max_examples=60, deadline=None)
 @given(values=st.lists(st.floats(0.01, 0.99), min_size=4, max_size=40, unique=True))
 def test_numbers_that_people_agree_with_stay_as_they_are(bent: bool, values: list[float]) -> None:
     given_values = np.array(values)

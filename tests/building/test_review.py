@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.benchmarks.unibench import read_annotations
@@ -56,7 +56,6 @@ def test_whose_word_counts(said: tuple[tuple[str, str], ...], status: str, value
     assert len(found.decisions) == len({who for who, _ in said})
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["accepted", "dropped", "fox", "cow"])), max_size=8))
 def test_taking_everything_back_leads_to_the_beginning(said: list[tuple[str, str]]) -> None:
     found = candidate(*said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -42,7 +42,6 @@ def painted(image: CocoImage, each: CocoObject) -> Pixels:
     return np.repeat(mask[..., np.newaxis], 3, axis=2).astype(np.uint8) * np.uint8(255)
 
 
-@settings(deadline=None)
 @given(cut_pictures())
 def test_a_mask_of_the_cut_picture_is_the_cut_mask(drawn: tuple[CocoImage, Square]) -> None:
     image, square = drawn
@@ -61,7 +60,6 @@ def test_a_mask_of_the_cut_picture_is_the_cut_mask(drawn: tuple[CocoImage, Squar
     assert len(gone) == len(image.objects) - len(seen)
 
 
-@settings(deadline=None, max_examples=50)
 @given(cut_pictures(), st.integers(2, 24))
 def test_a_scaled_mask_lies_where_the_scaled_picture_shows_it(drawn: tuple[CocoImage, Square], size: int) -> None:
     """Away from the borders, where a pixel shows both sides, mask and picture say the same."""
@@ -86,7 +84,6 @@ def _averaged(whole: Shades, square: Square, size: int) -> Shades:
     return np.asarray(fine.reshape(size, square.side, size, square.side).mean(axis=(1, 3)))
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 60),
     st.integers(1, 60),

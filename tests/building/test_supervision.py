@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.building.training.build import balanced
@@ -32,7 +32,6 @@ CHANGES = st.one_of(
     st.builds(DescribedChange, st.just("Replace"), NAMES, NAMES),
     st.builds(DescribedChange, st.just("Change Attribute"), ATTRIBUTES, ATTRIBUTES, NAMES),
 )
-SLOWLY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def chosen(change: DescribedChange, here: ChangeScene, seed: int) -> str | CannotTell:
@@ -54,7 +53,6 @@ def test_nobody_guesses_what_was_there_before() -> None:
 
 
 @needs_wordnet
-@SLOWLY
 @given(NAMES, NAMES, st.sets(NAMES, max_size=30), st.integers(0, 9))
 def test_what_is_said_to_have_come_is_in_neither_picture(new: str, old: str, there: set[str], seed: int) -> None:
     change = DescribedChange("Replace", old, new)
@@ -70,7 +68,6 @@ def test_what_is_said_to_have_come_is_in_neither_picture(new: str, old: str, the
     asyncio.run(check(found, change, here))
 
 
-@SLOWLY
 @given(NAMES, st.dictionaries(NAMES, st.floats(2, 60)), st.integers(0, 9))
 def test_what_is_said_to_have_gone_is_still_there(gone: str, sides: dict[str, float], seed: int) -> None:
     stays = {word: (0.0, 0.0, side, side) for word, side in sides.items() if word != gone}

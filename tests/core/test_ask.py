@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Hashable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.core.ask import Ask, Request
@@ -218,7 +218,6 @@ def test_heavy_functions_run_beside_the_event_loop() -> None:
     assert asyncio.run(scene()) == (6, True)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     asked=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2)), max_size=40),
     batch=st.integers(1, 7),

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -29,7 +29,6 @@ def test_boxes_and_notes_come_back_equal(evidence: Evidence) -> None:
     assert round_trip(evidence) == evidence
 
 
-@settings(deadline=None)
 @given(sides, masks, st.text())
 def test_regions_come_back_equal(on: str, mask: BoolMask, label: str) -> None:
     back = round_trip(Region(on, mask, label))  # type: ignore[arg-type]

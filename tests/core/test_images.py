@@ -320,7 +320,7 @@ def test_the_hash_is_of_the_pixels_not_of_the_file(photo: Pixels, tmp_path: Path
     assert pixel_hash(np.asfortranarray(photo)) == pixel_hash(photo)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(row=st.integers(0, 127), column=st.integers(0, 127), channel=st.integers(0, 2), by=st.integers(1, 255))
 def test_any_one_value_changes_the_hash(row: int, column: int, channel: int, by: int, photo: Pixels) -> None:
     other = photo.copy()

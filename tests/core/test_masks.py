@@ -7,7 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -18,7 +18,6 @@ SQUARE = Polygons(((2, 3, 6, 3, 6, 5, 2, 5),))
 coordinates = st.floats(-50, 80, allow_nan=False)
 rings = st.lists(coordinates, min_size=6, max_size=12).map(lambda ring: tuple(ring[: len(ring) // 2 * 2]))
 polygons = st.lists(rings, min_size=1, max_size=3).map(lambda some: Polygons(tuple(some)))
-few = settings(max_examples=60, deadline=None)
 
 
 def inside(mask: BoolMask) -> tuple[int, int, int, int]:
@@ -40,7 +39,6 @@ def test_overlapping_outlines_are_one_region() -> None:
     assert np.array_equal(double.render(10, 8), SQUARE.render(10, 8))
 
 
-@few
 @given(st.integers(-90, 130), st.integers(-90, 120), st.integers(2, 90))
 def test_an_outline_may_leave_the_picture(x: int, y: int, radius: int) -> None:
     """What is seen of a disc is what is in the picture, give or take a pixel along its edge."""
@@ -67,7 +65,6 @@ def test_the_box_of_outlines_spans_all_of_them() -> None:
     assert Polygons(((0, 0, 4, 0, 4, 2), (10, 1, 12, 1, 12, 9))).box() == (0, 0, 12, 9)
 
 
-@few
 @given(polygons, st.tuples(coordinates, coordinates), st.tuples(st.floats(1, 90), st.floats(1, 90)))
 def test_fitted_outlines_fill_the_asked_box(
     outlines: Polygons, corner: tuple[float, float], size: tuple[float, float]
@@ -104,7 +101,6 @@ def test_union_and_outside() -> None:
     assert not Union(()).render(10, 8).any()
 
 
-@few
 @given(by=st.integers(0, 12), x=st.integers(0, 39), y=st.integers(0, 29))
 def test_growing_adds_a_disc_and_no_more(by: int, x: int, y: int) -> None:
     dot = np.zeros((30, 40), dtype=np.bool_)
@@ -193,7 +189,6 @@ def test_a_missing_mask_file_is_named(tmp_path: Path) -> None:
 # --- bounding boxes ----------------------------------------------------------------------------------------------
 
 
-@few
 @given(st.integers(0, 18), st.integers(0, 10), st.integers(1, 8), st.integers(1, 8))
 def test_the_bounding_box_is_tight(left: int, top: int, width: int, height: int) -> None:
     mask = np.zeros((20, 30), dtype=np.uint8)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.core.edits import to_lines
@@ -28,7 +28,6 @@ def edit(name: str = "cat-black", **fields: object) -> Edit:
 awkward = st.text(st.sampled_from("a.é猫 /\\:\0\n\r\t\u2028\u200b\ud800~*?'\"[]=-"), max_size=12)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(max_size=80) | awkward)
 def test_an_accepted_id_is_a_single_file_name_inside_a_folder(name: str) -> None:
     if id_problem(name) is not None:

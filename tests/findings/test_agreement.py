@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 from sklearn.metrics import balanced_accuracy_score, precision_score, recall_score
@@ -16,7 +16,6 @@ from editgauge.stats.intervals import Numbers
 from editgauge.stats.resampling import Estimate
 
 Measured = Callable[[ArrayLike, ArrayLike], Estimate]
-few = settings(max_examples=25, deadline=None)
 whole = st.integers(-5, 5).map(float)
 lists = st.lists(st.tuples(whole, whole), min_size=3, max_size=12).map(lambda some: np.array(some).T)
 every_measure = pytest.mark.parametrize("measure", [pearson, spearman, kendall, cosine])
@@ -69,7 +68,6 @@ def test_lists_of_other_lengths_are_refused() -> None:
         pearson([1, 2, 3], [1, 2])
 
 
-@few
 @given(lists)
 def test_it_does_not_matter_who_is_asked_first(pair: Numbers) -> None:
     for measure in (pearson, spearman, cosine):
@@ -82,7 +80,6 @@ def test_it_does_not_matter_who_is_asked_first(pair: Numbers) -> None:
         assert KENDALL.of_pairs(*pair) == pytest.approx(KENDALL.of_pairs(*pair[::-1]))
 
 
-@few
 @given(lists)
 def test_ranks_only_see_the_order(pair: Numbers) -> None:
     bent = np.stack([np.exp(pair[0]), pair[1] ** 3])
@@ -92,7 +89,6 @@ def test_ranks_only_see_the_order(pair: Numbers) -> None:
         assert KENDALL.of_pairs(*bent) == KENDALL.of_pairs(*pair)
 
 
-@few
 @given(lists, st.floats(0.01, 100), st.floats(-100, 100))
 def test_pearson_does_not_see_scale_and_shift(pair: Numbers, scale: float, shift: float) -> None:
     plain, moved = pearson(*pair), pearson(pair[0] * scale + shift, pair[1])

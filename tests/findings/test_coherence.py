@@ -50,7 +50,7 @@ def verdict_of(found: Comparison) -> int:
     return {"first": 1, "second": -1, "neither": 0}[found.verdict]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10_000))
 def test_no_two_views_of_a_run_disagree(make_run: MakeRun, make_record: Make, tmp_path: Path, seed: int) -> None:
     shutil.rmtree(tmp_path / "run", ignore_errors=True)

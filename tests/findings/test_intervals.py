@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.stats.intervals import (
@@ -21,7 +21,6 @@ from editgauge.stats.intervals import (
     student_p,
 )
 
-few = settings(max_examples=40, deadline=None)
 values = st.lists(st.floats(-100, 100), min_size=2, max_size=30).map(lambda some: np.array(some))
 
 
@@ -92,7 +91,6 @@ def test_a_skewed_score_has_more_room_on_its_long_side() -> None:
     assert found.high - found.value > 1.05 * (found.value - found.low)
 
 
-@few
 @given(st.floats(-5, 5), st.floats(-1.5, 1.5), st.integers(5, 50))
 def test_the_test_and_the_interval_agree(t: float, skew: float, freedom: int) -> None:
     low, high = student_interval(t, 1.0, skew, freedom, 0.95)
@@ -120,7 +118,6 @@ def test_dependent_answers_count_as_fewer() -> None:
     assert width(copied) == pytest.approx(width(alone), rel=0.12)
 
 
-@few
 @given(values, st.floats(0.01, 50), st.floats(-100, 100))
 def test_scaling_and_shifting_the_scores_does_the_same_to_the_interval(
     numbers: Numbers, scale: float, shift: float
@@ -136,7 +133,6 @@ def test_scaling_and_shifting_the_scores_does_the_same_to_the_interval(
         assert (moved.low, moved.high) == pytest.approx(expected, abs=1e-8)
 
 
-@few
 @given(values)
 def test_the_order_of_the_scores_does_not_matter(numbers: Numbers) -> None:
     order = np.random.default_rng(len(numbers)).permutation(len(numbers))

@@ -109,7 +109,7 @@ def test_one_source_image_gives_no_interval() -> None:
     assert found.strengths["a"].low is None
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"), st.sampled_from(["first", "second", "tie"])))
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.core.run import Record, Run
@@ -66,7 +66,6 @@ def test_one_method_and_none() -> None:
     assert rank_methods(*[np.array([])] * 4) == []
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(2, 5), st.integers(2, 16), st.integers(0, 1000))
 def test_the_place_lies_in_its_interval_and_intervals_in_the_field(methods: int, sources: int, seed: int) -> None:
     random = np.random.default_rng(seed)

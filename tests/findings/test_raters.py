@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.stats.intervals import Numbers
@@ -53,7 +53,6 @@ def direct(answers: Numbers, scale: Scale) -> float:
 
 
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000))
 def test_it_is_what_the_definition_says(scale: Scale, seed: int) -> None:
     random = np.random.default_rng(seed)

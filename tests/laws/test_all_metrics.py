@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import pytest
 import skimage.data
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -21,7 +21,6 @@ from editgauge.core.masks import BoolMask
 from editgauge.metrics import BUILT_IN, metrics
 from editgauge.metrics.base import Metric
 
-few = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 each_metric = pytest.mark.parametrize("compare", [metrics.get(name) for name in metrics], ids=list(metrics))
 
 
@@ -131,7 +130,6 @@ def test_info_tells_all_that_a_reader_needs(compare: Metric) -> None:
 
 
 @each_metric
-@few
 @given(pair=pairs)
 def test_an_image_against_itself_is_as_good_as_it_gets(compare: Metric, pair: Pair) -> None:
     image, _ = pair.images()
@@ -140,7 +138,6 @@ def test_an_image_against_itself_is_as_good_as_it_gets(compare: Metric, pair: Pa
 
 
 @each_metric
-@few
 @given(pair=pairs)
 def test_the_value_lies_within_the_range(compare: Metric, pair: Pair) -> None:
     lowest, highest = compare.info.range
@@ -156,7 +153,6 @@ def test_symmetry_is_claimed_truly(compare: Metric) -> None:
     assert close(compare(one, other), compare(other, one)) == compare.info.symmetric
 
 
-@few
 @given(compare=one_metric.filter(lambda compare: compare.info.symmetric), pair=pairs)
 def test_the_images_may_be_swapped(compare: Metric, pair: Pair) -> None:
     before, after = pair.images()
@@ -181,7 +177,6 @@ def test_damage_never_looks_like_improvement(compare: Metric, damaged: list[Unit
 
 
 @each_metric
-@few
 @given(pair=pairs)
 def test_a_full_mask_is_no_mask(compare: Metric, pair: Pair) -> None:
     everywhere = np.ones((pair.height, pair.width), dtype=np.bool_)
@@ -189,7 +184,6 @@ def test_a_full_mask_is_no_mask(compare: Metric, pair: Pair) -> None:
 
 
 @each_metric
-@few
 @given(pair=pairs)
 def test_what_happens_out_of_reach_of_the_mask_does_not_matter(compare: Metric, pair: Pair) -> None:
     before, after = pair.images()
@@ -233,7 +227,6 @@ def _square_grown(mask: BoolMask, by: int) -> BoolMask:
 
 
 @each_metric
-@few
 @given(pair=pairs)
 def test_the_arrays_are_left_as_they_were(compare: Metric, pair: Pair) -> None:
     before, after = pair.images()
@@ -253,7 +246,6 @@ def test_arrays_that_cannot_be_written_will_do(compare: Metric) -> None:
 
 
 @each_metric
-@few
 @given(pair=pairs)
 def test_memory_layout_does_not_matter(compare: Metric, pair: Pair) -> None:
     before, after = pair.images()

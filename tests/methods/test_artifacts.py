@@ -87,7 +87,7 @@ class TestEveryArtifact:
             assert not changed[~footprint(kind)].any()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     pair=st.sampled_from([pair for pair in PAIRS if pair[0] in {"recolor", "texture", "restyle", "background"}]),
     severities=st.tuples(st.integers(0, 10), st.integers(0, 10)),

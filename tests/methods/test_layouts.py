@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -258,7 +258,6 @@ def test_every_layout_has_seeds(one: Case, mark: str, tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_whatever_is_there_is_found_exactly(data: st.DataObject) -> None:
     one = data.draw(st.sampled_from(CASES))
     wanted = {(name, seed) for name in one.paths for seed in (0, 1, 2)}

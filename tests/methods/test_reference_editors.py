@@ -415,7 +415,7 @@ class TestCareless:
 
 class TestFill:
     @given(st.integers(0, 47), st.integers(0, 35), st.integers(1, 48), st.integers(1, 36))
-    @settings(max_examples=15, deadline=None, derandomize=True)
+    @settings(max_examples=15)
     def test_any_hole_is_filled_and_the_rest_kept(self, left: int, top: int, width: int, height: int) -> None:
         picture = np.ascontiguousarray(PHOTOGRAPHS["coffee"][100:136, 200:248])
         hole = np.zeros(picture.shape[:2], dtype=np.bool_)
@@ -449,7 +449,6 @@ class TestFlaws:
             assert all(low < high for low, high in pairwise(steps)), steps
 
     @given(st.sampled_from(sorted(FLAWS)), st.floats(0, 0.85), st.floats(0.15, 1), st.integers(0, 2**32 - 1))
-    @settings(max_examples=40, deadline=None, derandomize=True)
     def test_the_dial_never_turns_back(self, flaw: str, low: float, further: float, seed: int) -> None:
         source = PHOTOGRAPHS["chelsea"]
         high = min(1.0, low + further)

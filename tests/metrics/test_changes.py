@@ -49,7 +49,7 @@ def test_what_nobody_did_is_no_change(name: str) -> None:
     assert not change_mask(SOURCE, HARMLESS[name]).any()
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(40, 110), st.integers(0, 6))
 def test_a_replaced_patch_is_found_where_it_is(left: int, top: int, side: int, shift: int) -> None:
     edited = SOURCE.copy()

@@ -67,7 +67,7 @@ def test_a_hyperplane_off_the_origin_is_found_with_its_offset() -> None:
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @given(seed=st.integers(0, 10_000), sources=st.integers(2, 12), targets=st.integers(2, 12))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_least_change_ends_on_the_hyperplane(classifier: Classifier, seed: int, sources: int, targets: int) -> None:
     source, target = sets(seed, sources, targets, 32)
     plane = fit(source, target, relative_weights(source, target).scaled(), classifier)
@@ -105,7 +105,7 @@ def test_the_order_of_attributes_changes_no_digit(classifier: Classifier, sums: 
 
 
 @given(seed=st.integers(0, 1000), scale=st.floats(0.1, 10))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_weights_follow_their_attributes_wherever_they_stand(seed: int, scale: float) -> None:
     source, target = sets(seed, 6, 8, 24)
     order = np.random.default_rng(seed).permutation(6)

@@ -48,7 +48,7 @@ unit = st.floats(0, 1)
 pixels = st.integers(-8, 8)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(pixels, pixels, unit, unit)
 def test_whole_shifts_are_found_exactly_even_with_a_third_replaced(x: int, y: int, left: float, top: float) -> None:
     matrix = np.array([[1.0, 0, x], [0, 1.0, y]])
@@ -58,14 +58,14 @@ def test_whole_shifts_are_found_exactly_even_with_a_third_replaced(x: int, y: in
     assert found.moved == bool(x or y)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(st.floats(0.97, 1.05), unit, unit)
 def test_scales_and_crops_are_found_within_half_a_pixel(scale: float, left: float, top: float) -> None:
     matrix = np.array([[scale, 0, (1 - scale) * WIDTH * left], [0, scale, (1 - scale) * HEIGHT * top]])
     assert off_by(matrix, align(SOURCE, moved(SOURCE, matrix))) < 0.75
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(st.floats(1.06, 1.12), unit, unit)
 def test_a_crop_is_found_though_a_third_was_replaced(scale: float, left: float, top: float) -> None:
     matrix = np.array([[scale, 0, (1 - scale) * WIDTH * left], [0, scale, (1 - scale) * HEIGHT * top]])
@@ -113,7 +113,7 @@ def test_what_cannot_be_beaten_is_beaten_by_nothing(known: Likeness, proposed: L
         assert registration._may_be_beaten(known)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(st.integers(0, 300), st.integers(0, 400), st.integers(0, 80), st.sampled_from([0, 0, 1, 5]))
 def test_to_stop_early_gives_what_the_long_way_gives(top: int, left: int, side: int, shift: int) -> None:
     edited = np.roll(SOURCE, shift, axis=1)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -76,13 +76,11 @@ some_answers = st.one_of(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(answer=some_answers)
 def test_what_is_unpacked_is_what_was_packed(answer: Answer) -> None:
     assert same(unpack("key", pack("key", answer)), answer)
 
 
-@settings(deadline=None)
 @given(answer=some_answers, where=st.integers(0, 10**6), bit=st.integers(0, 7), cut=st.booleans())
 def test_no_damage_goes_unnoticed(answer: Answer, where: int, bit: int, cut: bool) -> None:
     packed = bytearray(pack("key", answer))

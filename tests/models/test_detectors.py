@@ -134,7 +134,7 @@ def test_an_answer_does_not_depend_on_the_batch() -> None:
     left=st.integers(0, 200),
     top=st.integers(0, 200),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_boxes_stay_inside_any_picture_and_the_surest_come_first(height: int, width: int, left: int, top: int) -> None:
     detector = ready(EfficientDetLite0)
     image: Pixels = np.ascontiguousarray(of_skimage("astronaut")[top : top + height, left : left + width])

@@ -66,7 +66,7 @@ def test_a_distance(model: PerceptualDistance, photo: Pixels) -> None:
     assert 0 < steps[0] < steps[1] < steps[2]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(height=st.integers(31, 90), width=st.integers(31, 90), seed=st.integers(0, 99))
 def test_any_size_gives_a_distance_that_has_no_neighbors(height: int, width: int, seed: int) -> None:
     before, after = np.random.default_rng(seed).integers(0, 256, (2, height, width, 3), np.uint8)

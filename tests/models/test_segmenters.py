@@ -112,7 +112,7 @@ def test_sam2_outlines_what_a_box_or_a_point_names(sam2: Sam2Tiny) -> None:
 sides = st.floats(min_value=-20, max_value=150, width=32)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(sides, sides, sides, sides)
 def test_nothing_outside_of_a_box_is_in_its_mask(
     u2net: U2NetBoxes, photo: Pixels, left: float, top: float, right: float, bottom: float

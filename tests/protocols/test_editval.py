@@ -211,7 +211,7 @@ boxes = st.tuples(st.integers(0, 500), st.integers(0, 400), st.integers(5, 139),
     lambda sides: (sides[0], sides[1], sides[0] + sides[2], sides[1] + sides[3])
 )
 sure_boxes = st.tuples(boxes, st.floats(0.11, 0.99)).map(lambda pair: (*pair[0], pair[1]))
-slow = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+slow = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
 def mirrored(box: Any) -> Any:

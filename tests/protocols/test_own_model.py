@@ -7,7 +7,7 @@ from importlib.resources import files
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.protocols.editgauge.asked import NEW
@@ -46,7 +46,6 @@ def test_the_file_was_made_from_these_features_and_says_how() -> None:
 
 
 @pytest.mark.parametrize("question", list(FEATURES))
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_whatever_is_seen_the_answer_is_a_chance(question: Question, data: st.DataObject) -> None:
     answer = fitted().models[question].answer(data.draw(every(question)))
@@ -60,7 +59,6 @@ def test_when_nothing_is_known_the_answer_is_no_certainty() -> None:
         assert 0.02 < fitted().models[question].answer(dict.fromkeys(names)).value < 0.98
 
 
-@settings(max_examples=60, deadline=None)
 @given(values=every("disturbed"), name=st.sampled_from(WORSE), low=st.floats(0, 1), more=st.floats(0, 1))
 def test_a_worse_rest_is_never_better_preserved(
     values: dict[str, float | None], name: str, low: float, more: float
@@ -71,7 +69,6 @@ def test_a_worse_rest_is_never_better_preserved(
     assert other >= one - 1e-4  # the numbers are rounded
 
 
-@settings(max_examples=60, deadline=None)
 @given(values=every("asked"), name=st.sampled_from(BETTER), low=st.floats(-1, 1), more=st.floats(0, 1))
 def test_a_better_sign_never_speaks_against_the_edit(
     values: dict[str, float | None], name: str, low: float, more: float
@@ -82,7 +79,6 @@ def test_a_better_sign_never_speaks_against_the_edit(
     assert other >= one - 1e-4
 
 
-@settings(max_examples=60, deadline=None)
 @given(values=every("flawed"), name=st.sampled_from(PLAINER), low=st.floats(-1, 1), more=st.floats(0, 1))
 def test_a_plainer_sign_never_speaks_against_an_artifact(
     values: dict[str, float | None], name: str, low: float, more: float

@@ -277,7 +277,7 @@ boxes = st.tuples(st.integers(0, 60), st.integers(0, 40), st.integers(3, 29), st
     lambda sides: (sides[0], sides[1], sides[0] + sides[2], sides[1] + sides[3])
 )
 several = st.lists(boxes, min_size=1, max_size=4)
-slow = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+slow = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 EDITS = (ADD, sized("large"), placing("left"), moving("right"), {"type": "object_removal", "subject": "dog"})
 
 

@@ -170,7 +170,7 @@ def test_a_change_too_faint_to_be_seen_gets_no_box(photo: Pixels) -> None:
     assert not any(isinstance(piece, Box) for piece in evidence)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(x=st.integers(0, 120), y=st.integers(0, 120), width=st.integers(6, 30), height=st.integers(6, 30))
 def test_the_box_lies_on_the_changed_spot(x: int, y: int, width: int, height: int, photo: Pixels) -> None:
     """Wherever it is, at the picture's edge too; and it lies within the picture."""

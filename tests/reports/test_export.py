@@ -86,7 +86,7 @@ def test_an_unscored_row_has_no_value_but_a_reason_and_a_detail(run: Path) -> No
     assert line.startswith("a,color,cat.png,mine,0,toy,loss,,unscored,refused,")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(detail=st.text(st.characters(exclude_categories=["Cs"])) | st.text(st.sampled_from(',"\n\r\t;\\\0\u2028=')))
 def test_any_detail_comes_back_from_every_format(detail: str, make_run: MakeRun, make_record: Make) -> None:
     with TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.core.errors import BadRun
@@ -44,7 +44,6 @@ def everything() -> list[Record]:
     ]  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.permutations(everything()), st.integers(1, 30), st.booleans())
 def test_scores_are_in_the_order_asked_for_whatever_the_order_of_writing(
     shuffled: list[Record], in_a_journal: int, finish: bool

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.core.errors import BadRun
@@ -36,7 +36,6 @@ records = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(records, max_size=5))
 def test_scores_and_evidence_come_back_from_the_file(written: list[Record]) -> None:
     with TemporaryDirectory() as folder:

@@ -156,7 +156,7 @@ numbers = arrays.arrays(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(saved=st.dictionaries(st.text("abc", min_size=1), numbers), protocol=st.sampled_from([3, 4, 5]))
 def test_numpy_pickles_come_back_as_they_were(tmp_path: Path, saved: dict[str, Any], protocol: int) -> None:
     (tmp_path / "net.pkl").write_bytes(pickle.dumps(saved, protocol=protocol))
@@ -262,7 +262,7 @@ def test_a_crafted_state_of_a_kind_of_numbers_is_refused(state: object, tmp_path
         read_numpy_pickle(tmp_path / "net.pkl")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_damage_to_a_pickle_gives_anything_but_arrays_or_a_refusal(data: st.DataObject, tmp_path: Path) -> None:
     whole = pickle.dumps({"w": np.arange(6, dtype="<f4").reshape(2, 3), "b": [np.float64(1), "note"]}, protocol=4)

@@ -89,7 +89,7 @@ def new_study(tmp_path: Path, small_run: Callable[..., Path]) -> Callable[[dict[
     return make
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
+@settings(suppress_health_check=SLOW)
 @given(data=st.data(), unit=st.sampled_from(["outcome", "pair"]), tool=st.sampled_from(["mturk", "label-studio"]))
 def test_answers_given_elsewhere_arrive_as_they_were(
     new_study: Callable[..., Study], turk: Any, studio: Any, data: st.DataObject, unit: str, tool: str

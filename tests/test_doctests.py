@@ -1,0 +1,35 @@
+"""Examples in docstrings are true. Collected here, so that only one process of several imports all those modules."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from editgauge import _face
+
+SOURCES = Path(__file__).parents[1] / "src"
+MODULES = [
+    ".".join(file.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
+    for file in sorted(SOURCES.rglob("*.py"))
+    if ">>>" in file.read_text("utf-8")
+]
+VERBS = {
+    place.replace(":", ".") for table in (*_face.VERBS.values(), *_face.GROUPS.values()) for place in table.values()
+}
+"""Their examples speak of a user's own files; `tests/docs` runs the commands instead."""
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    examples = [each for each in doctest.DocTestFinder().find(import_module(name)) if each.name not in VERBS]
+    runner = doctest.DocTestRunner()
+    for each in examples:
+        runner.run(each)
+    assert runner.failures == 0, "the examples that failed are printed above"
+
+
+def test_examples_are_found() -> None:
+    assert len(MODULES) > 100
