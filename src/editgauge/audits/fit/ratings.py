@@ -48,6 +48,7 @@ from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge.asked import not_judged
 from editgauge.protocols.editgauge.calibrated import QUALITY_SHARE
 from editgauge.protocols.editgauge.features import FEATURES, features, fingerprint
+from editgauge.protocols.editgauge.further import JUDGED, WORDS
 from editgauge.protocols.editgauge.model import RATINGS_FILE
 from editgauge.protocols.editgauge.view import look
 
@@ -62,9 +63,11 @@ RISING = (
     "style_fit", "style_gain", "place_fit", "third_fit", "size_fit",
 )  # fmt: skip
 """Features of which more never speaks against the edit being done: their weights are not negative."""
-SET = {"text_fit": 2.0, "text_gain": 1.0, "count_wrong": -3.0}
+SET = {"text_fit": 2.0, "text_gain": 1.0, "count_wrong": -3.0, WORDS: 1.5, JUDGED: 1.5}
 """Weights that are set and not fitted, because hardly any rated outcome has these features: requested words that can be
-read letter by letter pass, another number than was asked for does not."""
+read letter by letter pass, another number than was asked for does not. That of a joint embedder is set as well, for
+none was available. The judge's is what a logistic fit of people's ratings on the published answers of two judges alone
+gives (VIEScore's GPT-4o and Gemini: 2.3 and 1.1; 1.5 for both together)."""
 SEEN_GONE = 1.0
 """The least weight of a thing that was seen before and is not seen any more: too few rated removals tell it."""
 NOT_THERE = -0.5
@@ -327,6 +330,7 @@ def fitted_models(records: Sequence[Rated]) -> dict[str, Any]:
                 name: sum(each.method == name for each in records) for name in sorted({each.method for each in records})
             },
             "photographs": len({each.photo for each in records}),
+            "photograph_ids": sorted({each.photo for each in records if each.method not in WEIGHTS}),
             "unseen_photographs": unseen(records, methods=False),
             "unseen_photographs_and_methods": unseen(records, methods=True),
             "models": {role: card["id"] for role, card in describe(choose_models("lite", {}, ROLES).models).items()},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
@@ -17,12 +17,13 @@ from editgauge.findings.evaluators.binary import LEVELS as LEVELS_OF_EDITINSPECT
 from editgauge.findings.people.matching import (
     Matched,
     OutcomeKey,
-    ScoredOutcomes,
     match,
     scored_outcomes,
     wanted_scores,
 )
 from editgauge.findings.people.ratings import Rating, read_ratings
+from editgauge.protocols import read_variant
+from editgauge.protocols.editgauge import FURTHER
 from editgauge.stats.intervals import Labels, Numbers
 
 PROTOCOL = "editgauge"
@@ -59,19 +60,26 @@ class QuestionAnswers:
     """Those that have a name; 0 when none has."""
     unscored: int
     """Rated outcomes without the score: left out."""
+    further: Mapping[str, Numbers] = field(default_factory=dict)
+    """For the edit: what a joint embedder and a judge say of the same outcomes, NaN where they say nothing."""
 
 
 def answers_of(
     run: Run, file: Path, scores: Sequence[str], questions: Sequence[str], level: float | None, quiet: bool = False
 ) -> list[QuestionAnswers]:
     """One for every question that is about a score; raises `BadInput` where nothing can be fitted."""
-    specs = _specs(run)
+    protocol = protocol_of(run)
+    specs = {spec.name: spec for spec in run.manifest.protocols[protocol].scores}
     known = scored_outcomes(run)
     matched = match(read_ratings(file), known.seeds)
     asked = list(dict.fromkeys(rating.question for _, rating in matched.found))
     chosen = _pairs(run, specs, asked, scores, questions, quiet)
     _tell(matched, quiet)
-    found = [_answers(specs[score], question, matched, known, level) for score, question in chosen.items()]
+    scored = {name: values for (scorer, name), values in known.values.items() if scorer == protocol}
+    found = [
+        _answers(specs[score], question, matched, scored, known.sources, level=level)
+        for score, question in chosen.items()
+    ]
     problems = [
         f"{PROTOCOL}/{each.spec.name} by {_named(each.question)}: {why}" for each in found for why in _few(each)
     ]
@@ -80,12 +88,18 @@ def answers_of(
     return found
 
 
-def _specs(run: Run) -> dict[str, ScoreSpec]:
+def protocol_of(run: Run) -> str:
+    """The name under which the run has the protocol: `editgauge`, or with a judge `editgauge[gpt-4o]`."""
     entries = run.manifest.protocols
-    if PROTOCOL in entries:
-        return {spec.name: spec for spec in entries[PROTOCOL].scores}
-    calibrated = [name for name in entries if name.startswith(f"{PROTOCOL}[")]
-    plain = "numbers that are calibrated already" if calibrated else "no numbers"
+    mine = [name for name in entries if read_variant(name)[0] == PROTOCOL]
+    plain_ones = [name for name in mine if "calibration" not in read_variant(name)[1]]
+    if len(plain_ones) == 1:
+        return plain_ones[0]
+    if plain_ones:
+        raise BadInput(
+            f"'{run.folder}' has the protocol '{PROTOCOL}' with several judges; run it with one.", plain_ones
+        )
+    plain = "numbers that are calibrated already" if mine else "no numbers"
     raise BadInput(
         f"'{run.folder}' has {plain} of the protocol '{PROTOCOL}': run it with --protocol {PROTOCOL}.", list(entries)
     )
@@ -141,7 +155,7 @@ def _about(question: str, specs: Mapping[str, ScoreSpec], alone: bool) -> str | 
 
 
 def _score(run: Run, specs: Mapping[str, ScoreSpec], name: str) -> str:
-    mine = [spec.name for protocol, spec in wanted_scores(run, [name]) if protocol == PROTOCOL]
+    mine = [spec.name for protocol, spec in wanted_scores(run, [name]) if protocol == protocol_of(run)]
     if len(mine) != 1:
         full = [f"{PROTOCOL}/{each}" for each in specs]
         raise BadInput(f"--score '{name}' names {len(mine)} scores of the protocol '{PROTOCOL}', which has:", full)
@@ -157,14 +171,20 @@ def _tell(matched: Matched[Rating], quiet: bool) -> None:
 
 
 def _answers(
-    spec: ScoreSpec, question: str, matched: Matched[Rating], known: ScoredOutcomes, level: float | None
+    spec: ScoreSpec,
+    question: str,
+    matched: Matched[Rating],
+    scored: Mapping[str, Mapping[OutcomeKey, float]],
+    sources: Mapping[str, str],
+    *,
+    level: float | None,
 ) -> QuestionAnswers:
     given: dict[OutcomeKey, list[Rating]] = {}
     for (key,), rating in matched.found:
         if rating.question == question:
             given.setdefault(key, []).append(rating)
     good_from = _good_from(question, given, level)
-    values = known.values.get((PROTOCOL, spec.name), {})
+    values = scored.get(spec.name, {})
     there = {key: ratings for key, ratings in given.items() if key in values}
     good = np.array([fmean(one.value >= good_from for one in ratings) for ratings in there.values()], dtype=np.float64)
     return QuestionAnswers(
@@ -173,10 +193,15 @@ def _answers(
         good_from,
         np.array([values[key] for key in there], dtype=np.float64),
         good if spec.higher_is_better else 1 - good,
-        np.array([known.sources[key.edit] for key in there], dtype=np.str_),
+        np.array([sources[key.edit] for key in there], dtype=np.str_),
         sum(map(len, there.values())),
         len({one.rater for ratings in there.values() for one in ratings if one.rater}),
         len(given) - len(there),
+        {
+            one.name: np.array([scored[one.name].get(key, np.nan) for key in there], dtype=np.float64)
+            for one in FURTHER.values()
+            if spec.name == VERDICT and one.name in scored
+        },
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
+
 from editgauge import __version__
-from editgauge.building.calibration.answers import PROTOCOL, QuestionAnswers, answers_of
-from editgauge.building.calibration.fit import fitted_curve, left_out
+from editgauge.building.calibration.answers import PROTOCOL, QuestionAnswers, answers_of, protocol_of
+from editgauge.building.calibration.fit import calibrated, fit_weights, fitted_curve, left_out
 from editgauge.building.calibration.measures import CalibrationComparison, compare
 from editgauge.building.calibration.plot import calibration_svg
 from editgauge.core.errors import BadInput
@@ -17,6 +19,7 @@ from editgauge.core.files import read_bytes, write_json, write_text
 from editgauge.core.run import Run
 from editgauge.protocols.editgauge import editgauge
 from editgauge.protocols.editgauge.calibration import SCHEMA, Curve
+from editgauge.stats.intervals import Numbers
 from editgauge.stats.resampling import Estimate
 
 
@@ -39,6 +42,8 @@ class Calibrated:
     slope: Estimate
     """Of the curve in log-odds, on the whole: 1 when numbers are as sure as people are, 0 when they tell nothing."""
     left_out: CalibrationComparison
+    roles: Mapping[str, float] = field(default_factory=dict)
+    """By evidence of a joint embedder or a judge: what a full step adds to the log-odds, beyond its usual weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def calibration(
         raise BadInput(f"The run '{run}' is not finished: give its command again to continue it.")
     given = answers_of(opened, Path(ratings), [*_listed(score)], [*_listed(question)], level, quiet)
     found = tuple(_calibrated(each) for each in given)
-    version = opened.manifest.protocols[PROTOCOL].version
+    version = opened.manifest.protocols[protocol_of(opened)].version
     models = {
         role: opened.manifest.models[role]["name"]
         for role in (*editgauge.needs, *editgauge.prefers)
@@ -133,6 +138,7 @@ def _calibrated(given: QuestionAnswers) -> Calibrated:
             "together."
         )
     after = left_out(given.values, given.shares, given.sources)
+    weights = role_weights(calibrated(given.values, np.array([[curve.low], [curve.high], [curve.shift]]))[:, 0], given)
     return Calibrated(
         given.spec.name,
         given.question,
@@ -145,4 +151,14 @@ def _calibrated(given: QuestionAnswers) -> Calibrated:
         curve,
         slope,
         compare(given.values, after, given.shares, given.sources),
+        weights,
     )
+
+
+def role_weights(chances: Numbers, given: QuestionAnswers) -> dict[str, float]:
+    """What ratings make of the evidence of better models, beside what the curve makes of the score."""
+    if not given.further:
+        return {}
+    evidence = np.nan_to_num(np.stack(list(given.further.values()), axis=1))
+    weights = fit_weights(chances, evidence, given.shares)
+    return {name: round(float(weight), 4) for name, weight in zip(given.further, weights, strict=True)}

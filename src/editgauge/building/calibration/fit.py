@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from editgauge.protocols.editgauge.calibration import NEAREST, Curve, Point
@@ -22,6 +23,8 @@ BENT_FROM = 60.0
 STEPS = 60
 HALVINGS = 20
 RIDGE = 1e-9
+WEIGHT_RIDGE = 0.5
+"""Of weights of further evidence."""
 CLOSE = 1e-8
 ROUNDING = 1e-12
 DRAWS = 1_000
@@ -84,6 +87,21 @@ def left_out(values: Numbers, shares: Numbers, sources: Labels, folds: int = 10,
     without = (place[index][:, None] != np.arange(min(folds, names.size))).astype(np.float64)
     curves = fit(values, shares, without, is_bent(shares))
     return calibrated(values, curves)[np.arange(values.size), place[index]]
+
+
+def fit_weights(chances: Numbers, evidence: Numbers, shares: Numbers) -> Numbers:
+    """What a step of each further evidence adds to the log-odds of chances; never less than nothing.
+
+    A small ridge keeps a weight finite where the evidence parts all yes from all no.
+    """
+    offset = logit(np.clip(chances, NEAREST, 1 - NEAREST))
+
+    def loss(weights: Numbers) -> float:
+        odds = offset + evidence @ weights
+        return float((np.logaddexp(0, odds) - shares * odds).sum() + WEIGHT_RIDGE * (weights**2).sum())
+
+    start = np.zeros(evidence.shape[1])
+    return np.asarray(minimize(loss, start, method="L-BFGS-B", bounds=[(0.0, None)] * start.size).x, np.float64)
 
 
 def _never_falling(given: Numbers, targets: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:

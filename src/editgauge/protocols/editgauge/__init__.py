@@ -22,12 +22,13 @@ from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration, read_calibration
 from editgauge.protocols.editgauge.explanations import CLAIMS, reasons, shown
 from editgauge.protocols.editgauge.features import features
+from editgauge.protocols.editgauge.further import JUDGED, WORDS, judge_evidence
 from editgauge.protocols.editgauge.model import Answer, fitted
 from editgauge.protocols.editgauge.view import look
 from editgauge.protocols.preservation_aligned import told_frame
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.protocols import Sight
     from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.features import Question
     from editgauge.protocols.editgauge.view import View
@@ -36,6 +37,13 @@ NO_TOKENS = Unscored(
     "no_model", "no image embedder with patch tokens; choose one with --model image_embedder=dinov2-s14"
 )
 PASSED = 0.5
+FURTHER: Mapping[str, ScoreSpec] = {
+    "joint_embedder": ScoreSpec(
+        WORDS, True, (-1.0, 1.0), "How much nearer the picture came to the asked-for words, by the joint embedder."
+    ),
+    "judge": ScoreSpec(JUDGED, True, (-1.0, 1.0), "How well the judge says the edit was done; evidence for `edit`."),
+}
+"""Evidence by role that `lite` has no model for; a score of its own, so that ratings can weigh it anew."""
 CALIBRATED = (
     "Numbers with a curve in the calibration are the share of people who say so, as ratings of other outcomes foretell "
     "it; `overall` without a curve of its own is the product of these."
@@ -50,7 +58,7 @@ class Own(Protocol):
     paper = (
         "EditGauge; composed of what EditVal, PixLens and EditInspector look at, fitted on people's ratings and probes."
     )
-    version = "3"
+    version = "4"
     deviations: tuple[str, ...] = (
         "Fitted with the models of the profile `lite`; with other models the numbers order outcomes but need not be "
         "frequencies until `editgauge build calibration` has seen ratings.",
@@ -58,7 +66,8 @@ class Own(Protocol):
         "`edit` is unscored where nothing that was asked for could be looked for or measured.",
     )
     needs = ("detector", "segmenter", "image_embedder")
-    prefers = ("classifier", "text_reader")
+    prefers = ("classifier", "text_reader", "joint_embedder")
+    uses = ("judge",)
     scores: tuple[ScoreSpec, ...] = (
         ScoreSpec("edit", True, (0.0, 1.0), "How likely people say that the edit was done, without over-editing."),
         ScoreSpec("steps_done", True, (0.0, 1.0), "The share of the instruction's steps that pass."),
@@ -70,8 +79,14 @@ class Own(Protocol):
         ScoreSpec("overall", True, (0.0, 1.0), "Done and well made: edit and quality, weighted 4 to 1."),
     )
 
-    def __init__(self, calibration: Calibration | None = None) -> None:
-        self._calibration = calibration
+    def __init__(self, calibration: Calibration | None = None, models: Mapping[str, str] | None = None) -> None:
+        """With people's ratings, and with the models that play roles which `lite` leaves out."""
+        self._calibration, self._models = calibration, dict(models or {})
+        self.judge = self._models.get("judge")
+        further = [spec for role, spec in FURTHER.items() if role in self._models]
+        self.scores = (*Own.scores, *further)
+        if self.judge:
+            self.name = variant_name(Own.name, {self.judge: ""})
         if calibration is None:
             return
         if calibration.version != Own.version:
@@ -80,19 +95,22 @@ class Own(Protocol):
                 f"this is version {Own.version}, which has different numbers. Run it again, then `editgauge build "
                 "calibration`."
             )
-        self.name = variant_name(Own.name, {"calibration": calibration.name})
+        named = {"calibration": calibration.name} | ({self.judge: ""} if self.judge else {})
+        self.name = variant_name(Own.name, named)
         self.version = f"{Own.version}, calibration {calibration.sha256}"
         self.deviations = (*Own.deviations, CALIBRATED)
-        self.scores = tuple(_as_people_say(spec, calibration) for spec in Own.scores)
+        self.scores = tuple(_as_people_say(spec, calibration) for spec in self.scores)
 
     def variant(self, options: Mapping[str, str]) -> Own:
-        """`editgauge[calibration=calibration.json]`, a file that `editgauge build calibration` wrote."""
-        if set(options) != {"calibration"} or not options["calibration"]:
+        """`editgauge[calibration=FILE]`, a file that `editgauge build calibration` wrote; or the name of a judge."""
+        judges = [word for word, value in options.items() if word != "calibration" and not value]
+        file = options.get("calibration")
+        if len(judges) + (file is not None) != len(options) or len(judges) > 1 or file == "":
             raise BadInput(
                 f"'{variant_name(Own.name, options)}' cannot be understood. {Own.name} takes calibration=FILE, which "
-                "`editgauge build calibration` writes; its path has no comma and no bracket."
+                "`editgauge build calibration` writes (a path without comma and bracket), and the name of one judge."
             )
-        return Own(read_calibration(options["calibration"]))
+        return Own(read_calibration(file) if file else None, {"judge": judges[0]} if judges else None)
 
     def given(self, models: Mapping[str, str]) -> Own:
         """The same; a calibration is refused beside other models than its ratings were compared with."""
@@ -104,16 +122,20 @@ class Own(Protocol):
         ]
         if other:
             raise BadInput(f"The calibration of '{self.name}' is for the numbers of other models.", other)
-        return self
+        roles = {role: models[role] for role in FURTHER if role in models}
+        return Own(self._calibration, roles | ({"judge": self.judge} if self.judge else {}))
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, see: Sight) -> Scores:
         """The answers with their reasons; by other people's ratings where there is a calibration."""
         scores = await self._scores(item, see)
         return scores if self._calibration is None else by_people(scores, self._calibration)
 
-    async def _scores(self, item: Item, see: Perception) -> Scores:
+    async def _scores(self, item: Item, see: Sight) -> Scores:
         steps = [replace(item, edit=step) for step in steps_of(item.edit)]
         views = [await look(step, see) for step in steps]
+        if self.judge:
+            said = await judge_evidence(item, see, self.judge)
+            views = [replace(view, further=view.further.with_also(said)) for view in views]
         answered = [_answers(view) for view in views]
         judged = [_edit(view, *each) for view, each in zip(views, answered, strict=True)]
         edit = _all_steps(judged)
@@ -131,7 +153,15 @@ class Own(Protocol):
             ),
             "artifact": _artifact(answers["flawed"], values["flawed"]),
             "overall": edit if isinstance(edit, Unscored) else together(edit.value, answers["quality"].value),
+            **{
+                spec.name: _further(views[0], role, spec.name) for role, spec in FURTHER.items() if role in self._models
+            },
         }
+
+
+def _further(view: View, role: str, name: str) -> Score | Unscored:
+    value = view.further.values.get(name)
+    return Unscored("no_model", view.further.missing.get(role, role)) if value is None else Score(value)
 
 
 Answers = tuple[Mapping["Question", Answer], Mapping["Question", "Values"]]

@@ -14,6 +14,7 @@ from editgauge.core.phrases import read_size
 from editgauge.core.types import Unscored
 from editgauge.protocols._shared.looking import asked_place
 from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank, style_fit, to_lab
+from editgauge.protocols.editgauge.further import JUDGED, WORDS
 from editgauge.vision.object_changes import PicturedThing
 from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, third, way
 from editgauge.vision.regions import box_overlap
@@ -42,10 +43,14 @@ HELP = "--models best looks for any word, --judge asks a vision-language model"
 def not_judged(view: View) -> Unscored | None:
     """Why nothing can be said about what was asked: it was not understood, not looked for, or cannot be measured."""
     kind = EDIT_TYPES[view.edit.type]
+    if JUDGED in view.further.values:
+        return None
     if view.edit.type == UNSPECIFIED:
         why = view.edit.reading.left if view.edit.reading else ""
         detail = f"the instruction was not understood{f': {why}' if why else ''}; give --edit-type, --subject and --to"
         return Unscored("not_understood", detail)
+    if WORDS in view.further.values:
+        return None
     if kind.effect in ("adds", "replaces") or view.edit.type in ("alter_parts", "background"):
         return _not_looked_for(view, "comes")
     if kind.effect == "removes":
@@ -102,6 +107,7 @@ def asked_features(view: View) -> Values:
         "replaced": None if present is None or gone is None else gone * present[1],
         "count_wrong": _count_wrong(view),
         **attributes(view),
+        **{name: view.further.values.get(name) for name in (WORDS, JUDGED)},
     }
 
 

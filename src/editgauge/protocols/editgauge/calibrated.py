@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from editgauge.core.evidence import Note
-from editgauge.core.types import Score, Scores
+from editgauge.core.types import Score, Scores, Unscored
+from editgauge.protocols.editgauge.calibration import NEAREST
 
 if TYPE_CHECKING:
     from editgauge.protocols.editgauge.calibration import Calibration, Curve
@@ -29,6 +31,7 @@ def by_people(scores: Scores, calibration: Calibration) -> Scores:
         name: _by_curve(score, curves[name], calibration.file) if name in curves and isinstance(score, Score) else score
         for name, score in scores.items()
     }
+    made["edit"] = _weighed(made["edit"], scores, calibration)
     edit, quality, overall = (made[name] for name in ("edit", "quality", "overall"))
     if "overall" in curves or not (
         isinstance(edit, Score) and isinstance(quality, Score) and isinstance(overall, Score)
@@ -37,6 +40,21 @@ def by_people(scores: Scores, calibration: Calibration) -> Scores:
     anew = together(edit.value, quality.value)
     detail = f"Before the calibration ({calibration.file}) it is {overall.value:.2f}."
     return {**made, "overall": Score(anew.value, (Note(detail), *anew.evidence))}
+
+
+def _weighed(edit: Score | Unscored, scores: Scores, calibration: Calibration) -> Score | Unscored:
+    """The edit with what ratings make of further evidence: a joint embedder's, a judge's."""
+    given = {name: score.value for name in calibration.roles if isinstance(score := scores.get(name), Score)}
+    added = {name: calibration.roles[name] * value for name, value in given.items() if calibration.roles[name] * value}
+    if isinstance(edit, Unscored) or not added:
+        return edit
+    inside = min(1 - NEAREST, max(NEAREST, edit.value))
+    odds = math.log(inside / (1 - inside)) + sum(added.values())
+    parts = ", ".join(f"{name} {given[name]:.2f} ({amount:+.1f})" for name, amount in added.items())
+    note = Note(
+        f"Ratings weigh further evidence anew ({calibration.file}): {parts}; before that it is {edit.value:.2f}."
+    )
+    return replace(edit, value=1 / (1 + math.exp(-odds)), evidence=(note, *edit.evidence))
 
 
 def _by_curve(score: Score, curve: Curve, file: str) -> Score:

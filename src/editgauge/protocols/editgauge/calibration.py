@@ -10,7 +10,7 @@ import json
 import math
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,8 @@ class Calibration:
     models: Mapping[str, str]
     """The models, by role, that those numbers were made with."""
     curves: Mapping[str, Curve]
+    roles: Mapping[str, float] = field(default_factory=dict)
+    """What ratings make of a joint embedder's and a judge's evidence: log-odds that a full step adds to `edit`."""
 
     @property
     def name(self) -> str:
@@ -124,7 +126,10 @@ def _read(file: str, hashed: str, content: bytes) -> Calibration:
         if told["schema"] != SCHEMA:
             raise BadInput(UNREADABLE.format(file, f"its schema is {told['schema']}, this version reads {SCHEMA}"))
         curves = {name: read_curve(each["curve"]) for name, each in told["scores"].items()}
-        return Calibration(file, hashed, str(told["version"]), dict(told["models"]), curves)
+        roles = {
+            name: float(weight) for each in told["scores"].values() for name, weight in each.get("roles", {}).items()
+        }
+        return Calibration(file, hashed, str(told["version"]), dict(told["models"]), curves, roles)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(UNREADABLE.format(file, f"{type(error).__name__} {error}")) from error
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from editgauge.core.evidence import Box, Evidence, Note, Region
+from editgauge.protocols.editgauge.further import JUDGED, WORDS
 
 if TYPE_CHECKING:
     from editgauge.protocols.editgauge.asked import Values
@@ -37,6 +38,8 @@ MEANINGS: MappingProxyType[str, str] = MappingProxyType(
         "size_fit": "how often the thing doubled in area as asked",
         "text_fit": "how well the requested words can be read, letter by letter",
         "text_gain": "how much better than before they can be read",
+        WORDS: "how much nearer the picture came to the asked-for words, by the joint embedder, from -1 to 1",
+        JUDGED: "how well the judge says it was done, from -1 to 1",
         "most_changed": "how much the most changed patches changed, from 0 to 2",
         "median_changed": "how much the median patch changed, from 0 to 2",
         "share_changed": "the share of patches that show something else",
@@ -117,7 +120,9 @@ def shown(view: View) -> tuple[Evidence, ...]:
     pieces.append(Note(f"What may change: {region.why}."))
     for role, named in view.named.items():
         pieces.append(Note(f"Classifier: '{named.word}' {named.before:.2f} before, {named.after:.2f} after ({role})."))
-    return (*pieces, *(Note(f"The detector did not look: {why}.") for why in dict.fromkeys(view.unknown.values())))
+    pieces += [Note(f"The detector did not look: {why}.") for why in dict.fromkeys(view.unknown.values())]
+    pieces += [Note(f"No evidence of a {role.replace('_', ' ')}: {why}.") for role, why in view.further.missing.items()]
+    return tuple(pieces)
 
 
 CLAIMS: MappingProxyType[Question, str] = MappingProxyType(

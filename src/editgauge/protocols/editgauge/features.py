@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from editgauge.protocols.editgauge.artifact_features import OF_FLAWS, flaws
 from editgauge.protocols.editgauge.asked import asked_features
+from editgauge.protocols.editgauge.further import JUDGED, WORDS
 from editgauge.protocols.editgauge.preservation_features import OF_THE_REST, keeping
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ FEATURES: Mapping[Question, tuple[str, ...]] = {
     "asked": (
         "asks_presence", "something_new", "presence", "presence_gain", "gone", "replaced", "count_wrong", "color_gain",
         "color_rank", "color_rank_gain", "style_fit", "style_gain", "place_fit", "third_fit", "size_fit", "text_fit",
-        "text_gain",
+        "text_gain", WORDS, JUDGED,
     ),
     "contained": ("median_changed", "share_changed", "unmatched"),
     "quality": ("novelty", "most_changed", "token_length", "clipped", "sharper"),

@@ -12,6 +12,7 @@ import numpy as np
 from editgauge.core.errors import CannotTell
 from editgauge.core.masks import BoolMask, grown
 from editgauge.protocols._shared.changes import operating_point
+from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
 from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.editgauge.roles import Region, Roles, roles_of
 from editgauge.protocols.preservation_aligned import in_frame
@@ -72,6 +73,8 @@ class View:
     """The lines of text in both pictures, for edits of text; None when nobody can read them."""
     redrawn: dict[str, float] = field(default_factory=dict)
     """How much was redrawn, by patch tokens and pixels; empty when no model gives patch tokens."""
+    further: FurtherEvidence = field(default_factory=FurtherEvidence)
+    """What a joint embedder and a judge say, where there are any."""
 
     @property
     def diagonal(self) -> float:
@@ -135,6 +138,7 @@ async def look(item: Item, see: Perception) -> View:
         named=dict(zip(judged, named, strict=True)),
         read=await _read(item, see) if item.edit.type == "text" else None,
         redrawn=redrawn,
+        further=await joint_evidence(item, see),
     )
 
 

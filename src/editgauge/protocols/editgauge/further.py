@@ -1,0 +1,87 @@
+"""Evidence of models that `lite` has not: a joint embedder such as CLIP or SigLIP, and a judge.
+
+Both are asked about the words of the edit, whatever they are, so they also speak where the detector and the classifier
+do not know a word. A role that nobody plays, and a judge that gives no answer, leave no value; the reason is kept.
+"""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.judges import Question, Shown
+from editgauge.judges.forms import Scale
+from editgauge.protocols.editgauge.roles import roles_of
+
+if TYPE_CHECKING:
+    from editgauge.core.types import Edit, Item
+    from editgauge.models.interfaces import Perception
+    from editgauge.protocols import Sight
+
+WORDS, JUDGED = "words_nearer", "judged"
+NEARER = 0.05
+"""Gain of a cosine between picture and words that counts in full; CLIP's and SigLIP's lie within a few hundredths."""
+HIGHEST = 10
+"""End of the judge's scale."""
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherEvidence:
+    """Values from -1 to 1 by feature, and why one is missing, by role."""
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    def with_also(self, other: FurtherEvidence) -> FurtherEvidence:
+        """Both together."""
+        return FurtherEvidence({**self.values, **other.values}, {**self.missing, **other.missing})
+
+
+async def joint_evidence(item: Item, see: Perception) -> FurtherEvidence:
+    """How much nearer the picture came to what should be in it, and moved away from what should not."""
+    wanted, unwanted = _texts(item.edit)
+    if not wanted and not unwanted:
+        return FurtherEvidence(missing={"joint_embedder": "the edit names nothing that should come or go"})
+    try:
+        before, after = await gather(see.joint_image(item.source), see.joint_image(item.edited))
+        moved = np.asarray(after, np.float64) - np.asarray(before, np.float64)
+        gains = [
+            sign * float(moved @ await see.joint_text(text)) for sign, text in ((1, wanted), (-1, unwanted)) if text
+        ]
+    except CannotTell as unable:
+        return FurtherEvidence(missing={"joint_embedder": unable.detail})
+    return FurtherEvidence({WORDS: float(np.clip(np.mean(gains) / NEARER, -1, 1))})
+
+
+def _texts(edit: Edit) -> tuple[str | None, str | None]:
+    """What describes the edited picture and what the source: both captions, or the things that come and go."""
+    if edit.source_caption and edit.target_caption:
+        return edit.target_caption, edit.source_caption
+    roles = roles_of(edit)
+    asked = roles.comes or (f"{edit.to} {roles.stays}" if edit.to and roles.stays else edit.to)
+    return tuple(f"a photo of {text}" if text else None for text in (asked, roles.goes))  # type: ignore[return-value]
+
+
+async def judge_evidence(item: Item, see: Sight, judge: str) -> FurtherEvidence:
+    """How well the judge says the instruction was carried out, without anything else being changed."""
+    words = see.prompt("edit_done").render(instruction=item.edit.instruction)
+    pictures = (Shown("Before:", item.source), Shown("After:", item.edited))
+    try:
+        answer = await see.ask(Question(words=words, form=Scale(0, HIGHEST), images=pictures), role=judge)
+    except CannotTell as unable:
+        return FurtherEvidence(missing={"judge": unable.detail})
+    return FurtherEvidence({JUDGED: judged_value(answer.value / HIGHEST)})
+
+
+def judged_value(share: float) -> float:
+    """A judge's number from 0 to 1 as the feature: -1 not at all, 1 fully done.
+
+    >>> judged_value(0.0), judged_value(0.5), judged_value(1.0)
+    (-1.0, 0.0, 1.0)
+    """
+    return 2 * share - 1

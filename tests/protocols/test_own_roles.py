@@ -1,0 +1,151 @@
+"""Better models enter `editgauge` by role: used when given, missed honestly when not, weighed anew by ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import editgauge
+from editgauge.building.calibration.fit import fit_weights
+from editgauge.core.concurrency import run_async
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Picture, Pixels
+from editgauge.core.types import Edit, Item, Outcome, Score
+from editgauge.models.weights import available
+from editgauge.protocols import open_protocol
+from editgauge.protocols.editgauge import Own
+from editgauge.protocols.editgauge.calibrated import by_people, together
+from editgauge.protocols.editgauge.calibration import Calibration
+from editgauge.protocols.editgauge.further import JUDGED, WORDS, joint_evidence
+from tests.endpoint import MODEL, Served
+from tests.small_clip import small_clip
+
+WEIGHTS = ("efficientdet-lite2", "u2netp", "dinov2-s14")
+needs_weights = pytest.mark.skipif(not all(available(name) for name in WEIGHTS), reason="weights are not here")
+
+
+@dataclass
+class OneSpace:
+    """A joint embedder that knows how red a picture is: for tests only."""
+
+    unable: str = ""
+    texts: list[str] = field(default_factory=list)
+
+    async def joint_image(self, image: Pixels) -> Any:
+        if self.unable:
+            raise CannotTell("no_model", self.unable)
+        red = image[..., 0].mean() / 255
+        return np.array([red, np.sqrt(1 - red**2)])
+
+    async def joint_text(self, text: str) -> Any:
+        self.texts.append(text)
+        return np.array([1.0, 0.0]) if "red" in text else np.array([0.0, 1.0])
+
+
+def item(edited: int, **words: Any) -> Item:
+    asked = {"type": "object_addition", "instruction": "Add a red gnome.", "to": "red gnome", **words}
+    edit = Edit(id="e", source=Picture("s.png", Path("s.png")), **asked)
+    source, after = np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8, 3), np.uint8)
+    after[..., 0] = edited
+    return Item(edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("e.png")), source=source, edited=after)
+
+
+def test_a_picture_that_came_nearer_to_the_words_has_evidence_for_it() -> None:
+    see: Any = OneSpace()
+    none, some, much = [run_async(joint_evidence(item(level), see)) for level in (0, 5, 200)]
+    assert none.values[WORDS] == 0
+    assert 0 < some.values[WORDS] < much.values[WORDS] == 1
+    assert set(see.texts) == {"a photo of red gnome"}
+
+
+def test_captions_are_compared_where_there_are_both() -> None:
+    see: Any = OneSpace()
+    texts = {"source_caption": "a garden", "target_caption": "a garden with a red gnome"}
+    assert run_async(joint_evidence(item(200, **texts), see)).values[WORDS] == 1
+    assert see.texts == ["a garden with a red gnome", "a garden"]
+
+
+def test_without_a_joint_embedder_there_is_no_value_but_the_reason() -> None:
+    see: Any = OneSpace(unable="no model plays the role 'joint_embedder'")
+    evidence = run_async(joint_evidence(item(200), see))
+    assert (dict(evidence.values), evidence.missing["joint_embedder"]) == ({}, see.unable)
+
+
+def test_a_protocol_with_more_models_says_which_evidence_it_has() -> None:
+    plain = open_protocol("editgauge")
+    assert plain.given({"detector": "efficientdet-lite2"}).scores == Own.scores
+    more = plain.given({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
+    assert (more.name, more.judge) == ("editgauge[gpt-4o]", "gpt-4o")
+    assert [spec.name for spec in more.scores if spec not in Own.scores] == [WORDS, JUDGED]
+    assert open_protocol("editgauge[gpt-4o]").judge == "gpt-4o"
+
+
+def test_ratings_weigh_the_evidence_of_a_role_by_what_it_told() -> None:
+    chance = np.random.default_rng(3)
+    honest, noise = chance.uniform(-1, 1, 400), chance.uniform(-1, 1, 400)
+    shares = (chance.random(400) < 1 / (1 + np.exp(-2 * honest))).astype(float)
+    weights = fit_weights(np.full(400, 0.5), np.stack([honest, noise, -honest], axis=1), shares)
+    assert weights[0] == pytest.approx(2, abs=0.5)
+    assert weights[1] < 0.3
+    assert weights[2] == 0, "evidence is never turned round"
+
+
+def test_a_calibration_with_weights_of_roles_moves_the_edit_and_says_so() -> None:
+    scores = {"edit": Score(0.5), "quality": Score(0.5), "overall": together(0.5, 0.5), JUDGED: Score(1.0)}
+    made = by_people(scores, Calibration("c.json", "00", "4", {}, {}, {JUDGED: 2.0, WORDS: 1.0}))
+    edit, overall = made["edit"], made["overall"]
+    assert isinstance(edit, Score)
+    assert isinstance(overall, Score)
+    assert edit.value == pytest.approx(1 / (1 + np.exp(-2)))
+    assert "judged 1.00 (+2.0)" in edit.evidence[0].text  # type: ignore[union-attr]
+    assert overall.value == pytest.approx(together(edit.value, 0.5).value)
+
+
+@pytest.fixture
+def outcomes(
+    tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]
+) -> tuple[Path, Path]:
+    words = {
+        "type": ["object_addition"] * 2,
+        "to": ["gnomish thingamabob"] * 2,
+        "instruction": ["Add a gnomish thingamabob."] * 2,
+    }
+    benchmark = make_benchmark(tmp_path / "bench", edits=2, **words)
+    return benchmark, make_outcomes(benchmark, tmp_path / "mine")
+
+
+def edits_of(run: editgauge.Run, protocol: str) -> list[dict[str, Any]]:
+    return [row for row in run.scores.to_pylist() if (row["protocol"], row["name"]) == (protocol, "edit")]
+
+
+@pytest.mark.slow
+@needs_weights
+def test_a_word_that_nobody_knows_is_judged_once_a_role_is_played(
+    outcomes: tuple[Path, Path], tmp_path: Path, served: Served
+) -> None:
+    benchmark, mine = outcomes
+    options: dict[str, Any] = {"outcomes": {"mine": mine}, "protocol": ["editgauge"], "models": "lite", "quiet": True}
+    alone = editgauge.run(benchmark, out=tmp_path / "alone", **options)
+    assert {row["reason"] for row in edits_of(alone, "editgauge")} == {"unknown_word"}
+
+    clip = editgauge.run(
+        benchmark, out=tmp_path / "clip", model=[f"joint_embedder={small_clip(tmp_path / 'c')}"], **options
+    )
+    assert all(row["value"] is not None for row in edits_of(clip, "editgauge"))
+
+    served.plan = lambda text, seen: '{"answer": 10}' if "gnomish" in text else "what?"
+    good = editgauge.run(benchmark, out=tmp_path / "good", judge=[f"openai:{MODEL}@{served.url}"], **options)
+    served.plan = lambda text, seen: '{"answer": 0}'
+    bad = editgauge.run(benchmark, out=tmp_path / "bad", judge=[f"openai:{MODEL}@{served.url}"], **options)
+    name = f"editgauge[{MODEL}]"
+    for better, worse in zip(edits_of(good, name), edits_of(bad, name), strict=True):
+        assert better["value"] > worse["value"]
+
+    served.plan = lambda text, seen: "I cannot say."
+    silent = editgauge.run(benchmark, out=tmp_path / "silent", judge=[f"openai:{MODEL}@{served.url}"], **options)
+    assert {row["reason"] for row in edits_of(silent, name)} == {"unknown_word"}
