@@ -18,6 +18,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,21 @@ PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesi
 hypothesis.settings.register_profile("deterministic", derandomize=True, database=None, max_examples=25, **PATIENT)
 hypothesis.settings.register_profile("explore", max_examples=500, print_blob=True, **PATIENT)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
+WHOLLY_SLOW = re.compile(r"^pytestmark = (?:pytest\.mark\.slow|\[[^\]]*pytest\.mark\.slow)", re.MULTILINE)
 collect_ignore = ["plugin_package"]  # a package of its own, with modules that are broken on purpose
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of which no test would be chosen are not even imported: many import torch or a browser."""
+    if not re.fullmatch(r"test_\w+\.py", collection_path.name):
+        return None
+    match config.option.markexpr:
+        case "not slow":
+            return WHOLLY_SLOW.search(collection_path.read_text("utf-8")) is not None or None
+        case "slow":
+            return "pytest.mark.slow" not in collection_path.read_text("utf-8") or None
+    return None
+
 
 TOY = ProtocolEntry(
     about="A protocol for tests.",

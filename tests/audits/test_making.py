@@ -17,6 +17,8 @@ from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image, write_png
 from editgauge.models.weights import available
 
+pytestmark = pytest.mark.slow
+
 needs_eyes = pytest.mark.skipif(
     not all(map(available, ("efficientdet-lite2", "u2netp"))), reason="NOT TESTED: run `editgauge models pull lite`"
 )

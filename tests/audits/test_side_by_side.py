@@ -14,6 +14,8 @@ from editgauge.audits.judges.side_by_side import side_by_side
 from editgauge.core.errors import BadInput
 from tests.endpoint import Served, say
 
+pytestmark = pytest.mark.slow
+
 
 def _always(said: str, text: str, seen: int) -> str:
     return said

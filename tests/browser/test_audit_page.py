@@ -21,6 +21,8 @@ from tests.audits.conftest import RedBoxes, red_boxes  # noqa: F401
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"laptop": (1280, 900), "phone": (390, 844)}
 OpenPage = Callable[..., "Page"]
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from editgauge.core.run import Record
 
+pytestmark = pytest.mark.slow
+
 NAME = "difference-captions[a judge with a name that no phone shows in one line]".replace(" ", "-")
 SCORES = tuple(ScoreSpec(name, True, (0.0, 100.0)) for name in ("main_matched", "mp", "hr", "objects", "differences"))
 ENTRY = ProtocolEntry(about="", paper="", version="1", deviations=(), scores=SCORES)

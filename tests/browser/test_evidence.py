@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 SQUARE, ROOF = "M0 0h9v9h-9z", "M0 9L5 0L9 9z"
 
 

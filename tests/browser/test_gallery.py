@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytestmark = pytest.mark.slow
+
 OpenPage = Callable[..., "Page"]
 
 

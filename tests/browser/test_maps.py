@@ -18,6 +18,8 @@ from editgauge.reports.page import report
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytestmark = pytest.mark.slow
+
 OpenPage = Callable[..., "Page"]
 NASTY = "<img src=x onerror=alert(1)>"
 

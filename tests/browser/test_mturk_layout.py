@@ -12,6 +12,8 @@ from editgauge.studies.exchange.mturk import layout
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.slow
+
 VALUES = {
     "check": "",
     "hidden": "caption_right",

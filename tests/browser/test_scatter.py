@@ -6,10 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from editgauge.core.evidence import Scatter, ScatterPoint, to_json
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+pytestmark = pytest.mark.slow
 
 NASTY = "<img src=x onerror=alert(1)>"
 POINTS = (

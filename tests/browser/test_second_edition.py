@@ -17,6 +17,8 @@ from editgauge.reports.page import report
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 OpenPage = Callable[..., "Page"]
 SIZES = {"laptop": (1366, 900), "phone": (390, 844)}
 

@@ -29,6 +29,8 @@ from tests.building.toys import make_toys
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.slow
+
 LAPTOP, PHONE = (1366, 900), (390, 844)
 Serve = Callable[[Path], str]
 See = Callable[..., "Page"]
@@ -134,7 +136,6 @@ def test_accept_edit_drop_reload_and_nothing_is_lost(built: Path, serve: Serve, 
     assert of(built, "change_class", "class", 1).decisions == []
 
 
-@pytest.mark.slow
 def test_what_is_forbidden_is_told_and_not_saved(built: Path, serve: Serve, see: See) -> None:
     page = see(serve(built))
     color = of(built, "change_color", "color")
@@ -173,7 +174,6 @@ def test_by_keys_alone(built: Path, serve: Serve, see: See) -> None:
     assert not row(page, first).is_visible()
 
 
-@pytest.mark.slow
 def test_two_reviewers_see_each_other_and_the_outline(built: Path, serve: Serve, see: See) -> None:
     address = serve(built)
     one, other = see(address), see(address, name="Ben")
@@ -194,7 +194,7 @@ def test_two_reviewers_see_each_other_and_the_outline(built: Path, serve: Serve,
     assert box["x"] > picture["x"] + picture["width"] / 2  # the suitcase lies right
 
 
-@pytest.mark.parametrize("size", [LAPTOP, pytest.param(PHONE, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [LAPTOP, PHONE])
 def test_the_page_can_be_used_by_everybody(size: tuple[int, int], built: Path, serve: Serve, see: See) -> None:
     page = see(serve(built), size)
     row(page, of(built, "change_class", "class")).get_by_role("button", name="Drop").click()
@@ -205,7 +205,6 @@ def test_the_page_can_be_used_by_everybody(size: tuple[int, int], built: Path, s
     assert violations(page) == []
 
 
-@pytest.mark.slow
 def test_editval_is_reviewed_on_the_same_page(tmp_path: Path, serve: Serve, see: See) -> None:
     toys = make_toys(tmp_path / "toys", 2)
     file = editval(coco=toys.instances, images=toys.images, out=tmp_path / "object.json", quiet=True).file
@@ -245,7 +244,6 @@ def test_other_sites_cannot_write(built: Path, serve: Serve) -> None:
         assert "frame-ancestors 'none'" in client.get("/").headers["content-security-policy"]
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_it_and_tells_how_far_reviewers_agreed(built: Path) -> None:
     first = of(built, "change_class", "class")
     Desk(built).decide(first.id, "Ann", "keep", first.value)

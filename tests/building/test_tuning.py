@@ -21,6 +21,8 @@ from editgauge.judges.forms import YesNo
 from editgauge.judges.prompts import Words
 from tests.judges import test_local
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("peft")
 transformers: Any = import_module("transformers")
 ASKED = {"Is it brighter ?": "yes", "Is it darker ?": "no"}
@@ -77,7 +79,6 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_lessons_are_learned_and_said(tiny: Path, lessons: Path, tmp_path: Path, ask: Callable[..., list[Any]]) -> None:
     out = tmp_path / "tuned"
     done = tune(data=lessons, model=tiny, out=out, epochs=60, learning_rate=5e-3, lora=8, batch=2, quiet=True)

@@ -15,6 +15,8 @@ import yaml
 
 from tests.endpoint import MODEL, Reply, Served, say
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 Make = Callable[..., Path]
 OUTCOMES = 4

@@ -20,6 +20,8 @@ from editgauge.core.run import Run
 from editgauge.engine.verify.verify import verify
 from editgauge.reports.export.export import export
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Path]
 Process = subprocess.Popen[str]
 SEED = 20260314

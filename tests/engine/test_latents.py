@@ -16,6 +16,8 @@ from editgauge.core.images import read_image
 from editgauge.disentanglement.make_latents import make_latents
 from editgauge.disentanglement.verb import disentangle
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("diffusers", reason="NOT TESTED: diffusers is not installed")
 pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
 

@@ -16,6 +16,8 @@ import pytest
 
 from editgauge.core.images import read_image
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = str(Path(sys.executable).with_name("editgauge"))
 SEED, KILLS, EDITS, SEEDS = 20260314, 3, 8, 2
 PATIENCE = 600

@@ -13,6 +13,8 @@ from editgauge.core.images import read_image
 from editgauge.engine.edit.edit import edit
 from editgauge.engine.run import run
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Path]
 
 

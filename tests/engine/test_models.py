@@ -29,6 +29,8 @@ from editgauge.engine.worker.scoring import ScoringTask
 from editgauge.models.cache.packing import unpack
 from editgauge.reports.export.export import export
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Path]
 SCRIPT = str(Path(sys.executable).with_name("editgauge"))
 SEED = 20261115

@@ -23,6 +23,8 @@ from editgauge.engine.schedule.ray import refuse_unseen_pictures
 from editgauge.engine.verify.verify import verify
 from editgauge.reports.export.export import export
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Path]
 Process = subprocess.Popen[str]
 METHODS = [f"m{number}" for number in range(6)]
@@ -107,7 +109,6 @@ def actors_of(node: Any) -> list[psutil.Process]:
     return [child for child in psutil.Process(raylet).children() if child.cmdline()[:1] and ACTOR in child.cmdline()[0]]
 
 
-@pytest.mark.slow
 def test_a_killed_actor_costs_nothing(home: Path, undisturbed: dict[str, bytes], cluster: Any) -> None:
     out = home / "actor-killed"
     with running(home, out, cluster.address) as process:
@@ -118,7 +119,6 @@ def test_a_killed_actor_costs_nothing(home: Path, undisturbed: dict[str, bytes],
     assert verify(out, quiet=True).sound
 
 
-@pytest.mark.slow
 def test_a_lost_node_costs_nothing(home: Path, undisturbed: dict[str, bytes], cluster: Any) -> None:
     """There is no room for a replacement: the other node does all the rest."""
     out, lost = home / "node-lost", cluster.add_node(num_cpus=1, object_store_memory=STORE)
@@ -134,7 +134,6 @@ def test_a_lost_node_costs_nothing(home: Path, undisturbed: dict[str, bytes], cl
     assert exports(out) == undisturbed
 
 
-@pytest.mark.slow
 def test_a_killed_driver_is_continued_and_leaves_no_actor_behind(
     home: Path, undisturbed: dict[str, bytes], cluster: Any
 ) -> None:
@@ -153,7 +152,6 @@ def test_a_killed_driver_is_continued_and_leaves_no_actor_behind(
     assert exports(out) == undisturbed
 
 
-@pytest.mark.slow
 def test_a_protocol_that_ends_its_process_costs_only_its_own_item(
     tmp_path: Path, make_benchmark: Make, make_outcomes: Make, plugin: Path
 ) -> None:

@@ -18,6 +18,8 @@ from editgauge.engine.verify.recompute import sample
 from editgauge.engine.verify.verify import verify
 from editgauge.protocols import protocols
 
+pytestmark = pytest.mark.slow
+
 EDITS, SCORES = 4, 12
 
 

@@ -18,6 +18,8 @@ from editgauge.core.images import Pixels
 from editgauge.judges import Parameters, Shown, ask_text, ask_yes_no, open_judge
 from editgauge.judges.local import LocalModel
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")
 
 WORDS = ("<pad>", "<unk>", "<s>", "</s>", "<image>", "user", ":", "yes", "no", "cat", "?", "ASSISTANT", "Which", "It:")

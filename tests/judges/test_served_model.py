@@ -10,6 +10,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pytest
 
 from editgauge.core.images import Pixels
 from editgauge.judges import FAULTS, Answer, Parameters, Question, Shown, ask_scale, ask_text, ask_yes_no, open_judge
@@ -19,6 +20,8 @@ from editgauge.judges.prompts import Words
 from editgauge.judges.transcripts import read_transcripts
 from tests.endpoint import MODEL, Served
 from tests.judges.test_local import save_tiny
+
+pytestmark = pytest.mark.slow
 
 
 def pixels_of(url: str) -> Pixels:

@@ -17,6 +17,8 @@ import pytest
 from editgauge.judges import Answer, Patience, ask_yes_no, open_judge
 from editgauge.judges.transcripts import Transcripts, read_transcripts
 
+pytestmark = pytest.mark.slow
+
 ASK_MANY = """
 import asyncio, sys
 from editgauge.judges import ask_yes_no, open_judge
@@ -95,7 +97,6 @@ def test_a_few_hundred_calls_with_faults(served: Any, say: Any, reply: Any, ask:
     soak(served, say, reply, ask, tmp_path, 300)
 
 
-@pytest.mark.slow
 def test_two_thousand_calls_with_faults(served: Any, say: Any, reply: Any, ask: Any, tmp_path: Path) -> None:
     soak(served, say, reply, ask, tmp_path, 2000)
 

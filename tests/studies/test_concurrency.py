@@ -12,11 +12,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select
 
 from editgauge.studies import RaterInfo, Study
 from editgauge.studies.answers.submission import latest
 from editgauge.studies.store import Assignment, StudyCell, StudyItem
+
+pytestmark = pytest.mark.slow
 
 RATERS_AT_ONCE = 50
 PATIENCE = 600

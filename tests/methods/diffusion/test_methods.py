@@ -47,7 +47,10 @@ WITHOUT_CHANCE = {"null-text", "ddim-p2p"}
 """They invert and paint deterministically: no seed changes anything."""
 WITHOUT_SOURCE = {"text-to-image"}
 
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # diffusers with numpy 2
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]  # diffusers with numpy 2
 
 
 def of(place: str) -> Diffusion:

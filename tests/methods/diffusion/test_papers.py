@@ -21,6 +21,8 @@ from editgauge.methods.diffusion.personalization import dreambooth, single_token
 from editgauge.methods.diffusion.sine import sine
 from editgauge.methods.diffusion.stable_diffusion import Painter, PaperMethod, moved
 
+pytestmark = pytest.mark.slow
+
 torch: Any = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
 
 CAPTION = "a photo of a red cat"

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from editgauge.core.images import read_image
 from editgauge.engine.edit.edit import edit
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_benchmark_is_edited_and_a_second_call_continues(saved: Any, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from editgauge.core.images import Pixels
 from editgauge.models.hub.captions import BEAMS, MOST_TOKENS, Captioner
 from editgauge.models.interfaces import Captioner as CaptionerRole
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 
 GENERATE = {"num_beams": BEAMS, "max_new_tokens": MOST_TOKENS, "do_sample": False}

@@ -15,6 +15,8 @@ from editgauge.models.hub.clip import ClipEmbedder
 from editgauge.models.hub.relevance import attention_pooled
 from editgauge.models.interfaces import JointEmbedder
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 
 TEXTS = ["a cat", "The red dog of a cat", "people " * 40]

@@ -15,6 +15,8 @@ from editgauge.core.images import Pixels
 from editgauge.models.hub.dino import DinoEmbedder
 from editgauge.models.interfaces import ImageEmbedder
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 
 SQUARE = {"height": 32, "width": 32}

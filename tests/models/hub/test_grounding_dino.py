@@ -14,6 +14,8 @@ from editgauge.core.images import Pixels
 from editgauge.models.hub.grounding_dino import FAINTEST, GroundingDetector, joined, tokens_within
 from editgauge.models.interfaces import Detector
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 
 

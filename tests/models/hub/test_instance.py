@@ -17,6 +17,8 @@ from editgauge.models.hub.boxes import around, overlap
 from editgauge.models.hub.instance import FAINTEST, InstanceDetector, InstanceSegmenter, in_picture
 from editgauge.models.interfaces import Detector, Segmenter
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 
 NAMES = {0: "cat", 1: "cup", 2: "N/A", 3: "person"}

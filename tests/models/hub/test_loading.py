@@ -25,6 +25,8 @@ from editgauge.models.hub.dino import DinoEmbedder
 from editgauge.models.hub.sources import NEVER_RUN
 from editgauge.models.weights import MissingWeights
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 
 COMMIT = "f205d5d8e640a89a2b8ef0369670dfc37cc07fc2"

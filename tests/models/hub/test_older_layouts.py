@@ -20,6 +20,8 @@ from editgauge.core.images import Pixels
 from editgauge.models.hub.clip import ClipEmbedder
 from editgauge.models.hub.dino import DinoEmbedder
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 SIDE = 32
 MEAN, STD = [0.48, 0.46, 0.41], [0.27, 0.26, 0.28]

@@ -14,6 +14,8 @@ from editgauge.models.answers import Detections
 from editgauge.models.hub.owl import FAINTEST, OwlDetector
 from editgauge.models.interfaces import Detector
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 
 WORDS = ("a cat", "the red cup", "a photo of a dog")

@@ -16,6 +16,8 @@ from editgauge.models.answers import Prompt
 from editgauge.models.hub.sam import SamSegmenter
 from editgauge.models.interfaces import Segmenter
 
+pytestmark = pytest.mark.slow
+
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 
 BOXES = np.array([[5, 5, 30, 30], [10, 10, 50, 40], [0, 0, 60, 40]], np.float32)

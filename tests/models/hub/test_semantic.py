@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 from editgauge.core.images import Pixels
 from editgauge.models.hub.semantic import ClassMapper
 from editgauge.models.interfaces import SemanticSegmenter
+
+pytestmark = pytest.mark.slow
 
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 

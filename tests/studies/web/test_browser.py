@@ -17,6 +17,8 @@ from editgauge.studies.answers.records import AnswerRecord, records
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Study]
 Online = Callable[..., str]
 See = Callable[..., "Page"]
@@ -37,11 +39,7 @@ DESIGNS: dict[str, dict[str, str | int]] = {
 }
 NUMBER = {"editval": 2, "editinspector": 2, "2afc": 2, "attribute-importance": 1}
 """Of pages that a study has."""
-WAYS = [
-    pytest.param(way, size, marks=[] if (way, size) in (("mouse", "phone"), ("keys", "laptop")) else pytest.mark.slow)
-    for way in ("mouse", "keys")
-    for size in SIZES
-]
+WAYS = [(way, size) for way in ("mouse", "keys") for size in SIZES]
 
 
 def violations(page: Page) -> list[str]:

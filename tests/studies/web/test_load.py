@@ -22,6 +22,8 @@ from editgauge.studies import Study
 from editgauge.studies.answers.submission import latest
 from editgauge.studies.store import Assignment, StudyItem
 
+pytestmark = pytest.mark.slow
+
 RATERS_AT_ONCE = 50
 PATIENCE = 600
 Make = Callable[..., Study]
@@ -124,7 +126,6 @@ def test_fifty_raters_and_a_killed_server(make_study: Make, database: str | None
     check(study, told, raters=3)
 
 
-@pytest.mark.slow
 def test_fifty_raters_many_items_and_a_killed_server(make_study: Make, database: str | None) -> None:
     study = make_study(edits=250, methods=("mine", "theirs"), raters=3, database=database)
     tokens = [invitation.token for invitation in study.invite(RATERS_AT_ONCE)]
