@@ -206,6 +206,7 @@ def test_a_mistyped_option_is_no_judge(run: Command, served: Served) -> None:
 
 def test_a_judge_that_nobody_asks_is_told(editgauge: Command, home: Path, served: Served) -> None:
     words = ["run", "photos", "--outcomes", "mine=mine", "--out", "run", "--judge", f"openai:{MODEL}@{served.url}"]
+    words += ["--protocol", "preservation"]
     assert "no protocol asks one" in editgauge(*words, cwd=home).stderr
 
 

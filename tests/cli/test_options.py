@@ -22,6 +22,7 @@ def told(tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Cal
         "benchmark": str(benchmark),
         "outcomes": {"one": str(tmp_path / "results" / "one")},
         "out": str(tmp_path / "run"),
+        "protocol": ["preservation"],
     }
 
 

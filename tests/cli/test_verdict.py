@@ -47,3 +47,17 @@ def test_scores_that_are_not_there_are_not_made_up() -> None:
     verdict = sum_up([row("preservation", "ssim", 0.3)])
     assert (verdict.done, verdict.kept, verdict.artifacts) == ("cannot tell", "cannot tell", "cannot tell")
     assert verdict.sources == ()
+
+
+def test_a_low_number_is_no_answer_where_no_detector_knows_the_word() -> None:
+    unknown = "none of the 80 words of the model stands for 'hat'"
+    verdict = sum_up([row("editval", "edit", None, unknown, "unknown_word"), row("editgauge", "edit", 0.28)])
+    assert verdict.done == "cannot tell"
+    assert verdict.done_because == f"editgauge 0.28, but {unknown}"
+    assert "--models best" in verdict.advice
+
+
+def test_what_is_said_of_several_steps_is_one_sentence() -> None:
+    said = ({"note": "1 of 2 steps done"}, {"note": "Zebra .96 found, horse gone: replaced."}, {"note": "No dog seen."})
+    both = [Verdict(name, "edit", 0.0, "scored", None, True, (0.0, 1.0), said) for name in ("editval", "pixlens")]
+    assert sum_up(both).done_because == "1 of 2 steps done; zebra .96 found, horse gone: replaced; no dog seen"

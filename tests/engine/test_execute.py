@@ -33,7 +33,7 @@ def home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make) -> Path:
 
 
 def score(home: Path, outcomes: str = "mine", **options: Any) -> Run:
-    settings = {"processes": 1, "quiet": True, **options}
+    settings = {"processes": 1, "quiet": True, "protocol": ["preservation"], **options}
     return run(home / "photos", outcomes={"mine": home / outcomes}, out=home / "run", **settings)
 
 
@@ -168,7 +168,9 @@ def test_outcomes_that_are_listed_no_longer_leave_the_run(home: Path) -> None:
 def test_other_methods_and_protocols_stay_in_the_run(home: Path, plugged_in: Path, make_outcomes: Make) -> None:
     score(home, protocol=["preservation", "faulty"])
     make_outcomes(home / "photos", home / "theirs", 3)
-    scored = run(home / "photos", outcomes={"theirs": home / "theirs"}, out=home / "run", quiet=True)
+    scored = run(
+        home / "photos", protocol=["preservation"], outcomes={"theirs": home / "theirs"}, out=home / "run", quiet=True
+    )
     counts = [(entry["values"], entry["counts"]) for entry in scored.scores["method"].value_counts().to_pylist()]
     assert sorted(counts) == [("mine", 4 * 14), ("theirs", 4 * 12)]
 
@@ -182,7 +184,12 @@ def test_a_run_goes_on_without_a_plug_in_it_used_before(
     command(*words, "--protocol", "faulty", cwd=home, plugin=plugin)
     make_outcomes(home / "photos", home / "theirs", 3)
     scored = run(
-        home / "photos", outcomes=["theirs=" + str(home / "theirs")], out=home / "run", processes=1, quiet=True
+        home / "photos",
+        protocol=["preservation"],
+        outcomes=["theirs=" + str(home / "theirs")],
+        out=home / "run",
+        processes=1,
+        quiet=True,
     )
     columns = (scored.scores[column].to_pylist() for column in ("method", "protocol", "reason"))
     assert {row for row in zip(*columns, strict=True) if row[0] == "theirs"} == {
@@ -275,6 +282,7 @@ def test_one_process_and_two_give_the_same_bytes(home: Path) -> None:
     for processes in (1, 2):
         run(
             home / "photos",
+            protocol=["preservation"],
             outcomes={"mine": home / "mine"},
             out=home / f"run{processes}",
             processes=processes,
@@ -322,7 +330,7 @@ def test_what_cannot_be_used_is_refused_at_once(
 
 def test_a_run_of_no_method_is_refused(home: Path) -> None:
     with pytest.raises(BadInput, match="--outcomes is needed at least once"):
-        run(home / "photos", outcomes={}, out=home / "run")
+        run(home / "photos", protocol=["preservation"], outcomes={}, out=home / "run")
 
 
 def test_one_protocol_and_one_method_need_not_be_put_into_lists(home: Path) -> None:
@@ -336,7 +344,7 @@ def test_a_path_that_is_no_text_is_refused(home: Path) -> None:
     odd = os.fsdecode(bytes(home / "mine") + b"\xe9")
     (home / "mine").rename(odd)
     with pytest.raises(BadInput, match="holds bytes that are not UTF-8"):
-        run(home / "photos", outcomes={"mine": odd}, out=home / "run", quiet=True)
+        run(home / "photos", protocol=["preservation"], outcomes={"mine": odd}, out=home / "run", quiet=True)
 
 
 def test_a_file_in_the_users_folder_does_not_take_the_place_of_a_module(

@@ -19,7 +19,7 @@ def test_a_benchmark_s_or_a_method_s_folder_is_not_taken_for_a_run(
     outcomes = make_outcomes(benchmark, tmp_path / "mine")
     before = {path: path.read_bytes() for path in (tmp_path / place).iterdir()}
     with pytest.raises(BadRun, match="is not empty and is no run"):
-        run(benchmark, outcomes={"mine": outcomes}, out=tmp_path / place, quiet=True)
+        run(benchmark, protocol=["preservation"], outcomes={"mine": outcomes}, out=tmp_path / place, quiet=True)
     assert {path: path.read_bytes() for path in (tmp_path / place).iterdir()} == before
 
 
@@ -28,5 +28,11 @@ def test_an_empty_folder_is_taken(
 ) -> None:
     benchmark = make_benchmark(tmp_path / "bench", edits=2)
     (tmp_path / "run").mkdir()
-    run(benchmark, outcomes={"mine": make_outcomes(benchmark, tmp_path / "mine")}, out=tmp_path / "run", quiet=True)
+    run(
+        benchmark,
+        protocol=["preservation"],
+        outcomes={"mine": make_outcomes(benchmark, tmp_path / "mine")},
+        out=tmp_path / "run",
+        quiet=True,
+    )
     assert (tmp_path / "run" / "manifest.json").is_file()

@@ -52,7 +52,19 @@ def undisturbed(home: Path) -> dict[str, bytes]:
 
 def words(home: Path, out: Path) -> list[str]:
     outcomes = [word for method in METHODS for word in ("--outcomes", f"{method}={home / method}")]
-    return [SCRIPT, "run", str(home / "photos"), *outcomes, "--out", str(out), "--processes", "2", "--quiet"]
+    return [
+        SCRIPT,
+        "run",
+        str(home / "photos"),
+        *outcomes,
+        "--out",
+        str(out),
+        "--processes",
+        "2",
+        "--quiet",
+        "--protocol",
+        "preservation",
+    ]
 
 
 def finish(home: Path, out: Path) -> None:

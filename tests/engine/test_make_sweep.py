@@ -34,7 +34,7 @@ def test_a_variant_for_every_value_which_a_run_reads(tmp_path: Path, photos: Pat
     manifest = json.loads((out / names[1] / "method.json").read_text("utf-8"))
     assert manifest["method"] == names[1]
     assert manifest["settings"]["options"] == {"light": 20}
-    scored = run(photos, outcomes=[f"{out}/*"], out=tmp_path / "run", quiet=True)
+    scored = run(photos, protocol=["preservation"], outcomes=[f"{out}/*"], out=tmp_path / "run", quiet=True)
     assert list(scored.manifest.methods) == names
 
 

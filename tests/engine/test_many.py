@@ -31,7 +31,12 @@ def home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make) -> Path:
 
 def scores(home: Path, out: str) -> bytes:
     outcomes = {"listed": home / "listed.jsonl", "mine": home / "mine"}
-    return export(run(home / "photos", outcomes=outcomes, out=home / out, processes=1, quiet=True).folder, format="csv")
+    return export(
+        run(
+            home / "photos", protocol=["preservation"], outcomes=outcomes, out=home / out, processes=1, quiet=True
+        ).folder,
+        format="csv",
+    )
 
 
 def test_on_disk_and_in_memory_are_the_same(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

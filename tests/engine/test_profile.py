@@ -28,8 +28,17 @@ def test_a_run_with_a_profile_is_the_same_run_and_tells_where_its_time_went(
 ) -> None:
     photos = make_benchmark(tmp_path / "photos", edits=EDITS, size=64)
     mine = {"mine": make_outcomes(photos, tmp_path / "mine")}
-    run(photos, outcomes=mine, out=tmp_path / "plain", model=MODEL, processes=1, quiet=True)
-    run(photos, outcomes=mine, out=tmp_path / "timed", model=MODEL, processes=1, timings=True, quiet=True)
+    run(photos, protocol=["preservation"], outcomes=mine, out=tmp_path / "plain", model=MODEL, processes=1, quiet=True)
+    run(
+        photos,
+        protocol=["preservation"],
+        outcomes=mine,
+        out=tmp_path / "timed",
+        model=MODEL,
+        processes=1,
+        timings=True,
+        quiet=True,
+    )
     assert export(tmp_path / "timed", format="jsonl") == export(tmp_path / "plain", format="jsonl")
     assert read_profile(tmp_path / "plain") is None
 
@@ -52,12 +61,12 @@ def test_a_profile_tells_of_the_last_command_that_scored_something(
     photos = make_benchmark(tmp_path / "photos", edits=EDITS, size=16)
     mine = {"mine": make_outcomes(photos, tmp_path / "mine")}
     out = tmp_path / "run"
-    run(photos, outcomes=mine, out=out, timings=True, processes=1, quiet=True)
+    run(photos, protocol=["preservation"], outcomes=mine, out=out, timings=True, processes=1, quiet=True)
     before = (out / FOLDER / TIMELINE).read_bytes()
-    run(photos, outcomes=mine, out=out, timings=True, processes=1, quiet=True)
+    run(photos, protocol=["preservation"], outcomes=mine, out=out, timings=True, processes=1, quiet=True)
     assert (out / FOLDER / TIMELINE).read_bytes() == before, "nothing was left to do"
     more = mine | {"other": make_outcomes(photos, tmp_path / "other", 1)}
-    run(photos, outcomes=more, out=out, timings=True, processes=1, quiet=True)
+    run(photos, protocol=["preservation"], outcomes=more, out=out, timings=True, processes=1, quiet=True)
     events = json.loads((out / FOLDER / TIMELINE).read_text())["traceEvents"]
     assert len({event["pid"] for event in events}) == 1
     profile = read_profile(out)

@@ -33,6 +33,7 @@ RECORDS = len(METHODS) * EDITS
 PATIENCE = 600
 """Seconds after which a test gives up waiting; none depends on how fast anything is."""
 STORE = 80_000_000
+PROTOCOL = ("--protocol", "preservation")
 ACTOR = "ray::Scorer"
 DONE = {("pictures", "decode"), ("preservation", "score")}
 SCRIPT = str(Path(sys.executable).with_name("editgauge"))
@@ -68,7 +69,19 @@ def cluster() -> Iterator[Any]:
 
 def words(home: Path, out: Path, *engine: str) -> list[str]:
     outcomes = [word for method in METHODS for word in ("--outcomes", f"{method}={home / method}")]
-    return [SCRIPT, "run", str(home / "photos"), *outcomes, "--out", str(out), "--processes", "2", "--quiet", *engine]
+    return [
+        SCRIPT,
+        "run",
+        str(home / "photos"),
+        *outcomes,
+        "--out",
+        str(out),
+        "--processes",
+        "2",
+        "--quiet",
+        *PROTOCOL,
+        *engine,
+    ]
 
 
 def exports(out: Path) -> dict[str, bytes]:
@@ -178,7 +191,7 @@ def test_a_small_run_on_ray_is_the_local_run(tmp_path: Path, make_benchmark: Mak
     make_outcomes(tmp_path / "photos", tmp_path / "mine")
     for engine in ("local", "ray"):
         command = [SCRIPT, "run", "photos", "--outcomes", "mine=mine", "--out", engine, "--engine", engine, "--quiet"]
-        subprocess.run([*command, "--timings"], cwd=tmp_path, check=True, timeout=PATIENCE)
+        subprocess.run([*command, *PROTOCOL, "--timings"], cwd=tmp_path, check=True, timeout=PATIENCE)
     assert exports(tmp_path / "ray") == exports(tmp_path / "local")
     told = [read_profile(tmp_path / engine) for engine in ("local", "ray")]
     assert [{(each.of, each.stage) for each in one.spent} for one in told if one] == [DONE, DONE]
@@ -207,6 +220,7 @@ def test_engines_and_addresses_that_cannot_be_used_are_told(
         with pytest.raises(EditGaugeError, match=said):
             run(
                 tmp_path / "photos",
+                protocol=["preservation"],
                 outcomes={"mine": tmp_path / "mine"},
                 out=tmp_path / "r",
                 engine="ray",

@@ -33,7 +33,7 @@ def home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make) -> Path:
 
 def score(home: Path, out: str, shard: str | None = None, **options: Any) -> Run:
     outcomes = {method: home / method for method in ("yours", "mine")}
-    settings = {"processes": 1, "quiet": True, **options}
+    settings = {"processes": 1, "quiet": True, "protocol": ["preservation"], **options}
     return run(home / "photos", outcomes=outcomes, out=home / out, shard=shard, **settings)
 
 

@@ -17,7 +17,9 @@ def test_the_second_turn_is_scored_against_the_first_outcome(
 ) -> None:
     benchmark = make_benchmark(tmp_path / "turns", edits=2, follows=FOLLOWS, turn=[1, 2])
     outcomes = make_outcomes(benchmark, tmp_path / "mine")
-    run = editgauge.run(benchmark, outcomes={"mine": outcomes}, out=tmp_path / "run", quiet=True)
+    run = editgauge.run(
+        benchmark, protocol=["preservation"], outcomes={"mine": outcomes}, out=tmp_path / "run", quiet=True
+    )
     second = next(row for row in run.scores.to_pylist() if row["edit"] == "edit-001")
     assert second["source_path"] == str(outcomes / "edit-000.png")
     assert second["source"] == "0.png", "scores stay clustered by the benchmark's own image"
@@ -29,7 +31,9 @@ def test_a_second_turn_without_a_first_outcome_is_a_missing_outcome(
     benchmark = make_benchmark(tmp_path / "turns", edits=2, follows=FOLLOWS, turn=[1, 2])
     outcomes = make_outcomes(benchmark, tmp_path / "mine")
     (outcomes / "edit-000.png").unlink()
-    run = editgauge.run(benchmark, outcomes={"mine": outcomes}, out=tmp_path / "run", quiet=True)
+    run = editgauge.run(
+        benchmark, protocol=["preservation"], outcomes={"mine": outcomes}, out=tmp_path / "run", quiet=True
+    )
     rows = [row for row in run.scores.to_pylist() if row["edit"] == "edit-001"]
     assert {row["reason"] for row in rows} == {"missing_outcome"}
     assert "edit-000" in rows[0]["detail"]
@@ -61,5 +65,7 @@ def test_edits_of_one_photograph_count_as_one_source(
 ) -> None:
     benchmark = make_benchmark(tmp_path / "turns", edits=2, photograph=["kitchen", "kitchen"])
     outcomes = make_outcomes(benchmark, tmp_path / "mine")
-    run = editgauge.run(benchmark, outcomes={"mine": outcomes}, out=tmp_path / "run", quiet=True)
+    run = editgauge.run(
+        benchmark, protocol=["preservation"], outcomes={"mine": outcomes}, out=tmp_path / "run", quiet=True
+    )
     assert set(run.scores["source"].to_pylist()) == {"kitchen"}

@@ -193,7 +193,7 @@ def test_the_subject_of_an_untouched_picture_is_the_same(stage: Make, photo: Any
 
     values = {name: given.value for name, given in scores.items() if isinstance(given, Score)}
     assert values == pytest.approx(
-        {"edit": 0, "subject_sift": 1, "subject_iou": 1, "subject_ssim": 1, "subject_color": 1}
+        {"edit": 0, "steps_done": 0, "subject_sift": 1, "subject_iou": 1, "subject_ssim": 1, "subject_color": 1}
         | {"subject_position": 0, "background": 1}
     )
 

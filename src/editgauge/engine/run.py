@@ -55,7 +55,7 @@ def run(
     benchmark: str | Path,
     *,
     outcomes: Paths,
-    protocol: Sequence[str] = ("preservation",),
+    protocol: Sequence[str] = (),
     out: str | Path = "run",
     data: str | Path | None = None,
     images: str | Path | None = None,
@@ -91,13 +91,13 @@ def run(
     and protocols are added. Options that would make scores incomparable start a new run, and the reason is printed.
 
     Example:
-        $ editgauge run sample --outcomes mine=outcomes/ --protocol preservation --out run
-        >>> editgauge.run("sample", outcomes={"mine": "outcomes/"}, protocol=["preservation"], out="run")
+        $ editgauge run sample --outcomes mine=outcomes/ --out run
+        >>> editgauge.run("sample", outcomes={"mine": "outcomes/"}, out="run")
 
     Args:
         benchmark: a name from `editgauge list benchmarks`, or a folder of your own.
         outcomes: where the outcomes are: `NAME=FOLDER`, `NAME=FILE.jsonl`, or `FOLDER/*` for every method in it.
-        protocol: how to score; repeat for several protocols.
+        protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
         out: run folder to write: manifest, scores, evidence.
         layout: how outcome files are named (`editgauge list layouts`); detected by default.
         allow_outside: let an outcome list name images outside its own folder.

@@ -33,10 +33,10 @@ HEADLINES = frozenset(
 )
 """Scores that the short table shows."""
 ADVICE = {
-    "not_understood": "say it in other words, or give --edit-type with --subject and --to, or a --judge that reads it",
-    "unknown_word": "--models best knows more words, and a --judge knows all",
-    "no_rule": "no rule looks for this edit type; a --judge can",
-    "not_detected": "--models best may see it; --subject names it in another word",
+    "not_understood": "reword the instruction, or give --edit-type with --subject and --to, or a --judge that reads it",
+    "unknown_word": "--models best looks for any word, and so does a --judge",
+    "no_rule": "no rule covers this edit type; a --judge can answer",
+    "not_detected": "--models best may see it; --subject can name it by another word",
     "not_applicable": "give what is missing: --subject, --to, --position or --source-caption",
     "no_model": "`editgauge models pull` brings the models",
     "unreachable": "the judge could not be reached",
@@ -56,7 +56,7 @@ class Summary:
     sources: tuple[str, ...]
     """The protocols whose answers were used."""
     advice: str
-    """What to add where it cannot be determined; empty when nothing is missing."""
+    """What to add where there is no answer; empty when nothing is missing."""
 
     @property
     def sentence(self) -> str:
@@ -67,7 +67,7 @@ class Summary:
             f"Artifacts: {self.artifacts}.",
             f"Sure: {self.sure}{'; from: ' + ', '.join(self.sources) if self.sources else ''}.",
         ]
-        return " ".join([*parts, f"To tell: {self.advice}." if self.advice else ""]).strip()
+        return " ".join([*parts, f"To find out: {self.advice}." if self.advice else ""]).strip()
 
 
 def _because(text: str) -> str:
@@ -78,6 +78,8 @@ def sum_up(scores: Sequence[Verdict], edit: Edit | None = None) -> Summary:
     """The verdict from whatever scores there are, by their names."""
     votes = [each for each in scores if each.name == "edit" and each.value is not None and not _is_doubtful(each)]
     done, because = _done(votes)
+    if done == "no" and _nobody_looked(votes, scores):
+        done, because = "cannot tell", f"{votes[0].protocol} {votes[0].value:.2f}, but {_why_not(scores)}"
     kept, kept_by, kept_source = _kept(scores)
     artifacts, clean_source = _artifacts(scores)
     used = [*(vote.protocol for vote in votes), kept_source, clean_source]
@@ -109,11 +111,16 @@ def _done(votes: Sequence[Verdict]) -> tuple[Done, str]:
     return ("yes" if next(iter(answers.values())) else "no"), said
 
 
+def _nobody_looked(votes: Sequence[Verdict], scores: Sequence[Verdict]) -> bool:
+    """A low number of our own protocol alone, where no detector knows the word: what nobody looked for may be there."""
+    own = {vote.protocol.split("[")[0] for vote in votes} == {"editgauge"}
+    return own and any(each.reason == "unknown_word" for each in _unanswered(scores))
+
+
 def _note(vote: Verdict) -> str:
-    """The first sentence of what can be said about a score, without its full stop."""
-    notes = [str(piece["note"]) for piece in vote.evidence if "note" in piece]
-    text = "; ".join(notes).rstrip(".")
-    return text[:1].lower() + text[1:]
+    """What can be said about a score, as parts of one sentence."""
+    notes = [str(piece["note"]).rstrip(".") for piece in vote.evidence if "note" in piece]
+    return "; ".join(note[:1].lower() + note[1:] for note in notes)
 
 
 def _kept(scores: Sequence[Verdict]) -> tuple[Kept, str, str]:
@@ -141,9 +148,10 @@ def _value(scores: Sequence[Verdict], protocol: str, name: str) -> float | None:
 
 
 def _sure(done: Done, votes: Sequence[Verdict], doubtful: bool) -> Sure:
-    if done in {"cannot tell", "disputed"} or doubtful:
+    if done in {"cannot tell", "disputed"}:
         return "low"
-    return "high" if len(votes) > 1 else "medium"
+    agreed = len(votes) > 1
+    return "high" if agreed and not doubtful else "medium" if agreed or not doubtful else "low"
 
 
 def _unanswered(scores: Sequence[Verdict]) -> list[Verdict]:
@@ -155,12 +163,13 @@ def _why_not(scores: Sequence[Verdict]) -> str:
     missing = _unanswered(scores)
     if not missing:
         has_edit = any(each.name == "edit" for each in scores)
-        return "the answers are too near to one half" if has_edit else "no protocol that tells was asked"
+        return "the answers are too close to one half" if has_edit else "no chosen protocol judges the edit"
     return next((note for each in missing if (note := _note(each))), str(missing[0].reason))
 
 
 def _advice(scores: Sequence[Verdict]) -> str:
     reasons = dict.fromkeys(each.reason for each in _unanswered(scores) if each.reason)
     if not any(each.name == "edit" for each in scores):
-        return "--protocol editval, pixlens or editgauge answers it"
-    return "; ".join(ADVICE[reason] for reason in reasons if reason in ADVICE)
+        return "add --protocol editval, pixlens or editgauge"
+    advice = "; ".join(ADVICE[reason] for reason in reasons if reason in ADVICE)
+    return advice or "a --judge that looks at both images, or a study"

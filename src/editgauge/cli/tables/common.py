@@ -28,7 +28,8 @@ def show_verdict(scored: ScoreResult, short: bool) -> None:
     show(Text(scored.verdict.sentence, style="bold"))
     if scored.edit.reading:
         show(Text(f"Read as: {told_steps(scored.edit.reading)}", style="dim"))
-    rows = [each for each in scored if each.name in HEADLINES]
+    hidden = set() if scored.edit.reading and len(scored.edit.reading.steps) > 1 else {"steps_done"}
+    rows = [each for each in scored if each.name in HEADLINES - hidden]
     if not short or not rows:
         return
     table = new_table()

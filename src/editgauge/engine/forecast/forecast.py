@@ -123,7 +123,7 @@ def plan(
     Args:
         benchmark: a benchmark's name, a folder of your own, or a run folder.
         outcomes: where the outcomes are, as `NAME=FOLDER`; by default as in the run in `out`.
-        protocol: how to score; repeat for several protocols. Default: preservation.
+        protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
         out: run folder; what it already holds is not counted.
         layout: how outcome files are named; detected by default.
         allow_outside: let an outcome list name images outside its own folder.
@@ -151,7 +151,7 @@ def plan(
     wanted = prepare(
         given.benchmark,
         given.outcomes,
-        given.protocol or ("preservation",),
+        given.protocol,
         data=DataOptions(data=data, images=images, limit=given.limit),
         layout=layout,
         allow_outside=allow_outside,

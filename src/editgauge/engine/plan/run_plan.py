@@ -18,7 +18,7 @@ from editgauge.core.run.manifest import FILE, Manifest, ProtocolEntry, environme
 from editgauge.core.run.writer import SUPERSEDED
 from editgauge.core.types import Benchmark, Edit, Outcome
 from editgauge.engine.judges import Jury
-from editgauge.engine.options import choose_with_models, pairs
+from editgauge.engine.options import choose_with_models, pairs, usual_protocols
 from editgauge.engine.plan.shards import WHOLE, Shard
 from editgauge.instructions.readings import read_kept, use_kept
 from editgauge.methods.layouts.discover import expand
@@ -102,7 +102,10 @@ def prepare(
     fields: str | Path | None = None,
 ) -> RunPlan:
     """Opens the benchmark and finds the outcomes; writes nothing."""
-    chosen, choice = choose_with_models(protocol, models, jury.names, jury.prompts)
+    names, remark = (protocol, "") if protocol else usual_protocols(models)
+    chosen, choice = choose_with_models(names, models, jury.names, jury.prompts)
+    if remark:
+        choice = replace(choice, remarks=(*choice.remarks, remark))
     given = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
     places = {name: _place(text) for name, text in pairs(given, "outcomes", "NAME=FOLDER").items()}
     if not places:

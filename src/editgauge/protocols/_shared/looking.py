@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Box, Evidence
 from editgauge.core.phrases import read_position
+from editgauge.core.text import with_article
 from editgauge.core.types import Edit, Item, Position, Score, Unscored
 
 if TYPE_CHECKING:
@@ -93,6 +94,25 @@ def needed(value: str | None, what: str) -> str:
     if not value:
         raise CannotTell("not_applicable", f"the edit does not say {what}")
     return value
+
+
+def are_enough(seen: int, count: int | None) -> tuple[bool, str]:
+    """Are as many seen as the instruction asks for, at least one; and that in words, where it names a number.
+
+    >>> are_enough(1, 2), are_enough(1, None)
+    ((False, ' (1 of 2)'), (True, ''))
+    """
+    wanted = max(1, count or 1)
+    return seen >= wanted, f" ({seen} of {wanted})" if wanted > 1 and seen else ""
+
+
+def must_be_new(seen_before: bool, thing: str) -> None:
+    """Where nothing says what is replaced, only a thing that was not there tells that something was."""
+    if seen_before:
+        raise CannotTell(
+            "not_applicable",
+            f"the edit does not say what becomes {with_article(thing)}, and one is seen in the source image already",
+        )
 
 
 def asked_place(edit: Edit) -> Position:

@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from editgauge.core.evidence import Note
-from editgauge.core.types import Item, Score, Scores, Unscored
+from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.instructions.readings import steps_of
 
 DONE = 0.5
 """A step with at least this score counts as done."""
+STEPS_DONE = ScoreSpec("steps_done", True, (0.0, 1.0), "The share of the instruction's steps that were done.")
+"""What every protocol that judges an edit step by step declares too."""
 
 
 def item_steps(item: Item) -> tuple[Item, ...]:
@@ -20,13 +22,14 @@ def item_steps(item: Item) -> tuple[Item, ...]:
 
 
 async def score_each_step(item: Item, score: Callable[[Item], Awaitable[Scores]]) -> Scores:
-    """The scores of an item; with several steps `edit` is that of all, and what needs one change is not applicable."""
+    """The scores of an item and `steps_done`; `edit` is that of all steps, and what needs one change has no score."""
     parts = item_steps(item)
-    if len(parts) == 1:
-        return await score(item)
     every = await gather(*(score(part) for part in parts))
+    verdicts = [each["edit"] for each in every]
+    if len(parts) == 1:
+        return {**every[0], "steps_done": share_done(verdicts)}
     several = Unscored("not_applicable", f"the instruction asks for {len(parts)} changes, and this looks beside one")
-    return {name: all_done([each[name] for each in every]) if name == "edit" else several for name in every[0]}
+    return {**dict.fromkeys(every[0], several), "edit": all_done(verdicts), "steps_done": share_done(verdicts)}
 
 
 def all_done(verdicts: Sequence[Score | Unscored]) -> Score | Unscored:
@@ -47,4 +50,5 @@ def share_done(verdicts: Sequence[Score | Unscored]) -> Score | Unscored:
     missing = next((each for each in verdicts if isinstance(each, Unscored)), None)
     if missing is not None:
         return Unscored(missing.reason, missing.detail)
-    return Score(sum(isinstance(each, Score) and each.value >= DONE for each in verdicts) / len(verdicts))
+    done = sum(isinstance(each, Score) and each.value >= DONE for each in verdicts)
+    return Score(done / len(verdicts), (Note(f"{done} of {len(verdicts)} steps done"),))

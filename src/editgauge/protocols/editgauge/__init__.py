@@ -17,6 +17,7 @@ from editgauge.core.evidence import Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols._shared.steps import STEPS_DONE, share_done
 from editgauge.protocols.editgauge.asked import not_judged
 from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration, read_calibration
@@ -70,7 +71,7 @@ class Own(Protocol):
     uses = ("judge",)
     scores: tuple[ScoreSpec, ...] = (
         ScoreSpec("edit", True, (0.0, 1.0), "How likely people say that the edit was done, without over-editing."),
-        ScoreSpec("steps_done", True, (0.0, 1.0), "The share of the instruction's steps that pass."),
+        STEPS_DONE,
         ScoreSpec("quality", True, (0.0, 1.0), "How natural and free of artifacts people would call the picture."),
         ScoreSpec("preservation", True, (0.0, 1.0), "Did the rest stay? 1 - the expected severity of a disturbance."),
         ScoreSpec(
@@ -142,7 +143,7 @@ class Own(Protocol):
         answers, values = answered[0]
         return {
             "edit": edit,
-            "steps_done": _share_done(judged),
+            "steps_done": share_done(judged),
             "quality": _quality(views[0], answers["quality"], values["quality"]),
             "preservation": Score(
                 1 - answers["disturbed"].value,
@@ -195,13 +196,6 @@ def _all_steps(steps: Sequence[Score | Unscored]) -> Score | Unscored:
     if worst is None or (unscored is not None and worst.value >= PASSED):
         return unscored or NO_TOKENS
     return worst
-
-
-def _share_done(steps: Sequence[Score | Unscored]) -> Score | Unscored:
-    """Of the steps of the instruction."""
-    unscored = next((step for step in steps if isinstance(step, Unscored)), None)
-    passed = sum(isinstance(step, Score) and step.value >= PASSED for step in steps)
-    return unscored or Score(passed / len(steps), (Note(f"{passed} of {len(steps)} steps are done."),))
 
 
 def _quality(view: View, answer: Answer, values: Values) -> Score | Unscored:

@@ -16,7 +16,7 @@ from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared import set_distances as sets
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols._shared.rule_set import no_rule
-from editgauge.protocols._shared.steps import score_each_step
+from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
 from editgauge.protocols.editval import other_types, released, rules
 from editgauge.protocols.editval.rules import EditValOptions, Rule
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PAPER = "Basu et al. 2023, EditVal: Benchmarking Diffusion Based Text-Guided Image Editing Methods, arXiv 2310.02426"
 COMMON = (
-    "The edited image is resized to the source's size before anything is seen in it.",
+    "Each image is looked at in its own pixels; what is seen in the edited one is mapped into the source's frame.",
     "A detector with a closed vocabulary is asked the plain word, not 'a photo of …'; a word it does not know is "
     "unscored.",
     "What counts as seen is the detector's own operating point; 0.1 belongs to OWL-ViT.",
@@ -38,6 +38,9 @@ AS_IN_THE_PAPER = (
     "Above and below, and moving to the center, are judged by the same geometry; the paper states left and right.",
     "An object that is not seen in the source image leaves the edit unscored where the paper gives 0.",
     "Size has no least change: the paper's delta is unstated.",
+    "Where a target caption names no old object, the new one must be seen in the edited image and not in the source.",
+    "A number in the instruction counts: fewer than asked for is not done; the paper has no rule for it.",
+    "An instruction of several steps is done when each step is; `steps_done` is their share.",
 )
 APPENDIX_K = (
     "Viewpoint, color, action, texture, shape and style are judged by whether the object is seen as asked for, in one "
@@ -57,7 +60,7 @@ class EditVal(Protocol):
 
     about = "Did the edit happen? One rule per edit type on what a detector sees; is the context the same picture?"
     paper = PAPER
-    version = "2"
+    version = "3"
     needs = ("detector",)
     uses = ("image_embedder", "fid_features")
 
@@ -77,6 +80,7 @@ class EditVal(Protocol):
         self._context = f"context[{embedder}]" if embedder else None
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked? 1 or 0."),
+            *([] if rule_set is released.RULES else [STEPS_DONE]),
             *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT)] if self._context else []),
         )
         self.sets = sets.specs(models["fid_features"]) if "fid_features" in models else ()

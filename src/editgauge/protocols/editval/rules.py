@@ -11,7 +11,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Evidence, Note
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Item, Score
-from editgauge.protocols._shared.looking import Sighting, asked_place, look_for, needed
+from editgauge.protocols._shared.looking import Sighting, are_enough, asked_place, look_for, must_be_new, needed
 from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.vision.positions import Third, middle, third, way
 from editgauge.vision.regions import box_area
@@ -44,23 +44,38 @@ rule = RULES.rule
 async def object_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The new object is seen in the edited image, and the old one still is."""
     wanted, subject = needed(item.edit.to, "what to add"), item.edit.subject
-    if not (options.needs_class and subject):
+    if not (options.needs_class and subject) or subject == wanted:
         added = await _seen(see, item, "edited", wanted)
-        return _verdict(added.found, added, said=added.words)
+        enough, counted = are_enough(len(added.seen), item.edit.count)
+        return _verdict(enough, added, said=f"{added.words}{counted}")
     added, kept = await gather(_seen(see, item, "edited", wanted), _seen(see, item, "edited", subject))
-    return _verdict(added.found and kept.found, added, kept, said=f"{added.words}, {kept.words}")
+    enough, counted = are_enough(len(added.seen), item.edit.count)
+    return _verdict(enough and kept.found, added, kept, said=f"{added.words}{counted}, {kept.words}")
 
 
 @rule("object_replacement")
 async def object_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The new object is seen in the edited image, and the old one is not."""
-    old = item.edit.from_ or _class(item)
+    old = item.edit.from_ or item.edit.subject
+    if old is None:
+        return await _appeared(item, see)
     new, gone = await gather(
         _seen(see, item, "edited", needed(item.edit.to, "what to put in its place")), _seen(see, item, "edited", old)
     )
     fate = f"{gone.words}: still there" if gone.found else f"{old} gone"
-    done = new.found and not gone.found
-    return _verdict(done, new, gone, said=f"{new.words}, {fate}: {'replaced' if done else 'not replaced'}")
+    enough, counted = are_enough(len(new.seen), item.edit.count)
+    done = enough and not gone.found
+    return _verdict(done, new, gone, said=f"{new.words}{counted}, {fate}: {'replaced' if done else 'not replaced'}")
+
+
+async def _appeared(item: Item, see: Perception) -> Score:
+    """A target caption alone ("a photo of a zebra") names no old object: the new one must not have been there."""
+    wanted = needed(item.edit.to, "what to put in its place")
+    before, new = await gather(*(_seen(see, item, side, wanted) for side in ("source", "edited")))
+    must_be_new(before.found, wanted)
+    enough, counted = are_enough(len(new.seen), item.edit.count)
+    came = ", none in the source image" if new.found else ""
+    return _verdict(enough, before, new, said=f"{new.words}{counted}{came}")
 
 
 @rule("positional_addition")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from editgauge.metrics.pixels import ssim
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols._shared.rule_set import no_rule
-from editgauge.protocols._shared.steps import score_each_step
+from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
 from editgauge.protocols.pixlens import released, rules
 from editgauge.protocols.pixlens.preservation import SUBJECT, background, in_both_pictures, subject_scores
 from editgauge.protocols.pixlens.scene import Scene
@@ -28,7 +28,7 @@ PAPER = (
     "Stefanache et al. 2024, PixLens: A Novel Framework for Disentangled Evaluation in Diffusion-Based Image Editing"
 )
 COMMON = (
-    "The edited image is resized by Lanczos to the source's size before anything is seen in it.",
+    "Each image is looked at in its own pixels; what is seen in the edited one is mapped into the source's frame.",
     "What counts as seen is the detector's own operating point, unless a threshold is set.",
     "The target color's histogram is computed exactly; the released code draws it at random from a generator that "
     "remembers earlier draws.",
@@ -43,6 +43,9 @@ AS_IN_THE_PAPER = (
     "SSIM has the Gaussian window of its own paper.",
     "Algorithm 3's absolute value and algorithm 4's inverted test are corrected, as their text wants it.",
     "Background: outside the objects of both images; a moved object's new place is no background.",
+    "Where a target caption names no old object, the new one must be seen in the edited image and not in the source.",
+    "A number in the instruction counts: fewer than asked for is not done; the paper has no rule for it.",
+    "An instruction of several steps is done when each step is; `steps_done` is their share.",
 )
 AS_RELEASED = (
     *COMMON,
@@ -80,10 +83,11 @@ class PixLens(Protocol):
 
     about = "Did the edit happen, is the subject the same, did the background stay? By outlines of objects."
     paper = f"{PAPER}, arXiv 2410.05710"
-    version = "2"
+    version = "3"
     needs = ("detector", "segmenter")
-    scores = (
+    scores: tuple[ScoreSpec, ...] = (
         ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked?"),
+        STEPS_DONE,
         *(
             ScoreSpec(name, name != "subject_position", RANGES.get(name, (0.0, 1.0)), ABOUT_SUBJECT[name])
             for name in SUBJECT
@@ -95,6 +99,9 @@ class PixLens(Protocol):
         self.name = name
         self.deviations = deviations
         self._reading = reading
+        self._by_step = reading is not RELEASED_READING
+        if not self._by_step:
+            self.scores = tuple(spec for spec in self.scores if spec is not STEPS_DONE)
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """The verdict on the edit, then what stayed."""
@@ -102,13 +109,14 @@ class PixLens(Protocol):
         async def one(step: Item) -> Scores:
             return await self._of_step(step, see)
 
-        return await (one(item) if self._reading is RELEASED_READING else score_each_step(item, one))
+        uncounted = replace(item, edit=replace(item.edit, count=None))
+        return await (score_each_step(item, one) if self._by_step else one(uncounted))
 
     async def _of_step(self, item: Item, see: Perception) -> Scores:
         scene = self._reading.scene(item, see)
         rule = self._reading.rules.get(item.edit.type)
         if rule is None:
-            return {spec.name: no_rule(item.edit) for spec in self.scores}
+            return {spec.name: no_rule(item.edit) for spec in self.scores if spec is not STEPS_DONE}
         edit, subject, rest = await gather(
             attempt(rule(scene)),
             _subject(scene, self._reading.similarity),

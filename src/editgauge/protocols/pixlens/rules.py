@@ -10,7 +10,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Curves, Evidence, Note
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Score
-from editgauge.protocols._shared.looking import asked_place, needed
+from editgauge.protocols._shared.looking import are_enough, asked_place, must_be_new, needed
 from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
 from editgauge.vision.color_names import color_curves, color_score, rgb_of
@@ -35,7 +35,8 @@ async def object_addition(scene: Scene) -> Score:
     """Algorithm 1: the new object is seen; nothing else is asked here."""
     before, added = await scene.both(_to(scene.item.edit))
     already = f"; {len(before)} seen in the source image already" if len(before) else ""
-    return verdict(len(added) > 0, added, said=f"{added.words}{already}")
+    enough, counted = are_enough(len(added), scene.item.edit.count)
+    return verdict(enough, added, said=f"{added.words}{counted}{already}")
 
 
 @rule("size")
@@ -77,11 +78,24 @@ async def position_replacement(scene: Scene) -> Score:
 @rule("object_replacement")
 async def object_replacement(scene: Scene) -> Score:
     """Algorithm 5: the new object lies where the old one was. Whether the old one is gone is reported, not scored."""
-    name = _replaced_name(scene.item.edit)  # raises before anything is asked
+    if not (scene.item.edit.from_ or scene.item.edit.subject):
+        return await _appeared(scene)
+    name = _replaced_name(scene.item.edit)
     (value, old, new), still = await gather(replaced(scene), scene.things("edited", name))
-    where = "" if not len(new) else " in its place" if value else " elsewhere"
+    enough, counted = are_enough(len(new), scene.item.edit.count)
+    where = "" if not len(new) else f"{counted} in its place" if value else f"{counted} elsewhere"
     fate = f"{old.name} {'still seen' if len(still) else 'gone'}"
-    return verdict(value, old, new, said=f"{new.words}{where}, {fate}")
+    return verdict(value if enough else 0, old, new, said=f"{new.words}{where}, {fate}")
+
+
+async def _appeared(scene: Scene) -> Score:
+    """A target caption alone ("a photo of a zebra") names no old object: the new one must not have been there."""
+    wanted = _to(scene.item.edit)
+    before, new = await scene.both(wanted)
+    must_be_new(bool(len(before)), wanted)
+    enough, counted = are_enough(len(new), scene.item.edit.count)
+    came = ", none in the source image" if len(new) else ""
+    return verdict(enough, new, said=f"{new.words}{counted}{came}")
 
 
 @rule("object_removal")
