@@ -24,7 +24,7 @@ $(VENV)/installed: $(VENV)/made pyproject.toml constraints.txt
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	  --editable '.[captions,dev,diffusers,figures,lite,ray,study,torch,train]'
+	  --editable '.[captions,dev,diffusers,figures,lite,ray,serve,study,torch,train]'
 	@touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed-dev

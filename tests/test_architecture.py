@@ -21,6 +21,7 @@ LEVELS = (
     ("protocols", "findings"),
     ("engine", "reports", "studies"),
     ("audits", "building", "disentanglement", "look"),
+    ("monitoring", "serving"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

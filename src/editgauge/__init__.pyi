@@ -57,6 +57,7 @@ from editgauge.look.changes import changes as changes
 from editgauge.look.demo import demo as demo
 from editgauge.look.result import ScoreResult as ScoreResult
 from editgauge.look.score import score as score
+from editgauge.look.scorer import Scorer as Scorer
 from editgauge.look.see import see as see
 from editgauge.look.understand import understand as understand
 from editgauge.methods import Method as Method
@@ -73,10 +74,13 @@ from editgauge.models.interfaces import Card as ModelCard
 from editgauge.models.interfaces import Model as Model
 from editgauge.models.interfaces import Perception as Perception
 from editgauge.models.weights import MissingWeights as MissingWeights
+from editgauge.monitoring.monitor import Monitor as Monitor
 from editgauge.protocols import Protocol as Protocol
 from editgauge.reports.export.export import export as export
 from editgauge.reports.leaderboard.page import leaderboard as leaderboard
 from editgauge.reports.page import report as report
+from editgauge.serving.client import client as client
+from editgauge.serving.verb import serve as serve
 
 __version__: str
 
@@ -104,6 +108,7 @@ __all__ = [
     "Model",
     "ModelCard",
     "ModelOptions",
+    "Monitor",
     "Note",
     "Outcome",
     "Perception",
@@ -117,6 +122,7 @@ __all__ = [
     "Score",
     "ScoreResult",
     "ScoreSpec",
+    "Scorer",
     "Scores",
     "Unit",
     "UnknownName",
@@ -130,6 +136,7 @@ __all__ = [
     "cache",
     "changes",
     "check_pair",
+    "client",
     "compare",
     "counted_pixels",
     "data",
@@ -155,6 +162,7 @@ __all__ = [
     "run",
     "score",
     "see",
+    "serve",
     "study",
     "understand",
     "verify",

@@ -15,6 +15,7 @@ VERBS: dict[str, dict[str, str]] = {
         "leaderboard": "editgauge.reports.leaderboard.page:leaderboard",
         "disentangle": "editgauge.disentanglement.verb:disentangle",
         "audit": "editgauge.audits.verb:audit",
+        "serve": "editgauge.serving.verb:serve",
     },
     "Look": {
         "list": "editgauge.look.catalog:list_names",
@@ -88,6 +89,9 @@ FACE: dict[str, str] = {
     **{name: f"{_ERRORS}:{name}" for name in ("BadImage", "BadInput", "BadRun", "CannotEdit", "CannotTell")},
     **{name: f"{_ERRORS}:{name}" for name in ("EditGaugeError", "FetchFailed", "UnknownName")},
     "Run": "editgauge.findings.run_result:RunResult",
+    "Scorer": "editgauge.look.scorer:Scorer",
+    "Monitor": "editgauge.monitoring.monitor:Monitor",
+    "client": "editgauge.serving.client:client",
     "ScoreResult": "editgauge.look.result:ScoreResult",
     **{name: f"{_IMAGES}:{name}" for name in ("Picture", "Pixels", "Unit", "as_unit", "read_image")},
     **{name: f"{_MASKS}:{name}" for name in ("BoolMask", "MaskFile", "Rectangle")},

@@ -27,9 +27,9 @@ Pixels = NDArray[np.uint8]
 """Height x width x 3, RGB, uint8."""
 Unit = NDArray[np.float32]
 """An image in [0, 1]."""
-ImageLike = str | Path | Image.Image | NDArray[Any]
-"""A path, a PIL image, or an array of height x width x 3 in RGB (also height x width in gray, or with a fourth channel
-for transparency), as uint8 from 0 to 255 or as floating-point numbers from 0 to 1."""
+ImageLike = str | Path | bytes | Image.Image | NDArray[Any]
+"""A path, the bytes of a file, a PIL image, or an array of height x width x 3 in RGB (also height x width in gray, or
+with a fourth channel for transparency), as uint8 from 0 to 255 or as floating-point numbers from 0 to 1."""
 
 MAX_PIXELS = 50_000_000
 """Larger images are refused: a crafted file of a few kilobytes can claim any size, and decoding 50 megapixels takes
@@ -90,12 +90,15 @@ def load_image(image: ImageLike, name: str = "image") -> LoadedImage:
     """
     if isinstance(image, str | Path):
         return _load_file(Path(image))
+    if isinstance(image, bytes):
+        return _decoded(lambda: _open(io.BytesIO(image)), name)
     if isinstance(image, np.ndarray):
         return LoadedImage(_rgb(_from_array(image, name)))
     if isinstance(image, Image.Image):
         return _decoded(lambda: image, name)
     raise BadImage(
-        f"The {name} is of type {type(image).__name__}; give a path, a PIL image, or an array of height x width x 3."
+        f"The {name} is of type {type(image).__name__}; give a path, the bytes of a file, a PIL image, or an array of "
+        "height x width x 3."
     )
 
 
@@ -273,16 +276,21 @@ def _rgb(image: Image.Image) -> Pixels:
 
 def write_png(pixels: Pixels, path: Path) -> None:
     """Writes atomically: a kill leaves the old file or the new one, never half of one."""
-    import cv2
-
     if path.suffix.lower() != ".png":
         raise BadInput(f"Pictures are written as PNG: give a name that ends with .png instead of '{path.name}'.")
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.size == 0:
         raise TypeError(f"'{path}' takes pixels of height x width x 3, uint8; got {pixels.shape}, {pixels.dtype}")
+    write_bytes(path, png_bytes(pixels))
+
+
+def png_bytes(pixels: Pixels) -> bytes:
+    """The picture as a PNG file."""
+    import cv2
+
     done, encoded = cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))
     if not done:
-        raise BadImage(f"'{path}' could not be encoded as PNG.")
-    write_bytes(path, encoded.tobytes())
+        raise BadImage(f"A picture of {pixels.shape[1]} x {pixels.shape[0]} could not be encoded as PNG.")
+    return bytes(encoded.tobytes())
 
 
 def pixel_hash(pixels: Pixels) -> str:

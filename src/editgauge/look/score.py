@@ -4,29 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
 
-import numpy as np
-
-from editgauge.core.concurrency import run_async
-from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.images import ImageLike, Picture, load_image
-from editgauge.core.masks import MaskFile, MaskPixels, bright_pixels
+from editgauge.core.images import ImageLike
 from editgauge.core.options import JudgeOptions, ModelOptions, Pairs
-from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
-from editgauge.engine.judges import read_jury
-from editgauge.engine.options import choose_with_models, usual_protocols
-from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
-from editgauge.instructions.readings import complete, read_kept
-from editgauge.look.result import ScoreResult, Verdict
-from editgauge.look.verdict import sum_up
-from editgauge.models.cache import place
-from editgauge.protocols import Protocol
-
-if TYPE_CHECKING:
-    from editgauge.core.run import Row
+from editgauge.look.result import ScoreResult
+from editgauge.look.scorer import Scorer
 
 
 def score(
@@ -75,67 +57,19 @@ def score(
         fields: file with readings of instructions, from `editgauge understand --file`.
         protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
     """
-    jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
-    wanted = ModelOptions(models=models, model=model)
-    names, remark = (protocol, "") if protocol else usual_protocols(wanted)
-    chosen, choice = choose_with_models(names, wanted, jury.addresses)
-    edit = Edit(
-        id="edit",
-        source=Picture("source", _path(before)),
-        type=read_edit_type(edit_type) if edit_type else UNSPECIFIED,
-        instruction=instruction,
-        subject=subject,
-        from_=from_,
-        to=to,
-        position=_position(position, anchor),
-        source_caption=source_caption,
-        mask=_mask(mask),
-    )
-    edit = complete(edit, read_kept(Path(fields)) if fields else None)
-    outcome = Outcome(edit_id=edit.id, method="given", image=_path(after))
-    source, edited = load_image(before, "source image"), load_image(after, "edited image")
-    item = prepare(edit, outcome, source.pixels, edited.pixels, color_notes(source.notes, edited.notes))
-    sight = RunPerception(choice.models, place(), jury)
-    scores = run_async(_verdicts(chosen, item, sight))
-    return ScoreResult(scores, item, sum_up(scores, edit), remark)
-
-
-def _path(image: ImageLike) -> Path:
-    """Where the image is; its pixels are read apart from that."""
-    return Path(image) if isinstance(image, str | Path) else Path("in memory")
-
-
-def _mask(mask: ImageLike | None) -> MaskFile | MaskPixels | None:
-    if mask is None or isinstance(mask, str | Path):
-        return MaskFile(Path(mask)) if mask else None
-    if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
-        mask = mask.astype(np.uint8) * np.uint8(255)
-    return MaskPixels(bright_pixels(load_image(mask, "mask").pixels, "The mask"))
-
-
-async def _verdicts(chosen: Sequence[Protocol], item: Item, sight: RunPerception) -> list[Verdict]:
-    async with sight as see:
-        return [
-            _verdict(each.name, spec, row)
-            for each in chosen
-            for spec, row in zip(each.scores, await item_rows(each, item, see), strict=True)
-        ]
-
-
-def _position(relation: str | None, anchor: str | None) -> Position | None:
-    if relation is None:
-        if anchor is not None:
-            raise BadInput(f"--anchor needs --position: {', '.join(get_args(Relation))}.")
-        return None
-    for known in get_args(Relation):
-        if relation == known:
-            return Position(known, anchor)
-    raise UnknownName("position", relation, get_args(Relation), "editgauge score --help")
-
-
-def _verdict(protocol: str, spec: ScoreSpec, row: Row) -> Verdict:
-    meaning = spec.higher_is_better, spec.range
-    if row.value is not None:
-        return Verdict(protocol, spec.name, row.value, "scored", None, *meaning, row.evidence)
-    why = ({"note": row.detail},) if row.detail else ()
-    return Verdict(protocol, spec.name, None, "unscored", row.reason, *meaning, (*why, *row.evidence))
+    chosen = ModelOptions(models=models, model=model)
+    with Scorer(protocol, chosen, JudgeOptions(judge=judge, prompts=prompts)) as scorer:
+        return scorer.score(
+            before,
+            after,
+            instruction,
+            edit_type=edit_type,
+            subject=subject,
+            from_=from_,
+            to=to,
+            position=position,
+            anchor=anchor,
+            mask=mask,
+            source_caption=source_caption,
+            fields=fields,
+        )

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from editgauge.core import http
 from editgauge.studies import Study
-from editgauge.studies.web import guard, server
 from editgauge.studies.web.app import PASSWORD, make_app
 from editgauge.studies.web.visitors import OWNER_COOKIE
 
@@ -30,7 +30,7 @@ def raw(address: str) -> socket.socket:
 def test_headers_that_never_end_end_the_connection(
     sent: bytes, make_study: Make, online: Online, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "SECONDS_FOR_HEADERS", 0.1)
+    monkeypatch.setattr(http, "SECONDS_FOR_HEADERS", 0.1)
     with raw(online(make_study())) as connection:
         connection.sendall(sent)
         assert connection.recv(1000) == b""  # closed by the server; without a limit, this would wait for ever
@@ -39,7 +39,7 @@ def test_headers_that_never_end_end_the_connection(
 def test_a_second_request_on_a_connection_has_the_same_limit(
     make_study: Make, online: Online, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "SECONDS_FOR_HEADERS", 0.1)
+    monkeypatch.setattr(http, "SECONDS_FOR_HEADERS", 0.1)
     with raw(online(make_study())) as connection:
         connection.sendall(b"GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         first = connection.recv(100_000)
@@ -50,7 +50,7 @@ def test_a_second_request_on_a_connection_has_the_same_limit(
 
 
 def test_a_form_that_never_ends_is_refused(make_study: Make, online: Online, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "SECONDS_FOR_A_FORM", 0.1)
+    monkeypatch.setattr(http, "SECONDS_FOR_A_BODY", 0.1)
     monkeypatch.setenv(PASSWORD, "sesame")
     with raw(online(make_study())) as connection:
         connection.sendall(
@@ -129,8 +129,8 @@ def test_who_comes_through_a_proxy_is_not_at_this_machine(header: str, make_stud
 def test_forwarded_addresses_count_from_trusted_proxies_alone(make_study: Make) -> None:
     app = make_app(make_study())
 
-    assert not server.server_config(app).proxy_headers
-    assert server.server_config(app, trusted_proxy="10.0.0.7").forwarded_allow_ips == "10.0.0.7"
+    assert not http.server_config(app).proxy_headers
+    assert http.server_config(app, trusted_proxy="10.0.0.7").forwarded_allow_ips == "10.0.0.7"
 
 
 def test_the_database_is_its_owners_alone(make_study: Make) -> None:

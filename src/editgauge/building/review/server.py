@@ -46,7 +46,7 @@ def review(
         import uvicorn
 
         from editgauge.building.review.app import make_app
-        from editgauge.studies.web.server import server_config
+        from editgauge.core.http import server_config
     except ImportError as error:
         raise EditGaugeError(f"Reviewing needs `pip install 'editgauge[study]'`; it lacks '{error.name}'.") from error
     with socket.socket() as listening:

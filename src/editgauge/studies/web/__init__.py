@@ -5,7 +5,7 @@ the server and work without JavaScript; scripts add saving at every answer, look
 
 | file | what it does |
 |---|---|
-| `app.py`, `server.py` | put everything together; run it |
+| `app.py` | puts everything together; runs it |
 | `rating.py`, `screening.py`, `admin.py` | the pages, by who asks for them |
 | `visitors.py` | who asks: cookies, and tokens against forged forms |
 | `guard.py`, `buckets.py` | what no request gets past: headers, sizes, rates |
@@ -13,7 +13,6 @@ the server and work without JavaScript; scripts add saving at every answer, look
 | `forms.py`, `rendering.py` | words in, pages out |
 """
 
-from editgauge.studies.web.app import make_app
-from editgauge.studies.web.server import serve
+from editgauge.studies.web.app import make_app, serve
 
 __all__ = ["make_app", "serve"]

@@ -6,12 +6,14 @@ import os
 from http import HTTPStatus
 from importlib import resources
 
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
+from editgauge.core.http import server_config
 from editgauge.studies.study import Study
 from editgauge.studies.web import admin, pictures, rating, screening
 from editgauge.studies.web.buckets import Buckets, RateLimits
@@ -49,6 +51,19 @@ def make_app(study: Study, limits: RateLimits | None = None) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(Exception, _broken)
     return app
+
+
+def serve(study: Study, host: str = "127.0.0.1", port: int = 8000, trusted_proxy: str | None = None) -> None:
+    """Serves a study until it is stopped.
+
+    Args:
+        study: the study, opened.
+        host: the address to listen at; 127.0.0.1 is this machine alone.
+        port: the port to listen at.
+        trusted_proxy: the address of a proxy whose word counts for where a request comes from; several with commas.
+    """
+    config = server_config(make_app(study), host=host, port=port, trusted_proxy=trusted_proxy)
+    uvicorn.Server(config).run()
 
 
 def _refused(request: Request, error: HTTPException) -> HTMLResponse:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from editgauge.core.http import LARGEST_HEADERS, bounded
 from editgauge.studies.web.buckets import Buckets, Rate
 
 LARGEST_REQUEST = 256 * 1024
 """A page with ten texts of full length, in any script, is smaller."""
-LARGEST_HEADERS = 32 * 1024
 LONGEST_NUMBER = 12
 """Digits; Python itself refuses to read numbers of thousands of digits."""
-SECONDS_FOR_A_FORM = 60
-"""From the headers of a request to the last byte of its content."""
 SAFE_METHODS = ("GET", "HEAD")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -69,7 +65,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, send_with_headers)
         else:
-            await self.app(scope, _bounded(receive), send_with_headers)
+            await self.app(scope, bounded(receive, LARGEST_REQUEST), send_with_headers)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
@@ -105,24 +101,3 @@ def is_own_origin(headers: Headers) -> bool:
     if origin is None:
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
     return urlsplit(origin).netloc == headers.get("host", "")
-
-
-def _bounded(receive: Receive) -> Receive:
-    """The same for requests that do not say how long they are, or send byte after byte without an end."""
-    received, is_whole = 0, False
-    until = asyncio.get_running_loop().time() + SECONDS_FOR_A_FORM
-
-    async def receive_some() -> Message:
-        nonlocal received, is_whole
-        try:
-            async with asyncio.timeout_at(None if is_whole else until):
-                message = await receive()
-        except TimeoutError as error:
-            raise HTTPException(408, "The form did not arrive in time.") from error
-        is_whole = is_whole or not message.get("more_body", False)
-        received += len(message.get("body", b""))
-        if received > LARGEST_REQUEST:
-            raise HTTPException(413, "That is too much at once.")
-        return message
-
-    return receive_some

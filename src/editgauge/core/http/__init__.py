@@ -1,4 +1,4 @@
-"""Runs the application, with limits on what a client may take: time, memory and connections."""
+"""Limits on what a client of our servers may take: time, memory and connections. Needs uvicorn."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any
 
 import h11
 import uvicorn
-from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from editgauge.studies.study import Study
-from editgauge.studies.web.app import make_app
-from editgauge.studies.web.guard import LARGEST_HEADERS
-
-SECONDS_TO_FINISH = 5
+LARGEST_HEADERS = 32 * 1024
 SECONDS_FOR_HEADERS = 20
-"""A client that has not told what it wants by then is cut off; a thousand of them would fill the server."""
+"""A client whose headers have not arrived by then is cut off; a thousand of them would fill the server."""
+SECONDS_FOR_A_BODY = 60
+"""From the headers of a request to the last byte of its content."""
 SECONDS_IDLE = 15
 MOST_CONNECTIONS = 500
-"""Further ones are told to come again (503)."""
+"""Further ones get 503."""
 
 
 class TimedProtocol(H11Protocol):
@@ -60,12 +59,14 @@ class TimedProtocol(H11Protocol):
 
 
 def server_config(
-    app: FastAPI, host: str = "127.0.0.1", port: int = 8000, trusted_proxy: str | None = None
+    app: ASGIApp,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    trusted_proxy: str | None = None,
+    seconds_to_finish: int = 5,
 ) -> uvicorn.Config:
-    """How studies are served.
-
-    No access log is written: personal links are secrets, and who came when is nobody's business.
-    """
+    """A server with these limits; it writes no access log, because addresses may hold secrets."""
     return uvicorn.Config(
         app,
         host=host,
@@ -77,20 +78,32 @@ def server_config(
         server_header=False,
         proxy_headers=trusted_proxy is not None,
         forwarded_allow_ips=trusted_proxy or "",
-        timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        timeout_graceful_shutdown=seconds_to_finish,
         timeout_keep_alive=SECONDS_IDLE,
         limit_concurrency=MOST_CONNECTIONS,
         h11_max_incomplete_event_size=LARGEST_HEADERS,
     )
 
 
-def serve(study: Study, host: str = "127.0.0.1", port: int = 8000, trusted_proxy: str | None = None) -> None:
-    """Serves a study until it is stopped.
+def bounded(receive: Receive, most_bytes: int) -> Receive:
+    """The same stream for requests that do not say how long they are, or send byte after byte without an end.
 
-    Args:
-        study: the study, opened.
-        host: the address to listen at; 127.0.0.1 is this machine alone.
-        port: the port to listen at.
-        trusted_proxy: the address of a proxy whose word counts for where a request comes from; several with commas.
+    It raises `HTTPException` with 413 when more than `most_bytes` arrive, and 408 when the last byte is late.
     """
-    uvicorn.Server(server_config(make_app(study), host, port, trusted_proxy)).run()
+    received, is_whole = 0, False
+    until = asyncio.get_running_loop().time() + SECONDS_FOR_A_BODY
+
+    async def receive_some() -> Message:
+        nonlocal received, is_whole
+        try:
+            async with asyncio.timeout_at(None if is_whole else until):
+                message = await receive()
+        except TimeoutError as error:
+            raise HTTPException(408, "The content of the request did not arrive in time.") from error
+        is_whole = is_whole or not message.get("more_body", False)
+        received += len(message.get("body", b""))
+        if received > most_bytes:
+            raise HTTPException(413, f"The request is larger than {most_bytes:,} bytes.")
+        return message
+
+    return receive_some

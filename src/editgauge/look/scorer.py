@@ -1,0 +1,180 @@
+"""Scores many edited images with models that stay loaded, in an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
+
+import numpy as np
+
+from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.images import ImageLike, Picture, load_image
+from editgauge.core.masks import MaskFile, MaskPixels, bright_pixels
+from editgauge.core.options import JudgeOptions, ModelOptions
+from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
+from editgauge.engine.judges import read_jury
+from editgauge.engine.options import choose_with_models, usual_protocols
+from editgauge.engine.worker.memory_gate import MemoryGate, bytes_of_work
+from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
+from editgauge.instructions.readings import complete, read_kept
+from editgauge.look.result import ScoreResult, Verdict
+from editgauge.look.verdict import sum_up
+from editgauge.models.cache import place
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Row
+
+T = TypeVar("T")
+
+
+class Scorer:
+    """Like `editgauge.score` for many images: models are loaded once, and images scored at once share their batches.
+
+    >>> with editgauge.Scorer() as scorer:  # doctest: +SKIP
+    ...     futures = [scorer.submit(before, after, text) for before, after, text in triples]
+    ...     results = [future.result() for future in futures]
+
+    Args:
+        protocol: names of protocols; by default those that say whether the edit was done, the rest kept, and the image
+            free of artifacts.
+        models: which networks look at the images.
+        judge: which language models are asked.
+    """
+
+    def __init__(
+        self, protocol: Sequence[str] = (), models: ModelOptions | None = None, judge: JudgeOptions | None = None
+    ) -> None:
+        wanted, jury = models or ModelOptions(), read_jury(judge or JudgeOptions())
+        names, self.remark = (tuple(protocol), "") if protocol else usual_protocols(wanted)
+        self.protocols, choice = choose_with_models(names, wanted, jury.addresses)
+        self.models = choice.models
+        self._see = RunPerception(choice.models, place(), jury)
+        self._gate = MemoryGate()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="scoring", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._run(self._end()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def score(self, before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> ScoreResult:
+        """The scores of one edited image; `fields` are those of `editgauge.score`, such as `subject` or `mask`."""
+        return self.submit(before, after, instruction, **fields).result()
+
+    def submit(self, before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> Future[ScoreResult]:
+        """The same, without waiting for it. Cancelling the future stops the work."""
+        return self._run(self._score(lambda: _item(before, after, instruction, **fields)))
+
+    def submit_edit(self, edit: Edit, before: ImageLike, after: ImageLike) -> Future[ScoreResult]:
+        """The same for an edit of a benchmark, with all that is known about it."""
+        return self._run(self._score(lambda: _loaded(complete(edit), before, after)))
+
+    def warm_up(self) -> Future[ScoreResult]:
+        """Loads every model by scoring an image of noise; its scores mean nothing."""
+        noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
+        return self.submit(noise, noise, "Remove the cat.")
+
+    async def _end(self) -> None:
+        """Gives up what is under way, and lets models and judges go."""
+        under_way = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        await self._see.__aexit__()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def _score(self, load: Callable[[], Item]) -> ScoreResult:
+        async with self._gate.entered() as hold:
+            item = load()
+            hold(bytes_of_work(item.source.nbytes + item.edited.nbytes))
+            scores = [
+                _verdict(each.name, spec, row)
+                for each in self.protocols
+                for spec, row in zip(each.scores, await item_rows(each, item, self._see), strict=True)
+            ]
+        return ScoreResult(scores, item, sum_up(scores, item.edit), self.remark)
+
+
+def _item(
+    before: ImageLike,
+    after: ImageLike,
+    instruction: str,
+    *,
+    edit_type: str | None = None,
+    subject: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+    position: str | None = None,
+    anchor: str | None = None,
+    mask: ImageLike | None = None,
+    source_caption: str | None = None,
+    target_caption: str | None = None,
+    fields: str | Path | None = None,
+) -> Item:
+    """What there is to score, with the fields of the edit that were given, and the rest read from the instruction."""
+    edit = Edit(
+        id="edit",
+        source=Picture("source", _path(before)),
+        type=read_edit_type(edit_type) if edit_type else UNSPECIFIED,
+        instruction=instruction,
+        subject=subject,
+        from_=from_,
+        to=to,
+        position=_position(position, anchor),
+        source_caption=source_caption,
+        target_caption=target_caption,
+        mask=_mask(mask),
+    )
+    return _loaded(complete(edit, read_kept(Path(fields)) if fields else None), before, after)
+
+
+def _loaded(edit: Edit, before: ImageLike, after: ImageLike) -> Item:
+    outcome = Outcome(edit_id=edit.id, method="given", image=_path(after))
+    source, edited = load_image(before, "source image"), load_image(after, "edited image")
+    return prepare(edit, outcome, source.pixels, edited.pixels, color_notes(source.notes, edited.notes))
+
+
+def _path(image: ImageLike) -> Path:
+    """Where the image is; its pixels are read apart from that."""
+    return Path(image) if isinstance(image, str | Path) else Path("in memory")
+
+
+def _mask(mask: ImageLike | None) -> MaskFile | MaskPixels | None:
+    if mask is None or isinstance(mask, str | Path):
+        return MaskFile(Path(mask)) if mask else None
+    if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
+        mask = mask.astype(np.uint8) * np.uint8(255)
+    return MaskPixels(bright_pixels(load_image(mask, "mask").pixels, "The mask"))
+
+
+def _position(relation: str | None, anchor: str | None) -> Position | None:
+    if relation is None:
+        if anchor is not None:
+            raise BadInput(f"--anchor needs --position: {', '.join(get_args(Relation))}.")
+        return None
+    for known in get_args(Relation):
+        if relation == known:
+            return Position(known, anchor)
+    raise UnknownName("position", relation, get_args(Relation), "editgauge score --help")
+
+
+def _verdict(protocol: str, spec: ScoreSpec, row: Row) -> Verdict:
+    meaning = spec.higher_is_better, spec.range
+    if row.value is not None:
+        return Verdict(protocol, spec.name, row.value, "scored", None, *meaning, row.evidence)
+    why = ({"note": row.detail},) if row.detail else ()
+    return Verdict(protocol, spec.name, None, "unscored", row.reason, *meaning, (*why, *row.evidence))

@@ -1,0 +1,237 @@
+"""The score service: addresses, limits, tokens, measurements."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from editgauge import __version__
+from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.http import bounded
+from editgauge.look.result import ScoreResult
+from editgauge.look.scorer import Scorer
+from editgauge.serving.schema import (
+    BatchRequest,
+    BatchResponse,
+    BatchResult,
+    ErrorResponse,
+    Problem,
+    ScoreRequest,
+    ScoreResponse,
+    arguments_of,
+    response_of,
+)
+
+OPEN = ("/healthz", "/readyz")
+"""Answered without a token: a load balancer has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What clients may take."""
+
+    request_bytes: int = 64_000_000
+    batch_items: int = 64
+    items_at_once: int = 128
+    """Items of all requests that are being scored or wait for it; further ones get 429."""
+    seconds: float = 120
+    """For one request; then 503."""
+
+
+class Refusal(Exception):
+    """A request that is answered with a status and a reason."""
+
+    def __init__(self, status: int, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.problem = status, Problem(reason=reason, detail=detail)
+
+
+class Measurements:
+    """What `/metrics` shows, for Prometheus."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "editgauge_requests", "Requests by address and status", ["path", "status"], registry=self.registry
+        )
+        self.seconds = Histogram(
+            "editgauge_request_seconds", "Seconds until a request was answered", ["path"], registry=self.registry
+        )
+        self.items = Counter("editgauge_items", "Scored items by result", ["result"], registry=self.registry)
+        self.at_once = Gauge("editgauge_items_at_once", "Items being scored or waiting", registry=self.registry)
+
+
+class Service:
+    """Scores items within the limits, and counts them."""
+
+    def __init__(self, scorer: Scorer, limits: Limits) -> None:
+        self.scorer, self.limits, self.measured = scorer, limits, Measurements()
+        self.is_ready = False
+        self.problem = ""
+        """Why the models could not be loaded."""
+        self._at_once = 0
+
+    async def warm_up(self) -> None:
+        """Loads the models; until then `/readyz` says that the service is not ready."""
+        try:
+            await asyncio.wrap_future(self.scorer.warm_up())
+            self.is_ready = True
+        except EditGaugeError as error:
+            self.problem = str(error)
+
+    async def score(self, requests: list[ScoreRequest]) -> list[BatchResult]:
+        """One result for each item; all are scored at once and share the models' batches."""
+        most = self.limits.items_at_once
+        if self._at_once + len(requests) > most:
+            raise Refusal(429, "busy", f"{self._at_once} items are being scored, {most} at most; try again.")
+        self._count(len(requests))
+        futures = [self._submitted(request) for request in requests]
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                return [await self._result(future, request) for future, request in zip(futures, requests, strict=True)]
+        except TimeoutError as error:
+            for future in futures:
+                future.cancel()
+            detail = f"Scoring took longer than {self.limits.seconds:g} seconds and was stopped."
+            raise Refusal(503, "timeout", detail) from error
+        finally:
+            self._count(-len(requests))
+
+    def _submitted(self, request: ScoreRequest) -> Future[ScoreResult]:
+        try:
+            arguments = arguments_of(request)
+        except BadInput as error:
+            refused: Future[ScoreResult] = Future()
+            refused.set_exception(error)
+            return refused
+        return self.scorer.submit(**arguments)
+
+    async def _result(self, future: Future[ScoreResult], request: ScoreRequest) -> BatchResult:
+        try:
+            result = response_of(await asyncio.wrap_future(future), request.evidence)
+        except EditGaugeError as error:
+            self.measured.items.labels("refused").inc()
+            return BatchResult(error=Problem(reason="bad_input", detail=str(error)))
+        self.measured.items.labels("abstained" if result.reward.abstained else "scored").inc()
+        return BatchResult(result=result)
+
+    def _count(self, more: int) -> None:
+        self._at_once += more
+        self.measured.at_once.set(self._at_once)
+
+
+def make_app(scorer: Scorer, *, tokens: tuple[str, ...] = (), limits: Limits | None = None) -> FastAPI:
+    """The application; with tokens, requests need `Authorization: Bearer TOKEN`."""
+    limits = limits or Limits()
+    service = Service(scorer, limits)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        warming = asyncio.create_task(service.warm_up())
+        yield
+        warming.cancel()
+
+    refusals: dict[int | str, dict[str, object]] = {
+        status: {"model": ErrorResponse} for status in (401, 408, 413, 422, 429, 503)
+    }
+    app = FastAPI(
+        title="EditGauge", version=__version__, summary="How good is an edited image?", lifespan=lifespan,
+    )  # fmt: skip
+    app.add_middleware(BodyLimit, most_bytes=limits.request_bytes)
+    app.add_exception_handler(Refusal, _refused)  # type: ignore[arg-type] # the handler of this very kind
+    app.add_exception_handler(HTTPException, _http_error)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, _invalid)  # type: ignore[arg-type]
+
+    @app.middleware("http")
+    async def measured(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+        path = request.url.path if request.url.path in PATHS else "other"
+        with service.measured.seconds.labels(path).time():
+            if request.url.path not in OPEN and not _has_token(request, tokens):
+                detail = "This service needs a token: send 'Authorization: Bearer TOKEN'."
+                response: Response = _error(401, Problem(reason="no_token", detail=detail))
+            else:
+                response = await call_next(request)
+        service.measured.requests.labels(path, str(response.status_code)).inc()
+        return response
+
+    @app.post("/v1/score", responses=refusals)
+    async def score(request: ScoreRequest) -> ScoreResponse:
+        """Score one edited picture."""
+        (only,) = await service.score([request])
+        if only.result is None:
+            raise Refusal(422, "bad_input", only.error.detail if only.error else "")
+        return only.result
+
+    @app.post("/v1/batch", responses=refusals)
+    async def batch(request: BatchRequest) -> BatchResponse:
+        """Score several edited pictures; each has a result or an error of its own."""
+        if len(request.items) > limits.batch_items:
+            detail = f"{len(request.items)} items, {limits.batch_items} at most; send several batches."
+            raise Refusal(413, "too_many_items", detail)
+        return BatchResponse(results=await service.score(request.items))
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Whether the process runs."""
+        return {"status": "ok"}
+
+    @app.get("/readyz")
+    async def readyz() -> JSONResponse:
+        """Whether the models are loaded."""
+        if service.is_ready:
+            return JSONResponse({"status": "ready", "models": scorer.models})
+        return JSONResponse({"status": "loading", "problem": service.problem}, 503)
+
+    @app.get("/metrics")
+    async def metrics() -> PlainTextResponse:
+        """Counts and times for Prometheus."""
+        return PlainTextResponse(generate_latest(service.measured.registry), media_type=CONTENT_TYPE_LATEST)
+
+    PATHS = frozenset(route.path for route in app.routes if hasattr(route, "path"))  # noqa: N806 - known once all are
+    return app
+
+
+class BodyLimit:
+    """Refuses requests that are too large or too slow, before they are parsed."""
+
+    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
+        self.app, self.most_bytes = app, most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hands the request on with a bounded body."""
+        await self.app(scope, bounded(receive, self.most_bytes) if scope["type"] == "http" else receive, send)
+
+
+def _has_token(request: Request, tokens: tuple[str, ...]) -> bool:
+    given = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
+    return not tokens or any(hmac.compare_digest(given, token.encode()) for token in tokens)
+
+
+def _error(status: int, problem: Problem) -> JSONResponse:
+    headers = {"Retry-After": "1"} if status in {429, 503} else {}
+    return JSONResponse(ErrorResponse(error=problem).model_dump(), status, headers)
+
+
+def _refused(_: Request, error: Refusal) -> JSONResponse:
+    return _error(error.status, error.problem)
+
+
+def _http_error(_: Request, error: HTTPException) -> JSONResponse:
+    return _error(error.status_code, Problem(reason="refused", detail=str(error.detail)))
+
+
+def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    """Names the fields at fault; what they held is not repeated, for it may be an image."""
+    faults = "; ".join(f"{'.'.join(str(part) for part in each['loc'][1:])}: {each['msg']}" for each in error.errors())
+    return _error(422, Problem(reason="bad_input", detail=faults[:2000]))

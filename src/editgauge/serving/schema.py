@@ -1,0 +1,165 @@
+"""What a request to the score service holds, and what comes back: the whole of its documented schema."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from editgauge.core.errors import BadInput
+from editgauge.core.types import Edit
+from editgauge.look.result import ScoreResult, Verdict
+
+REWARD = ("editgauge", "overall")
+"""Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
+FIELDS = frozenset({"edit_type", "subject", "from_", "to", "position", "anchor", "source_caption", "target_caption"})
+DATA_ADDRESS = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,", re.ASCII)
+MOST_WORDS = 20_000
+"""Characters of one text."""
+
+Text = Annotated[str, Field(max_length=MOST_WORDS)]
+Base64Image = Annotated[str, Field(description="image file as base64, or a data: address of one")]
+
+
+class ScoreRequest(BaseModel):
+    """One edited picture to score."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sources: Annotated[list[Base64Image], Field(min_length=1, max_length=8, description="source image first")]
+    outcome: Base64Image
+    instruction: Text
+    edit_type: Text | None = Field(None, description="one of `editgauge list edit-types`; read from the instruction")
+    subject: Text | None = None
+    from_: Text | None = Field(None, alias="from")
+    to: Text | None = None
+    position: Text | None = Field(None, description="left, right, above, below, on, in, next_to …")
+    anchor: Text | None = None
+    source_caption: Text | None = None
+    target_caption: Text | None = None
+    mask: Base64Image | None = Field(None, description="bright pixels may change, the rest should stay")
+    evidence: bool = Field(False, description="send boxes, outlines and notes with every score")
+
+
+class BatchRequest(BaseModel):
+    """Several edited pictures to score at once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    items: Annotated[list[ScoreRequest], Field(min_length=1)]
+
+
+class Reward(BaseModel):
+    """A number in [0, 1] for training, or an explicit abstention: never a stand-in value."""
+
+    value: float | None
+    abstained: bool
+    reason: str | None = None
+    """Why there is no value, from the closed list of reasons."""
+
+
+class ScoreLine(BaseModel):
+    """One score."""
+
+    protocol: str
+    name: str
+    value: float | None
+    status: Literal["scored", "unscored"]
+    reason: str | None
+    higher_is_better: bool
+    range: tuple[float, float]
+    evidence: list[dict[str, Any]] | None = None
+
+
+class ScoreResponse(BaseModel):
+    """The verdict, the reward and all scores of one edited picture."""
+
+    verdict: dict[str, Any]
+    reward: Reward
+    scores: list[ScoreLine]
+    edit: dict[str, Any]
+    """How the instruction was read."""
+
+
+class Problem(BaseModel):
+    """Why a request, or one item of a batch, was not scored."""
+
+    reason: str
+    detail: str
+
+
+class ErrorResponse(BaseModel):
+    """The body of every answer that is no success."""
+
+    error: Problem
+
+
+class BatchResult(BaseModel):
+    """What became of one item of a batch: exactly one of the two is there."""
+
+    result: ScoreResponse | None = None
+    error: Problem | None = None
+
+
+class BatchResponse(BaseModel):
+    """One result for each item, in their order."""
+
+    results: list[BatchResult]
+
+
+def arguments_of(request: ScoreRequest) -> dict[str, Any]:
+    """The request as the arguments of `Scorer.submit`; raises `BadInput` where an image is not base64."""
+    if len(request.sources) > 1:
+        raise BadInput(f"Edits of one source image are scored, got {len(request.sources)} source images.")
+    return {
+        "before": _image(request.sources[0], "source image"),
+        "after": _image(request.outcome, "outcome"),
+        "instruction": request.instruction,
+        "mask": _image(request.mask, "mask") if request.mask else None,
+        **request.model_dump(include=set(FIELDS)),
+    }
+
+
+def _image(text: str, name: str) -> bytes:
+    """The image file that a text holds as base64."""
+    start = DATA_ADDRESS.match(text[:100])
+    try:
+        return base64.b64decode(text[start.end() :] if start else text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadInput(f"The {name} is not base64: {error}. Send the bytes of an image file as base64.") from error
+
+
+def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
+    """What the service answers; evidence is large and comes only when it was asked for."""
+    return ScoreResponse(
+        verdict={**asdict(result.verdict), "sentence": result.verdict.sentence},
+        reward=_reward(list(result)),
+        scores=[
+            ScoreLine(**{**asdict(each), "evidence": list(each.evidence) if evidence else None}) for each in result
+        ],
+        edit=_reading(result.edit),
+    )
+
+
+def _reward(scores: Sequence[Verdict]) -> Reward:
+    for each in scores:
+        if (each.protocol.split("[")[0], each.name) == REWARD:
+            return Reward(value=each.value, abstained=each.value is None, reason=each.reason)
+    return Reward(value=None, abstained=True, reason="no_rule")
+
+
+def _reading(edit: Edit) -> dict[str, Any]:
+    """What the edit asks for, as it was judged."""
+    return {
+        "edit_type": edit.type,
+        "subject": edit.subject,
+        "from": edit.from_,
+        "to": edit.to,
+        "position": asdict(edit.position) if edit.position else None,
+        "steps": [asdict(step) for step in edit.reading.steps] if edit.reading else [],
+    }
