@@ -21,7 +21,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.http import server_config
 from editgauge.core.images import Pixels, png_bytes
 from editgauge.look.scorer import Scorer
-from editgauge.serving.app import Limits, make_app
+from editgauge.serving.app import ServiceLimits, make_app
 from editgauge.serving.client import Client, ServiceError
 from editgauge.serving.verb import serve
 
@@ -57,7 +57,7 @@ def scorer() -> Iterator[Scorer]:
 
 @pytest.fixture(scope="module")
 def address(scorer: Scorer) -> Iterator[str]:
-    with Online(scorer, limits=Limits(batch_items=4, items_at_once=4, request_bytes=2_000_000)) as address:
+    with Online(scorer, limits=ServiceLimits(batch_items=4, items_at_once=4, request_bytes=2_000_000)) as address:
         yield address
 
 
@@ -155,7 +155,7 @@ def test_limits_of_size_and_number(address: str, photo: Pixels) -> None:
 
 
 def test_a_service_that_is_full_says_try_again(scorer: Scorer, photo: Pixels) -> None:
-    with Online(scorer, limits=Limits(items_at_once=1)) as address:
+    with Online(scorer, limits=ServiceLimits(items_at_once=1)) as address:
         response = httpx.post(f"{address}/v1/batch", json={"items": [body(photo, photo)] * 2})
 
     assert response.status_code == 429
@@ -163,7 +163,7 @@ def test_a_service_that_is_full_says_try_again(scorer: Scorer, photo: Pixels) ->
 
 
 def test_a_request_that_takes_too_long_is_stopped(scorer: Scorer, photo: Pixels) -> None:
-    with Online(scorer, limits=Limits(seconds=0)) as address:
+    with Online(scorer, limits=ServiceLimits(seconds=0)) as address:
         response = httpx.post(f"{address}/v1/score", json=body(photo, photo))
 
     assert (response.status_code, response.json()["error"]["reason"]) == (503, "timeout")

@@ -51,7 +51,7 @@ class Scorer:
         self, protocol: Sequence[str] = (), models: ModelOptions | None = None, judge: JudgeOptions | None = None
     ) -> None:
         wanted, jury = models or ModelOptions(), read_jury(judge or JudgeOptions())
-        names, self.remark = (tuple(protocol), "") if protocol else usual_protocols(wanted)
+        names, self.remark = (protocol, "") if protocol else usual_protocols(wanted)
         self.protocols, choice = choose_with_models(names, wanted, jury.addresses)
         self.models = choice.models
         self._see = RunPerception(choice.models, place(), jury)

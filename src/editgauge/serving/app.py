@@ -38,7 +38,7 @@ OPEN = ("/healthz", "/readyz")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ServiceLimits:
     """What clients may take."""
 
     request_bytes: int = 64_000_000
@@ -72,10 +72,10 @@ class Measurements:
         self.at_once = Gauge("editgauge_items_at_once", "Items being scored or waiting", registry=self.registry)
 
 
-class Service:
+class ScoreService:
     """Scores items within the limits, and counts them."""
 
-    def __init__(self, scorer: Scorer, limits: Limits) -> None:
+    def __init__(self, scorer: Scorer, limits: ServiceLimits) -> None:
         self.scorer, self.limits, self.measured = scorer, limits, Measurements()
         self.is_ready = False
         self.problem = ""
@@ -131,10 +131,10 @@ class Service:
         self.measured.at_once.set(self._at_once)
 
 
-def make_app(scorer: Scorer, *, tokens: tuple[str, ...] = (), limits: Limits | None = None) -> FastAPI:
+def make_app(scorer: Scorer, *, tokens: tuple[str, ...] = (), limits: ServiceLimits | None = None) -> FastAPI:
     """The application; with tokens, requests need `Authorization: Bearer TOKEN`."""
-    limits = limits or Limits()
-    service = Service(scorer, limits)
+    limits = limits or ServiceLimits()
+    service = ScoreService(scorer, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -67,7 +67,7 @@ def serve(
         if scorer.remark:
             say(scorer.remark, quiet=quiet)
         say(f"http://{host}:{port} scores with {', '.join(each.name for each in scorer.protocols)}.", quiet=quiet)
-        limits = app.Limits(seconds=timeout, items_at_once=items)
+        limits = app.ServiceLimits(seconds=timeout, items_at_once=items)
         served = app.make_app(scorer, tokens=known, limits=limits)
         uvicorn.Server(server_config(served, host=host, port=port, seconds_to_finish=SECONDS_TO_FINISH)).run()
 
