@@ -34,7 +34,7 @@ PATIENCE = 600
 """Seconds after which a test gives up waiting; none depends on how fast anything is."""
 STORE = 80_000_000
 PROTOCOL = ("--protocol", "preservation")
-ACTOR = "ray::Scorer"
+ACTOR = "ray::RayScorer"
 DONE = {("pictures", "decode"), ("preservation", "score")}
 SCRIPT = str(Path(sys.executable).with_name("editgauge"))
 

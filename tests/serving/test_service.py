@@ -22,7 +22,7 @@ from editgauge.core.http import server_config
 from editgauge.core.images import Pixels, png_bytes
 from editgauge.look.scorer import Scorer
 from editgauge.serving.app import ServiceLimits, make_app
-from editgauge.serving.client import Client, ServiceError
+from editgauge.serving.client import ScoreClient, ServiceError
 from editgauge.serving.verb import serve
 
 TOKEN = "a-token-of-some-length"
@@ -89,7 +89,7 @@ def test_a_client_gets_the_scores_of_the_same_call_in_python(address: str, photo
 
 
 def test_a_reward_that_cannot_be_told_is_an_abstention_not_a_number(address: str, photo: Pixels) -> None:
-    with Client(address) as client:
+    with ScoreClient(address) as client:
         reward = client.score(photo, photo, "Make it darker.")["reward"]
 
     assert reward == {"value": None, "abstained": True, "reason": "no_rule"}
@@ -172,16 +172,16 @@ def test_a_request_that_takes_too_long_is_stopped(scorer: Scorer, photo: Pixels)
 def test_tokens_are_needed_but_for_health(scorer: Scorer, photo: Pixels) -> None:
     with Online(scorer, tokens=(TOKEN,)) as address:
         assert httpx.get(f"{address}/healthz").json() == {"status": "ok"}
-        with Client(address, token="another-long-token") as stranger, pytest.raises(ServiceError) as refusal:
+        with ScoreClient(address, token="another-long-token") as stranger, pytest.raises(ServiceError) as refusal:
             stranger.score(photo, photo, "Make it darker.")
-        with Client(address, token=TOKEN) as client:
+        with ScoreClient(address, token=TOKEN) as client:
             assert client.score(photo, photo, "Make it darker.")["scores"]
     assert refusal.value.status == 401
     assert "needs a token" in str(refusal.value)
 
 
 def test_measurements_and_the_description_of_the_schema(address: str, photo: Pixels) -> None:
-    with Client(address) as client:
+    with ScoreClient(address) as client:
         client.score(photo, photo, "Make it darker.")
 
     metrics = httpx.get(f"{address}/metrics").text
@@ -194,7 +194,10 @@ def test_measurements_and_the_description_of_the_schema(address: str, photo: Pix
 
 
 def test_nobody_there_is_said_with_the_address(photo: Pixels) -> None:
-    with Client("http://127.0.0.1:9") as client, pytest.raises(ServiceError, match=r"127\.0\.0\.1:9 cannot be reached"):
+    with (
+        ScoreClient("http://127.0.0.1:9") as client,
+        pytest.raises(ServiceError, match=r"127\.0\.0\.1:9 cannot be reached"),
+    ):
         client.score(photo, photo, "Make it darker.")
 
 

@@ -23,7 +23,7 @@ class ServiceError(EditGaugeError):
         self.status = status
 
 
-class Client:
+class ScoreClient:
     """Asks a score service; use it as a context manager, or call `close`.
 
     Args:
@@ -88,13 +88,13 @@ class Client:
             raise ServiceError(f"The score service at {self._http.base_url} cannot be reached: {error}.") from error
 
 
-def client(url: str, token: str | None = None, timeout: float = 150) -> Client:
+def client(url: str, token: str | None = None, timeout: float = 150) -> ScoreClient:
     """A client of the score service at an address.
 
     >>> service = editgauge.client("http://127.0.0.1:8080")  # doctest: +SKIP
     >>> service.score("before.png", "after.png", "make the cat black")["reward"]  # doctest: +SKIP
     """
-    return Client(url, token, timeout)
+    return ScoreClient(url, token, timeout)
 
 
 def _split(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import FAILED_STARTS, Setup
 from editgauge.engine.schedule.ray_cluster import actors_for, cluster, living_nodes, needs_of
 from editgauge.engine.schedule.scheduler import Scheduler, in_hand
-from editgauge.engine.worker.ray_actor import SAME_PATHS, ActorRefusal, CommandEnvironment, Scorer
+from editgauge.engine.worker.ray_actor import SAME_PATHS, ActorRefusal, CommandEnvironment, RayScorer
 from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class _Actors:
         self._setup = setup
         self._wanted = actors
         self._in_hand = in_hand(len(tasks), actors, setup.waits)
-        self._kind = ray.remote(Scorer).options(
+        self._kind = ray.remote(RayScorer).options(
             # A suspect is alone with its actor, so Ray itself must bring neither actors nor tasks back.
             **needs_of(ray, setup.models),
             max_restarts=0,

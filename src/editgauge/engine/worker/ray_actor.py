@@ -46,7 +46,7 @@ class ActorRefusal:
     why: str
 
 
-class Scorer:
+class RayScorer:
     """An actor. `ready` is asked once, before any task."""
 
     def __init__(self, setup: Setup, around: CommandEnvironment) -> None:
