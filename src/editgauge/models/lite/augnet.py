@@ -18,8 +18,7 @@ from editgauge.models.answers import Vector
 from editgauge.models.interfaces import Card
 from editgauge.models.lite.graphs import Floats, Graph
 from editgauge.models.lite.runtime import IMAGENET_MEAN, IMAGENET_SPREAD, FromCatalog, card_of, onnx_session
-from editgauge.models.weights import weights_of
-from editgauge.models.weights.pickles import read_torch_checkpoint
+from editgauge.models.weights.converted import arrays_of
 
 NAME = "augnet"
 ID = "AugNet ResNet-50"
@@ -50,8 +49,8 @@ class AugNet(FromCatalog):
 
     @cached_property
     def _session(self) -> Any:
-        path = self._weights or weights_of(NAME).path("model.pth")
-        weights = {name.removeprefix("module.pre."): array for name, array in read_torch_checkpoint(path).items()}
+        arrays = arrays_of(NAME, self._weights)
+        weights = {name.removeprefix("module.pre."): array for name, array in arrays.items()}
         return onnx_session(_graph(weights), ID, self._threads)
 
 

@@ -22,7 +22,7 @@ from editgauge.models.interfaces import Card
 from editgauge.models.lite.graphs import Floats, Graph
 from editgauge.models.lite.runtime import FromCatalog, card_of, litert, onnx_session
 from editgauge.models.weights import weights_of
-from editgauge.models.weights.pickles import read_torch_checkpoint
+from editgauge.models.weights.converted import arrays_of
 
 CLASSES = 1000
 EPSILON = 1e-3
@@ -84,8 +84,7 @@ class EfficientNetLite2(_ImageNetClassifier):
 
     @cached_property
     def _session(self) -> Any:
-        path = self._weights or weights_of(self.name).path("efficientnet-lite2-9656183e.pth")
-        return onnx_session(_graph(read_torch_checkpoint(path)), self.id, self._threads)
+        return onnx_session(_graph(arrays_of(self.name, self._weights)), self.id, self._threads)
 
 
 class EfficientNetLite3(_ImageNetClassifier):

@@ -8,9 +8,8 @@ picture, and the five averages summed. The graph is built here from the paper an
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,7 @@ from editgauge.core.images import Pixels
 from editgauge.models.interfaces import Card
 from editgauge.models.lite.graphs import Floats, Graph
 from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
-from editgauge.models.weights import weights_of
-from editgauge.models.weights.pickles import read_numpy_pickle, read_torch_checkpoint
+from editgauge.models.weights.converted import arrays_of
 
 SHIFT = np.array([-0.030, -0.088, -0.188], np.float32)
 SCALE = np.array([0.458, 0.448, 0.450], np.float32)
@@ -32,7 +30,6 @@ NEVER_ZERO = np.array(1e-10, np.float32)
 class _Lpips(FromCatalog, ABC):
     name: str
     """Of its weights in the catalog."""
-    file: str
     id: str
     least_side: int
     """Of a picture of which something is left at the greatest depth."""
@@ -59,12 +56,11 @@ class _Lpips(FromCatalog, ABC):
 
     @cached_property
     def _session(self) -> Any:
-        path = self._weights or weights_of(self.name).path(self.file)
-        return onnx_session(self._graph(path), self.id, self._threads)
+        return onnx_session(self._graph(arrays_of(self.name, self._weights)), self.id, self._threads)
 
     @abstractmethod
-    def _graph(self, path: Path) -> bytes:
-        """The network, from the file of its weights."""
+    def _graph(self, weights: Mapping[str, Floats]) -> bytes:
+        """The network, from its weights by name."""
 
 
 class LpipsAlex(_Lpips):
@@ -72,12 +68,10 @@ class LpipsAlex(_Lpips):
 
     name = "lpips-alex"
     weights = ("lpips-alex",)
-    file = "lpips_alex_v0.1.pt"
     id = "LPIPS 0.1 (AlexNet)"
     least_side = 31
 
-    def _graph(self, path: Path) -> bytes:
-        weights = read_torch_checkpoint(path)
+    def _graph(self, weights: Mapping[str, Floats]) -> bytes:
         graph = Graph(self.id)
         planes = _scaled(graph)
         distances = []
@@ -95,12 +89,11 @@ class LpipsVgg(_Lpips):
 
     name = "lpips-vgg"
     weights = ("lpips-vgg",)
-    file = "vgg16.ckpt"
     id = "LPIPS 0.1 (VGG-16)"
     least_side = 16
 
-    def _graph(self, path: Path) -> bytes:
-        weights = {name: _planes_first(array) for name, array in read_numpy_pickle(path).items()}
+    def _graph(self, weights: Mapping[str, Floats]) -> bytes:
+        weights = {name: _planes_first(array) for name, array in weights.items()}
         graph = Graph(self.id)
         planes = _scaled(graph)
         distances = []
