@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,12 @@ def item(request: Edit, source: Pixels = BEFORE, edited: Pixels = AFTER) -> Item
     return Item(edit=request, outcome=outcome, source=source, edited=edited)
 
 
-def face(left: float = 20, *, vector: int = 0, angle: float = 0.0, **movements: float) -> Faces:
+def face(
+    left: float = 20, *, vector: int = 0, angle: float = 0.0, movements: Mapping[str, float] | None = None
+) -> Faces:
     """One face of 40 pixels; of two faces with different vectors the cosine is 0."""
     expressions = np.zeros((1, len(EXPRESSIONS)), np.float32)
-    for name, value in movements.items():
+    for name, value in (movements or {}).items():
         expressions[0, EXPRESSIONS.index(name)] = value
     return Faces(
         boxes=np.array([[left, 20, left + 40, 60]], np.float32),
@@ -137,7 +140,7 @@ def test_every_score_is_unscored_without_models() -> None:
 )
 def test_an_expression_passes_when_it_is_shown_and_only_then(wish: str, movements: dict[str, float]) -> None:
     request = edit(f"Make the woman {wish}.", "action", subject="woman", to=wish)
-    assert value(scores(request, faces=(face(), face(**movements)))["expression"]) > 0.8
+    assert value(scores(request, faces=(face(), face(movements=movements)))["expression"]) > 0.8
     assert value(scores(request, faces=(face(), face()))["expression"]) < 0.2
 
 

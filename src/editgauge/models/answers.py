@@ -314,7 +314,9 @@ class Poses:
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """The boxes, and an arrow along every limb that is seen."""
         rows = zip(self.boxes.tolist(), self.confidences.tolist(), strict=True)
-        boxes = [Box(on, *sides, "person", confidence) for sides, confidence in rows]
+        boxes = [
+            Box(on, left, top, right, bottom, "person", confidence) for (left, top, right, bottom), confidence in rows
+        ]
         limbs = [
             Arrow(on, *joints[start].tolist(), *joints[end].tolist())
             for joints, seen in zip(self.joints, self.seen, strict=True)

@@ -122,8 +122,8 @@ def best_passage(wanted: str, lines: TextLines) -> Passage | None:
             if length <= 2 * len(letters(stretch)) and len(letters(stretch)) <= 2 * length:
                 candidates.append((stretch, frozenset({place})))
         for count in range(1, MOST_LINES + 1):
-            places = range(place, min(place + count, len(lines)))
-            candidates.append((" ".join(lines.texts[each] for each in places), frozenset(places)))
+            together = range(place, min(place + count, len(lines)))
+            candidates.append((" ".join(lines.texts[each] for each in together), frozenset(together)))
     if not candidates:
         return None
     text, places = min(candidates, key=lambda each: (error_rate(wanted, each[0]), len(each[1]), len(each[0])))

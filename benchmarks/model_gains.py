@@ -1,0 +1,246 @@
+"""What each small model adds on real edits that people rated: the tables of `docs/explanation/lite-models.md`.
+
+    python benchmarks/model_gains.py measure FOLDER --ratings RATINGS --out gains.jsonl
+    python benchmarks/model_gains.py table gains.jsonl [--brisque svm.txt]
+
+FOLDER is `ImagenHub_Text-Guided_IE` with its outcomes and RATINGS the folder of ImagenHub's rating tables. `measure`
+takes about a second and a half of one core for an outcome and can be stopped and begun again; edits that no model can
+answer are looked at once. `table` fits `editgauge/edit` without each role on other photographs, and prints coverage,
+AUROC and correlations. `--brisque` is the published model file of BRISQUE in libsvm's format.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
+
+from editgauge.audits.fit.ratings import SUMS, Rated, out_of_fold
+from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks.datasets import published_ratings
+from editgauge.core.concurrency import run_async
+from editgauge.core.images import as_unit, read_image
+from editgauge.core.types import Edit, Item, Outcome
+from editgauge.engine.worker.scoring import prepare
+from editgauge.methods.layouts.discover import expand
+from editgauge.methods.outcomes import find_outcomes
+from editgauge.metrics import metrics
+from editgauge.metrics.natural_statistics import natural_statistics
+from editgauge.metrics.tokens import focus_of_change, semantic_change, structure_distance
+from editgauge.models.profiles import choose_models
+from editgauge.models.service import Service
+from editgauge.protocols.editgauge.asked import not_judged
+from editgauge.protocols.editgauge.features import FEATURES, features
+from editgauge.protocols.editgauge.redrawn import token_features
+from editgauge.protocols.editgauge.view import look
+from editgauge.protocols.people.matching import pairs_of_boxes
+
+ROLES = (
+    "detector", "segmenter", "image_embedder", "classifier", "text_reader", "face_reader", "perceptual_distance"
+)  # fmt: skip
+LEAST_FACE = 32
+Record = dict[str, Any]
+
+
+def outcomes_of(folder: Path, ratings: Path) -> Iterator[tuple[Edit, Outcome, dict[str, float]]]:
+    """Every rated outcome with its mean ratings."""
+    answers: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for answer in published_ratings("imagenhub", ratings):
+        values = answers.setdefault((str(answer["edit"]), str(answer["method"])), {})
+        values.setdefault(str(answer["question"]), []).append(float(str(answer["value"])))
+    edits = {edit.id: edit for edit in open_benchmark("imagenhub", folder).edits}
+    for text in expand([f"{folder}/*"]):
+        name, _, place = text.partition("=")
+        for outcome in find_outcomes(name, Path(place), list(edits.values())).outcomes:
+            rated = answers.get((outcome.edit_id, outcome.method))
+            if rated and outcome.image is not None:
+                yield edits[outcome.edit_id], outcome, {each: float(np.mean(rated[each])) for each in ("SC", "PQ")}
+
+
+async def measure(folder: Path, ratings: Path, out: Path) -> None:
+    """Appends what is not in the file yet."""
+    known = read(out) if out.is_file() else []
+    done = {(each["edit"], each["method"]) for each in known}
+    silent = {each["edit"]: not any(variant["answered"] for variant in each["variants"].values()) for each in known}
+    rated = sorted(outcomes_of(folder, ratings), key=_shuffled)
+    with Service(choose_models("lite-plus", {}, ROLES).models) as see, out.open("a", encoding="utf-8") as lines:
+        for edit, outcome, said in rated:
+            if (edit.id, outcome.method) in done or outcome.image is None:
+                continue
+            item = prepare(edit, outcome, read_image(edit.source.path), read_image(outcome.image))
+            variants = {} if silent.get(edit.id) else await _variants(item, see)
+            silent.setdefault(edit.id, not any(variant["answered"] for variant in variants.values()))
+            record = {"edit": edit.id, "photo": edit.id.rpartition("_")[0], "method": outcome.method, **said}
+            record |= {"variants": variants, "raw": await _raw(item, see)}
+            lines.write(f"{json.dumps(record)}\n")
+            lines.flush()
+
+
+def _shuffled(rated: tuple[Edit, Outcome, dict[str, float]]) -> bytes:
+    """An order in which any part is a fair sample of all."""
+    return hashlib.sha256(f"{rated[0].id} {rated[1].method}".encode()).digest()
+
+
+async def _variants(item: Item, see: Service) -> dict[str, Record]:
+    """Features of `editgauge/edit` with all roles, and as they are when a role has no model."""
+    view = await look(item, see)
+    views = {
+        "all": view,
+        "without classifier": replace(view, named={}),
+        "without text reader": replace(view, read=None),
+        "COCO words alone": replace(view, named={}, read=None),
+    }
+    steps = item.edit.reading.steps if item.edit.reading else ()
+    return {
+        name: {"answered": not_judged(each) is None and len(steps) <= 1, "values": {q: features(each)[q] for q in SUMS}}
+        for name, each in views.items()
+    }
+
+
+async def _raw(item: Item, see: Service) -> Record:
+    """What models and metrics say of the two pictures."""
+    before, after = await asyncio.gather(see.patches(item.source), see.patches(item.edited))
+    first, second = await asyncio.gather(see.embed_image(item.source), see.embed_image(item.edited))
+    faces = await asyncio.gather(see.faces(item.source), see.faces(item.edited))
+    cosines = faces[0].similarity(faces[1])
+    large = np.flatnonzero((faces[0].boxes[:, 2:] - faces[0].boxes[:, :2]).min(axis=1) >= LEAST_FACE)
+    pairs = [(old, new) for old, new in pairs_of_boxes(faces[0].boxes, faces[1].boxes) if old in large]
+    readable = [old for old in large if np.isfinite(faces[0].smile[old])]
+    unread = [old for old in readable if not any(o == old and np.isfinite(faces[1].smile[n]) for o, n in pairs)]
+    return {
+        "class token": float(first @ second),
+        "patches": 1 - float(semantic_change(before.tokens, after.tokens).mean()),
+        "focus": focus_of_change(before.tokens, after.tokens),
+        "structure": -structure_distance(before.tokens, after.tokens),
+        "token length": token_features(before, after)["token_length"],
+        "LPIPS": -await see.distance(item.source, item.edited),
+        "SSIM": metrics.get("ssim")(as_unit(item.source), as_unit(item.edited)),
+        "statistics": [natural_statistics(as_unit(each)).tolist() for each in (item.source, item.edited)],
+        "face cosine": min((float(cosines[pair]) for pair in pairs), default=None) if len(large) else None,
+        "faces found again": len(pairs) / len(large) if len(large) else None,
+        "landmarks kept": 1 - len(unread) / len(readable) if readable else None,
+    }
+
+
+def read(file: Path) -> list[Record]:
+    """What was measured."""
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def agreement(records: Sequence[Record], values: Sequence[float | None], question: str) -> tuple[int, float, float]:
+    """Outcomes with a value, Spearman within a method (mean of Fisher's z), and pooled."""
+    rows = [(value, each) for value, each in zip(values, records, strict=True) if value is not None]
+    score, rating = np.array([value for value, _ in rows]), np.array([each[question] for _, each in rows])
+    methods = np.array([each["method"] for _, each in rows])
+    within = [spearmanr(score[methods == name], rating[methods == name])[0] for name in sorted(set(methods.tolist()))]
+    finite = [np.clip(each, -0.999, 0.999) for each in within if np.isfinite(each)]
+    return len(rows), float(np.tanh(np.mean(np.arctanh(finite)))), float(spearmanr(score, rating)[0])
+
+
+def brisque(statistics: Sequence[float], model: Mapping[str, Any]) -> float:
+    """The published score: features brought to -1 to 1, then a support vector regression; lower is better."""
+    scaled = 2 * (np.array(statistics) - model["low"]) / (model["high"] - model["low"]) - 1
+    distances = ((model["vectors"] - scaled) ** 2).sum(axis=1)
+    return float(model["weights"] @ np.exp(-model["gamma"] * distances) - model["rho"])
+
+
+def read_brisque(file: Path, ranges: Path) -> Record:
+    """The regression of libsvm's text format, and the ranges of the features (JSON with `low` and `high`)."""
+    head, _, body = file.read_text("ascii").partition("SV\n")
+    settings = dict(line.split(" ", 1) for line in head.splitlines())
+    rows = [line.split() for line in body.splitlines()]
+    limits = json.loads(ranges.read_text("utf-8"))
+    return {
+        "gamma": float(settings["gamma"]),
+        "rho": float(settings["rho"]),
+        "weights": np.array([float(row[0]) for row in rows]),
+        "vectors": np.array([[float(pair.partition(":")[2]) for pair in row[1:]] for row in rows]),
+        "low": np.array(limits["low"]),
+        "high": np.array(limits["high"]),
+    }
+
+
+def without_tokens(values: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:
+    """The features without those that come from patch tokens; 0 tells nothing, None would mean another kind of edit."""
+    of_tokens = {*FEATURES["contained"], "novelty", "most_changed", "token_length"}
+    return {
+        question: {name: 0.0 if name in of_tokens and value is not None else value for name, value in each.items()}
+        for question, each in values.items()
+    }
+
+
+def ablation(records: Sequence[Record], name: str, *, tokens: bool = True) -> tuple[float, float]:
+    """Share of the outcomes that `edit` answers, and its AUROC for mean SC >= 0.5, by fits on other photographs."""
+    answered = [each for each in records if each["variants"].get(name, {}).get("answered")]
+    rated = [
+        Rated(
+            edit=each["edit"],
+            photo=each["photo"],
+            method=each["method"],
+            done=each["SC"],
+            quality=each["PQ"],
+            answered=True,
+            values=each["variants"][name]["values"] if tokens else without_tokens(each["variants"][name]["values"]),
+        )
+        for each in answered
+    ]
+    edit, _ = out_of_fold(rated, methods=False)
+    return len(answered) / len(records), float(roc_auc_score([each["SC"] >= 0.5 for each in answered], edit))
+
+
+def table(file: Path, model: Path | None, ranges: Path | None) -> None:
+    """Prints both tables."""
+    records = read(file)
+    edits = {each["edit"] for each in records}
+    print(f"{len(records)} outcomes of {len(edits)} edits\n")
+    print("| score | n | PQ within, pooled | SC within, pooled |\n|---|---|---|---|")
+    columns = {name: [each["raw"][name] for each in records] for name in records[0]["raw"] if name != "statistics"}
+    columns["natural statistics of the outcome (shape)"] = [each["raw"]["statistics"][1][0] for each in records]
+    if model and ranges:
+        regression = read_brisque(model, ranges)
+        columns["BRISQUE"] = [-brisque(each["raw"]["statistics"][1], regression) for each in records]
+        columns["BRISQUE, compared with the source"] = [
+            brisque(each["raw"]["statistics"][0], regression) - brisque(each["raw"]["statistics"][1], regression)
+            for each in records
+        ]
+    for name, values in columns.items():
+        (count, *quality), (_, *done) = (agreement(records, values, question) for question in ("PQ", "SC"))
+        print(f"| {name} | {count} | {quality[0]:.2f}, {quality[1]:.2f} | {done[0]:.2f}, {done[1]:.2f} |")
+    print("\n| `editgauge/edit` | answers | AUROC |\n|---|---|---|")
+    for name in ("all", "without text reader", "without classifier", "COCO words alone"):
+        coverage, auroc = ablation(records, name)
+        print(f"| {name} | {coverage:.0%} | {auroc:.2f} |")
+    coverage, auroc = ablation(records, "all", tokens=False)
+    print(f"| without patch tokens | {coverage:.0%} | {auroc:.2f} |")
+
+
+def main() -> None:
+    """Measures outcomes, or prints the tables of what was measured."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    measuring = verbs.add_parser("measure")
+    measuring.add_argument("folder", type=Path)
+    measuring.add_argument("--ratings", type=Path, required=True)
+    measuring.add_argument("--out", type=Path, required=True)
+    showing = verbs.add_parser("table")
+    showing.add_argument("file", type=Path)
+    showing.add_argument("--brisque", type=Path, help="the published model in libsvm's format")
+    showing.add_argument("--ranges", type=Path, help="JSON with the least and greatest value of each feature")
+    options = parser.parse_args()
+    if options.verb == "measure":
+        run_async(measure(options.folder, options.ratings, options.out))
+    else:
+        table(options.file, options.brisque, options.ranges)
+
+
+if __name__ == "__main__":
+    main()
