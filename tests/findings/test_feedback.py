@@ -9,8 +9,7 @@ import pytest
 
 from editgauge.benchmarks.datasets import Remark
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.findings.people.feedback import feedback, kinds, kinds_of, sort_remarks
-from editgauge.findings.plots.feedback import feedback_svg
+from editgauge.findings.people.feedback import feedback, feedback_svg, kinds, kinds_of, sort_remarks
 
 
 @pytest.mark.parametrize(
@@ -20,7 +19,7 @@ from editgauge.findings.plots.feedback import feedback_svg
         ("Its fur is SMUDGED and fuzzy.", {"blur"}),
         ("The wall is grainy.", {"texture"}),
         ("There is no shadow under the chair.", {"light"}),
-        ("The colour is oversaturated and the hue is wrong.", {"colour"}),
+        ("The colour is oversaturated and the hue is wrong.", {"color"}),
         ("It looks like a toy.", {"unreal"}),
         ("The lamp is tilted.", {"placement"}),
         ("One leg is missing.", {"objects"}),

@@ -12,9 +12,9 @@ from scipy.ndimage import gaussian_filter1d
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
-from editgauge.metrics.distributions import fid, kid
+from editgauge.protocols._shared.set_distances import fid, kid
+from editgauge.protocols.pixlens.preservation import found_again
 from editgauge.vision.color_names import ALIASES, SMOOTHING, _wanted, color_score, rgb_of
-from editgauge.vision.keypoints import found_again
 
 EVERYWHERE = np.ones((64, 64), np.bool_)
 

@@ -21,10 +21,9 @@ from editgauge.protocols.editgauge.appearance import style_fit, to_lab
 from editgauge.protocols.editgauge.artifact_features import flaws
 from editgauge.protocols.editgauge.asked import asked_features, not_judged
 from editgauge.protocols.editgauge.explanations import CLAIMS, MEANINGS, reasons
-from editgauge.protocols.editgauge.features import FEATURES, features
+from editgauge.protocols.editgauge.features import FEATURES, features, keeping
 from editgauge.protocols.editgauge.model import Answer
 from editgauge.protocols.editgauge.outlines import seen_again
-from editgauge.protocols.editgauge.preservation_features import keeping
 from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import Named, Pair, View
 from editgauge.protocols.preservation_aligned import in_frame

@@ -16,7 +16,7 @@ from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import Rectangle
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
 from editgauge.protocols import open_protocol
-from editgauge.protocols.unibench.pictures import alone, backgrounds, gray_pair
+from editgauge.protocols.unibench.rules import alone, backgrounds, gray_pair
 from tests.protocols.conftest import Boxes, Staged
 
 SIZE = 80

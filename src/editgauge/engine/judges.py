@@ -17,9 +17,11 @@ from editgauge.core.run.manifest import FILE as MANIFEST
 from editgauge.core.run.manifest import Manifest
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
 from editgauge.judges.endpoint import without_secrets
+from editgauge.judges.faults import Trouble
 from editgauge.judges.panel import panel_name
 from editgauge.judges.prompts import check_prompts
-from editgauge.judges.replay import Recorded
+from editgauge.judges.questions import Question
+from editgauge.judges.replies import Body
 
 PROMPTS, PROMPTS_FILE = "prompts", "prompts.yaml"
 """Where a run keeps the user's own prompts, as a folder or as one file."""
@@ -204,3 +206,25 @@ def _fingerprint(prompts: Path | None) -> str:
         return "built-in"
     files = [prompts] if prompts.is_file() else sorted(prompts.glob("*.txt"))
     return hashlib.sha256(b"".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()
+
+
+class Recorded:
+    """The way to a model that cannot be asked.
+
+    Args:
+        model: what it is called in the transcripts
+    """
+
+    at_once = 1
+    place = "transcripts"
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
+        """Nothing new can come."""
+        del question, parameters, timeout
+        raise Trouble("only what is recorded can be answered", fault="not_recorded", again=False)
+
+    async def close(self) -> None:
+        """There is nothing to let go."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
 from editgauge.core.run import Run
+from editgauge.core.types import ScoreSpec
 from editgauge.findings.evaluators.attribute_lists import Alike, attributes_of, lists_alike
 from editgauge.findings.evaluators.binary import BinaryAgreement, binary_scores
 from editgauge.findings.evaluators.choice_agreement import ChosenScores, asked_by_choices, chosen_scores
 from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, scored
-from editgauge.findings.evaluators.external_scores import external_scores
 from editgauge.findings.evaluators.interpolation import Interpolation, interpolate
 from editgauge.findings.evaluators.judge_choices import JudgeFindings, read_judges
 from editgauge.findings.evaluators.ranking import Ranking, ranking_by_choices, rankings_by_ratings
@@ -28,8 +30,15 @@ from editgauge.findings.evaluators.triplets import (
     selected_scores,
 )
 from editgauge.findings.people.agreement import People, people
-from editgauge.findings.people.matching import Matched, ScoredOutcomes, match, scored_outcomes, wanted_scores
-from editgauge.findings.people.ratings import Choice, Rating, read_choices, read_ratings
+from editgauge.findings.people.matching import (
+    Matched,
+    OutcomeKey,
+    ScoredOutcomes,
+    match,
+    scored_outcomes,
+    wanted_scores,
+)
+from editgauge.findings.people.ratings import Choice, Rating, published_answers, read_choices, read_ratings
 from editgauge.findings.plots.interpolation import interpolation_svg
 
 LEVELS = {
@@ -180,3 +189,21 @@ def _blended(run: Run, blend: str, known: ScoredOutcomes) -> tuple[Scored, Score
         raise BadInput(f"--blend takes two scores, PRESERVATION,MODIFICATION; '{blend}' names these:", fitting)
     (preservation,), (modification,) = found
     return preservation, modification
+
+
+def external_scores(files: Iterable[Path], known: ScoredOutcomes) -> list[Scored]:
+    """One evaluator per `rater` and `question` of the files; each must have one value per outcome."""
+    values: dict[tuple[str, str], dict[OutcomeKey, float]] = defaultdict(dict)
+    lower_is_better: set[str] = set()
+    for file in files:
+        answers = published_answers(file) or ()
+        lower_is_better |= {str(one["question"]) for one in answers if one.get("higher_is_better") is False}
+        for (key,), rating in match(read_ratings(file), known.seeds).found:
+            score = f"external[{rating.rater or file.stem}]", rating.question or "score"
+            if key in values[score]:
+                raise BadInput(f"'{file}' has two values of {'/'.join(score)} for edit '{key.edit}', '{key.method}'.")
+            values[score][key] = rating.value
+    return [
+        Scored(protocol, ScoreSpec(name, name not in lower_is_better, (-math.inf, math.inf)), its_values)
+        for (protocol, name), its_values in values.items()
+    ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, Self, cast
@@ -38,10 +38,8 @@ from editgauge.models.cache import open_store
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cached_model import CachedModel
 from editgauge.models.choice import describe, make_models
-from editgauge.models.crops import crop
 from editgauge.models.identity import identity
 from editgauge.models.interfaces import Card, Detector, PatchEmbedder
-from editgauge.models.phrases import answered, together
 from editgauge.models.profiles import models_for
 from editgauge.models.vocabulary.imagenet import classes_of
 
@@ -253,3 +251,48 @@ def _unit(vector: Any) -> Vector:
     if not length > 0:
         raise CannotTell("not_detected", "the embedding has no direction, because all its numbers are zero")
     return np.asarray(vector / length, np.float32)
+
+
+def crop(image: Pixels, box: Sequence[float]) -> Pixels:
+    """The pixels of a picture in a box (left, top, right, bottom); raises `CannotTell` when there are none.
+
+    No margin and no square: on 75 boxes of photographs a classifier named things no better with either.
+    """
+    height, width = image.shape[:2]
+    left, right = (round(min(max(side, 0), width)) for side in (box[0], box[2]))
+    top, bottom = (round(min(max(side, 0), height)) for side in (box[1], box[3]))
+    if right <= left or bottom <= top:
+        raise CannotTell("not_detected", f"the box {[round(each, 1) for each in box]} holds no pixel of the picture")
+    return np.ascontiguousarray(image[top:bottom, left:right])
+
+
+def together(found: Iterable[Detections]) -> Detections:
+    """The objects of several answers as one, most confident first."""
+    parts = [Detections.none(), *found]
+    confidences = np.concatenate([part.confidences for part in parts])
+    order = np.argsort(-confidences, kind="stable").tolist()
+    phrases = [phrase for part in parts for phrase in part.phrases]
+    words = [word for part in parts for word in part.words]
+    places = [part.places for part in parts if len(part)]
+    known = [each for each in places if each is not None]
+    return Detections(
+        np.concatenate([part.boxes for part in parts])[order],
+        confidences[order],
+        tuple(phrases[place] for place in order),
+        tuple(words[place] for place in order),
+        np.concatenate(known)[order] if known and len(known) == len(places) else None,
+    )
+
+
+def answered(found: Detections, words: Mapping[str, str]) -> Detections:
+    """The objects under the phrases as they were asked; one that answers two phrases is there for each.
+
+    Args:
+        found: objects under the model's words
+        words: the model's word for each phrase
+    """
+    return together(_called(found.of(word), phrase) for phrase, word in words.items())
+
+
+def _called(found: Detections, phrase: str) -> Detections:
+    return Detections(found.boxes, found.confidences, (phrase,) * len(found), found.words, found.places)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from asyncio import gather
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import cv2
 import numpy as np
 
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Evidence, Note, Region
-from editgauge.core.images import as_unit
+from editgauge.core.images import Pixels, Unit, as_unit
+from editgauge.core.masks import BoolMask
 from editgauge.core.types import Score, Unscored
+from editgauge.metrics.base import check_pair
 from editgauge.metrics.pixels import ssim
 from editgauge.protocols._shared.looking import needed
-from editgauge.protocols.pixlens.background import background_score
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
 from editgauge.vision.color_names import color_likeness
-from editgauge.vision.keypoints import KeypointMatches, found_again
-from editgauge.vision.positions import centroid
+from editgauge.vision.positions import Point, centroid
 from editgauge.vision.regions import aligned_overlap
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     Masks = Callable[[Scene], Awaitable[BoolMask]]
     Similarity = Callable[[Unit, Unit], float]
+
 
 SUBJECT = ("subject_sift", "subject_iou", "subject_ssim", "subject_color", "subject_position")
 SUBJECT_TYPES = ("color", "size", "position_replacement", "object_addition")
@@ -113,3 +116,59 @@ def covered(scene: Scene, seen: Sequence[Things]) -> BoolMask:
     for things in seen:
         mask |= things.seen.together
     return mask
+
+
+def background_score(before: Unit, after: Unit, outside: BoolMask) -> float:
+    """1 when nothing outside changed, 0 from a mean squared error of a tenth on.
+
+    PixLens, section 3.1.3: the mean of the errors in color and in gray, stretched so that the last tenth counts.
+
+    >>> background_score(np.zeros((4, 4, 3), np.float32), np.zeros((4, 4, 3), np.float32), np.ones((4, 4), bool))
+    1.0
+    """
+    check_pair(before, after, outside)
+    color = float(np.mean((before[outside] - after[outside]) ** 2))
+    grays = [cv2.cvtColor(each.astype(np.float32), cv2.COLOR_RGB2GRAY) for each in (before, after)]
+    gray = float(np.mean((grays[0][outside] - grays[1][outside]) ** 2))
+    return max(0.0, 1 - 5 * (color + gray))  # 10 ((1 - (color + gray) / 2) - 0.9), without its rounding
+
+
+CLEARER = 0.75
+"""Lowe's ratio: the best match must be this much nearer than the second."""
+FEWEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class KeypointMatches:
+    """Which key points were found again, most confident first, and of how many."""
+
+    score: float
+    """The share of key points that are found again; 0 when there are fewer than five."""
+    points: tuple[tuple[Point, Point], ...]
+    """Where each lay before, and where it lies now."""
+
+
+def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_after: BoolMask) -> KeypointMatches:
+    """Key points of a part of one picture, looked for in a part of the other.
+
+    PixLens, supplement 10: good matches by Lowe's ratio over the larger of both counts. Matches are searched
+    exhaustively, so that the score does not depend on an approximate index.
+    """
+    sift = cv2.SIFT.create()
+    (points, first), (new_points, second) = (
+        sift.detectAndCompute(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), where.astype(np.uint8) * 255)
+        for picture, where in ((before, where_before), (after, where_after))
+    )
+    if first is None or second is None or min(len(first), len(second)) < 3:
+        return KeypointMatches(0.0, ())
+    pairs = cv2.BFMatcher(cv2.NORM_L2).knnMatch(first, second, k=2)
+    good = sorted(
+        (best for best, next_best in pairs if best.distance < CLEARER * next_best.distance),
+        key=lambda match: match.distance,
+    )
+    score = len(good) / max(len(first), len(second)) if len(good) >= FEWEST else 0.0
+    return KeypointMatches(score, tuple((_at(points[one.queryIdx]), _at(new_points[one.trainIdx])) for one in good))
+
+
+def _at(point: cv2.KeyPoint) -> Point:
+    return float(point.pt[0]), float(point.pt[1])
