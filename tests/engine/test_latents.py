@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput
+from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import read_image
-from editgauge.disentanglement.make_latents import make_latents
+from editgauge.disentanglement.make_latents import PipelineSettings, make_latents, pipeline_settings
 from editgauge.disentanglement.verb import disentangle
 
 pytestmark = pytest.mark.slow
@@ -120,6 +120,10 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return save
 
 
+def small(pipeline: Path, **more: Any) -> PipelineSettings:
+    return pipeline_settings(None, {"pipeline": str(pipeline), "steps": STEPS, "size": SIZE, **more})
+
+
 def latents(folder: Path) -> dict[str, Any]:
     return {prompt: np.load(folder / f"{prompt}.npy") for prompt in PROMPTS}
 
@@ -128,7 +132,7 @@ def latents(folder: Path) -> dict[str, Any]:
     "kind", ["StableDiffusionInstructPix2PixPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionPipeline"]
 )
 def test_every_prompt_gets_its_latent_and_its_picture(saved: Callable[[str], Path], tmp_path: Path, kind: str) -> None:
-    made = make_latents(saved(kind), PROMPTS, tmp_path / "made", steps=STEPS, size=SIZE, quiet=True)
+    made = make_latents(small(saved(kind)), PROMPTS, tmp_path / "made", quiet=True)
     found = latents(made)
     assert {latent.shape for latent in found.values()} == {(4, SIZE // 2, SIZE // 2)}
     assert {latent.dtype for latent in found.values()} == {np.dtype(np.float32)}
@@ -141,10 +145,10 @@ def test_the_same_seed_gives_the_same_latents_and_a_stop_costs_nothing(
     saved: Callable[[str], Path], tmp_path: Path
 ) -> None:
     place = saved("StableDiffusionInstructPix2PixPipeline")
-    whole = latents(make_latents(place, PROMPTS, tmp_path / "whole", steps=STEPS, size=SIZE, quiet=True))
-    begun = make_latents(place, PROMPTS[:2], tmp_path / "begun", steps=STEPS, size=SIZE, quiet=True)
+    whole = latents(make_latents(small(place), PROMPTS, tmp_path / "whole", quiet=True))
+    begun = make_latents(small(place), PROMPTS[:2], tmp_path / "begun", quiet=True)
     kept = (begun / "red.npy").stat().st_mtime_ns
-    resumed = latents(make_latents(place, PROMPTS, begun, steps=STEPS, size=SIZE, quiet=True))
+    resumed = latents(make_latents(small(place), PROMPTS, begun, quiet=True))
     assert (begun / "red.npy").stat().st_mtime_ns == kept
     for prompt in PROMPTS:
         np.testing.assert_array_equal(resumed[prompt], whole[prompt])
@@ -152,13 +156,13 @@ def test_the_same_seed_gives_the_same_latents_and_a_stop_costs_nothing(
 
 def test_settings_are_never_mixed(saved: Callable[[str], Path], tmp_path: Path) -> None:
     place = saved("StableDiffusionInstructPix2PixPipeline")
-    make_latents(place, PROMPTS[:1], tmp_path / "made", steps=STEPS, size=SIZE, quiet=True)
+    make_latents(small(place), PROMPTS[:1], tmp_path / "made", quiet=True)
     with pytest.raises(BadInput, match="seed: 0 there, 1 asked for"):
-        make_latents(place, PROMPTS, tmp_path / "made", steps=STEPS, size=SIZE, seed=1, quiet=True)
+        make_latents(small(place), PROMPTS, tmp_path / "made", seed=1, quiet=True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "red.npy").write_bytes(b"")
     with pytest.raises(BadInput, match="not made by `editgauge disentangle`"):
-        make_latents(place, PROMPTS, tmp_path / "mine", steps=STEPS, size=SIZE, quiet=True)
+        make_latents(small(place), PROMPTS, tmp_path / "mine", quiet=True)
 
 
 def test_from_a_pipeline_to_the_page(saved: Callable[[str], Path], tmp_path: Path) -> None:
@@ -184,9 +188,58 @@ def test_from_a_pipeline_to_the_page(saved: Callable[[str], Path], tmp_path: Pat
     assert result.page.read_text("utf-8").count("data:image/png;base64,") == 2 * 2 * 4  # kinds, examples, pictures
 
 
+@pytest.fixture(scope="module")
+def controlnet(saved: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ControlNet that fits the small pipeline, saved by the library."""
+    diffusers: Any = import_module("diffusers")
+    pipe = diffusers.DiffusionPipeline.from_pretrained(saved("StableDiffusionPipeline"))
+    network = diffusers.ControlNetModel.from_unet(pipe.unet, conditioning_embedding_out_channels=(8, 8))
+    place = tmp_path_factory.mktemp("controlnet")
+    network.save_pretrained(place)
+    return place
+
+
+def test_a_controlnet_joins_a_text_to_image_pipeline(
+    saved: Callable[[str], Path], controlnet: Path, tmp_path: Path
+) -> None:
+    place = saved("StableDiffusionPipeline")
+    plain = latents(make_latents(small(place), PROMPTS, tmp_path / "plain", quiet=True))
+    joined = make_latents(small(place, controlnet=str(controlnet)), PROMPTS, tmp_path / "joined", quiet=True)
+    assert {latent.shape for latent in latents(joined).values()} == {(4, SIZE // 2, SIZE // 2)}
+    assert not np.array_equal(latents(joined)["red"], plain["red"])
+    assert json.loads((joined / "latents.json").read_text("utf-8"))["controlnet"] == str(controlnet)
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation")  # of a scheduler in diffusers
+def test_settings_reach_the_pipeline(saved: Callable[[str], Path], tmp_path: Path) -> None:
+    place = saved("StableDiffusionInstructPix2PixPipeline")
+    made = [
+        latents(make_latents(small(place, **more), PROMPTS, tmp_path / str(number), quiet=True))["red"]
+        for number, more in enumerate(
+            [{}, {"guidance": 25.0}, {"image_guidance": 1.0}, {"scheduler": "UniPCMultistepScheduler"}]
+        )
+    ]
+    assert len({latent.tobytes() for latent in made}) == 4
+    with pytest.raises(BadInput, match="has no strength; leave --strength out"):
+        make_latents(small(place, strength=0.5), PROMPTS, tmp_path / "strength", quiet=True)
+    with pytest.raises(BadInput, match="no scheduler 'Euler'"):
+        make_latents(small(place, scheduler="Euler"), PROMPTS, tmp_path / "scheduler", quiet=True)
+
+
+def test_a_preset_has_the_settings_of_the_public_code_and_yours_go_before() -> None:
+    preset = pipeline_settings("instruct-pix2pix", {"pipeline": None, "steps": 20})
+    assert (preset.pipeline, preset.steps, preset.size) == ("timbrooks/instruct-pix2pix", 20, 360)
+    assert (preset.guidance, preset.image_guidance) == (25, 1)
+    assert pipeline_settings("controlnet", {"pipeline": "my-copy"}).pipeline == "my-copy"
+    with pytest.raises(UnknownName, match="lmc"):
+        pipeline_settings("lmc", {})
+    with pytest.raises(BadInput, match="add --pipeline"):
+        pipeline_settings(None, {"guidance": 3.0})
+
+
 def test_what_is_no_pipeline_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="cannot be loaded as one that edits an image"):
-        make_latents(tmp_path / "empty", PROMPTS, tmp_path / "made", quiet=True)
+        make_latents(small(tmp_path / "empty"), PROMPTS, tmp_path / "made", quiet=True)
     with pytest.raises(BadInput, match="multiple of 8"):
-        make_latents(tmp_path / "empty", PROMPTS, tmp_path / "made", size=20, quiet=True)
+        small(tmp_path / "empty", size=20)

@@ -8,8 +8,8 @@ classifier may know the attribute again instead of its kind; so ours never has a
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, get_args
 
@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from editgauge.disentanglement.latents import Latents
 from editgauge.disentanglement.measures import confusion_scores
+from editgauge.disentanglement.released import RowSet, released_answers
 from editgauge.disentanglement.words import Vocabulary
 from editgauge.stats.intervals import RESAMPLES, Numbers, cluster_draws
 from editgauge.stats.resampling import Estimate, divided, estimate
@@ -56,6 +57,8 @@ class Classified:
     """The accuracy of always naming the most frequent kind; the balanced one is 1 / kinds."""
     rows: int
     rounds: int
+    released_rows: RowSet | None = None
+    """Set when a linear layer was fitted by Adam, as in the public code: on these rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,34 +75,56 @@ class _Rows:
     """Of each attribute."""
 
 
-def inter_attribute(latents: Latents, vocabulary: Vocabulary, seed: int = 0) -> tuple[Classified, ...]:
-    """The answers for both splits, without and with the words that belong to more than one kind; ours comes first."""
+def inter_attribute(
+    latents: Latents, vocabulary: Vocabulary, seed: int = 0, row_sets: Sequence[RowSet] = ("figures",)
+) -> tuple[Classified, ...]:
+    """The answers for both splits, without and with the words that belong to more than one kind; ours comes first.
+
+    Last come those of the public code's linear layer, for each of these sets of rows.
+    """
     rows = _rows(latents, vocabulary, seed)
     choices = [vocabulary.shared, ()] if vocabulary.shared else [()]
     kinds = tuple(vocabulary.kinds)
-    return tuple(_classified(rows, kinds, split, left_out, seed) for split in SPLITS for left_out in choices)
+    ours = (_classified(rows, kinds, split, left_out, seed) for split in SPLITS for left_out in choices)
+    return (*ours, *(_as_released(latents, vocabulary, row_set, seed) for row_set in row_sets))
+
+
+def _as_released(latents: Latents, vocabulary: Vocabulary, row_set: RowSet, seed: int) -> Classified:
+    kinds = tuple(vocabulary.kinds)
+    kind_of = np.repeat(np.arange(len(kinds)), [len(words) for words in vocabulary.kinds.values()])
+    released = released_answers(latents, vocabulary, row_set, seed)
+    counts = np.zeros((len(kind_of), len(kinds)), dtype=np.int64)
+    np.add.at(counts, (released.attribute, released.answers), 1)
+    plain = _from_counts(counts, kind_of, kinds, seed)
+    return replace(plain, split="by_row", rows=released.rows, rounds=1, released_rows=row_set)
 
 
 def _classified(rows: _Rows, kinds: tuple[str, ...], split: Split, left_out: tuple[str, ...], seed: int) -> Classified:
     taking_part = ~np.isin(np.array(rows.words), left_out)
     chosen = np.flatnonzero(taking_part[rows.attribute])
-    told = np.zeros((len(rows.words), len(kinds)), dtype=np.int64)
+    counts = np.zeros((len(rows.words), len(kinds)), dtype=np.int64)
     for is_test in _tests(rows, chosen, split, seed):
         learned, tested = chosen[~is_test], chosen[is_test]
         answers = _answers(rows.features[learned], rows.kind[learned], rows.features[tested])
-        np.add.at(told, (rows.attribute[tested], answers), 1)
-    confusion = np.stack([told[rows.kind_of == kind].sum(axis=0) for kind in range(len(kinds))])
-    accuracy, balanced = _estimates(told, rows.kind_of, confusion, seed)
+        np.add.at(counts, (rows.attribute[tested], answers), 1)
+    plain = _from_counts(counts, rows.kind_of, kinds, seed)
+    return replace(plain, split=split, left_out=left_out, rows=int(chosen.size))
+
+
+def _from_counts(counts: Indices, kind_of: Indices, kinds: tuple[str, ...], seed: int) -> Classified:
+    """From how often each attribute was taken for each kind."""
+    confusion = np.stack([counts[kind_of == kind].sum(axis=0) for kind in range(len(kinds))])
+    accuracy, balanced = _estimates(counts, kind_of, confusion, seed)
     return Classified(
-        split,
-        left_out,
-        kinds,
-        tuple(tuple(map(int, row)) for row in confusion),
-        accuracy,
-        balanced,
-        float(confusion.sum(axis=1).max() / confusion.sum()),
-        int(chosen.size),
-        ROUNDS,
+        split="by_attribute",
+        left_out=(),
+        kinds=kinds,
+        confusion=tuple(tuple(map(int, row)) for row in confusion),
+        accuracy=accuracy,
+        balanced_accuracy=balanced,
+        chance=float(confusion.sum(axis=1).max() / confusion.sum()),
+        rows=0,
+        rounds=ROUNDS,
     )
 
 
@@ -128,14 +153,16 @@ def _tests(rows: _Rows, chosen: Indices, split: Split, seed: int) -> Iterator[ND
         yield np.isin(words[attribute], words[np.concatenate(picked)])  # by word: one of two kinds is tested as both
 
 
-def _estimates(told: Indices, kind_of: Indices, confusion: Indices, seed: int) -> tuple[Estimate, Estimate]:
+def _estimates(counts: Indices, kind_of: Indices, confusion: Indices, seed: int) -> tuple[Estimate, Estimate]:
     """Both accuracies, with intervals that draw whole attributes within each kind."""
-    right = told[np.arange(len(told)), kind_of].astype(np.float64)
-    tested = told.sum(axis=1).astype(np.float64)
+    right = counts[np.arange(len(counts)), kind_of].astype(np.float64)
+    tested = counts.sum(axis=1).astype(np.float64)
     above: list[Numbers] = []
     below: list[Numbers] = []
     for kind in range(len(confusion)):
         its = np.flatnonzero((kind_of == kind) & (tested > 0))
+        if not its.size:
+            continue
         drawn = np.concatenate([*cluster_draws(its.size, RESAMPLES, seed + kind)]).astype(np.float64)
         above.append(drawn @ right[its])
         below.append(drawn @ tested[its])

@@ -77,11 +77,11 @@ def read_latents(folder: str | Path, vocabulary: Vocabulary, model: str | None =
         if not file.is_file():
             missing.append(prompt)
             continue
-        found = _vector(file)
-        if isinstance(found, str):
-            problems.append(f"'{file.name}' {found}")
+        vector = _vector(file)
+        if isinstance(vector, str):
+            problems.append(f"'{file.name}' {vector}")
         else:
-            vectors[prompt] = found
+            vectors[prompt] = vector
     if missing:
         problems.insert(0, f"{len(missing)} of {len(vocabulary.prompts)} prompts have no .npy: {_few(missing)}")
     sizes = {vector.size for vector in vectors.values()}
@@ -95,12 +95,12 @@ def read_latents(folder: str | Path, vocabulary: Vocabulary, model: str | None =
 def _made(file: Path) -> dict[str, Any]:
     """How the latents were made; nothing for latents from elsewhere."""
     try:
-        told = json.loads(read_text(file))
+        settings = json.loads(read_text(file))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise BadInput(f"'{file}' says how the latents were made, and cannot be read: {error}") from error
-    return dict(told)
+    return dict(settings)
 
 
 def _vector(file: Path) -> Vector | str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from inspect import signature
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge.core.errors import BadInput
+from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_bytes
 from editgauge.core.images import write_png
 from editgauge.core.progress import progress, say
@@ -23,50 +24,91 @@ from editgauge.disentanglement.latents import SETTINGS, latent_file
 from editgauge.engine.folder_claim import claim
 from editgauge.models.hub.loading import usual_device
 
+OPTIONS = {"guidance": "guidance_scale", "image_guidance": "image_guidance_scale", "strength": "strength"}
+"""Our settings and the pipelines' own names for them."""
 SHOWN_OF_AN_ERROR = 300
 """Characters of another library's message that help; theirs can run to pages."""
 
 
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """Which pipeline makes the latents, and how; None leaves a choice to the pipeline itself."""
+
+    pipeline: str
+    """An id of the Hugging Face hub or a local folder, of a pipeline that edits an image: img2img, InstructPix2Pix; a
+    text-to-image pipeline is turned into its img2img form, or with `controlnet` into its ControlNet form."""
+    steps: int = 50
+    size: int = 512
+    """Width and height of the white image."""
+    guidance: float | None = None
+    image_guidance: float | None = None
+    strength: float | None = None
+    scheduler: str | None = None
+    """A class of diffusers, made from the settings of the pipeline's own."""
+    controlnet: str | None = None
+    """An id or folder of a ControlNet; it is shown the edges of the white image, which has none."""
+
+
+PRESETS = {
+    "controlnet": PipelineSettings(
+        "runwayml/stable-diffusion-v1-5",
+        steps=100,
+        size=360,
+        guidance=25,
+        scheduler="UniPCMultistepScheduler",
+        controlnet="lllyasviel/sd-controlnet-canny",
+    ),
+    "instruct-pix2pix": PipelineSettings(
+        "timbrooks/instruct-pix2pix",
+        steps=100,
+        size=360,
+        guidance=25,
+        image_guidance=1,
+        scheduler="EulerAncestralDiscreteScheduler",
+    ),
+    "lcm": PipelineSettings("SimianLuo/LCM_Dreamshaper_v7", steps=40, size=360, guidance=50),
+}
+"""The settings of PixLens's public code for the diffusion models of its table 3 (its fourth, VQGAN+CLIP, is none). The
+seed is 0, the white image 360 pixels wide. There numbers have 16 bits, here 32."""
+
+
+def pipeline_settings(preset: str | None, chosen: Mapping[str, Any]) -> PipelineSettings:
+    """The settings of a preset, with what was chosen besides; raises `UnknownName` or `BadInput`."""
+    if preset is not None and preset not in PRESETS:
+        raise UnknownName("preset", preset, PRESETS, "editgauge disentangle --help")
+    named = {name: value for name, value in chosen.items() if value is not None}
+    if preset is None and "pipeline" not in named:
+        raise BadInput(f"{', '.join(named)}: only latents that are created here have such settings; add --pipeline.")
+    settings = replace(PRESETS[preset], **named) if preset is not None else PipelineSettings(**named)
+    if settings.steps < 1 or settings.size < 8 or settings.size % 8:
+        raise BadInput(
+            f"--steps counts from 1 and --size is a multiple of 8; got {settings.steps} and {settings.size}."
+        )
+    return settings
+
+
 def make_latents(
-    pipeline: str | Path,
-    prompts: Sequence[str],
-    folder: str | Path,
-    *,
-    steps: int = 50,
-    size: int = 512,
-    seed: int = 0,
-    quiet: bool = False,
+    settings: PipelineSettings, prompts: Sequence[str], folder: str | Path, *, seed: int = 0, quiet: bool = False
 ) -> Path:
     """Writes `<prompt>.npy`, and `<prompt>.png` where the pipeline can decode, for every prompt; gives the folder.
 
     Every prompt starts from the same white image and the same noise. Given again it continues: what is there stays.
 
     Args:
-        pipeline: an id of the Hugging Face hub or a local folder, of a pipeline that edits an image: img2img,
-            InstructPix2Pix; a text-to-image pipeline is turned into its img2img form.
+        settings: the pipeline and its settings.
         prompts: what to ask for.
         folder: where the latents go; new, empty, or begun with the same settings.
-        steps: denoising steps.
-        size: width and height of the white image in pixels.
         seed: the same seed gives the same noise.
         quiet: no progress, no remarks.
     """
     place = Path(folder)
-    if steps < 1 or size < 8 or size % 8:
-        raise BadInput(f"--steps counts from 1 and --size is a multiple of 8; got {steps} and {size}.")
     diffusers = _diffusers()
-    claim(
-        place,
-        SETTINGS,
-        {"pipeline": str(pipeline), "steps": steps, "size": size, "seed": seed},
-        "latents",
-        "editgauge disentangle",
-    )
+    claim(place, SETTINGS, {**asdict(settings), "seed": seed}, "latents", "editgauge disentangle")
     left = [prompt for prompt in prompts if not latent_file(place, prompt).is_file()]
     if not left:
         say(f"All {len(prompts)} latents are there, in {place}", quiet=quiet)
         return place
-    editor = _Editor(_loaded(diffusers, str(pipeline)), steps, size, seed)
+    editor = _Editor(_loaded(diffusers, settings), settings, seed)
     with progress("latents", len(prompts), quiet=quiet, done=len(prompts) - len(left)) as advance:
         for prompt in left:
             latent, picture = editor.latent(prompt)
@@ -80,10 +122,21 @@ def make_latents(
 class _Editor:
     """A pipeline that edits the white image."""
 
-    def __init__(self, pipe: Any, steps: int, size: int, seed: int) -> None:
+    def __init__(self, pipe: Any, settings: PipelineSettings, seed: int) -> None:
         self.pipe = pipe
-        self.white = Image.new("RGB", (size, size), "white")
-        self.options = {"num_inference_steps": steps, "output_type": "latent"}
+        white = Image.new("RGB", (settings.size, settings.size), "white")
+        no_edges = Image.new("RGB", white.size, "black")  # what Canny's method leaves of it
+        pictures = {"image": white}
+        if getattr(pipe, "controlnet", None) is not None:
+            takes_both = "control_image" in _parameters(pipe)
+            pictures = {"image": white, "control_image": no_edges} if takes_both else {"image": no_edges}
+        chosen = {option: getattr(settings, name) for name, option in OPTIONS.items()}
+        self.options = {
+            "num_inference_steps": settings.steps,
+            "output_type": "latent",
+            **pictures,
+            **{option: value for option, value in chosen.items() if value is not None},
+        }
         self.seed = seed
 
     def latent(self, prompt: str) -> tuple[NDArray[np.float32], NDArray[np.uint8] | None]:
@@ -92,7 +145,7 @@ class _Editor:
 
         noise = torch.Generator("cpu").manual_seed(self.seed)
         with torch.inference_mode():
-            made = self.pipe(prompt=prompt, image=self.white, generator=noise, **self.options).images
+            made = self.pipe(prompt=prompt, generator=noise, **self.options).images
             if not isinstance(made, torch.Tensor):
                 raise BadInput(
                     f"The pipeline {type(self.pipe).__name__} gives no latents; its latents can be saved as .npy."
@@ -124,26 +177,51 @@ def _diffusers() -> Any:
     return importlib.import_module("diffusers")
 
 
-def _loaded(diffusers: Any, pipeline: str) -> Any:
-    """The pipeline, on the device that is there, taking an image."""
+def _loaded(diffusers: Any, settings: PipelineSettings) -> Any:
+    """The pipeline, on the device that is there, taking an image and all that was chosen."""
     try:
         with _no_bars():
-            pipe = _taking_an_image(
-                diffusers, diffusers.DiffusionPipeline.from_pretrained(pipeline, use_safetensors=True)
-            )
+            pipe = diffusers.DiffusionPipeline.from_pretrained(settings.pipeline, use_safetensors=True)
+            pipe = _with_controlnet(diffusers, pipe, settings.controlnet) if settings.controlnet else pipe
+            pipe = _taking_an_image(diffusers, pipe)
     except Exception as error:  # the library raises its own, the hub's, and those of the network
-        told = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
+        message = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
         raise BadInput(
-            f"The pipeline '{pipeline}' cannot be loaded as one that edits an image: {told} "
+            f"The pipeline '{settings.pipeline}' cannot be loaded as one that edits an image: {message} "
             "Give an id of the hub or a folder with model_index.json and safetensors weights."
         ) from error
+    for name, option in OPTIONS.items():
+        if getattr(settings, name) is not None and option not in _parameters(pipe):
+            raise BadInput(f"The pipeline {type(pipe).__name__} has no {name.replace('_', ' ')}; leave --{name} out.")
+    if settings.scheduler is not None:
+        pipe.scheduler = _scheduler(diffusers, pipe, settings.scheduler)
     pipe.set_progress_bar_config(disable=True)
     return pipe.to(usual_device())
 
 
+def _scheduler(diffusers: Any, pipe: Any, name: str) -> Any:
+    made = getattr(diffusers, name, None) if name.endswith("Scheduler") else None
+    if made is None:
+        raise BadInput(f"diffusers has no scheduler '{name}'. Give a class such as EulerAncestralDiscreteScheduler.")
+    return made.from_config(pipe.scheduler.config)
+
+
+def _parameters(pipe: Any) -> Mapping[str, Any]:
+    return signature(type(pipe).__call__).parameters
+
+
+def _with_controlnet(diffusers: Any, pipe: Any, controlnet: str) -> Any:
+    """The ControlNet form of a text-to-image pipeline."""
+    name = type(pipe).__name__.removesuffix("Pipeline") + "ControlNetPipeline"
+    if not hasattr(diffusers, name):
+        raise ValueError(f"{type(pipe).__name__} has no form with a ControlNet, {name}.")
+    network = diffusers.ControlNetModel.from_pretrained(controlnet, use_safetensors=True)
+    return getattr(diffusers, name).from_pipe(pipe, controlnet=network)
+
+
 def _taking_an_image(diffusers: Any, pipe: Any) -> Any:
     """The pipeline itself, or its img2img form by the library's own naming; `AutoPipeline` would import all of them."""
-    if "image" in signature(type(pipe).__call__).parameters:
+    if "image" in _parameters(pipe):
         return pipe
     name = type(pipe).__name__.removesuffix("Pipeline") + "Img2ImgPipeline"
     if not hasattr(diffusers, name):

@@ -67,8 +67,8 @@ def _point(model: str, x: float, y: float, score: float, edit: float) -> Markup:
     name = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
         x + (-7 if is_right else 7), y + 4, "end" if is_right else "start", model
     )
-    told = f"{model}: {words.number(score, 3)}, edit {words.number(edit, 3)}"
-    return Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>{}').format(x, y, told, name)
+    label = f"{model}: {words.number(score, 3)}, edit {words.number(edit, 3)}"
+    return Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>{}').format(x, y, label, name)
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> Markup:

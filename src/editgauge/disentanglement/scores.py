@@ -20,6 +20,7 @@ from editgauge.core.run import Run
 from editgauge.disentanglement.inter_attribute import Classified, inter_attribute
 from editgauge.disentanglement.latents import Latents, Vector
 from editgauge.disentanglement.measures import direction_cosines, linearity_error, linearity_error_as_released
+from editgauge.disentanglement.released import RowSet
 from editgauge.disentanglement.words import Vocabulary
 from editgauge.findings.summary import ALL, summarize
 from editgauge.stats.intervals import RESAMPLES, Numbers, cluster_draws
@@ -97,8 +98,10 @@ class _OfPairs:
         return ((times @ self.sums) * times).sum(axis=1), ((times @ self.counts) * times).sum(axis=1)
 
 
-def disentanglement(latents: Latents, vocabulary: Vocabulary, seed: int = 0) -> Disentanglement:
-    """The three scores of one model, by kind and overall."""
+def disentanglement(
+    latents: Latents, vocabulary: Vocabulary, seed: int = 0, row_sets: Sequence[RowSet] = ("figures",)
+) -> Disentanglement:
+    """The three scores of one model, by kind and overall; the public code's classifier on these sets of rows."""
     tables = {kind: _of_kind(latents.vectors, words, vocabulary.objects) for kind, words in vocabulary.kinds.items()}
     kinds = tuple(_scores(kind, [table], [seed]) for kind, table in tables.items())
     return Disentanglement(
@@ -109,7 +112,7 @@ def disentanglement(latents: Latents, vocabulary: Vocabulary, seed: int = 0) -> 
         latents.made,
         _scores(ALL, list(tables.values()), [seed + number for number in range(len(tables))]),
         kinds,
-        inter_attribute(latents, vocabulary, seed),
+        inter_attribute(latents, vocabulary, seed, row_sets),
     )
 
 
@@ -151,15 +154,15 @@ def _estimate(parts: Sequence[_OfPairs], seeds: Sequence[int]) -> Estimate:
 
 
 HEADLINES: dict[str, Callable[[Disentanglement], float | None]] = {
-    "intra-sample error ↓": lambda found: found.overall.error.value,
-    "inter-sample agreement ↑": lambda found: found.overall.agreement.value,
-    "balanced accuracy ↑": lambda found: found.classified[0].balanced_accuracy.value,
+    "intra-sample error ↓": lambda model: model.overall.error.value,
+    "inter-sample agreement ↑": lambda model: model.overall.agreement.value,
+    "balanced accuracy ↑": lambda model: model.classified[0].balanced_accuracy.value,
 }
 
 
 def beside_edit_scores(models: Sequence[Disentanglement], runs: Sequence[Run]) -> tuple[Beside, ...]:
     """Each disentanglement score beside the mean verdict `edit` of each protocol, for methods named like the models."""
-    found: list[Beside] = []
+    pairs: list[Beside] = []
     for run in runs:
         means = _verdicts(run)
         if not any(model.model in its for its in means.values() for model in models):
@@ -169,8 +172,8 @@ def beside_edit_scores(models: Sequence[Disentanglement], runs: Sequence[Run]) -
                 f"its methods are {', '.join(run.manifest.methods)}, its protocols {', '.join(run.manifest.protocols)}."
             )
         benchmark = run.manifest.benchmark
-        found += [_beside(score, name, benchmark, models, its) for name, its in means.items() for score in HEADLINES]
-    return tuple(found)
+        pairs += [_beside(score, name, benchmark, models, its) for name, its in means.items() for score in HEADLINES]
+    return tuple(pairs)
 
 
 def _verdicts(run: Run) -> dict[str, dict[str, float]]:
@@ -185,7 +188,7 @@ def _verdicts(run: Run) -> dict[str, dict[str, float]]:
 def _beside(
     score: str, protocol: str, benchmark: str, models: Sequence[Disentanglement], means: Mapping[str, float]
 ) -> Beside:
-    values = {found.model: HEADLINES[score](found) for found in models if found.model in means}
+    values = {model.model: HEADLINES[score](model) for model in models if model.model in means}
     both = {model: value for model, value in values.items() if value is not None}
     mine, theirs = tuple(both.values()), tuple(means[model] for model in both)
     return Beside(score, protocol, benchmark, tuple(both), mine, theirs, _pearson(mine, theirs))

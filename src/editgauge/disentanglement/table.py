@@ -85,6 +85,9 @@ def _accuracies(models: Sequence[Disentanglement], place: int) -> list[Row]:
 
 def said(its: Classified) -> str:
     """How one classification differs from the usual one, to be added to its name."""
+    if its.released_rows is not None:
+        rows = "rows of figures 15 to 18" if its.released_rows == "figures" else "rows of the public code"
+        return f", linear layer with Adam as released, {its.rows:,} {rows}"
     words = ", ".join(f"'{word}'" for word in its.left_out)
     parts = (["split by row, as released"] if its.split == "by_row" else []) + ([f"without {words}"] if words else [])
     return "".join(f", {part}" for part in parts)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from editgauge.core.files import write_json
-from editgauge.core.options import Count
+from editgauge.core.options import Count, Share
 from editgauge.core.run import Run
 from editgauge.disentanglement.latents import model_names, read_latents
 from editgauge.disentanglement.page import PAGE, disentanglement_page
+from editgauge.disentanglement.released import RowSet
 from editgauge.disentanglement.scores import Beside, Disentanglement, beside_edit_scores, described, disentanglement
 from editgauge.disentanglement.words import read_vocabulary
 from editgauge.reports.assets import page_in
@@ -33,11 +35,18 @@ def disentangle(
     latents: Sequence[str | Path],
     *,
     out: str | Path,
+    preset: Literal["controlnet", "instruct-pix2pix", "lcm"] | None = None,
     pipeline: str | None = None,
     vocabulary: str | Path | None = None,
     runs: Sequence[str | Path] = (),
-    steps: Count = 50,
-    size: Count = 512,
+    steps: Count | None = None,
+    size: Count | None = None,
+    guidance: float | None = None,
+    image_guidance: float | None = None,
+    strength: Share | None = None,
+    scheduler: str | None = None,
+    controlnet: str | None = None,
+    released: bool = False,
     seed: int = 0,
     quiet: bool = False,
 ) -> Disentangled:
@@ -45,34 +54,55 @@ def disentangle(
 
     Example:
         $ editgauge disentangle latents/mine latents/theirs --out disentanglement
-        $ editgauge disentangle latents/mine --pipeline timbrooks/instruct-pix2pix --out disentanglement
+        $ editgauge disentangle latents/ip2p --preset instruct-pix2pix --out disentanglement
         >>> editgauge.disentangle(["latents/mine", "latents/theirs"], out="disentanglement")
 
     Args:
         latents: one folder per model with one `.npy` per prompt (`red chair.npy`, `red.npy`), of any shape; the
             folder's name is the model's. A PNG of the same name is shown in the page.
         out: folder for `disentanglement.json` and `disentanglement.html`.
+        preset: create the latents of the one folder first, with the pipeline and settings of PixLens's public code;
+            other options change single settings.
         pipeline: create the latents of the one folder first, with this diffusers pipeline (hub id or folder). Run
             again, it continues.
         vocabulary: JSON or YAML file with `objects` and attributes by kind; default: the words of PixLens.
         runs: run folder; where a method is named like a model, its edit score is shown beside. Repeat for several.
-        steps: denoising steps of the pipeline.
-        size: width and height of the white image in pixels.
+        steps: denoising steps of the pipeline; default: 50.
+        size: width and height of the white image in pixels; default: 512.
+        guidance: guidance scale of the prompt; default: the pipeline's.
+        image_guidance: guidance scale of the image, for InstructPix2Pix; default: the pipeline's.
+        strength: how far an img2img pipeline may leave the white image; default: the pipeline's.
+        scheduler: class of diffusers, such as EulerAncestralDiscreteScheduler; default: the pipeline's.
+        controlnet: ControlNet (hub id or folder) to join with a text-to-image pipeline. It is shown the edges of the
+            white image, which has none.
+        released: also fit the classifier on all rows that PixLens's public code makes; takes about a minute per model.
         seed: random seed of noise, splits and resampling.
         quiet: print no progress and no table.
     """
     given: Sequence[str | Path] = [latents] if isinstance(latents, str | Path) else latents
     folders = [Path(each) for each in given]
-    names = model_names(folders, needs_one=pipeline is not None)
+    settings = {
+        "pipeline": pipeline,
+        "steps": steps,
+        "size": size,
+        "guidance": guidance,
+        "image_guidance": image_guidance,
+        "strength": strength,
+        "scheduler": scheduler,
+        "controlnet": controlnet,
+    }
+    creates = preset is not None or any(value is not None for value in settings.values())
+    names = model_names(folders, needs_one=creates)
     page_in(out, PAGE)  # refused before anything takes long
     words = read_vocabulary(vocabulary)
     opened = [Run.open(Path(each)) for each in runs]
-    if pipeline is not None:
-        from editgauge.disentanglement.make_latents import make_latents
+    if creates:
+        from editgauge.disentanglement.make_latents import make_latents, pipeline_settings
 
-        make_latents(pipeline, words.prompts, folders[0], steps=steps, size=size, seed=seed, quiet=quiet)
+        make_latents(pipeline_settings(preset, settings), words.prompts, folders[0], seed=seed, quiet=quiet)
     read = [read_latents(folder, words, name) for folder, name in zip(folders, names, strict=True)]
-    models = tuple(disentanglement(each, words, seed) for each in read)
+    row_sets: tuple[RowSet, ...] = ("figures", "code") if released else ("figures",)
+    models = tuple(disentanglement(each, words, seed, row_sets) for each in read)
     beside = tuple(beside_edit_scores(models, opened))
     write_json(Path(out) / RESULT, {"schema": SCHEMA, **described(models, words, beside, seed)})
     return Disentangled(disentanglement_page(models, read, folders, words, beside, seed, out), models, beside)

@@ -40,8 +40,8 @@ class Vocabulary:
         ('red', 'red chair')
         """
         attributes = [word for words in self.kinds.values() for word in words]
-        told = (prompt for word in attributes for prompt in (word, *(f"{word} {thing}" for thing in self.objects)))
-        return tuple(dict.fromkeys(told))
+        prompts = (prompt for word in attributes for prompt in (word, *(f"{word} {thing}" for thing in self.objects)))
+        return tuple(dict.fromkeys(prompts))
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
@@ -65,22 +65,21 @@ def read_vocabulary(file: str | Path | None = None) -> Vocabulary:
     The file maps `objects` and every kind of attribute to a list of words.
     """
     if file is None:
-        told = yaml.safe_load((resources.files(__package__ or "") / "words.yaml").read_text("utf-8"))
-        return _vocabulary(told)
+        return _vocabulary(yaml.safe_load((resources.files(__package__ or "") / "words.yaml").read_text("utf-8")))
     place = Path(file)
     try:
         text = read_text(place)
-        told = json.loads(text) if place.suffix == ".json" else yaml.safe_load(text)
+        lists = json.loads(text) if place.suffix == ".json" else yaml.safe_load(text)
     except OSError as error:
         raise BadInput(f"The vocabulary '{file}' cannot be read: {error.strerror or error}.") from error
     except (ValueError, yaml.YAMLError) as error:
         raise BadInput(f"The vocabulary '{file}' is neither JSON nor YAML: {error}") from error
-    problems = _problems(told)
+    problems = _problems(lists)
     if not problems:
-        problems = _without_own_words(_vocabulary(told))
+        problems = _without_own_words(_vocabulary(lists))
     if problems:
         raise BadInput(f"The vocabulary '{file}' cannot be used:", problems)
-    return _vocabulary(told)
+    return _vocabulary(lists)
 
 
 def _without_own_words(vocabulary: Vocabulary) -> list[str]:
@@ -92,26 +91,26 @@ def _without_own_words(vocabulary: Vocabulary) -> list[str]:
     ]
 
 
-def _vocabulary(told: Mapping[str, list[str]]) -> Vocabulary:
-    kinds = {kind: tuple(words) for kind, words in told.items() if kind != OBJECTS}
-    return Vocabulary(tuple(told[OBJECTS]), kinds)
+def _vocabulary(lists: Mapping[str, list[str]]) -> Vocabulary:
+    kinds = {kind: tuple(words) for kind, words in lists.items() if kind != OBJECTS}
+    return Vocabulary(tuple(lists[OBJECTS]), kinds)
 
 
-def _problems(told: Any) -> list[str]:
-    if not isinstance(told, dict) or OBJECTS not in told:
+def _problems(lists: Any) -> list[str]:
+    if not isinstance(lists, dict) or OBJECTS not in lists:
         return [f"it must map '{OBJECTS}' and each kind of attribute to a list of words"]
-    found = [problem for key, words in told.items() for problem in _of_list(str(key), words)]
-    if len(told) - 1 < FEWEST_KINDS:
-        found.append(f"it has {len(told) - 1} kinds of attributes; {FEWEST_KINDS} are needed to tell kinds apart")
-    return found
+    problems = [problem for key, words in lists.items() for problem in _of_list(str(key), words)]
+    if len(lists) - 1 < FEWEST_KINDS:
+        problems.append(f"it has {len(lists) - 1} kinds of attributes; {FEWEST_KINDS} are needed to tell kinds apart")
+    return problems
 
 
 def _of_list(key: str, words: Any) -> list[str]:
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return [f"'{key}' must be a list of words"]
     least = FEWEST_OBJECTS if key == OBJECTS else FEWEST_ATTRIBUTES
-    found = [f"'{key}': {problem}" for problem in map(id_problem, words) if problem]
-    found += [f"'{key}' has {word!r} twice" for word, count in Counter(words).items() if count > 1]
+    problems = [f"'{key}': {problem}" for problem in map(id_problem, words) if problem]
+    problems += [f"'{key}' has {word!r} twice" for word, count in Counter(words).items() if count > 1]
     if len(words) < least:
-        found.append(f"'{key}' has {len(words)} words; {least} are needed")
-    return found
+        problems.append(f"'{key}' has {len(words)} words; {least} are needed")
+    return problems
