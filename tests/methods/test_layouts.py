@@ -282,6 +282,12 @@ def test_whatever_is_there_is_found_exactly(data: st.DataObject) -> None:
         ("editval", make_edit("e", image_id=9, to="wine_glass"), "color/000000000009/wine glass.png"),
         ("editval", make_edit("e", image_id="000000000009", to="red"), "color/9/red.png"),
         ("editval", make_edit("e", "action", image_id=11635, to="stand"), "action/11635/11635_action_stand.png"),
+        (
+            "editval",
+            make_edit("e", "action", image_id=11635, to="stand"),
+            "action/11635/11635_action_stand_1.5_6.5.png",
+        ),
+        ("editval", make_edit("e", image_id=9, to="light blue"), "color/9/9_color_light blue_7.5.png"),
         ("pie_bench", make_edit("e", image_path=ANIMAL), f"annotation_images/{ANIMAL}"),
         ("pie_bench", make_edit("e", image_path=f"./annotation_images/{ANIMAL}"), f"annotation_images/{ANIMAL}"),
         ("magicbrush-inde", make_edit("e", img_id=9, turn=2), "9_inde_2.png"),
@@ -297,6 +303,20 @@ def test_whatever_is_there_is_found_exactly(data: st.DataObject) -> None:
 def test_other_spellings_of_a_layout(layout: str, edit: Edit, path: str, tmp_path: Path) -> None:
     found = find_outcomes("mine", write(tmp_path, path), [edit])
     assert (found.layout, files(found, tmp_path), found.faults) == (layout, {"e": path}, ())
+
+
+def test_of_several_settings_the_variant_chooses_one(tmp_path: Path) -> None:
+    """The folders of EditVal's human study: settings of the method behind the name, the source beside."""
+    names = ["1.5_6.5", "1.5_9.5"]
+    write(tmp_path, *(f"color/9/9_color_red_{name}.png" for name in names), "color/9/9_unedited.png")
+    edit = make_edit("e", image_id=9, to="red")
+    for name in names:
+        found = find_outcomes(f"pix2pix[{name}]", tmp_path, [edit])
+        assert (found.layout, files(found, tmp_path)) == ("editval", {"e": f"color/9/9_color_red_{name}.png"})
+        assert found.faults == (), "the other settings and the source are no strangers"
+    with pytest.raises(BadInput, match=r"2 settings.*pix2pix\[1.5_6.5\]") as refused:
+        find_outcomes("pix2pix", tmp_path, [edit])
+    assert refused.value.problems == tuple(names)
 
 
 def test_of_two_spellings_the_usual_one_is_used_and_the_other_told(tmp_path: Path) -> None:

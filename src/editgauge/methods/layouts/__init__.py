@@ -27,6 +27,8 @@ class Layout:
     """The extras an edit must have for `paths`."""
     beside: Pattern[str] | None = None
     """Names, without suffix, of pictures that lie beside the outcomes and are none, such as copies of the source."""
+    has_settings: bool = False
+    """A file's name may end in the numbers that the method was set to: `11635_action_stand_1.5_6.5`."""
     chained: bool = False
     """Each outcome was made from the method's own outcome of the turn before."""
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput
 from editgauge.methods.layouts import LAYOUTS, Layout, layouts
 from editgauge.methods.layouts.match import Match, match, usual
-from editgauge.methods.layouts.names import shown
+from editgauge.methods.layouts.names import folded, shown
 
 if TYPE_CHECKING:
     from editgauge.core.types import Edit
     from editgauge.methods.layouts.tree import Tree
 
 FEW = 5
+_SETTINGS = re.compile(r"(.+?)_((?:[0-9]+(?:\.[0-9]+)?)(?:_[0-9]+(?:\.[0-9]+)?)*)", re.ASCII)
+"""A path, and the numbers at its end."""
 
 
 def recognize(method: str, edits: Sequence[Edit], tree: Tree, name: str | None = None) -> tuple[Match, list[str]]:
@@ -29,7 +33,8 @@ def recognize(method: str, edits: Sequence[Edit], tree: Tree, name: str | None =
             f"The {chosen.title} layout needs {lacking} of every edit, which this benchmark does not give; "
             "`editgauge list layouts` shows the others."
         )
-    matches = [match(layout, edits, tree) for layout in ([chosen] if chosen else _fitting(edits))]
+    possible = [chosen] if chosen else _fitting(edits)
+    matches = [match(_with_settings(layout, method, edits, tree), edits, tree) for layout in possible]
     follows = any(edit.follows for edit in edits)
     best = min(matches, key=lambda one: (-len(one.used), one.layout.name != "plain", one.layout.chained != follows))
     if best.problems:
@@ -55,22 +60,54 @@ def _fitting(edits: Sequence[Edit]) -> list[Layout]:
     return [layout for layout in every if extras.issuperset(layout.needs)]
 
 
-def _files(found: Match) -> dict[tuple[str, int], str]:
-    return {key: offer.file for key, offer in found.used.items()}
+def _with_settings(layout: Layout, method: str, edits: Sequence[Edit], tree: Tree) -> Layout:
+    """The layout for files whose names end in one choice of the method's settings; raises `BadInput` for several.
+
+    A method's variant chooses: `pix2pix[1.5_6.5]`.
+    """
+    if not layout.has_settings:
+        return layout
+    endings: dict[str, set[str]] = {}
+    for image in tree.images:
+        if parts := _SETTINGS.fullmatch(image.bare):
+            endings.setdefault(folded(parts[1]), set()).add(parts[2])
+    there = sorted({ending for edit in edits for path in layout.asks(edit) for ending in endings.get(folded(path), ())})
+    variant = method.partition("[")[2].removesuffix("]")
+    if len(there) > 1 and variant not in there:
+        base = method.partition("[")[0]
+        raise BadInput(
+            f"'{tree.folder}' holds outcomes of {len(there)} settings. Name one: "
+            f"--outcomes '{base}[{there[0]}]={tree.folder}'.",
+            there,
+        )
+    ending = variant if variant in there else "".join(there)
+    if not ending:
+        return layout
+    plain = layout.paths
+    others = [f".*_{re.escape(other)}" for other in there if other != ending]
+    return replace(
+        layout,
+        paths=lambda edit: (*(f"{path}_{ending}" for path in plain(edit)), *plain(edit)),
+        beside=re.compile("|".join([*([layout.beside.pattern] if layout.beside else []), *others]) or "(?!)"),
+    )
+
+
+def _files(one: Match) -> dict[tuple[str, int], str]:
+    return {key: offer.file for key, offer in one.used.items()}
 
 
 def _looked(matches: Sequence[Match], edits: Sequence[Edit], tree: Tree) -> list[str]:
     """What each layout expected, and what is there."""
-    told = []
+    lines = []
     for layout in (one.layout for one in matches):
         example = next((paths[0] for edit in edits if (paths := layout.asks(edit))), None)
         if example:
-            told.append(f"{layout.title} layout: expected files such as '{usual(example)}'")
+            lines.append(f"{layout.title} layout: expected files such as '{usual(example)}'")
     there = [file.name for file in tree.images] + list(tree.others)
     more = f", … ({len(there)} files)" if len(there) > FEW else ""
     names = ", ".join(f"'{shown(file)}'" for file in there[:FEW])
-    told.append(f"there are: {names}{more}" if there else "there are no files, other than hidden ones")
-    told += [f"{fault.where} {fault.detail}" for fault in tree.faults[:FEW]]
+    lines.append(f"there are: {names}{more}" if there else "there are no files, other than hidden ones")
+    lines += [f"{fault.where} {fault.detail}" for fault in tree.faults[:FEW]]
     others = [match(layout, edits, tree) for layout in _fitting(edits)] if len(matches) == 1 else []
-    told += [f"--layout {other.layout.name} would find {len(other.used)}" for other in others if other.used]
-    return [*told, "`--layout NAME` chooses a layout; `editgauge list layouts` shows them"]
+    lines += [f"--layout {other.layout.name} would find {len(other.used)}" for other in others if other.used]
+    return [*lines, "`--layout NAME` chooses a layout; `editgauge list layouts` shows them"]

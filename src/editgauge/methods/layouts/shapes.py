@@ -47,7 +47,8 @@ def _pie_bench(edit: Edit) -> Iterator[str]:
 
 
 def _editval(edit: Edit) -> Iterator[str]:
-    """The README asks for `<to>.png`; the human study's own folders have `<id>_<type>_<to>.png` in the same place."""
+    """The README asks for `<to>.png`; the human study's own folders have `<id>_<type>_<to>.png` in the same place,
+    with the method's settings behind (`Layout.has_settings`)."""
     to, number = _said(edit, "to"), _said(edit, "image_id")
     types = dict.fromkeys((edit.type, edit.type.replace("_", "-")))
     numbers = dict.fromkeys((number, number.zfill(12), number.lstrip("0")))
@@ -87,10 +88,11 @@ pie_bench = Layout(  # cure-lab/PnPInversion, evaluation/evaluate.py
 editval = Layout(  # deep-ml-research/editval_code, README.md and Human Evaluation/Readme.md
     name="editval",
     title="EditVal",
-    about="<edit_type>/<image id>/<to>.png",
+    about="<edit_type>/<image id>/<to>.png, or <image id>_<edit_type>_<to>_<settings>.png in the same place",
     paths=_editval,
     needs=("image_id", "to"),
     beside=re.compile(r".*_unedited"),
+    has_settings=True,
 )
 
 tedbench = Layout(  # imagic-editing/imagic-editing.github.io, tedbench/imagic
