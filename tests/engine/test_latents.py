@@ -213,11 +213,15 @@ def test_a_controlnet_joins_a_text_to_image_pipeline(
 @pytest.mark.filterwarnings("ignore:__array__ implementation")  # of a scheduler in diffusers
 def test_settings_reach_the_pipeline(saved: Callable[[str], Path], tmp_path: Path) -> None:
     place = saved("StableDiffusionInstructPix2PixPipeline")
+    choices: list[dict[str, Any]] = [
+        {},
+        {"guidance": 25.0},
+        {"image_guidance": 1.0},
+        {"scheduler": "UniPCMultistepScheduler"},
+    ]
     made = [
         latents(make_latents(small(place, **more), PROMPTS, tmp_path / str(number), quiet=True))["red"]
-        for number, more in enumerate(
-            [{}, {"guidance": 25.0}, {"image_guidance": 1.0}, {"scheduler": "UniPCMultistepScheduler"}]
-        )
+        for number, more in enumerate(choices)
     ]
     assert len({latent.tobytes() for latent in made}) == 4
     with pytest.raises(BadInput, match="has no strength; leave --strength out"):

@@ -220,9 +220,13 @@ class Analysis:
     """The page that was written, if one was asked for."""
     weights: tuple[WeightAgreement, ...] = ()
     """For a study about attributes: how far the run's weights of attributes agree with the raters."""
+    forms: Path | None = None
+    """The page of filled forms, if one was asked for."""
 
 
-def analyze(study: str | Path, *, run: str | Path | None = None, out: str | Path | None = None) -> Analysis:
+def analyze(
+    study: str | Path, *, run: str | Path | None = None, out: str | Path | None = None, forms: Count | None = None
+) -> Analysis:
     """Analyze a study: what raters answered, how well they agree, and how well the run's scores agree with them.
 
     A study about attributes rates no outcome: there the weights that AugCLIP gives them are compared with the answers.
@@ -235,13 +239,18 @@ def analyze(study: str | Path, *, run: str | Path | None = None, out: str | Path
         study: study folder.
         run: run folder, if it is not where the study was created from.
         out: folder to write `study.html` into, a page with plots.
+        forms: number of items whose filled forms, with pictures and every rater's answers, go into `forms.html` beside
+            it.
     """
     # with all their statistics, which no other verb needs
     from editgauge.findings.agree import agree
     from editgauge.findings.people.attribute_weights import weight_agreement
     from editgauge.studies.analysis.findings import compared_attributes, findings
+    from editgauge.studies.analysis.forms import write_forms
     from editgauge.studies.analysis.page import write_page
 
+    if forms is not None and out is None:
+        raise BadInput("--forms writes a page; give a folder for it with --out.")
     with Study.open(study) as opened:
         if opened.design.unit == "attributes":
             if out is not None:
@@ -254,5 +263,6 @@ def analyze(study: str | Path, *, run: str | Path | None = None, out: str | Path
         write_export(opened, file, None, None, None)
         is_rated = opened.design.unit == "outcome"
         told = agree(run or opened.manifest.run, ratings=file if is_rated else None, choices=None if is_rated else file)
+        filled = write_forms(opened, Path(out), forms) if out is not None and forms is not None else None
     page = write_page(found, status, told, Path(out)) if out is not None else None
-    return Analysis(status, found, told, page)
+    return Analysis(status, found, told, page, forms=filled)

@@ -57,6 +57,25 @@ def test_every_annotator_of_an_edit_gives_a_page(make_study: Make, forms: Any) -
     assert {feedback.question for feedback in found.reasons} == {"consistent_reason", "precise_reason"}
 
 
+def test_the_filled_forms_are_drawn_with_the_pictures(
+    make_study: Make, small_run: Callable[..., Path], forms: Any, tmp_path: Path
+) -> None:
+    run = small_run(2, ("mine",), extras={"edit-0": {"difference_caption": "A mug <was> removed."}})
+    study = make_study(run=run, design="editinspector", raters=3)
+    import_(study.folder, forms(FORM, {**FORM, "id": "edit-1"}), form="editinspector-forms")
+
+    analysis = analyze(study.folder, out=tmp_path / "analysis", forms=1)
+
+    assert analysis.forms == tmp_path / "analysis" / "forms.html"
+    page = analysis.forms.read_text("utf-8")
+    assert page.count("data:image/jpeg;base64,") == 2, "the original and the result of one item"
+    assert page.count("<blockquote>A mug &lt;was&gt; removed.</blockquote>") == 1, "the caption that was judged"
+    for words in ("no shadow", "a cup is gone", "No, but one sees what was meant", "editinspector-3"):
+        assert words in page
+    with pytest.raises(BadInput, match="--out"):
+        analyze(study.folder, forms=1)
+
+
 def test_forms_of_other_edits_or_designs_are_refused(make_study: Make, forms: Any) -> None:
     with pytest.raises(BadInput, match="None of the 1 edits"):
         import_(make_study(design="editinspector").folder, forms({**FORM, "id": "x"}), form="editinspector-forms")

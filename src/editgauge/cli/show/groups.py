@@ -219,8 +219,9 @@ def study_analyze(found: Any, given: Given) -> None:
         show_agreement(found.agreement)
     if found.weights:
         show_weights(found.weights)
-    if found.page:
-        typer.echo(f"{found.page}")
+    for page in (found.page, found.forms):
+        if page:
+            typer.echo(f"{page}")
 
 
 def study_exclude(answers: Any, given: Given) -> None:

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -35,17 +35,23 @@ SVG = Markup('<svg viewBox="0 0 100 {}" preserveAspectRatio="none" role="img" ar
 
 def write_page(found: StudyFindings, status: Status, agreement: Agreement, out: Path) -> Path:
     """Writes `study.html` into a folder, and gives its path."""
-    page = out / PAGE
-    if out.is_file():
-        raise BadInput(f"'{out}' is a file; give a folder for {PAGE}.")
-    if page.exists() and GENERATOR.encode() not in page.read_bytes()[:2_000]:
-        raise BadInput(f"'{page}' is not a page of a study; choose another folder, it would be overwritten.")
-    write_bytes(page, render(found, status, agreement).encode("utf-8", "replace"))
+    page = checked_page(out, PAGE)
+    write_bytes(page, template_page("analysis.html.j2", found=found, status=status, agreement=agreement))
     return page
 
 
-def render(found: StudyFindings, status: Status, agreement: Agreement) -> str:
-    """The page. Every text of the study is escaped by the template engine."""
+def checked_page(out: Path, name: str) -> Path:
+    """The path of a page in a folder; raises `BadInput` where something else would be overwritten."""
+    page = out / name
+    if out.is_file():
+        raise BadInput(f"'{out}' is a file; give a folder for {name}.")
+    if page.exists() and GENERATOR.encode() not in page.read_bytes()[:2_000]:
+        raise BadInput(f"'{page}' is not a page of a study; choose another folder, it would be overwritten.")
+    return page
+
+
+def template_page(template: str, **shown: Any) -> bytes:
+    """The page of a template. Every text of the study is escaped by the template engine."""
     templates = resources.files(__package__ or "") / "templates"
     style = Markup((templates / "analysis.css").read_text(encoding="utf-8"))  # noqa: S704 - a file of this package
     pinned = f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
@@ -59,10 +65,10 @@ def render(found: StudyFindings, status: Status, agreement: Agreement) -> str:
     environment.filters["number"] = number
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "methods": methods, "edit_types": edit_types}
     environment.globals |= {"stacked": stacked, "dots": dots, "swatch": swatch, "step": step, "ranked": ranked}
-    shown = {"found": found, "status": status, "agreement": agreement, "version": __version__}
-    return environment.get_template("analysis.html.j2").render(
-        **shown, style=style, pinned=Markup(pinned), generator=GENERATOR  # noqa: S704 - made above
+    page = environment.get_template(template).render(
+        **shown, version=__version__, style=style, pinned=Markup(pinned), generator=GENERATOR  # noqa: S704 - made above
     )  # fmt: skip
+    return page.encode("utf-8", "replace")
 
 
 def number(value: float, percent: bool = False) -> str:

@@ -1,0 +1,101 @@
+"""Filled forms: the pages of a study as raters left them, beside each other (as figures 14 to 23 of EditInspector)."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cv2
+from sqlalchemy import select
+
+from editgauge.core.files import write_bytes
+from editgauge.core.images import read_image
+from editgauge.studies.analysis.page import checked_page, template_page
+from editgauge.studies.answers.records import AnswerRecord, records
+from editgauge.studies.page import Page, PageQuestion, make_page
+from editgauge.studies.store import Assignment, StudyItem
+
+if TYPE_CHECKING:
+    from editgauge.studies.design import Answer
+    from editgauge.studies.study import Study
+
+PAGE = "forms.html"
+LONGEST_SIDE = 480
+"""Of a picture on the page, in pixels."""
+TITLES = {"source": "Original", "edited": "Result", "left": "First", "right": "Second"}
+
+
+@dataclass(frozen=True, slots=True)
+class FilledQuestion:
+    """A question, and what each rater said; None for a rater who was not asked."""
+
+    question: PageQuestion
+    answers: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilledForm:
+    """One item: what was shown, and what was answered."""
+
+    item: str
+    text: str
+    words: tuple[str, ...]
+    """The two attributes of a study that compares attributes."""
+    pictures: tuple[tuple[str, str], ...]
+    """Title and address inside the page."""
+    raters: tuple[str, ...]
+    questions: tuple[FilledQuestion, ...]
+
+
+def write_forms(study: Study, out: Path, limit: int) -> Path:
+    """Writes `forms.html` with the first answered items, in the order of their names; gives its path."""
+    page = checked_page(out, PAGE)
+    write_bytes(page, template_page("forms.html.j2", title=study.design.title, forms=filled_forms(study, limit)))
+    return page
+
+
+def filled_forms(study: Study, limit: int) -> list[FilledForm]:
+    """The first items that somebody answered about, in the order of their names."""
+    with study.database.read() as session:
+        by_item: dict[str, list[AnswerRecord]] = {}
+        for record in records(session):
+            by_item.setdefault(record.item, []).append(record)
+        wanted = sorted(by_item)[:limit]
+        items = {item.key: item for item in session.scalars(select(StudyItem).where(StudyItem.key.in_(wanted)))}
+        return [_form(study, items[key], by_item[key]) for key in wanted]
+
+
+def _form(study: Study, item: StudyItem, answered: list[AnswerRecord]) -> FilledForm:
+    sheet = Assignment(id=0, number=1, flipped=False, check=None, until=0.0, state="claimed")
+    page: Page = make_page(study.design, sheet, item, {})
+    questions = [
+        FilledQuestion(question, tuple(_words(question, record.answers.get(question.id)) for record in answered))
+        for question in page.questions
+    ]
+    return FilledForm(
+        item=item.key,
+        text=page.text,
+        words=tuple(word for word in (page.left, page.right) if word is not None),
+        pictures=tuple((TITLES[picture.role], _embedded(study.images / picture.name)) for picture in page.pictures),
+        raters=tuple(record.rater for record in answered),
+        questions=tuple(each for each in questions if any(answer is not None for answer in each.answers)),
+    )
+
+
+def _words(question: PageQuestion, answer: Answer | None) -> str | None:
+    """The answer in the words of the form."""
+    if answer is None:
+        return None
+    labels = {option.value: option.label for option in question.options}
+    chosen = answer if isinstance(answer, list) else [answer]
+    return ", ".join(str(labels.get(value, value)) for value in chosen)
+
+
+def _embedded(file: Path) -> str:
+    picture = read_image(file)
+    share = min(1.0, LONGEST_SIDE / max(picture.shape[:2]))
+    height, width = (max(1, round(side * share)) for side in picture.shape[:2])
+    small = cv2.resize(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), (width, height), interpolation=cv2.INTER_AREA)
+    return "data:image/jpeg;base64," + base64.b64encode(cv2.imencode(".jpg", small)[1].tobytes()).decode()
