@@ -16,8 +16,6 @@ BRITISH = re.compile(
 """Forms that have an American one. A word may hold a sign of the list inside, such as `mean_colour`."""
 READ_BOTH_WAYS = {
     "docs/how-to/own-benchmark.md",  # an example of a mistake
-    "src/editgauge/benchmarks/_text/instructions.py",
-    "src/editgauge/benchmarks/_text/things.py",
     "src/editgauge/benchmarks/sample/sample.yaml",
     "src/editgauge/building/training/attributes.yaml",
     "src/editgauge/core/phrases.py",

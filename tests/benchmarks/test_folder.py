@@ -65,6 +65,15 @@ def one_edit(**fields: Any) -> str:
     )
 
 
+def test_an_instruction_alone_is_enough(folder: Make) -> None:
+    """The type and its fields are then read from the words; a field that is given wins."""
+    text = one_edit(instruction="Add two hats to the cat.", count=3)
+    benchmark = load(folder(text.replace('"type": "color", ', "")))
+    (edit,) = benchmark.edits
+    assert (edit.type, edit.subject, edit.to, edit.count) == ("object_addition", "cat", "hats", 3)
+    assert benchmark.about == "instructions understood: 1 of 1, 1 of them without doubt"
+
+
 def test_every_field_is_read(folder: Make) -> None:
     text = one_edit(
         id="猫-black",
@@ -217,8 +226,7 @@ def test_all_problems_are_told_at_once_with_their_lines(folder: Make) -> None:
         "benchmark.yaml:29: edit 'mask': unknown relation 'besides'. Did you mean 'behind'?",
         "benchmark.yaml:34: edit 'recipe': unknown color 'greeen'. Did you mean 'green'?",
         "benchmark.yaml:35: edit 'recipe': 'turn': input should be greater than or equal to 1, got 0",
-        "benchmark.yaml:36: edit number 8: must be a mapping with 'id', 'source', 'type', 'instruction', "
-        "got 'just a word'",
+        "benchmark.yaml:36: edit number 8: must be a mapping with 'id', 'source', 'instruction', got 'just a word'",
         "benchmark.yaml:37: edit 'late': 'instruction' is empty",
         "benchmark.yaml:37: edit 'late': the image 'nowhere.png' does not exist",
     ]

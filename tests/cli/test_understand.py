@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.errors import BadInput
+from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Picture
 from editgauge.core.types import Edit, Position, Reading, Step
-from editgauge.instructions.readings import complete, from_json, read_kept, steps_of, to_json
+from editgauge.instructions.readings import complete, from_json, only_step, read_kept, steps_of, to_json
 from editgauge.look.understand import understand, understand_lines
 from tests.endpoint import MODEL, Served
 
@@ -70,6 +70,19 @@ def test_what_the_benchmark_gives_wins() -> None:
     assert (typed.type, typed.subject, typed.to) == ("style", None, None)
     filled = complete(an_edit("make the cat black", "color"))
     assert (filled.subject, filled.to) == ("cat", "black")
+
+
+def test_a_given_name_takes_the_place_of_the_one_that_was_read() -> None:
+    named = complete(an_edit("replace the horse with a zebra", subject="stallion"))
+    assert (named.type, named.subject, named.from_, named.to) == ("object_replacement", "stallion", "stallion", "zebra")
+
+
+def test_only_what_leaves_no_doubt_is_one_step() -> None:
+    assert only_step("Could we add a cup to the left of the plate?").to == "cup"
+    for text in ("", "remove it", "remove the tent and add a bonfire", "make it nicer", "sunset"):
+        with pytest.raises(CannotTell) as caught:
+            only_step(text)
+        assert caught.value.reason == "unparsable"
 
 
 def test_each_step_is_an_edit_of_its_own() -> None:

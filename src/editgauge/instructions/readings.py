@@ -11,11 +11,21 @@ from typing import Any, Literal, cast, get_args
 
 from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
 from editgauge.core.edits import reading_to_json as to_json
-from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.errors import BadInput, CannotTell, EditGaugeError
 from editgauge.core.types import Benchmark, Edit, Position, Reading, Relation, Step
 from editgauge.instructions.understand import understand
 
-__all__ = ["KeptReadings", "complete", "from_json", "read_kept", "steps_of", "to_json", "told_readings", "use_kept"]
+__all__ = [
+    "KeptReadings",
+    "complete",
+    "from_json",
+    "only_step",
+    "read_kept",
+    "steps_of",
+    "to_json",
+    "told_readings",
+    "use_kept",
+]
 How = Literal["rules", "captions", "judge", "given"]
 FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
 
@@ -111,17 +121,24 @@ def read_kept(file: Path) -> KeptReadings:
 def complete(edit: Edit, kept: KeptReadings | None = None, form: str | None = None) -> Edit:
     """The edit with what its instruction says where the benchmark or the user says nothing.
 
-    What is given always wins: a step of another type than the given one, or one that contradicts a given field, fills
-    nothing in. A kept reading wins over all, for someone wrote or checked it.
+    What is given always wins: a step of another type than the given one, or one of that type that contradicts a given
+    field, fills nothing in; without a given type, given fields take the place of those that were read. A kept reading
+    wins over all, for someone wrote or checked it.
     """
     reading = kept.of(edit) if kept else None
     if reading is not None:
         return _filled(edit, reading, reading.steps[0])
+    read = _read(edit, form)
+    return replace(read, count=edit.count) if edit.count else read
+
+
+def _read(edit: Edit, form: str | None) -> Edit:
     if not edit.instruction.strip() or (edit.type != UNSPECIFIED and not _missing(edit)):
         return edit
     reading = understand(edit.instruction, edit.source_caption, edit.target_caption, form)
-    if edit.type == UNSPECIFIED and not _given(edit):
-        return _filled(edit, reading, reading.steps[0])
+    if edit.type == UNSPECIFIED and (not _given(edit) or len(reading.steps) == 1):
+        step = _overridden(reading.steps[0], edit)
+        return _filled(edit, replace(reading, steps=(step, *reading.steps[1:])), step)
     same = _of_type(reading, edit.type)
     if same is None and edit.source_caption and edit.target_caption:
         reading = understand(edit.target_caption, edit.source_caption, form="caption")
@@ -130,6 +147,14 @@ def complete(edit: Edit, kept: KeptReadings | None = None, form: str | None = No
         return edit
     step = replace(same, **_given(edit), sure=same.sure or edit.type != UNSPECIFIED)
     return _filled(edit, replace(reading, steps=(step,)), step)
+
+
+def _overridden(step: Step, edit: Edit) -> Step:
+    """The step with the given fields; another name for the subject is one for what is replaced, too."""
+    fields = _given(edit)
+    if edit.subject and step.from_ == step.subject:
+        fields = {"from_": edit.subject, **fields}
+    return replace(step, **fields)
 
 
 def _of_type(reading: Reading, edit_type: str) -> Step | None:
@@ -185,6 +210,28 @@ def told_readings(edits: Sequence[Edit]) -> str:
     known = [reading for reading in read if all(step.type != UNSPECIFIED for step in reading.steps)]
     sure = sum(all(step.sure for step in reading.steps) for reading in known)
     return f"instructions understood: {len(known)} of {len(read)}, {sure} of them without doubt"
+
+
+def only_step(text: str) -> Step:
+    """The one step that an instruction surely asks for, with all fields that its type needs; raises `CannotTell`.
+
+    >>> only_step("Could we add a cup to the left of the plate?").position
+    Position(relation='left', anchor='plate')
+    """
+    if not text.strip():
+        raise CannotTell("unparsable", "the instruction is empty")
+    reading = understand(text)
+    step = reading.steps[0]
+    lacking = {"subject": step.subject, "from": step.from_, "to": step.to, "position": step.position}
+    missing = [name for name in EDIT_TYPES[step.type].needs if lacking[name] is None]
+    if step.type == UNSPECIFIED or reading.left:
+        raise CannotTell("unparsable", f"'{text}' was not understood{f': {reading.left}' if reading.left else ''}")
+    if len(reading.steps) > 1:
+        raise CannotTell("unparsable", f"'{text}' asks for {len(reading.steps)} changes")
+    if missing or not step.sure:
+        doubt = f"does not say {' and '.join(missing)}" if missing else f"may ask for another type than {step.type}"
+        raise CannotTell("unparsable", f"'{text}' {doubt}")
+    return step
 
 
 def steps_of(edit: Edit) -> tuple[Edit, ...]:

@@ -15,7 +15,7 @@ from editgauge.core.images import Picture
 from editgauge.core.reading.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
 from editgauge.core.reading.lines import Document, Lines, Spot, each_value
 from editgauge.core.types import Benchmark, Edit, Position
-from editgauge.instructions.readings import complete
+from editgauge.instructions.readings import complete, told_readings
 
 
 def read_benchmark(document: Document, find: Find, *, name: str, where: str) -> Benchmark:
@@ -64,7 +64,9 @@ def _read(document: Document, find: Find, name: str) -> Benchmark | None:
     if fields is None or document.faults:
         return None
     whole = tuple(edit for edit in edits if edit is not None)
-    return Benchmark(fields.name or name, whole, about=fields.about or "", license=fields.license or "")
+    untyped = any("type" not in entry for entry in _part(document.value, "edits", list))
+    about = "; ".join(filter(None, (fields.about, told_readings(whole) if untyped else None)))
+    return Benchmark(fields.name or name, whole, about=about, license=fields.license or "")
 
 
 def _part(value: Any, key: str, kind: type) -> Any:
@@ -139,6 +141,7 @@ class _EditReader:
             from_=fields.from_,
             to=fields.to,
             position=Position(fields.position.relation, fields.position.anchor) if fields.position else None,
+            count=fields.count,
             source_caption=fields.source_caption or source.caption,
             target_caption=fields.target_caption,
             mask=mask,

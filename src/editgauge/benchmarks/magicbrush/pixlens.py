@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks._text.instructions import SIDES, Parts, read_instruction
 from editgauge.benchmarks.magicbrush import LICENSE, read_sessions, told_sessions
 from editgauge.core.edit_types import read_edit_type
 from editgauge.core.errors import BadInput, CannotTell, UnknownName
 from editgauge.core.phrases import read_placing, read_size
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.core.reading.sources import Faults, read_json, wanted
-from editgauge.core.types import Benchmark, Edit, Position
+from editgauge.core.types import Benchmark, Edit, Position, Relation, Step
+from editgauge.instructions.readings import only_step
 
 NAME = "magicbrush-pixlens"
 NEEDED = "the folder `dev` of MagicBrush; PixLens's own attributes, if you have them, lie there as a *pixlens*.json"
+SIDES: Mapping[str, Relation] = {"left": "left", "right": "right", "center": "center", "middle": "center"}
 ATTRIBUTES = ("category", "from_attribute", "to_attribute")
 PUBLISHED: Mapping[str, int] = {
     "object_replacement": 84,
@@ -64,14 +65,22 @@ def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:
 
 def _by_rules(edit: Edit) -> Edit:
     try:
-        return _with(edit, read_instruction(edit.instruction))
+        return _with(edit, _in_pixlens_words(only_step(edit.instruction)))
     except CannotTell as unable:
         kind: str = edit.type if edit.type in {"background", "style"} else "unspecified"
-        unread = _with(edit, Parts(kind))
+        unread = _with(edit, Step(type=kind))
         return replace(unread, extras={**edit.extras, "unparsed": unable.detail})
 
 
-def _with(edit: Edit, parts: Parts) -> Edit:
+def _in_pixlens_words(step: Step) -> Step:
+    """What someone wears or gets is a part of them, by PixLens's own labels; types without a rule are refused."""
+    if step.type not in {*PUBLISHED, "position_replacement"}:
+        raise CannotTell("unparsable", f"PixLens has no rule for the edit type {step.type}")
+    gets = step.type == "object_addition" and step.subject
+    return replace(step, type="alter_parts", position=None) if gets else step
+
+
+def _with(edit: Edit, parts: Step) -> Edit:
     return replace(
         edit,
         type=parts.type,
@@ -108,7 +117,7 @@ def _by_file(edits: tuple[Edit, ...], file: Path) -> tuple[Edit, ...]:
     return faults.done(kept)
 
 
-def _parts(key: str, values: Any, faults: Faults) -> Parts | None:
+def _parts(key: str, values: Any, faults: Faults) -> Step | None:
     """The parts of one record; None after noting what is wrong with it."""
     if not isinstance(values, dict):
         faults.add(key, f"must be a mapping, got {shown(values)}")
@@ -137,14 +146,14 @@ def _text(key: str, values: Mapping[str, Any], name: str, faults: Faults) -> str
     return faults.text(key, values, name)
 
 
-def _of_type(kind: str, category: str | None, before: str | None, after: str | None) -> Parts:
+def _of_type(kind: str, category: str | None, before: str | None, after: str | None) -> Step:
     if kind == "positional_addition":
         to, position = read_placing(after or "")
         anchored = Position(position.relation, position.anchor or category)
-        return Parts(kind, category, before, to, anchored)
+        return Step(type=kind, subject=category, from_=before, to=to, position=anchored)
     if kind == "position_replacement" and (after or "").lower() in SIDES:
         side = SIDES[(after or "").lower()]
-        return Parts(kind, category, before, side, Position(side))
+        return Step(type=kind, subject=category, from_=before, to=side, position=Position(side))
     if kind == "size":
-        return Parts(kind, category, before, read_size(after or ""))
-    return Parts(kind, category, before, (after or "").removeprefix("add ") or None)
+        return Step(type=kind, subject=category, from_=before, to=read_size(after or ""))
+    return Step(type=kind, subject=category, from_=before, to=(after or "").removeprefix("add ") or None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from editgauge.benchmarks._text.instructions import Parts, read_instruction
 from editgauge.benchmarks._text.wording import PLACES
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import without_article
-from editgauge.core.types import Edit
+from editgauge.core.types import Edit, Step
+from editgauge.instructions.readings import only_step
 from editgauge.protocols.difference.triplets import Action
 
 OPPOSITE: Mapping[Action, Action] = {
@@ -72,51 +72,52 @@ def change_of(edit: Edit) -> DescribedChange:
     return change
 
 
-def _parts(edit: Edit) -> Parts:
+def _parts(edit: Edit) -> Step:
     if edit.type != "unspecified" and (edit.subject or edit.to):
-        return Parts(edit.type, edit.subject, edit.from_, edit.to, edit.position)
-    return read_instruction(edit.instruction)
+        return Step(type=edit.type, subject=edit.subject, from_=edit.from_, to=edit.to, position=edit.position)
+    return only_step(edit.instruction)
 
 
-def _added(parts: Parts) -> DescribedChange:
+def _added(parts: Step) -> DescribedChange:
     where = None
     if parts.position is not None:
-        where = PLACES[parts.position.relation].format(parts.position.anchor or parts.subject or WHOLE)
+        relation = parts.position.relation
+        where = PLACES.get(relation, f"{relation} the {{}}").format(parts.position.anchor or parts.subject or WHOLE)
     return DescribedChange("Add", None, parts.to, where=where)
 
 
-def _attached(parts: Parts) -> DescribedChange:
+def _attached(parts: Step) -> DescribedChange:
     return DescribedChange("Add", None, parts.to, where=f"on the {parts.subject}" if parts.subject else None)
 
 
-def _removed(parts: Parts) -> DescribedChange:
+def _removed(parts: Step) -> DescribedChange:
     return DescribedChange("Remove", parts.subject, None)
 
 
-def _replaced(parts: Parts) -> DescribedChange:
+def _replaced(parts: Step) -> DescribedChange:
     return DescribedChange("Replace", parts.from_ or parts.subject, parts.to)
 
 
-def _altered(parts: Parts) -> DescribedChange:
+def _altered(parts: Step) -> DescribedChange:
     return DescribedChange("Change Attribute", parts.from_, parts.to, thing=parts.subject or WHOLE)
 
 
-def _styled(parts: Parts) -> DescribedChange:
+def _styled(parts: Step) -> DescribedChange:
     """A style is that of the whole picture, whatever it shows."""
     return DescribedChange("Change Attribute", None, without_article(parts.to or ""), thing=WHOLE)
 
 
-def _sized(parts: Parts) -> DescribedChange:
+def _sized(parts: Step) -> DescribedChange:
     """A size is described by comparison, so its way back is known: what was made larger was smaller."""
     return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
 
 
-_BY_EFFECT: Mapping[str, Callable[[Parts], DescribedChange]] = {
+_BY_EFFECT: Mapping[str, Callable[[Step], DescribedChange]] = {
     "adds": _added,
     "removes": _removed,
     "replaces": _replaced,
 }
-_BY_TYPE: Mapping[str, Callable[[Parts], DescribedChange]] = {
+_BY_TYPE: Mapping[str, Callable[[Step], DescribedChange]] = {
     "alter_parts": _attached,
     "color": _altered,
     "texture": _altered,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from editgauge.core.edit_types import EDIT_TYPES, read_edit_type
+from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
 from editgauge.core.errors import UnknownName
 from editgauge.core.reading.lines import AmbiguousNumber, Spot
 from editgauge.core.types import Relation, id_problem
@@ -130,12 +130,13 @@ class EditFields(Fields):
 
     id: Annotated[Word, AfterValidator(_usable_id)]
     source: Text
-    type: Annotated[str, BeforeValidator(_edit_type)]
+    type: Annotated[str, BeforeValidator(_edit_type)] = UNSPECIFIED
     instruction: Text
     subject: Text | None = None
     from_: Annotated[Text | None, Field(alias="from")] = None
     to: Text | None = None
     position: PositionFields | None = None
+    count: Annotated[int, Field(ge=1, le=1000)] | None = None
     source_caption: Text | None = None
     target_caption: Text | None = None
     mask: Any = None

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from editgauge.benchmarks._text.instructions import read_instruction
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.phrases import without_article
 from editgauge.core.types import Edit
+from editgauge.instructions.readings import only_step
 from editgauge.methods.prompts import render
 
 BY = "rules.v1"
@@ -55,7 +55,7 @@ def _completed(edit: Edit) -> Edit:
     if edit.subject or edit.to or not edit.instruction.strip():
         return edit
     with suppress(CannotTell):
-        parts = read_instruction(edit.instruction)
+        parts = only_step(edit.instruction)
         return replace(
             edit, type=parts.type, subject=parts.subject, from_=parts.from_, to=parts.to, position=parts.position
         )
