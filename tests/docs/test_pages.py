@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +15,45 @@ ROOT = Path(__file__).parents[2]
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "tutorials").glob("*.md")), ids=lambda page: page.stem)
-def test_a_tutorial_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+TUTORIALS = ROOT / "docs" / "tutorials"
+
+
+def run_blocks(page: Path, folder: Path) -> str:
     code = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=1000)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=1000)
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_first_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    run_blocks(TUTORIALS / "first-evaluation.md", tmp_path)
+
+
+@pytest.mark.slow
+def test_the_tutorial_on_generative_edits_runs(tmp_path: Path, shared: Path) -> None:
+    for name in ("originals", "imagic"):
+        shutil.copytree(shared / "tedbench" / name, tmp_path / name)
+    output = run_blocks(TUTORIALS / "generative-edits.md", tmp_path)
+    assert output.startswith("Done: yes")
+    assert "The horse became a zebra." in output
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(tmp_path: Path) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(TUTORIALS / "notebook.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = [data for cell in notebook.cells for output in cell.get("outputs", []) if (data := output.get("data"))]
+    pages = [data["text/html"] for data in shown if "text/html" in data]
+    assert pages[0].count("<img") == 2, "the result shows both pictures"
+    assert (tmp_path / "report" / "index.html").exists()
+
+
+def test_the_notebook_is_stored_without_outputs() -> None:
+    cells = json.loads((TUTORIALS / "notebook.ipynb").read_text("utf-8"))["cells"]
+    assert not any(cell.get("outputs") for cell in cells)
 
 
 def test_the_reference_is_what_the_program_says() -> None:

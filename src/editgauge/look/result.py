@@ -113,7 +113,9 @@ class ScoreResult:
     @property
     def headlines(self) -> list[Verdict]:
         """The few scores that the verdict rests on; all of them where there are none of those."""
-        main = [each for each in self if each.name in HEADLINES and each.reason != "not_applicable"]
+        steps = self.edit.reading.steps if self.edit.reading else ()
+        names = HEADLINES if len(steps) > 1 else HEADLINES - {"steps_done"}
+        main = [each for each in self if each.name in names and each.reason != "not_applicable"]
         return main or list(self)
 
     def to_dict(self) -> dict[str, Any]:

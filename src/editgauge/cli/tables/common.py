@@ -23,13 +23,10 @@ ENDLESS = 100_000
 def show_verdict(scored: ScoreResult, short: bool) -> None:
     """The verdict in one line, how the instruction was read, and in short the scores behind it."""
     from editgauge.cli.tables.look import told_steps
-    from editgauge.look.verdict import HEADLINES
-
     show(Text(scored.verdict.sentence, style="bold"))
     if scored.edit.reading:
         show(Text(f"Read as: {told_steps(scored.edit.reading)}", style="dim"))
-    hidden = set() if scored.edit.reading and len(scored.edit.reading.steps) > 1 else {"steps_done"}
-    rows = [each for each in scored if each.name in HEADLINES - hidden]
+    rows = scored.headlines
     if not short or not rows:
         return
     table = new_table()
