@@ -23,6 +23,7 @@ ENDLESS = 100_000
 def show_verdict(scored: ScoreResult, short: bool) -> None:
     """The verdict in one line, how the instruction was read, and in short the scores behind it."""
     from editgauge.cli.tables.look import told_steps
+
     show(Text(scored.verdict.sentence, style="bold"))
     if scored.edit.reading:
         show(Text(f"Read as: {told_steps(scored.edit.reading)}", style="dim"))
