@@ -1,4 +1,4 @@
-"""Better models enter `editgauge` by role: used when given, missed honestly when not, weighed anew by ratings."""
+"""Better models enter `editgauge` by role: used when given, missed honestly when not, weighed again by ratings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The protocol `text`: edits of words that can be read in a picture.
 
-Are the asked-for words there, letter by letter; are the old ones gone; do the new ones stand where the old ones stood;
+Are the requested words there, letter by letter; are the old ones gone; do the new ones stand where the old ones stood;
 and can all other text still be read? Letters are compared without case, blanks and punctuation, because readers of
 text lose blanks between words.
 """
@@ -31,7 +31,7 @@ READ = 0.25
 OTHER_WORDS = 0.5
 """From this character error rate on it is another text: unrelated words share letters by chance."""
 MOST_LINES = 3
-"""So many lines, one below the other, may hold the words together."""
+"""This many lines, one below the other, may hold the words together."""
 NOT_A_TEXT_EDIT = Unscored("not_applicable", "the edit asks for no words, or for several changes")
 
 
@@ -49,7 +49,7 @@ class TextEdit(Protocol):
     """Words asked for, words that should go, and all others."""
 
     name = "text"
-    about = "Text in the picture: are the asked-for words there, are the old ones gone, is all other text unchanged?"
+    about = "Text in the picture: are the requested words there, are the old ones gone, is all other text unchanged?"
     paper = "EditGauge; character error rate as in text recognition, read by the model of the role `text_reader`."
     version = "1"
     deviations: tuple[str, ...] = (
@@ -58,7 +58,7 @@ class TextEdit(Protocol):
     )
     needs = ("text_reader",)
     scores: tuple[ScoreSpec, ...] = (
-        ScoreSpec("words", True, (0.0, 1.0), "1 - character error rate of the asked-for words."),
+        ScoreSpec("words", True, (0.0, 1.0), "1 - character error rate of the requested words."),
         ScoreSpec("old_words_gone", True, (0.0, 1.0), "Can the words that should go no longer be read?"),
         ScoreSpec(
             "place", True, (0.0, 1.0), "Do the new words stand where the old ones stood? Share of the smaller box."
@@ -155,7 +155,7 @@ def _rate_at(text: str, box: NDArray[np.float32], lines: TextLines) -> float:
 
 
 def overlap_share(one: Sequence[float] | NDArray[Any], other: Sequence[float] | NDArray[Any]) -> float:
-    """The share of the smaller of two boxes that lies in the larger one.
+    """The share of the smaller of two boxes that is in the larger one.
 
     >>> overlap_share([0, 0, 10, 10], [5, 0, 25, 10])
     0.5

@@ -40,11 +40,11 @@ NO_TOKENS = Unscored(
 PASSED = 0.5
 FURTHER: Mapping[str, ScoreSpec] = {
     "joint_embedder": ScoreSpec(
-        WORDS, True, (-1.0, 1.0), "How much nearer the picture came to the asked-for words, by the joint embedder."
+        WORDS, True, (-1.0, 1.0), "How much nearer the picture came to the requested words, by the joint embedder."
     ),
     "judge": ScoreSpec(JUDGED, True, (-1.0, 1.0), "How well the judge says the edit was done; evidence for `edit`."),
 }
-"""Evidence by role that `lite` has no model for; a score of its own, so that ratings can weigh it anew."""
+"""Evidence by role that `lite` has no model for; a score of its own, so that ratings can weigh it again."""
 CALIBRATED = (
     "Numbers with a curve in the calibration are the share of people who say so, as ratings of other outcomes foretell "
     "it; `overall` without a curve of its own is the product of these."

@@ -52,7 +52,7 @@ def _weighed(edit: Score | Unscored, scores: Scores, calibration: Calibration) -
     odds = math.log(inside / (1 - inside)) + sum(added.values())
     parts = ", ".join(f"{name} {given[name]:.2f} ({amount:+.1f})" for name, amount in added.items())
     note = Note(
-        f"Ratings weigh further evidence anew ({calibration.file}): {parts}; before that it is {edit.value:.2f}."
+        f"Ratings weigh further evidence again ({calibration.file}): {parts}; before that it is {edit.value:.2f}."
     )
     return replace(edit, value=1 / (1 + math.exp(-odds)), evidence=(note, *edit.evidence))
 

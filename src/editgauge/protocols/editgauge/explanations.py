@@ -38,7 +38,7 @@ MEANINGS: MappingProxyType[str, str] = MappingProxyType(
         "size_fit": "how often the thing doubled in area as asked",
         "text_fit": "how well the requested words can be read, letter by letter",
         "text_gain": "how much better than before they can be read",
-        WORDS: "how much nearer the picture came to the asked-for words, by the joint embedder, from -1 to 1",
+        WORDS: "how much nearer the picture came to the requested words, by the joint embedder, from -1 to 1",
         JUDGED: "how well the judge says it was done, from -1 to 1",
         "most_changed": "how much the most changed patches changed, from 0 to 2",
         "median_changed": "how much the median patch changed, from 0 to 2",
