@@ -118,7 +118,7 @@ class Monitor:
             logger.close()
 
     def on_step_end(self, step: int, pipeline: Any, accelerator: Any = None, **options: Any) -> Evaluation | None:
-        """Every so many steps, evaluates a diffusers pipeline; on one process only when there is an accelerator.
+        """Every few steps, evaluates a diffusers pipeline; on one process only when there is an accelerator.
 
         Args:
             step: the number of the training step.
