@@ -15,7 +15,7 @@ from editgauge.core.evidence import Box, Note
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Rectangle
 from editgauge.core.types import Item, Score
-from editgauge.models.answers import Detections
+from editgauge.models.answers import Detections, Prompt
 from editgauge.models.interfaces import Card
 from editgauge.protocols.artifacts import Artifacts, artifacts, artifacts_as_released
 
@@ -133,3 +133,36 @@ def test_where_nothing_changed_nothing_suffered(staged: Stage) -> None:
 def test_wrong_options_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(BadInput, match="drop"):
         artifacts.variant(options)
+
+
+class WithOutlines(WithCard):
+    """The same with a segmenter that draws the left half of every box, and counts what it was asked; for tests only."""
+
+    def __init__(self, staged: Any, words: tuple[str, ...]) -> None:
+        super().__init__(staged, words)
+        self.boxes: list[tuple[float, ...]] = []
+
+    def card(self, role: str) -> Card:
+        return super().card("detector")
+
+    async def segment(self, image: Pixels, prompt: Prompt) -> Any:
+        assert prompt.boxes is not None
+        self.boxes += [tuple(box) for box in prompt.boxes.tolist()]
+        halves = [
+            Rectangle(left, top, (left + right) / 2, bottom) for left, top, right, bottom in prompt.boxes.tolist()
+        ]
+        return [half.render(640, 480) for half in halves]
+
+
+def test_only_things_that_lie_across_the_mask_s_edge_are_outlined(staged: Stage) -> None:
+    inside, away = (120, 120, 160, 160), (400, 300, 500, 400)
+    things = {"cup": [(*CUP, 0.8)], "car": [(*CAR, 0.8)], "dog": [(*inside, 0.8)], "bench": [(*away, 0.8)]}
+    after = {**things, "car": [(*CAR, 0.5)], "dog": [(*inside, 0.4)]}
+    item, eyes = staged(ADD_CUP, things, after)
+    item = replace(item, mask=MASK.render(640, 480))
+    see = WithOutlines(eyes, tuple(things))
+    scores = asyncio.run(artifacts.score(item, see))  # type: ignore[arg-type]
+    assert set(see.boxes) == {tuple(map(float, CAR))}, "what lies inside or away needs no outline"
+    largest = scores["artifact_score"]
+    assert isinstance(largest, Score)
+    assert largest.value == pytest.approx(0.4)

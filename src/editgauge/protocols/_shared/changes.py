@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.vision.change_sentences import NOTHING, sentences
 from editgauge.vision.changed_regions import Changes, find_changes
-from editgauge.vision.object_changes import HALF_SURE, Change, PicturedThing, object_changes, share_changed
+from editgauge.vision.object_changes import HALF_SURE, BoxSides, Change, PicturedThing, object_changes, share_changed
 from editgauge.vision.region_changes import region_changes
 
 Extent = Literal["nothing", "places", "background", "whole"]
@@ -99,11 +99,20 @@ def operating_point(see: Perception) -> float:
 
 
 async def things_seen(
-    see: Perception, picture: Pixels, words: Sequence[str], least: float | None
+    see: Perception,
+    picture: Pixels,
+    words: Sequence[str],
+    least: float | None,
+    *,
+    needs_outline: Callable[[str, BoxSides, float], bool] | None = None,
 ) -> list[PicturedThing]:
-    """What is seen, each with its outline, or its box where no model draws outlines."""
+    """What is seen, each with its outline, or its box where no model draws outlines.
+
+    Outlines cost more than all else. With `needs_outline`, of word, box and confidence, only some things get one, and
+    the others have their box.
+    """
     found = await seen_at_all(see, picture, words, least)
-    masks = await _outlines(see, picture, found)
+    masks = await _outlines(see, picture, found, needs_outline)
     rows = zip(found.phrases, found.boxes.tolist(), masks, found.confidences.tolist(), strict=True)
     return [
         PicturedThing(word, (left, top, right, bottom), mask, sure)
@@ -111,16 +120,29 @@ async def things_seen(
     ]
 
 
-async def _outlines(see: Perception, picture: Pixels, found: Detections) -> list[BoolMask]:
+async def _outlines(
+    see: Perception,
+    picture: Pixels,
+    found: Detections,
+    needs_outline: Callable[[str, BoxSides, float], bool] | None,
+) -> list[BoolMask]:
     height, width = picture.shape[:2]
     boxes = [Rectangle(*box).render(width, height) for box in found.boxes.tolist()]
     try:
         see.card("segmenter")
     except CannotTell:
         return boxes
-    cut = await see.segment(picture, Prompt(boxes=found.boxes))
-    # An outline of a tenth of its box missed the thing.
-    return [mask if mask.sum() >= box.sum() / 10 else box for mask, box in zip(cut, boxes, strict=True)]
+    rows = zip(found.phrases, found.boxes.tolist(), found.confidences.tolist(), strict=True)
+    places = [
+        place
+        for place, (word, (left, top, right, bottom), sure) in enumerate(rows)
+        if needs_outline is None or needs_outline(word, (left, top, right, bottom), sure)
+    ]
+    cut = await see.segment(picture, Prompt(boxes=found.boxes[places]))
+    for place, mask in zip(places, cut, strict=True):
+        if mask.sum() >= boxes[place].sum() / 10:  # an outline of a tenth of its box missed the thing
+            boxes[place] = mask
+    return boxes
 
 
 def _extent(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Note, Region
@@ -14,9 +16,10 @@ from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.changes import operating_point, things_seen
 from editgauge.protocols.artifacts.released import as_released
 from editgauge.protocols.artifacts.rules import Found, Options, as_in_the_paper
-from editgauge.protocols.artifacts.words import words_of
+from editgauge.protocols.artifacts.suffering import meets, suspects
+from editgauge.protocols.artifacts.words import is_meant, words_of
 from editgauge.vision.changed_regions import change_mask
-from editgauge.vision.object_changes import HALF_SURE
+from editgauge.vision.object_changes import HALF_SURE, BoxSides, PicturedThing
 
 if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
@@ -92,8 +95,16 @@ class Artifacts(Protocol):
             nothing = Score(0.0, (Note("Nothing changed, so nothing suffered."),))
             return {spec.name: nothing for spec in SPECS}
         words, point = words_of(item.edit), operating_point(see)
+        pictures, least = (item.source, item.edited), HALF_SURE * point
         before, after = await gather(
-            *(things_seen(see, picture, words.all, HALF_SURE * point) for picture in (item.source, item.edited))
+            *(things_seen(see, picture, words.all, least, needs_outline=lambda *_: False) for picture in pictures)
+        )
+        unclear = self._unclear(words.edited, before, after, mask, point)
+        before, after = await gather(
+            *(
+                things_seen(see, picture, words.all, least, needs_outline=lambda _, box, __: box in unclear)
+                for picture in pictures
+            )
         )
         found = self._rule(item.edit, words.edited, before, after, mask, point, self._options)
         return {
@@ -102,6 +113,27 @@ class Artifacts(Protocol):
             "faded": Score(float(bool(found.faded))),
             "gone": Score(float(bool(found.gone))),
         }
+
+    def _unclear(
+        self,
+        edited: tuple[str, ...],
+        before: Sequence[PicturedThing],
+        after: Sequence[PicturedThing],
+        mask: BoolMask,
+        point: float,
+    ) -> set[BoxSides]:
+        """The boxes of things of which only an outline says whether they meet the mask, or how far.
+
+        By the paper's rule a thing that the detector is as sure of as before is no artifact wherever it lies, and one
+        that lies inside the mask meets it.
+        """
+        sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.word, edited)]
+        if self._rule is as_in_the_paper:
+            lost = [one for one in suspects(sure, after, np.ones_like(mask)) if one.drop > 0]
+            meant = [thing for thing in (*before, *after) if is_meant(thing.word, edited)]
+            asked = [*(one.before for one in lost), *(meant if any(one.after is None for one in lost) else ())]
+            return {thing.box for thing in asked if meets(thing, mask) and not mask[thing.mask].all()}
+        return {thing.box for thing in (*before, *after) if thing.confidence >= point and meets(thing, mask)}
 
 
 def _evidence(found: Found, mask: BoolMask) -> tuple[Evidence, ...]:
