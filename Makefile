@@ -78,6 +78,7 @@ bench: setup ## measure speed, as ratios to the plain way in the same run
 	$(BIN)/python benchmarks/augclip.py
 	$(BIN)/python benchmarks/ratios.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/one_outcome.py
 
 docs: $(VENV)/installed-docs ## generate the reference and build the site into site/
 	$(BIN)/python docs/generate.py
