@@ -63,8 +63,8 @@ class Detections:
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """The boxes, each labeled by what was asked and, where a synonym was used, by what the model calls it."""
         labels = (
-            asked if asked == own else f"{asked} (seen as {own})"
-            for asked, own in zip(self.phrases, self.words, strict=True)
+            phrase if phrase == own else f"{phrase} (seen as {own})"
+            for phrase, own in zip(self.phrases, self.words, strict=True)
         )
         rows = zip(self.boxes.tolist(), labels, self.confidences.tolist(), strict=True)
         return tuple(

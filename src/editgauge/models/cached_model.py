@@ -90,7 +90,7 @@ class CachedModel:
         """Asks the model, in the thread that is its own, and keeps the answers before anyone sees them."""
         assert isinstance(group, Group)  # noqa: S101 - the service makes no others
         with timeline.span(self._stage, self.name):
-            answered = getattr(self.model, group.question)([asked.payload for asked in requests])
+            answered = getattr(self.model, group.question)([request.payload for request in requests])
         self._stage = "prepare"
         with timeline.span("remember", self.name):
             answers = [_frozen(each) for each in answered]

@@ -19,7 +19,7 @@ def identity(pixels: Pixels) -> str:
         reference, known = _known.get(id(pixels), (None, ""))
     if reference is not None and reference() is pixels:
         return known
-    found, place = pixel_hash(pixels), id(pixels)
+    pixels_hash, place = pixel_hash(pixels), id(pixels)
 
     def forget(gone: weakref.ref[Pixels]) -> None:
         with _lock:
@@ -27,5 +27,5 @@ def identity(pixels: Pixels) -> str:
                 del _known[place]
 
     with _lock:
-        _known[place] = weakref.ref(pixels, forget), found
-    return found
+        _known[place] = weakref.ref(pixels, forget), pixels_hash
+    return pixels_hash

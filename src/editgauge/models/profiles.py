@@ -80,12 +80,12 @@ def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapp
     """
     if profile != PAPER:
         return choose_models(profile, overrides, [role for its in roles.values() for role in its])
-    asked: dict[str, list[str]] = {}
+    roles_by_paper: dict[str, list[str]] = {}
     for protocol, its in roles.items():
-        asked.setdefault(paper_of(protocol) or PAPER, []).extend(its)
+        roles_by_paper.setdefault(paper_of(protocol) or PAPER, []).extend(its)
     choices = {
         paper: choose_models(paper, overrides, [role for role in its if role in {*models_of(paper), *overrides}])
-        for paper, its in asked.items()
+        for paper, its in roles_by_paper.items()
     }
     names: dict[str, dict[str, str]] = {}
     for paper, choice in choices.items():

@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -102,12 +103,12 @@ class Service:
         words = {phrase: detector.word_for(phrase) for phrase in phrases}
         if not words:
             return Detections.none()
-        asked = sorted(set(words.values()))
+        queries = sorted(set(words.values()))
         if getattr(detector, "words_are_independent", False):
-            found = together(await asyncio.gather(*(self._find(model, image, (word,)) for word in asked)))
+            detections = together(await asyncio.gather(*(self._find(model, image, (word,)) for word in queries)))
         else:
-            found = await self._find(model, image, tuple(asked))
-        seen = answered(found, words).over(detector.operating_point if least is None else least)
+            detections = await self._find(model, image, tuple(queries))
+        seen = answered(detections, words).over(detector.operating_point if least is None else least)
         return seen.best_phrase_of_each_box() if compete else seen
 
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
@@ -115,8 +116,8 @@ class Service:
         model, detector = self._detector()
         if detector.vocabulary is None:
             raise CannotTell("no_model", f"{model.card.id} has no list of words to look for; ask it for phrases")
-        found = await self._find(model, image, detector.vocabulary)
-        return found.over(detector.operating_point if least is None else least)
+        detections = await self._find(model, image, detector.vocabulary)
+        return detections.over(detector.operating_point if least is None else least)
 
     async def segment(self, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
         """One mask per box or point."""
@@ -128,8 +129,8 @@ class Service:
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
         """What is seen of the phrases, with outlines."""
-        found = await self.detect(image, *phrases, least=least)
-        return Instances(found, await self.segment(image, Prompt(boxes=found.boxes)))
+        detections = await self.detect(image, *phrases, least=least)
+        return Instances(detections, await self.segment(image, Prompt(boxes=detections.boxes)))
 
     async def classes(self, image: Pixels) -> ClassMap:
         """The class of every pixel."""
@@ -208,14 +209,14 @@ class Service:
     async def _find(self, model: CachedModel, image: Pixels, words: tuple[str, ...]) -> Detections:
         return cast(Detections, await self._second_look(model, image, "find", words, words))
 
-    async def _second_look(self, model: CachedModel, image: Pixels, question: str, asked: Any, *about: object) -> Any:
+    async def _second_look(self, model: CachedModel, image: Pixels, question: str, queries: Any, *about: object) -> Any:
         """The answer to a question about what a model kept of a picture."""
         picture = identity(image)
         known = model.recall(model.key(question, picture, *about))
         if known is not None:
             return known
         kept: Features = await self._about(model, "look", image)
-        return await self._answer(model, question, image.shape, (kept, asked), picture, *about)
+        return await self._answer(model, question, image.shape, (kept, queries), picture, *about)
 
     async def _about(self, model: CachedModel, question: str, image: Pixels) -> Any:
         """The answer to a question about one whole picture."""
@@ -266,9 +267,9 @@ def crop(image: Pixels, box: Sequence[float]) -> Pixels:
     return np.ascontiguousarray(image[top:bottom, left:right])
 
 
-def together(found: Iterable[Detections]) -> Detections:
+def together(detections: Iterable[Detections]) -> Detections:
     """The objects of several answers as one, most confident first."""
-    parts = [Detections.none(), *found]
+    parts = [Detections.none(), *detections]
     confidences = np.concatenate([part.confidences for part in parts])
     order = np.argsort(-confidences, kind="stable").tolist()
     phrases = [phrase for part in parts for phrase in part.phrases]
@@ -284,15 +285,15 @@ def together(found: Iterable[Detections]) -> Detections:
     )
 
 
-def answered(found: Detections, words: Mapping[str, str]) -> Detections:
+def answered(detections: Detections, words: Mapping[str, str]) -> Detections:
     """The objects under the phrases as they were asked; one that answers two phrases is there for each.
 
     Args:
         found: objects under the model's words
         words: the model's word for each phrase
     """
-    return together(_called(found.of(word), phrase) for phrase, word in words.items())
+    return together(_called(detections.of(word), phrase) for phrase, word in words.items())
 
 
-def _called(found: Detections, phrase: str) -> Detections:
-    return Detections(found.boxes, found.confidences, (phrase,) * len(found), found.words, found.places)
+def _called(detections: Detections, phrase: str) -> Detections:
+    return replace(detections, phrases=(phrase,) * len(detections))

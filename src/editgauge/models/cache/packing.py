@@ -42,11 +42,11 @@ def pack(key: str, answer: Answer) -> bytes:
     """The answer with a checksum over it and its key."""
     kind, plain, arrays = _apart(answer)
     bodies = [_squeezed(array) for array in arrays.values()]
-    told = [
+    layout = [
         [name, array.dtype.str, list(array.shape), len(body)]
         for (name, array), body in zip(arrays.items(), bodies, strict=True)
     ]
-    header = json.dumps({"kind": kind, "plain": plain, "arrays": told}).encode() + b"\n"
+    header = json.dumps({"kind": kind, "plain": plain, "arrays": layout}).encode() + b"\n"
     return MAGIC + _checksum(key, header, *bodies) + b"".join([header, *bodies])
 
 

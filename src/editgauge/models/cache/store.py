@@ -163,8 +163,8 @@ def _entries(shelf: Path) -> Iterator[Entry]:
             with suppress(FileNotFoundError):  # another process may let go of it at any moment
                 _, _, model = file.name.partition(".")
                 if not file.name.startswith(DRAFT):
-                    found = file.stat()
-                    yield Entry(Path(file.path), model, -(-found.st_size // BLOCK) * BLOCK, found.st_mtime)
+                    status = file.stat()
+                    yield Entry(Path(file.path), model, -(-status.st_size // BLOCK) * BLOCK, status.st_mtime)
 
 
 def _forget_drafts(shelf: Path) -> None:

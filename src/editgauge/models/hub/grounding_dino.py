@@ -66,7 +66,7 @@ class GroundingDetector(Network):
         sure = np.concatenate([sure.ravel() for sure, _ in parts])
         boxes = np.concatenate([np.repeat(boxes, sure.shape[1], axis=0) for sure, boxes in parts])
         answered = [
-            word for (_, found), group in zip(parts, self._groups(words), strict=True) for word in group * len(found)
+            word for (_, boxes), group in zip(parts, self._groups(words), strict=True) for word in group * len(boxes)
         ]
         order = [place for place in np.argsort(-sure, kind="stable").tolist() if sure[place] >= FAINTEST]
         chosen = tuple(answered[place] for place in order)
@@ -79,11 +79,11 @@ class GroundingDetector(Network):
         places = tokens.pop("offset_mapping")[0].tolist()
         seen = self.image_processor([image], return_tensors="pt")
         with self.thinking():
-            told = self.network(**tokens.to(self.device), **seen.to(self.device))
-        fits = numbers(told.logits[0].float().sigmoid())
+            outputs = self.network(**tokens.to(self.device), **seen.to(self.device))
+        fits = numbers(outputs.logits[0].float().sigmoid())
         sure = np.stack([self._sure(fits[:, tokens_within(places, span)]) for span in spans], axis=1)
         height, width = image.shape[:2]
-        return sure, corners(numbers(told.pred_boxes[0]), (width, height))
+        return sure, corners(numbers(outputs.pred_boxes[0]), (width, height))
 
     def _sure(self, fits: NDArray[np.float32]) -> NDArray[np.float32]:
         """How sure each box is of a phrase: as of its most confident token, if every token is over the text

@@ -68,15 +68,15 @@ class InstanceNetwork(Network):
             inputs["task_inputs"] = self._task
         height, width = image.shape[:2]
         with self.thinking():
-            told = self.network(**inputs)
+            outputs = self.network(**inputs)
             if not self._outlines:
-                sure, classes = told.logits[0].float().softmax(dim=-1)[:, :-1].max(dim=-1)
-                boxes = corners(numbers(told.pred_boxes[0]), (width, height))
+                sure, classes = outputs.logits[0].float().softmax(dim=-1)[:, :-1].max(dim=-1)
+                boxes = corners(numbers(outputs.pred_boxes[0]), (width, height))
                 seen = numbers(sure) >= FAINTEST
                 return _features(boxes[seen], numbers(sure)[seen], classes.cpu().numpy()[seen], (height, width))
             rows, columns = (int(inputs["pixel_mask"][0].any(dim=axis).sum()) for axis in (1, 0))
             shown = (rows / inputs["pixel_mask"].shape[1], columns / inputs["pixel_mask"].shape[2])
-            sure, classes, masks = _instances(told.class_queries_logits[0], told.masks_queries_logits[0])
+            sure, classes, masks = _instances(outputs.class_queries_logits[0], outputs.masks_queries_logits[0])
             large = in_picture(masks, shown, (height, width)) > 0
         kept = (sure >= FAINTEST) & large.flatten(1).any(dim=1)
         outlines = large[kept].cpu().numpy()
@@ -91,8 +91,8 @@ class InstanceNetwork(Network):
             max_length=self.network.config.task_seq_len,
             return_tensors="pt",
         )
-        told: torch.Tensor = tokens["input_ids"] * tokens["attention_mask"]
-        return told.to(self.device)
+        unmasked: torch.Tensor = tokens["input_ids"] * tokens["attention_mask"]
+        return unmasked.to(self.device)
 
     def _settings(self) -> dict[str, str | int | float]:
         return {"faintest": FAINTEST}
@@ -156,9 +156,9 @@ class InstanceSegmenter(InstanceNetwork):
             fits = np.asarray(masks[:, y, x].T * features["confidences"], np.float32)
         lost = [place for place, row in enumerate(fits) if not row.any()]
         if lost:
-            asked = (prompt.boxes if prompt.boxes is not None else prompt.points)[lost[0]]  # type: ignore[index]
+            place = (prompt.boxes if prompt.boxes is not None else prompt.points)[lost[0]]  # type: ignore[index]
             raise CannotTell(
-                "not_detected", f"{self.source.id} sees no instance at {np.round(asked).astype(int).tolist()}"
+                "not_detected", f"{self.source.id} sees no instance at {np.round(place).astype(int).tolist()}"
             )
         return masks[fits.argmax(axis=1)] if len(fits) else np.zeros((0, height, width), np.bool_)
 

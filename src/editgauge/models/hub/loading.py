@@ -68,7 +68,7 @@ def load(
 
     # What is made in inference mode takes no part in gradients, and could never be explained.
     with clear_errors(source, "network"), torch.inference_mode(mode=False):
-        network, told = getattr(library, kinds[kind]).from_pretrained(
+        network, report = getattr(library, kinds[kind]).from_pretrained(
             source.folder,
             local_files_only=True,
             trust_remote_code=False,
@@ -78,7 +78,7 @@ def load(
             output_loading_info=True,
             **options,
         )
-        _whole(source, told)
+        _whole(source, report)
         network.eval()
         placed: torch.nn.Module = _rounded(network, device) if precision == "int8" else network.to(device)
     return placed
@@ -112,9 +112,9 @@ def clear_errors(source: Source, part: str) -> Iterator[None]:
     except EditGaugeError:
         raise
     except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
-        told = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
+        reason = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
         raise BadInput(
-            f"The {part} of the model '{source.name}' cannot be loaded: {told} "
+            f"The {part} of the model '{source.name}' cannot be loaded: {reason} "
             "Is the folder complete? `editgauge models verify` checks what was pulled."
         ) from error
     finally:
@@ -122,9 +122,9 @@ def clear_errors(source: Source, part: str) -> Iterator[None]:
             shows.enable_progress_bar()
 
 
-def _whole(source: Source, told: Mapping[str, Any]) -> None:
+def _whole(source: Source, report: Mapping[str, Any]) -> None:
     """Refuses a network with gaps: the library would fill them with random numbers and merely warn."""
-    gaps = [*told["missing_keys"], *(str(each[0]) for each in told["mismatched_keys"])]
+    gaps = [*report["missing_keys"], *(str(each[0]) for each in report["mismatched_keys"])]
     if gaps:
         raise BadInput(
             f"The weights of '{source.name}' lack {len(gaps)} of the network's tensors, such as '{sorted(gaps)[0]}'. "

@@ -127,8 +127,8 @@ class Network:
         return {}
 
     def _input_size(self) -> tuple[int, int] | None:
-        told = self.source.preprocessing
-        size = told.get("crop_size") if told.get("do_center_crop") else told.get("size")
+        settings = self.source.preprocessing
+        size = settings.get("crop_size") if settings.get("do_center_crop") else settings.get("size")
         if isinstance(size, int):  # older files give one number, or two, instead of names
             return size, size
         if isinstance(size, list):

@@ -17,7 +17,7 @@ IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
-def squeezed(images: Sequence[Pixels], told: Mapping[str, Any]) -> torch.Tensor:
+def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any]) -> torch.Tensor:
     """The pictures at the network's size whatever their shape, as n x 3 x height x width, normalized.
 
     Args:
@@ -26,9 +26,9 @@ def squeezed(images: Sequence[Pixels], told: Mapping[str, Any]) -> torch.Tensor:
     """
     import torch
 
-    size = (int(told["size"]["width"]), int(told["size"]["height"]))
-    resample = Image.Resampling(told.get("resample", Image.Resampling.BILINEAR))
-    mean, std = (np.array(told.get(f"image_{name}", usual), np.float32) for name, usual in USUAL)
+    size = (int(settings["size"]["width"]), int(settings["size"]["height"]))
+    resample = Image.Resampling(settings.get("resample", Image.Resampling.BILINEAR))
+    mean, std = (np.array(settings.get(f"image_{name}", usual), np.float32) for name, usual in USUAL)
     ready = [
         (np.asarray(Image.fromarray(image).resize(size, resample), np.float32) / 255 - mean) / std for image in images
     ]

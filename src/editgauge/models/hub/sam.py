@@ -34,8 +34,8 @@ class SamSegmenter(Network):
     def look(self, images: Sequence[Pixels]) -> list[Features]:
         """What the encoder makes of each picture, and the picture's size."""
         with self.thinking():
-            told = self.network.get_image_embeddings(self.prepared(images))
-        levels = told if isinstance(told, list) else [told]
+            outputs = self.network.get_image_embeddings(self.prepared(images))
+        levels = outputs if isinstance(outputs, list) else [outputs]
         kept = {f"level{place}": numbers(level) for place, level in enumerate(levels)}
         return [{"size": np.array(image.shape[:2]), **row_of(kept, place)} for place, image in enumerate(images)]
 
@@ -58,13 +58,13 @@ class SamSegmenter(Network):
         levels = [features[f"level{place}"] for place in range(len(features) - 1)]
         seen = [torch.tensor(level, device=self.device)[None] for level in levels]
         with self.thinking():
-            told = self.network(
+            outputs = self.network(
                 image_embeddings=seen if self._squeezes else seen[0],
                 multimask_output=prompt.boxes is None,
                 **self._placed(prompt, size),
             )
-            surest = told.iou_scores[0].argmax(dim=1)
-            masks = told.pred_masks[0][torch.arange(len(surest)), surest]
+            surest = outputs.iou_scores[0].argmax(dim=1)
+            masks = outputs.pred_masks[0][torch.arange(len(surest)), surest]
             return numbers(self._in_picture(masks.float(), size)) > 0
 
     def _placed(self, prompt: Prompt, size: tuple[int, int]) -> dict[str, torch.Tensor]:
@@ -115,6 +115,6 @@ class SamSegmenter(Network):
 
     @staticmethod
     def _asked(prompt: Prompt) -> NDArray[np.float32]:
-        asked = prompt.boxes if prompt.boxes is not None else prompt.points
-        assert asked is not None  # noqa: S101 - a prompt has the one or the other
-        return asked
+        places = prompt.boxes if prompt.boxes is not None else prompt.points
+        assert places is not None  # noqa: S101 - a prompt has the one or the other
+        return places

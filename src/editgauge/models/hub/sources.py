@@ -76,8 +76,8 @@ class Source:
     @property
     def license(self) -> str:
         """What the catalog says, else what the model's own card says."""
-        if not self.is_folder and (told := entry_of(self.name).license) != UNLISTED_LICENSE:
-            return told
+        if not self.is_folder and (license_name := entry_of(self.name).license) != UNLISTED_LICENSE:
+            return license_name
         return (self.is_here and _license_in(self.folder)) or "unknown"
 
     @property
@@ -90,10 +90,10 @@ class Source:
         """How pictures are made ready; newer folders nest it in the processor's own file."""
         for name in ("processor_config.json", "preprocessor_config.json"):
             if (self.folder / name).is_file():
-                told = _json(self.folder / name)
-                told = told.get("image_processor", told)
-                if {"size", "image_mean"} & told.keys():
-                    return dict(told)
+                settings = _json(self.folder / name)
+                settings = settings.get("image_processor", settings)
+                if {"size", "image_mean"} & settings.keys():
+                    return dict(settings)
         raise BadInput(
             f"'{self.name}' lacks preprocessor_config.json, which says how pictures are made ready for the network. "
             "Save the image processor into the folder as well."
@@ -130,18 +130,18 @@ def _license_in(folder: Path) -> str | None:
     if not readme.is_file():
         return None
     head = re.match(r"---\n(.*?)\n---", readme.read_text("utf-8", errors="replace"), re.DOTALL)
-    told = re.search(r"^license:\s*(\S+)", head[1], re.MULTILINE) if head else None
-    return told[1] if told else None
+    match = re.search(r"^license:\s*(\S+)", head[1], re.MULTILINE) if head else None
+    return match[1] if match else None
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        told = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"'{path.name}' of the model in '{path.parent}' cannot be read: {error}") from error
-    if not isinstance(told, dict):
+    if not isinstance(content, dict):
         raise BadInput(f"'{path.name}' of the model in '{path.parent}' is not a table of names and values.")
-    return told
+    return content
 
 
 def _remembered_hash(path: Path) -> str:

@@ -45,9 +45,9 @@ class DeepLabV3(FromCatalog):
         network = self._network
         network.set_tensor(network.get_input_details()[0]["index"], square[np.newaxis])
         network.invoke()
-        told = network.get_tensor(network.get_output_details()[0]["index"])[0]
+        scores = network.get_tensor(network.get_output_details()[0]["index"])[0]
         return np.asarray(
-            cv2.resize(told, image.shape[1::-1], interpolation=cv2.INTER_LINEAR).argmax(axis=2), dtype=np.uint8
+            cv2.resize(scores, image.shape[1::-1], interpolation=cv2.INTER_LINEAR).argmax(axis=2), dtype=np.uint8
         )
 
     @cached_property

@@ -35,11 +35,11 @@ class _EfficientDet(CocoDetector):
         network = self._network
         network.set_tensor(network.get_input_details()[0]["index"], square[np.newaxis])
         network.invoke()
-        told = {each["name"]: network.get_tensor(each["index"])[0] for each in network.get_output_details()}
-        count = int(told[COUNT])
-        top_left_bottom_right = told[BOXES][:count]
-        numbers = told[NUMBERS][:count].astype(np.int64) + 1  # the network counts from 0, COCO from 1
-        return top_left_bottom_right[:, [1, 0, 3, 2]], told[CONFIDENCES][:count], numbers
+        outputs = {each["name"]: network.get_tensor(each["index"])[0] for each in network.get_output_details()}
+        count = int(outputs[COUNT])
+        top_left_bottom_right = outputs[BOXES][:count]
+        numbers = outputs[NUMBERS][:count].astype(np.int64) + 1  # the network counts from 0, COCO from 1
+        return top_left_bottom_right[:, [1, 0, 3, 2]], outputs[CONFIDENCES][:count], numbers
 
 
 class EfficientDetLite2(_EfficientDet):

@@ -94,8 +94,8 @@ class Graph:
 
     def finished(self, output: str) -> bytes:
         """The whole graph as the bytes of an ONNX file, with one output of floats."""
-        told = self._helper.make_tensor_value_info(output, self._onnx.TensorProto.FLOAT, None)
-        graph = self._helper.make_graph(self._nodes, "editgauge", self._inputs, [told], self._constants)
+        result = self._helper.make_tensor_value_info(output, self._onnx.TensorProto.FLOAT, None)
+        graph = self._helper.make_graph(self._nodes, "editgauge", self._inputs, [result], self._constants)
         opset = self._helper.make_opsetid("", OPSET)
         model = self._helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
         content: bytes = model.SerializeToString()

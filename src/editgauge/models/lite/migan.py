@@ -48,8 +48,8 @@ class MiGan(FromCatalog):
             return image
         planes = np.ascontiguousarray(image.transpose(2, 0, 1)[np.newaxis])
         known = np.where(hole, 0, KNOWN).astype(np.uint8)[np.newaxis, np.newaxis]
-        (told,) = self._session.run(None, {"image": planes, "mask": known})
-        return np.where(hole[..., np.newaxis], told[0].transpose(1, 2, 0), image)
+        (filled,) = self._session.run(None, {"image": planes, "mask": known})
+        return np.where(hole[..., np.newaxis], filled[0].transpose(1, 2, 0), image)
 
     @cached_property
     def _session(self) -> Any:

@@ -41,8 +41,8 @@ class MiniLm(FromCatalog):
 
     def _vector(self, text: str) -> Vector:
         tokens = np.array([self._tokenizer.encode(text).ids], np.int64)
-        asked = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
-        mean = self._session.run(["last_hidden_state"], asked)[0][0].mean(axis=0)
+        inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
+        mean = self._session.run(["last_hidden_state"], inputs)[0][0].mean(axis=0)
         return np.asarray(mean / np.linalg.norm(mean), np.float32)
 
     @cached_property

@@ -61,9 +61,9 @@ class Sam2Tiny(FromCatalog):
         height, width = features["size"].tolist()
         scale = np.array([SIDE / width, SIDE / height], np.float32)
         kinds = (POINT,) if prompt.boxes is None else (TOP_LEFT, BOTTOM_RIGHT)
-        asked = np.asarray(prompt.points if prompt.boxes is None else prompt.boxes).reshape(-1, len(kinds), 2)
-        masks = np.zeros((len(asked), height, width), np.bool_)
-        for place, corners in enumerate(asked):
+        prompts = np.asarray(prompt.points if prompt.boxes is None else prompt.boxes).reshape(-1, len(kinds), 2)
+        masks = np.zeros((len(prompts), height, width), np.bool_)
+        for place, corners in enumerate(prompts):
             masks[place] = self._mask(features, (corners * scale).astype(np.float32), kinds, width, height)
         return masks
 

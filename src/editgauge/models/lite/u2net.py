@@ -42,9 +42,9 @@ class _U2Net(FromCatalog):
         shrinks = min(image.shape[:2]) > self.side
         way = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
         square = np.asarray(cv2.resize(image, (self.side, self.side), interpolation=way), np.uint8)
-        told = self._session.run(None, {self._session.get_inputs()[0].name: imagenet_scaled(square)})[0][0, 0]
-        lowest, highest = told.min(), told.max()
-        spread = (told - lowest) / max(highest - lowest, 1e-6)
+        saliency = self._session.run(None, {self._session.get_inputs()[0].name: imagenet_scaled(square)})[0][0, 0]
+        lowest, highest = saliency.min(), saliency.max()
+        spread = (saliency - lowest) / max(highest - lowest, 1e-6)
         return np.asarray(cv2.resize(spread, image.shape[1::-1], interpolation=cv2.INTER_LINEAR), np.float32)
 
     @cached_property

@@ -11,6 +11,6 @@ import yaml
 @cache
 def coco_words() -> dict[int, str]:
     """The words of COCO by the numbers that COCO gives them, from 1 to 90 with gaps."""
-    told = (resources.files(__package__) / "coco.yaml").read_text(encoding="utf-8")
-    words: dict[int, str] = yaml.safe_load(told)
+    text = (resources.files(__package__) / "coco.yaml").read_text(encoding="utf-8")
+    words: dict[int, str] = yaml.safe_load(text)
     return words

@@ -29,9 +29,9 @@ class English:
 @cache
 def english() -> English:
     """The lists, read once."""
-    told: dict[str, Any] = yaml.safe_load((resources.files(__package__) / "phrases.yaml").read_text(encoding="utf-8"))
-    irregular = told.pop("irregular")
-    return English(irregular=irregular, **{name: frozenset(words) for name, words in told.items()})
+    lists: dict[str, Any] = yaml.safe_load((resources.files(__package__) / "phrases.yaml").read_text(encoding="utf-8"))
+    irregular = lists.pop("irregular")
+    return English(irregular=irregular, **{name: frozenset(words) for name, words in lists.items()})
 
 
 def plain_words(phrase: str) -> list[str]:

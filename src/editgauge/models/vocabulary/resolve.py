@@ -35,8 +35,8 @@ class Resolution:
 @cache
 def table() -> dict[str, Any]:
     """The documented synonyms and the pinned senses: `table.yaml`."""
-    told: dict[str, Any] = yaml.safe_load((resources.files(__package__) / "table.yaml").read_text(encoding="utf-8"))
-    return told
+    reason: dict[str, Any] = yaml.safe_load((resources.files(__package__) / "table.yaml").read_text(encoding="utf-8"))
+    return reason
 
 
 @cache
@@ -69,11 +69,11 @@ class Resolver:
         head = without_what_follows(words)
         for start in range(len(head)):
             name = " ".join(head[start:])
-            found = self._named(name) or self._by_wordnet(head[start:], phrase)
-            if found:
-                self._check_description(head[:start], found.word, phrase)
+            resolution = self._named(name) or self._by_wordnet(head[start:], phrase)
+            if resolution:
+                self._check_description(head[:start], resolution.word, phrase)
                 is_whole = len(head[start:]) == len(words)
-                return found if is_whole else Resolution(found.word, _steps("head noun", found.how))
+                return resolution if is_whole else Resolution(resolution.word, _steps("head noun", resolution.how))
         raise self._unknown(phrase, "" if self._wordnet else PULL)
 
     def _named(self, name: str) -> Resolution | None:
@@ -121,9 +121,9 @@ class Resolver:
             raise self._unknown(phrase, fault)
 
     def _unknown(self, phrase: str, why: str) -> CannotTell:
-        told = f": {why}" if why else ""
+        reason = f": {why}" if why else ""
         return CannotTell(
-            "unknown_word", f"none of the {len(self._words)} words of the model stands for '{phrase}'{told}"
+            "unknown_word", f"none of the {len(self._words)} words of the model stands for '{phrase}'{reason}"
         )
 
 

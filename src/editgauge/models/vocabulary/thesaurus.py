@@ -19,14 +19,14 @@ def words_for_the_same(word: str) -> frozenset[str]:
     Plurals of nouns are traced back to their singular; the forms of verbs are not.
     """
     forms = (word, *singulars(word))
-    found = {
+    synonyms = {
         name.partition("(")[0].casefold()  # an adjective may tell where it stands: 'galore(ip)'
         for part in _parts()
         for form in forms
         for sense in part.senses(form)
         for name in part.names(sense)
     }
-    return frozenset(found - {word})
+    return frozenset(synonyms - {word})
 
 
 @cache

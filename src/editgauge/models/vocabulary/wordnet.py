@@ -86,10 +86,10 @@ def _entry(index: mmap.mmap, word: str) -> list[str] | None:
         end = high if end < 0 else end  # the last line of a file that was cut off
         line = index[start:end]
         is_license = line.startswith(b"  ")  # which stands first, indented
-        found = line.split(b" ", 1)[0]
-        if found == wanted and not is_license:
+        entry = line.split(b" ", 1)[0]
+        if entry == wanted and not is_license:
             return line.decode("latin-1").split()
-        if found < wanted or is_license:
+        if entry < wanted or is_license:
             low = end + 1
         else:
             high = start

@@ -76,10 +76,10 @@ def pull_from_hub(entry: Entry, say: Say, grown: Grown | None, revision: str | N
     sizes = {name: (folder / name).stat().st_size for name in files}
     record = Record(entry.hub, folder.name, str(folder), sizes, hashes)
     write_json(_place(entry, revision), asdict(record))
-    found = pulled_files(entry, revision)
-    if found is None:
+    pulled = pulled_files(entry, revision)
+    if pulled is None:
         raise FetchFailed(f"{entry.hub} was brought into '{folder}', but is gone from there again.")
-    return found
+    return pulled
 
 
 def wanted_files(names: Iterable[str]) -> list[str]:
@@ -97,19 +97,19 @@ def _bring(hub: str, wanted: str | None, say: Say, grown: Grown | None) -> tuple
     """The folder, and the files that the hub lists with the hashes it tells; no list when the hub was not reached."""
     client = _client()
     try:
-        told = client.HfApi().model_info(hub, revision=wanted, files_metadata=True)
+        repository = client.HfApi().model_info(hub, revision=wanted, files_metadata=True)
     except client.errors.HfHubHTTPError:
         raise
     except (client.errors.OfflineModeIsEnabled, client.errors.HTTPError) as error:
         say(f"the model hub was not reached ({_first_line(error)}): taking what its cache holds")
         there = client.snapshot_download(hub, revision=wanted, local_files_only=True, allow_patterns=["config.json"])
         return Path(there), {}
-    listed = {each.rfilename: each.lfs.sha256 if each.lfs else None for each in told.siblings or []}
+    listed = {each.rfilename: each.lfs.sha256 if each.lfs else None for each in repository.siblings or []}
     files = wanted_files(listed)
-    say(f"fetching {len(files)} files of {hub} at {told.sha[:12]}")
+    say(f"fetching {len(files)} files of {hub} at {repository.sha[:12]}")
     cache = Path(client.constants.HF_HUB_CACHE) / f"models--{hub.replace('/', '--')}" / "blobs"
     with _without_bars(client), watching([cache], grown):
-        folder = client.snapshot_download(hub, revision=told.sha, allow_patterns=files)
+        folder = client.snapshot_download(hub, revision=repository.sha, allow_patterns=files)
     return Path(folder), {name: listed[name] for name in files}
 
 

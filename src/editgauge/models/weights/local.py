@@ -23,11 +23,11 @@ def given_files(entry: Entry) -> WeightFiles | None:
     folder = folder_given()
     if folder is None or entry.package is None:
         return None
-    found = {file.name: path for file in entry.files if (path := _find(file, folder))}
-    if len(found) < len(entry.files):
+    paths = {file.name: path for file in entry.files if (path := _find(file, folder))}
+    if len(paths) < len(entry.files):
         return None
     hashes = {file.name: file.sha256 for file in entry.files}
-    return WeightFiles(entry.name, entry.license, str(entry.carrier), folder, found, hashes)
+    return WeightFiles(entry.name, entry.license, str(entry.carrier), folder, paths, hashes)
 
 
 def other_files(entry: Entry) -> list[Path]:
@@ -63,8 +63,8 @@ def installed_files(entry: Entry) -> WeightFiles | None:
 def _release(files: dict[str, Path]) -> str:
     """WordNet tells its release in the license at the head of its files."""
     with files["data.noun"].open(encoding="latin-1") as file:
-        told = re.search(r"WordNet (\d+\.\d+) Copyright", file.read(4096))
-    return f"WordNet {told[1]}" if told else "WordNet of unknown release"
+        match = re.search(r"WordNet (\d+\.\d+) Copyright", file.read(4096))
+    return f"WordNet {match[1]}" if match else "WordNet of unknown release"
 
 
 def _find(file: File, folder: Path) -> Path | None:

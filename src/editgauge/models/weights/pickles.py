@@ -132,13 +132,13 @@ class _Reader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """The name's meaning, from the list; never an import."""
-        asked = f"{module}.{name}"
-        if asked not in self._known:
+        global_name = f"{module}.{name}"
+        if global_name not in self._known:
             raise UnsafePickle(
-                f"'{self._path}' asks for '{asked}', which weights have no need of. It was not run. Do not use this "
-                "file unless you know where it comes from."
+                f"'{self._path}' asks for '{global_name}', which weights have no need of. It was not run. Do not use "
+                "this file unless you know where it comes from."
             )
-        return self._known[asked]
+        return self._known[global_name]
 
 
 class _TensorReader(_Reader):
@@ -262,19 +262,19 @@ class _NumpyReader(_Reader):
         return _array(content, kind, shape, order)
 
 
-def _flat(found: object, path: Path, prefix: str = "") -> dict[str, Array]:
+def _flat(content: object, path: Path, prefix: str = "") -> dict[str, Array]:
     """Arrays by dotted name; sequences count from zero."""
-    if isinstance(found, _StoredArray):
-        if not hasattr(found, "array"):
+    if isinstance(content, _StoredArray):
+        if not hasattr(content, "array"):
             raise UnsafePickle(f"'{path}' names an array under '{prefix}' and holds no numbers for it.")
-        found = found.array
-    if isinstance(found, np.ndarray | np.generic):
-        return {prefix: np.asarray(found)}
-    if isinstance(found, list | tuple):
-        found = dict(enumerate(found))
-    if isinstance(found, str | bytes | int | float | NoneType):
+        content = content.array
+    if isinstance(content, np.ndarray | np.generic):
+        return {prefix: np.asarray(content)}
+    if isinstance(content, list | tuple):
+        content = dict(enumerate(content))
+    if isinstance(content, str | bytes | int | float | NoneType):
         return {}
-    if not isinstance(found, dict):
-        raise UnsafePickle(f"'{path}' holds a {type(found).__name__} under '{prefix}' where an array was expected.")
-    parts = (_flat(each, path, f"{prefix}.{name}" if prefix else str(name)) for name, each in found.items())
+    if not isinstance(content, dict):
+        raise UnsafePickle(f"'{path}' holds a {type(content).__name__} under '{prefix}' where an array was expected.")
+    parts = (_flat(each, path, f"{prefix}.{name}" if prefix else str(name)) for name, each in content.items())
     return {name: array for part in parts for name, array in part.items()}

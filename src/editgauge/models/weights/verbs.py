@@ -111,8 +111,8 @@ def license_of(about: WeightInfo) -> str:
 
 def _set_of(name: str) -> str:
     """The set of weights that a name stands for: its own, or that of a model."""
-    ((found, *_), *_) = store.wanted([name])
-    return found
+    ((weights_name, *_), *_) = store.wanted([name])
+    return weights_name
 
 
 def _listed(name: str | Sequence[str]) -> list[str]:
@@ -151,12 +151,12 @@ def _bar(what: str, total: int | None) -> Iterator[Grown]:
 
 
 def _lines(what: str, total: int | None) -> Grown:
-    told = time.monotonic()
+    reported_at = time.monotonic()
 
     def grown(so_far: int) -> None:
-        nonlocal told
-        if time.monotonic() - told > SECONDS_BETWEEN_LINES:
-            told = time.monotonic()
+        nonlocal reported_at
+        if time.monotonic() - reported_at > SECONDS_BETWEEN_LINES:
+            reported_at = time.monotonic()
             of = f" of {total / MB:.0f}" if total else ""
             sys.stderr.write(f"{what}: {min(so_far, total or so_far) / MB:.0f}{of} MB\n")
             sys.stderr.flush()
