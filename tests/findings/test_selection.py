@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from editgauge.core.errors import BadInput
 from editgauge.core.run import Record
 from editgauge.findings.accept import accept
 from editgauge.findings.estimate import estimate
 from editgauge.stats.conformal import acceptance_threshold, high_probability_threshold
-from editgauge.stats.prediction_powered import CHOSEN, selection_p
+from editgauge.stats.prediction_powered import CHOSEN, prediction_powered_mean, selection_p
 
 MakeRun = Callable[..., Path]
 Make = Callable[..., Record]
@@ -55,6 +56,79 @@ def test_accept_notices_it_too(world: Callable[[str], tuple[Path, Path]]) -> Non
     )
     assert "not picked at random" in best.warning
     assert not at_random.warning
+
+
+@pytest.fixture
+def unequal(make_run: MakeRun, make_record: Make, tmp_path: Path) -> tuple[Path, Path, float]:
+    """400 outcomes; of the better half one in three was rated, of the worse half one in fifteen. And the true mean."""
+    random = np.random.default_rng(3)
+    gains = np.sort(random.uniform(size=400))
+    given = np.clip(np.round(1 + 2 * gains + random.normal(0, 0.4, size=400)), 1, 3)
+    chances = np.where(gains > np.median(gains), 1 / 3, 1 / 15)
+    rated = np.concatenate([random.permutation(200)[:14], 200 + random.permutation(200)[:66]])
+    records = [
+        make_record(f"e{i}", {"gain": float(gain)}, method="m", place=i, source=f"{i}.png")
+        for i, gain in enumerate(gains)
+    ]
+    file = tmp_path / "weighted.csv"
+    lines = ["edit,method,value,probability", *(f"e{i},m,{given[i]},{chances[i]}" for i in rated)]
+    file.write_text("\n".join(lines) + "\n")
+    return make_run(*records, name="unequal"), file, float(given.mean())
+
+
+def test_ratings_with_their_chances_estimate_the_mean_of_all(unequal: tuple[Path, Path, float]) -> None:
+    run, file, truth = unequal
+    (weighted,) = estimate(run, ratings=file, score="gain")
+    plain = file.with_name("plain.csv")
+    plain.write_text("\n".join(line.rpartition(",")[0] for line in file.read_text().splitlines()) + "\n")
+    (biased,) = estimate(run, ratings=plain, score="gain")
+    assert weighted.mean is not None
+    assert biased.mean is not None
+    assert weighted.mean.low is not None
+    assert weighted.mean.high is not None
+    assert weighted.mean.low < truth < weighted.mean.high
+    assert not weighted.warning
+    assert weighted.mean.labels_alone.value == pytest.approx(truth, abs=0.15)
+    assert biased.mean.labels_alone.value > truth + 0.2
+    assert biased.warning
+
+
+def test_accept_counts_what_seldom_was_picked_more_often(unequal: tuple[Path, Path, float]) -> None:
+    run, file, _ = unequal
+    weighted = accept(run, ratings=file, level=3, score="gain", share=0.2)
+    assert weighted.threshold.value is not None
+    assert not weighted.warning
+    assert weighted.sure.value is None
+    assert "equal chances" in weighted.sure.note
+
+
+def test_the_chance_must_be_known_of_all_or_of_none(unequal: tuple[Path, Path, float]) -> None:
+    run, file, _ = unequal
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ","]))
+    with pytest.raises(BadInput, match="not of 1 others"):
+        estimate(run, ratings=file, score="gain")
+    file.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",0"]))
+    with pytest.raises(BadInput) as refused:
+        estimate(run, ratings=file, score="gain")
+    assert "'probability' must lie above 0" in str(refused.value)
+
+
+def test_weighted_intervals_hold_as_often_as_they_say() -> None:
+    held, random = 0, np.random.default_rng(1)
+    for _ in range(300):
+        truth = random.normal(size=300)
+        scores = truth + random.normal(size=300)
+        chances = np.where(truth > 0, 0.4, 0.1)
+        taken = random.random(300) < chances
+        sources = np.arange(300)
+        mean = prediction_powered_mean(
+            truth[taken], scores[taken], sources[taken], scores[~taken], sources[~taken], probabilities=chances[taken]
+        )
+        assert mean.low is not None
+        assert mean.high is not None
+        held += mean.low <= truth.mean() <= mean.high
+    assert held / 300 > 0.92
 
 
 def test_random_samples_raise_few_alarms() -> None:

@@ -51,6 +51,16 @@ def test_a_stratified_sample_has_as_many_of_every_method_and_type(make_study: Ma
     assert len(counts) == 6
 
 
+def test_a_stratified_sample_keeps_the_chance_of_every_item(make_study: Make) -> None:
+    study = make_study(edits=30, items=12, sample="stratified")
+    with study.database.read() as session:
+        chances = [content["probability"] for content in session.scalars(select(StudyItem.content))]
+    assert len(chances) == 12
+    assert sum(1 / chance for chance in chances) == pytest.approx(60), "each stands for as many as were left out"
+    with make_study(edits=4).database.read() as session:
+        assert not any("probability" in content for content in session.scalars(select(StudyItem.content)))
+
+
 def test_the_same_seed_gives_the_same_sample(make_study: Make, small_run: Callable[..., Path]) -> None:
     run = small_run(30)
     first, same, other = (keys(make_study(run=run, items=10, sample="stratified", seed=s)) for s in (1, 1, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
-from editgauge.findings.estimate import mean_ratings
+from editgauge.findings.estimate import RatedOutcomes, mean_ratings
 from editgauge.findings.one_score import OneScore
 from editgauge.findings.plots.reliability import reliability_svg
 from editgauge.stats.conformal import (
@@ -65,7 +65,8 @@ class Acceptance:
             return ""
         return (
             f"The rated outcomes score differently from the unrated ones (p = {self.selection_p:.2g}): they were not "
-            "picked at random, so the threshold keeps no promise; draw a random sample."
+            "picked at random, so the threshold keeps no promise; draw a random sample with `editgauge study create "
+            "--sample stratified`, or give the chance of each outcome in the column `probability`."
         )
 
 
@@ -81,7 +82,8 @@ def accept(
 ) -> Acceptance:
     """Find the score above which people accept an edit, with a guaranteed rate of false accepts.
 
-    The rated edits must have been picked at random.
+    The rated edits must have been picked at random; where some had a larger chance than others, the file gives it as
+    `probability`, as `study export` does.
 
     Example:
         $ editgauge accept run --ratings ratings.csv --level 4 --score ssim --plot accepted.svg
@@ -89,7 +91,7 @@ def accept(
 
     Args:
         run: run folder.
-        ratings: CSV or JSONL file with edit, method, value, and optionally rater, seed.
+        ratings: CSV or JSONL file with edit, method, value, and optionally rater, seed, probability.
         level: mean rating from which people accept an edit.
         share: maximum share of the edits people reject that may pass.
         score: `NAME` or `PROTOCOL/NAME`; default: the verdict `edit`, or the only score.
@@ -104,8 +106,10 @@ def accept(
     methods = [method] if method else list(chosen.values)
     labeled = _Labeled.of(chosen, methods, mean_ratings(Path(ratings), chosen), level)
     better = chosen.spec.higher_is_better
-    threshold = acceptance_threshold(*labeled.arrays, alpha=share, higher_is_better=better)
-    found = Acceptance(
+    threshold = acceptance_threshold(
+        *labeled.arrays, alpha=share, higher_is_better=better, probabilities=labeled.probabilities
+    )
+    acceptance = Acceptance(
         chosen.protocol,
         chosen.spec,
         level,
@@ -115,12 +119,12 @@ def accept(
         _measured(labeled, threshold),
         {each: _passing(threshold, chosen.values[each]) for each in methods},
         tuple(reliability(labeled.scores, labeled.accepted, higher_is_better=better)),
-        high_probability_threshold(*labeled.arrays, alpha=share, higher_is_better=better),
+        _sure(labeled, threshold),
         _selection(chosen, methods, labeled),
     )
     if plot is not None:
-        write_text(Path(plot), reliability_svg(found.curve, threshold, f"{chosen.protocol}/{chosen.spec.name}"))
-    return found
+        write_text(Path(plot), reliability_svg(acceptance.curve, threshold, f"{chosen.protocol}/{chosen.spec.name}"))
+    return acceptance
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,22 +134,24 @@ class _Labeled:
     sources: Labels
     keys: frozenset[tuple[str, tuple[str, int]]]
     """Method, and edit with seed, of what is rated."""
+    probabilities: Numbers | None
+    """The chance with which each was picked; None where all had the same."""
 
     @classmethod
-    def of(
-        cls, chosen: OneScore, methods: list[str], ratings: Mapping[str, Mapping[tuple[str, int], float]], level: float
-    ) -> _Labeled:
+    def of(cls, chosen: OneScore, methods: list[str], people: RatedOutcomes, level: float) -> _Labeled:
         rows = [
             (chosen.values[method][key], rating >= level, chosen.sources[key[0]], (method, key))
             for method in methods
-            for key, rating in ratings.get(method, {}).items()
+            for key, rating in people.means.get(method, {}).items()
             if key in chosen.values[method]
         ]
         if not rows:
             raise BadInput("No outcome has both a rating and this score.")
         scores, accepted, sources, keys = zip(*rows, strict=True)
         numbers = np.array(scores, dtype=np.float64), np.array(accepted, dtype=np.bool_)
-        return cls(*numbers, np.array(sources), frozenset(keys))
+        chances = [people.chances(method, [key]) for method, key in keys]
+        known = [chance for chance in chances if chance is not None]
+        return cls(*numbers, np.array(sources), frozenset(keys), np.concatenate(known) if known else None)
 
     @property
     def arrays(self) -> tuple[Numbers, NDArray[np.bool_], Labels]:
@@ -162,11 +168,21 @@ def _measured(labeled: _Labeled, threshold: Threshold) -> Mean | None:
             *(each[~here] for each in labeled.arrays),
             alpha=threshold.alpha,
             higher_is_better=threshold.higher_is_better,
+            probabilities=None if labeled.probabilities is None else labeled.probabilities[~here],
         )
         shares.append(float(others.passes(labeled.scores[here & ~labeled.accepted]).mean()))
     if threshold.value is None or not shares:
         return None
     return clustered_mean(np.array(shares), names, scale=(0.0, 1.0))
+
+
+def _sure(labeled: _Labeled, threshold: Threshold) -> Threshold:
+    """The threshold with a high probability: known for samples of equal chances only."""
+    if labeled.probabilities is not None:
+        return replace(threshold, value=None, passed=None, note="it needs outcomes that were picked with equal chances")
+    return high_probability_threshold(
+        *labeled.arrays, alpha=threshold.alpha, higher_is_better=threshold.higher_is_better
+    )
 
 
 def _selection(chosen: OneScore, methods: list[str], labeled: _Labeled) -> float | None:
@@ -180,7 +196,8 @@ def _selection(chosen: OneScore, methods: list[str], labeled: _Labeled) -> float
     if not rest:
         return None
     scores, sources = zip(*rest, strict=True)
-    return selection_p(labeled.scores, labeled.sources, np.array(scores), np.array(sources))
+    chances = labeled.probabilities
+    return selection_p(labeled.scores, labeled.sources, np.array(scores), np.array(sources), probabilities=chances)
 
 
 def _passing(threshold: Threshold, scores: Mapping[tuple[str, int], float]) -> Passing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -25,9 +25,26 @@ from editgauge.stats.prediction_powered import (
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
+    from editgauge.stats.intervals import Numbers
 
 Outcomes = Mapping[tuple[str, int], float]
 """(edit, seed) to a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedOutcomes:
+    """What people gave the outcomes of a run, and with which chance each was picked to be rated."""
+
+    means: Mapping[str, Outcomes]
+    """Method to (edit, seed) to the mean over raters."""
+    probabilities: Mapping[str, Outcomes] | None
+    """The same to the chance; None where the file tells none, so that all had the same."""
+
+    def chances(self, method: str, keys: Sequence[tuple[str, int]]) -> Numbers | None:
+        """Of these outcomes of a method; None where all had the same."""
+        if self.probabilities is None:
+            return None
+        return np.array([self.probabilities[method][key] for key in keys], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +60,16 @@ class HumanMean:
     """Outcomes that are rated but have no score: they are left out of both means."""
     selection_p: float | None = None
     """The p-value that the rated outcomes were picked at random, by their scores; None with too few to ask."""
+    weighted: bool = False
+    """Whether every rating counts one over the chance with which its outcome was picked."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said about it, as sentences without a stop."""
         first = "no outcome has both a rating and this score" if self.mean is None else self.mean.note
         left_out = f"{self.unscored} rated outcomes have no score and are left out" if self.unscored else ""
-        return tuple(filter(None, (first, left_out, self.warning)))
+        weights = "ratings are weighted by the chance with which their outcomes were picked" if self.weighted else ""
+        return tuple(filter(None, (first, left_out, weights, self.warning)))
 
     @property
     def warning(self) -> str:
@@ -58,7 +78,8 @@ class HumanMean:
             return ""
         return (
             f"the rated outcomes score differently from the unrated ones (p = {self.selection_p:.2g}): they were not "
-            "picked at random, so these means are biased; draw a random sample"
+            "picked at random, so these means are biased; draw a random sample with `editgauge study create --sample "
+            "stratified`, or give the chance of each outcome in the column `probability`"
         )
 
 
@@ -67,7 +88,8 @@ def estimate(
 ) -> list[HumanMean]:
     """Estimate the mean rating people would give all edits, from a few ratings and the scores of all (PPI++).
 
-    The rated edits must have been picked at random. A poor score does no harm: it then counts little or nothing.
+    The rated edits must have been picked at random; where some had a larger chance than others, the file gives it as
+    `probability`, as `study export` does. A poor score does no harm: it then counts little or nothing.
 
     Example:
         $ editgauge estimate run --ratings ratings.csv --score ssim
@@ -75,38 +97,48 @@ def estimate(
 
     Args:
         run: run folder.
-        ratings: CSV or JSONL file with edit, method, value, and optionally rater, seed.
+        ratings: CSV or JSONL file with edit, method, value, and optionally rater, seed, probability.
         score: `NAME` or `PROTOCOL/NAME`; default: the verdict `edit`, or the only score.
         method: one method; default: each method of the run.
     """
     chosen = OneScore.read(Path(run), score)
     if method is not None:
         chosen.check(method)
-    given = mean_ratings(Path(ratings), chosen)
-    values = [value for ratings_of in given.values() for value in ratings_of.values()]
+    rated = mean_ratings(Path(ratings), chosen)
+    values = [value for of_method in rated.means.values() for value in of_method.values()]
     scale = min(values), max(values)  # no rating lies outside what people gave to any method
-    return [_human_mean(chosen, each, given.get(each, {}), scale) for each in ([method] if method else chosen.values)]
+    return [_human_mean(chosen, each, rated, scale) for each in ([method] if method else chosen.values)]
 
 
-def mean_ratings(file: Path, chosen: OneScore) -> dict[str, dict[tuple[str, int], float]]:
-    """Method to (edit, seed) to the mean over raters, for the outcomes of the run; says what is left out."""
-    told = read_ratings(file)
-    questions = sorted({each.question for each in told})
+def mean_ratings(file: Path, chosen: OneScore) -> RatedOutcomes:
+    """The mean over raters for the outcomes of the run; says what is left out."""
+    ratings = read_ratings(file)
+    questions = sorted({each.question for each in ratings})
     if len(questions) > 1:
         raise BadInput(f"'{file}' holds ratings for several questions: keep the lines of one.", questions)
-    matched = match(told, chosen.seeds)
+    matched = match(ratings, chosen.seeds)
     if matched.strangers:
         say(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {matched.first_stranger}.")
     if matched.undecided:
         say(f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.")
-    found: dict[str, dict[tuple[str, int], list[float]]] = {}
+    by_outcome: dict[str, dict[tuple[str, int], list[float]]] = {}
+    chances: dict[str, dict[tuple[str, int], float]] = {}
     for (key,), rating in matched.found:
-        found.setdefault(key.method, {}).setdefault((key.edit, key.seed), []).append(rating.value)
-    return {method: {key: fmean(some) for key, some in outcomes.items()} for method, outcomes in found.items()}
+        by_outcome.setdefault(key.method, {}).setdefault((key.edit, key.seed), []).append(rating.value)
+        if rating.probability is not None:
+            chances.setdefault(key.method, {})[key.edit, key.seed] = rating.probability
+    means = {method: {key: fmean(some) for key, some in outcomes.items()} for method, outcomes in by_outcome.items()}
+    lacking = sum(len(outcomes) - len(chances.get(method, {})) for method, outcomes in means.items())
+    if chances and lacking:
+        raise BadInput(
+            f"'{file}' gives the probability of some rated outcomes and not of {lacking} others: give it for all, or "
+            "leave the column out if all had the same chance."
+        )
+    return RatedOutcomes(means, chances or None)
 
 
-def _human_mean(chosen: OneScore, method: str, ratings: Outcomes, scale: tuple[float, float]) -> HumanMean:
-    scores = chosen.values[method]
+def _human_mean(chosen: OneScore, method: str, people: RatedOutcomes, scale: tuple[float, float]) -> HumanMean:
+    scores, ratings = chosen.values[method], people.means.get(method, {})
     rated = [key for key in ratings if key in scores]
     rest = [key for key in scores if key not in ratings]
     unscored = len(ratings) - len(rated)
@@ -116,7 +148,8 @@ def _human_mean(chosen: OneScore, method: str, ratings: Outcomes, scale: tuple[f
     sign = 1.0 if chosen.spec.higher_is_better else -1.0
     predictions, more = (np.array([sign * scores[key] for key in keys], dtype=np.float64) for keys in (rated, rest))
     here, there = (np.array([chosen.sources[edit] for edit, _ in keys], dtype=np.str_) for keys in (rated, rest))
-    chance = selection_p(predictions, here, more, there)
+    chances = people.chances(method, rated)
+    chance = selection_p(predictions, here, more, there, probabilities=chances)
     predictions, more = in_units_of(labels, predictions, more)
-    mean = prediction_powered_mean(labels, predictions, here, more, there).inside(scale)
-    return HumanMean(method, chosen.protocol, chosen.spec, mean, unscored, chance)
+    mean = prediction_powered_mean(labels, predictions, here, more, there, probabilities=chances).inside(scale)
+    return HumanMean(method, chosen.protocol, chosen.spec, mean, unscored, chance, weighted=chances is not None)

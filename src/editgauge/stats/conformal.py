@@ -4,6 +4,9 @@ The guarantee (conformal risk control: Angelopoulos et al., arXiv 2208.02814, th
 image that a person would reject, on average at most a share `alpha` scores above the threshold. It holds for any score
 and any number of labels, when the labeled source images and the new one are drawn alike. It says nothing about how
 many good edits pass; `passed` shows that for the labeled ones.
+
+Of a sample that took some edits with a larger chance than others, every label counts one over its chance (weighted
+conformal prediction: Tibshirani et al. 2019), and the promise is about all rejected edits rather than source images.
 """
 
 from __future__ import annotations
@@ -63,8 +66,11 @@ def acceptance_threshold(
     *,
     alpha: float = 0.1,
     higher_is_better: bool = True,
+    probabilities: Numbers | None = None,
 ) -> Threshold:
     """The most generous threshold beyond which at most a share `alpha` of what people reject passes.
+
+    `probabilities` are the chances with which the labeled edits were picked, where these differ.
 
     >>> scores = np.arange(20.0)
     >>> acceptance_threshold(scores, scores >= 10, np.arange(20), alpha=0.2).value
@@ -79,9 +85,15 @@ def acceptance_threshold(
     if names.size < needed:
         note = f"at most {alpha:g} needs rejected edits of {needed} source images; there are {names.size}"
         return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
-    value = _smallest_safe(bad, sources, alpha)
+    counts = None if probabilities is None else 1 / probabilities
+    value = _smallest_safe(bad, sources, alpha, None if counts is None else counts[~accepted])
+    if value is None:
+        note = f"the rejected edits of one source image stand for too many others to promise at most {alpha:g}"
+        return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
     good = sign * scores[accepted]
-    passed = float((good > value).mean()) if good.size else None
+    passed = (
+        float(np.average(good > value, weights=None if counts is None else counts[accepted])) if good.size else None
+    )
     return Threshold(sign * value, alpha, higher_is_better, bad.size, names.size, passed)
 
 
@@ -134,16 +146,21 @@ def _risk_p(risk: float, n: int, alpha: float) -> float:
     return min(hoeffding, math.e * float(binom.cdf(math.ceil(n * risk - ROUNDING), n, alpha)))
 
 
-def _smallest_safe(bad: Numbers, sources: Labels, alpha: float) -> float:
-    """The lowest rejected score t with (1 + sum over sources of the share above t) / (1 + sources) <= alpha."""
-    names, index, counts = np.unique(sources, return_inverse=True, return_counts=True)
+def _smallest_safe(bad: Numbers, sources: Labels, alpha: float, counts: Numbers | None) -> float | None:
+    """The lowest rejected score t with (1 + sum over sources of the share above t) / (1 + sources) <= alpha.
+
+    With `counts` every rejected edit has that mass, and the new source image the largest mass of any.
+    """
+    _, index, edits = np.unique(sources, return_inverse=True, return_counts=True)
+    mass = 1 / edits[index] if counts is None else counts
+    by_source = np.bincount(index, weights=mass)
     order = np.argsort(bad)
-    risen, share = bad[order], 1 / counts[index][order]
+    risen = bad[order]
     highest = np.unique(risen)
     last = np.searchsorted(risen, highest, side="right")
-    above = names.size - np.cumsum(share)[last - 1]
-    safe = above + 1 <= alpha * (names.size + 1) + ROUNDING
-    return float(highest[np.argmax(safe)])
+    above = by_source.sum() - np.cumsum(mass[order])[last - 1]
+    safe = above + by_source.max() <= alpha * (by_source.sum() + by_source.max()) + ROUNDING * by_source.max()
+    return float(highest[np.argmax(safe)]) if safe.any() else None
 
 
 def reliability(

@@ -158,13 +158,14 @@ def effective_size(sums: ClusterSums, variance: float, level: float) -> float:
     """As how many independent values the clustered ones count; `variance` is that of a single value.
 
     The design effect is at least 1; where nothing varies it cannot be estimated, and every cluster counts once. That it
-    is estimated from few clusters costs what Student's t costs (Korn and Graubard 1998).
+    is estimated from few clusters costs half of what Student's t does (Korn and Graubard 1998 take all of it, which
+    is more than the coverage needs).
     """
     if sums.n == sums.clusters:
         return float(sums.n)
     effect = max(1.0, sums.error**2 * sums.n / variance) if variance > ROUNDING else sums.n / sums.clusters
     quantile = (1 + level) / 2
-    return float(sums.n / effect * (ndtri(quantile) / stdtrit(sums.clusters - 1, quantile)) ** 2)
+    return float(sums.n / effect * ndtri(quantile) / stdtrit(sums.clusters - 1, quantile))
 
 
 def share_interval(share: float, n: float, level: float, *, independent: bool = True) -> tuple[float, float]:

@@ -8,6 +8,10 @@ labels is corrected by how much the scores of the labeled edits differ from the 
 which estimates the mean of the labels whatever the scores are worth; the weight (the paper's lambda) makes the variance
 smallest. Variances are cluster-robust: what one source image contributes to the estimate, from edits with a label and
 without, is summed before it is squared. Intervals are Student's t over source images.
+
+Of a sample that took some edits with a larger chance than others, every labeled edit counts one over its chance
+(inverse-probability weights, as ratios of weighted sums), and the scores of all edits take the place of those without
+label, which are no random sample then.
 """
 
 from __future__ import annotations
@@ -65,33 +69,54 @@ def prediction_powered_mean(
     more_clusters: Labels,
     *,
     weight: float | None = None,
+    probabilities: Numbers | None = None,
 ) -> PoweredMean:
     """The mean of the labels with its 95 % interval, helped by predictions for edits that have no label.
 
     `labels`, `predictions` and `clusters` belong to the labeled edits, the others to the rest; a source image may have
-    edits of both kinds. The labeled edits must have been picked at random. A `weight` that is given is not tuned.
+    edits of both kinds. The labeled edits must have been picked at random: all with the same chance, or each with its
+    own of `probabilities`. A `weight` that is given is not tuned.
     """
-    alone = mean_by_clusters(labels, clusters)
+    counts = None if probabilities is None else 1 / probabilities
+    alone = mean_by_clusters(labels, clusters, counts)
     hindrance = _hindrance(alone, labels, predictions, more_predictions, more_clusters)
+    unlabeled = more_predictions.size
     if hindrance:
-        return PoweredMean(alone.value, alone.low, alone.high, alone, 0.0, more_predictions.size, hindrance)
-    pull = _Pulls.of(labels, predictions, clusters, more_predictions, more_clusters)
+        return PoweredMean(alone.value, alone.low, alone.high, alone, 0.0, unlabeled, hindrance)
+    more_predictions, more_clusters = _population(predictions, clusters, more_predictions, more_clusters, counts)
+    pull = _Pulls.of(labels, predictions, clusters, more_predictions, more_clusters, counts)
     used = pull.best_weight() if weight is None else weight
-    value = float(labels.mean() + used * (more_predictions.mean() - predictions.mean()))
+    value = float(alone.value + used * (more_predictions.mean() - np.average(predictions, weights=counts)))
     spent = int(weight is None and used > 0)  # tuning fits one number, like a slope
     low, high = _interval(value, pull.of_labels - used * pull.of_scores, alone.clusters - 1, spent)
     note = "" if used > 0 else "the score does not rise with the ratings, so it does not count"
-    return PoweredMean(value, low, high, alone, used, more_predictions.size, note)
+    return PoweredMean(value, low, high, alone, used, unlabeled, note)
+
+
+def _population(
+    scores: Numbers, clusters: Labels, more_scores: Numbers, more_clusters: Labels, counts: Numbers | None
+) -> tuple[Numbers, Labels]:
+    """What stands for all edits: those without label if they are as random as the others, else both together."""
+    if counts is None:
+        return more_scores, more_clusters
+    return np.concatenate([scores, more_scores]), np.concatenate([clusters, more_clusters])
 
 
 CHOSEN = 0.01
 """Below this p-value the labeled edits were probably not picked at random."""
 
 
-def selection_p(scores: Numbers, clusters: Labels, more_scores: Numbers, more_clusters: Labels) -> float | None:
+def selection_p(
+    scores: Numbers,
+    clusters: Labels,
+    more_scores: Numbers,
+    more_clusters: Labels,
+    *,
+    probabilities: Numbers | None = None,
+) -> float | None:
     """Could the labeled edits have been picked at random? The p-value that their scores have the mean of the others'.
 
-    None when there are too few source images to ask.
+    With `probabilities`: could they have been picked with these chances? None when there are too few source images.
 
     >>> top = selection_p(np.arange(20.0) + 20, np.arange(20), np.arange(20.0), np.arange(20, 40))
     >>> top < CHOSEN
@@ -103,23 +128,27 @@ def selection_p(scores: Numbers, clusters: Labels, more_scores: Numbers, more_cl
     here, there = index[: scores.size], index[scores.size :]
     if min(np.unique(here).size, np.unique(there).size) < FEWEST_SOURCES:
         return None
-    pulls = _pull(scores, here, names.size) - _pull(more_scores, there, names.size)
+    counts = None if probabilities is None else 1 / probabilities
+    more_scores, there = _population(scores, here, more_scores, there, counts)
+    pulls = _pull(scores, here, names.size, counts) - _pull(more_scores, there, names.size)
     error = float(np.sqrt(pulls @ pulls))
-    apart = float(scores.mean() - more_scores.mean())
+    apart = float(np.average(scores, weights=counts) - more_scores.mean())
     return float(2 * student.sf(abs(apart) / error, names.size - 1)) if error > 0 else None
 
 
-def mean_by_clusters(values: Numbers, clusters: Labels) -> Mean:
+def mean_by_clusters(values: Numbers, clusters: Labels, counts: Numbers | None = None) -> Mean:
     """The mean with a 95 % interval by Student's t over clusters; no interval for one cluster or equal values.
+
+    With `counts`, each value counts that often.
 
     >>> mean_by_clusters(np.array([3.0, 3.0, 5.0]), np.array(["a", "a", "a"]))
     Mean(value=3.6666666666666665, low=None, high=None, n=3, clusters=1, method='')
     """
-    value = float(values.mean())
+    value = float(np.average(values, weights=counts))
     names, index = np.unique(clusters, return_inverse=True)
     if names.size < 2 or not np.ptp(values):
         return Mean(value, None, None, values.size, names.size)
-    low, high = _interval(value, _pull(values, index, names.size), names.size - 1, 0)
+    low, high = _interval(value, _pull(values, index, names.size, counts), names.size - 1, 0)
     return Mean(value, low, high, values.size, names.size, PLAIN_STUDENT)
 
 
@@ -139,12 +168,18 @@ class _Pulls:
 
     @classmethod
     def of(
-        cls, labels: Numbers, predictions: Numbers, clusters: Labels, more_predictions: Numbers, more_clusters: Labels
+        cls,
+        labels: Numbers,
+        predictions: Numbers,
+        clusters: Labels,
+        more_predictions: Numbers,
+        more_clusters: Labels,
+        counts: Numbers | None,
     ) -> _Pulls:
         names, index = np.unique(np.concatenate([clusters, more_clusters]), return_inverse=True)
         here, there = index[: labels.size], index[labels.size :]
-        of_scores = _pull(predictions, here, names.size) - _pull(more_predictions, there, names.size)
-        return cls(_pull(labels, here, names.size), of_scores)
+        of_scores = _pull(predictions, here, names.size, counts) - _pull(more_predictions, there, names.size)
+        return cls(_pull(labels, here, names.size, counts), of_scores)
 
     def best_weight(self) -> float:
         """The weight for which the variance, a parabola, is smallest; it stays within 0 and 1."""
@@ -152,11 +187,12 @@ class _Pulls:
         return min(1.0, max(0.0, float(self.of_labels @ self.of_scores) / steepness)) if steepness > 0 else 0.0
 
 
-def _pull(values: Numbers, index: Labels, clusters: int) -> Numbers:
+def _pull(values: Numbers, index: Labels, clusters: int, counts: Numbers | None = None) -> Numbers:
     """What each cluster adds to the error of the mean; scaled so that the squares sum up to an unbiased variance."""
     counted = np.unique(index).size
-    sums = np.bincount(index, weights=values - values.mean(), minlength=clusters)
-    return np.asarray(sums / values.size * np.sqrt(counted / (counted - 1)), dtype=np.float64)
+    times = np.ones(values.size) if counts is None else counts
+    sums = np.bincount(index, weights=times * (values - np.average(values, weights=times)), minlength=clusters)
+    return np.asarray(sums / times.sum() * np.sqrt(counted / (counted - 1)), dtype=np.float64)
 
 
 def _interval(value: float, pulls: Numbers, freedom: int, spent: int) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """What people said: ratings and choices, read from files with every problem told at once.
 
-Ratings (CSV or JSON lines): edit, method, value; and where there are any, rater, question, seed.
+Ratings (CSV or JSON lines): edit, method, value; and where there are any, rater, question, seed, probability.
 Published ratings in their own files: NAME=PATH, such as `imagenhub=FOLDER`.
 Choices (JSON lines, or CSV): edit, first, second, chosen (first, second or tie); and where there is one, rater.
 Verdicts of a judge (JSON lines, or CSV): the same, with swapped, seed and unanswered; see `judged`.
@@ -16,11 +16,11 @@ from typing import Any, Literal, TypeVar
 from editgauge.benchmarks.datasets import published_ratings, rated
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.reading.fields import shown
-from editgauge.findings.people.answer_lines import Problems, number, records, seed_of, word
+from editgauge.findings.people.answer_lines import Problems, blank, number, records, seed_of, word
 
 Chosen = Literal["first", "second", "tie"]
 SIDES: Mapping[str, Chosen] = {"first": "first", "second": "second", "tie": "tie"}
-RATING_FIELDS = ("edit", "method", "value", "rater", "question", "seed")
+RATING_FIELDS = ("edit", "method", "value", "rater", "question", "seed", "probability")
 CHOICE_FIELDS = ("edit", "first", "second", "chosen", "rater")
 VERDICT_FIELDS = ("edit", "first", "second", "rater", "chosen", "swapped", "seed", "unanswered")
 
@@ -36,6 +36,8 @@ class Rating:
     rater: str | None = None
     question: str = ""
     seed: int | None = None
+    probability: float | None = None
+    """The chance with which the sample took the outcome; None where all had the same, or it is not known."""
 
     @property
     def about(self) -> tuple[tuple[str, str, int | None], ...]:
@@ -161,9 +163,12 @@ def _rating(values: Mapping[str, Any], faults: list[str]) -> Rating | None:
     value = number(values, "value", faults)
     rater, question = (word(values, name, faults, needed=False) for name in ("rater", "question"))
     seed = seed_of(values, faults)
+    probability = None if blank(values.get("probability")) else number(values, "probability", faults)
+    if probability is not None and not 0 < probability <= 1:
+        faults.append(f"'probability' must lie above 0 and at most at 1, got {shown(values['probability'])}")
     if faults or edit is None or method is None or value is None:
         return None
-    return Rating(edit, method, value, rater, question or "", seed)
+    return Rating(edit, method, value, rater, question or "", seed, probability)
 
 
 def _choice(values: Mapping[str, Any], faults: list[str]) -> Choice | None:

@@ -64,8 +64,9 @@ def ratings(pages: Iterable[AnswerRecord], design: Design, question: str | None 
         for name, answer in page.answers.items():
             value = rating_of(design, name, answer)
             if value is not None and question in (None, name):
-                told = {"edit": page.edit, "method": shown["method"], "value": value}
-                yield told | {"rater": page.rater, "question": name, "seed": shown["seed"]}
+                line = {"edit": page.edit, "method": shown["method"], "value": value}
+                line |= {"rater": page.rater, "question": name, "seed": shown["seed"]}
+                yield line | ({} if page.probability is None else {"probability": page.probability})
 
 
 def choices(pages: Iterable[AnswerRecord], design: Design, question: str | None = None) -> Iterator[dict[str, Any]]:

@@ -53,6 +53,8 @@ class AnswerRecord:
     excluded: str = ""
     """Why the rater is excluded."""
     history: tuple[Version, ...] = field(default=())
+    probability: float | None = None
+    """The chance with which a stratified sample took the item; None for other samples."""
 
 
 def records(session: Session, rater: str | None = None) -> Iterator[AnswerRecord]:
@@ -90,6 +92,7 @@ def _record(assignment: Assignment, item: StudyItem, rater: Rater, history: list
         passed=assignment.passed,
         excluded=why if rater.state == "excluded" else "",
         history=tuple(history),
+        probability=item.content.get("probability"),
     )
 
 

@@ -44,6 +44,8 @@ class PageCandidate:
     source: Path
     compared: tuple[ComparedThing, ...]
     side: str | None = None
+    probability: float | None = None
+    """The chance with which the sample took it from its cell; None where all are taken, or some by their scores."""
 
     @property
     def key(self) -> str:

@@ -54,7 +54,8 @@ def create(
         design: editval, editinspector, 2afc, attribute-importance, or a design file (.yaml).
         raters: number of people who rate each item.
         items: number of items; default: all.
-        sample: all, stratified (by method and edit type), or disagreement (where the automatic scores disagree most).
+        sample: all, stratified (at random, as many of every method and edit type; the chance of each item is kept, and
+            `estimate` and `accept` weight by it), or disagreement (where the automatic scores disagree most).
         gold: JSONL file with items of known answer, which are mixed in.
         out: study folder to write.
         database: PostgreSQL URL; default: an SQLite file in the study folder.
@@ -157,8 +158,9 @@ def _content(candidate: PageCandidate, shelf: PictureShelf) -> dict[str, Any]:
         else {"method": each.method, "seed": each.seed, "image": shelf.take(each.image)}
         for each in candidate.compared
     ]
-    told = {"edit": dict(candidate.fields), "source": shelf.take(candidate.source), "compared": compared}
-    return told | ({"side": candidate.side} if candidate.side else {})
+    content = {"edit": dict(candidate.fields), "source": shelf.take(candidate.source), "compared": compared}
+    optional = {"side": candidate.side, "probability": candidate.probability}
+    return content | {name: value for name, value in optional.items() if value is not None}
 
 
 def _quiz_pictures(design: Design, beside: Path | None, shelf: PictureShelf) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -21,7 +22,7 @@ ANY = 2**62
 def sampled(
     candidates: Sequence[PageCandidate], sample: str, items: int | None, run: Run, seed: int
 ) -> list[PageCandidate]:
-    """The candidates to be rated, in the run's order."""
+    """The candidates to be rated, in the run's order; of a stratified sample each with the chance that it was taken."""
     if sample not in get_args(Sample):
         raise UnknownName("way of sampling", sample, get_args(Sample))
     if sample == "all":
@@ -34,14 +35,14 @@ def sampled(
     if items is None:
         raise BadInput(f"--sample {sample} chooses among {len(candidates)} items: say how many, with --items.")
     if sample == "stratified":
-        chosen = _stratified(candidates, items, seed)
-    else:
-        spread = disagreement(candidates, run)
-        known = sorted(spread, key=lambda place: (-spread[place], draw(ANY, seed, "sample", candidates[place].key)))
-        if len(known) < items:
-            raise BadInput(f"Only {len(known)} items have two scores that could disagree; {items} are wanted.")
-        chosen = known[:items]
-    return [candidates[place] for place in sorted(chosen)]
+        chosen = [candidates[place] for place in sorted(_stratified(candidates, items, seed))]
+        sizes, taken = (Counter(each.cell for each in some) for some in (candidates, chosen))
+        return [replace(each, probability=taken[each.cell] / sizes[each.cell]) for each in chosen]
+    spread = disagreement(candidates, run)
+    known = sorted(spread, key=lambda place: (-spread[place], draw(ANY, seed, "sample", candidates[place].key)))
+    if len(known) < items:
+        raise BadInput(f"Only {len(known)} items have two scores that could disagree; {items} are wanted.")
+    return [candidates[place] for place in sorted(known[:items])]
 
 
 def _stratified(candidates: Sequence[PageCandidate], items: int, seed: int) -> list[int]:
