@@ -35,6 +35,10 @@ class SetScore:
     """Outcomes of the cell that could not be taken in."""
     reasons: dict[str, int] = field(default_factory=dict)
     """Why they could not, in the words of `Unscored`, to how many."""
+    low: float | None = None
+    high: float | None = None
+    """The 95 % interval, where the protocol has one."""
+    interval_method: str = ""
 
 
 def write_sets(folder: Path, scores: Sequence[SetScore]) -> None:

@@ -21,6 +21,7 @@ from editgauge.engine.plan.shards import WHOLE
 from editgauge.engine.plan.tasks import all_tasks
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, part_of, prepare
+from editgauge.stats.resampling import HALVES
 
 if TYPE_CHECKING:
     from editgauge.protocols import Part, Protocol
@@ -102,6 +103,7 @@ def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Uns
             else (None, given.reason, given.detail)
         )
         method, edit_type = cell
+        interval = given.interval if isinstance(given, Score) else None
         found.append(
             SetScore(
                 protocol=protocol.name,
@@ -116,6 +118,9 @@ def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Uns
                 detail=detail,
                 missing=reasons.total(),
                 reasons=dict(reasons),
+                low=interval[0] if interval else None,
+                high=interval[1] if interval else None,
+                interval_method=HALVES if interval else "",
             )
         )
     return found

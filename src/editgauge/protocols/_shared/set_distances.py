@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from editgauge.core.evidence import Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Part
+from editgauge.stats.resampling import half_sample_interval
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -36,15 +37,24 @@ async def part(item: Item, see: Perception) -> Part:
 
 
 def score_set(parts: Sequence[Part], names: Sequence[str] = ("fid", "kid")) -> Scores:
-    """Both distances, by these names. A source that several edits share counts once."""
+    """Both distances, by these names, with intervals over source images. A source that several edits share counts once."""
     if len(parts) < 2:
         return dict.fromkeys(names, Unscored("not_applicable", "a set needs two outcomes at least"))
-    sources = np.unique(np.stack([before for before, _ in parts]), axis=0)
+    sources, of_source = np.unique(np.stack([before for before, _ in parts]), axis=0, return_inverse=True)
     edited = np.stack([after for _, after in parts])
     if len(sources) < 2:
         return dict.fromkeys(names, Unscored("not_applicable", "a set needs two source images at least"))
     remarks = _too_few(min(len(sources), len(edited)), edited.shape[1])
-    return dict(zip(names, (Score(fid(sources, edited), remarks), Score(kid(sources, edited))), strict=True))
+
+    def measured(distance: Callable[[Features, Features], float], remarks: tuple[Note, ...], lowest: float) -> Score:
+        def answer(rows: NDArray[np.int64]) -> float:
+            return distance(sources[np.unique(of_source[rows])], edited[rows])
+
+        value = distance(sources, edited)
+        interval = half_sample_interval(answer, value, of_source)
+        return Score(value, remarks, (max(lowest, interval[0]), interval[1]) if interval else None)
+
+    return dict(zip(names, (measured(fid, remarks, 0.0), measured(kid, (), -np.inf)), strict=True))
 
 
 def _too_few(pictures: int, dimensions: int) -> tuple[Note, ...]:

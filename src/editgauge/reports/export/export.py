@@ -97,18 +97,19 @@ def means_of(run: Run) -> list[dict[str, Any]]:
 
 
 def _mean_of_set(score: SetScore) -> dict[str, Any]:
-    """A score of a whole set of outcomes, such as a total or FID, beside the means; it has no interval."""
+    """A score of a whole set of outcomes, such as a total or FID, beside the means."""
     told = {"protocol": score.protocol, "name": score.name, "method": score.method, "edit_type": score.edit_type}
     reasons = "; ".join(f"{reason} {count}" for reason, count in score.reasons.items())
     return {
         **told,
-        **dict.fromkeys(MEAN),
         "mean": score.value,
+        "low": score.low,
+        "high": score.high,
         "n": score.n,
         "source_images": None,
         "unscored": score.missing,
         "reasons": reasons,
-        "interval_method": "",
+        "interval_method": score.interval_method,
         **dict.fromkeys(PLACE),
     }
 
@@ -163,7 +164,7 @@ def _tables(run: Run) -> Iterator[ResultTable]:
                 for kind, cells in zip(table.kinds, by_kind, strict=True)
             ],
             title=f"{table.protocol}: {table.name}",
-            legend=f"{better} is better; of all outcomes together",
+            legend=f"{better} is better; of all outcomes together [95 % interval]",
         )
 
 

@@ -202,7 +202,11 @@ def _told(score: SetScore | None) -> tuple[str, str]:
     if score is None:
         return "", ""
     count = f"n {score.n:,}" + (f", {score.missing:,} missing{_why(score)}" if score.missing else "")
-    return "unscored" if score.value is None else number(score.value, 3), count
+    if score.value is None:
+        return "unscored", count
+    low, high = score.low, score.high
+    interval = "" if low is None or high is None else f" [{number(low, 3)}, {number(high, 3)}]"
+    return number(score.value, 3) + interval, count
 
 
 def _why(score: SetScore) -> str:

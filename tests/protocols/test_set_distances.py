@@ -1,0 +1,56 @@
+"""FID and KID of a set come with an interval over its source images."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from editgauge.core.types import Score
+from editgauge.protocols import Part
+from editgauge.protocols._shared.set_distances import kid, score_set
+from editgauge.stats.resampling import half_sample_interval
+
+
+def parts(sources: int, edits: int = 2, shift: float = 0.5, seed: int = 0) -> list[Part]:
+    random = np.random.default_rng(seed)
+    before = random.normal(size=(sources, 6))
+    return [(row, row + shift + random.normal(0, 0.3, size=6)) for row in before for _ in range(edits)]
+
+
+def test_both_distances_have_an_interval_over_source_images() -> None:
+    scores = score_set(parts(30))
+    for name in ("fid", "kid"):
+        score = scores[name]
+        assert isinstance(score, Score)
+        assert score.interval is not None
+        assert score.interval[0] < score.value < score.interval[1]
+
+
+def test_more_source_images_make_it_narrower_more_edits_of_each_hardly() -> None:
+    def width(some: list[Part]) -> float:
+        score = score_set(some)["kid"]
+        assert isinstance(score, Score)
+        assert score.interval is not None
+        return score.interval[1] - score.interval[0]
+
+    assert width(parts(200, 1)) < 0.6 * width(parts(30, 1))
+    assert width(parts(30, 6)) > 0.6 * width(parts(30, 1))
+
+
+def test_few_source_images_have_no_interval() -> None:
+    score = score_set(parts(9))["kid"]
+    assert isinstance(score, Score)
+    assert score.interval is None
+
+
+def test_the_interval_holds_the_distance_of_the_populations() -> None:
+    random = np.random.default_rng(1)
+    many = random.normal(size=(3000, 4))
+    truth, held, worlds = kid(many, random.normal(0.4, 1, size=(3000, 4))), 0, 60
+    for _ in range(worlds):
+        before, after = random.normal(size=(40, 4)), random.normal(0.4, 1, size=(40, 4))
+        interval = half_sample_interval(
+            lambda rows, one=before, two=after: kid(one[rows], two[rows]), kid(before, after), np.arange(40)
+        )
+        assert interval is not None
+        held += interval[0] <= truth <= interval[1]
+    assert held / worlds > 0.87
