@@ -37,7 +37,7 @@ async def part(item: Item, see: Perception) -> Part:
 
 
 def score_set(parts: Sequence[Part], names: Sequence[str] = ("fid", "kid")) -> Scores:
-    """Both distances, by these names, with intervals over source images. A source that several edits share counts once."""
+    """Both distances, by these names, with intervals over source images; a source of several edits counts once."""
     if len(parts) < 2:
         return dict.fromkeys(names, Unscored("not_applicable", "a set needs two outcomes at least"))
     sources, of_source = np.unique(np.stack([before for before, _ in parts]), axis=0, return_inverse=True)
