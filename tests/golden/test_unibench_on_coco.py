@@ -21,6 +21,7 @@ from editgauge.core.types import Benchmark, Edit, Item, Outcome, Score, Scores
 from editgauge.models.answers import Detections, Instances
 from editgauge.protocols import open_protocol
 from editgauge.protocols.unibench.tasks import EXTRA
+from tests.parity.scenes import table_on_page
 from tests.shared_data import needs_shared_data, shared_data
 
 pytestmark = needs_shared_data
@@ -53,8 +54,8 @@ class Annotated:
         count = len(named)
         words = tuple(name.rpartition("-")[0] or name for name in named)
         boxes = np.zeros((count, 4), np.float32)
-        found = Detections(boxes, np.full(count, 0.9, np.float32), words, words)
-        return Instances(found, masks.reshape(count, height, width))
+        detections = Detections(boxes, np.full(count, 0.9, np.float32), words, words)
+        return Instances(detections, masks.reshape(count, height, width))
 
     async def joint_image(self, image: Pixels) -> NDArray[np.float32]:
         return _unit(np.histogramdd(image.reshape(-1, 3), (4, 4, 4), [(0, 256)] * 3)[0].ravel() + 1)
@@ -80,8 +81,8 @@ def untouched(protocol: str, edit: Edit) -> Scores:
 
 
 def values(protocol: str, edits: list[Edit], name: str) -> list[float]:
-    found = [untouched(protocol, edit)[name] for edit in edits]
-    return [score.value for score in found if isinstance(score, Score)]
+    scores = [untouched(protocol, edit)[name] for edit in edits]
+    return [score.value for score in scores if isinstance(score, Score)]
 
 
 def of_task(built: Benchmark, *tasks: str) -> list[Edit]:
@@ -96,6 +97,15 @@ def test_every_place_that_rules_propose_can_be_judged_and_is_not_true_already(bu
     places = values("unibench-detect", moved, "position")
     assert len(places) == len(moved)
     assert max(places) < 0.01  # outlines are stored as polygons or runs, and rendered again
+
+
+def test_the_page_states_what_the_photographs_give(built: Benchmark) -> None:
+    table = {}
+    for task in ("change_class", "change_color", "move", "generate"):
+        edits = of_task(built, task)
+        places = values("unibench-detect", edits, "position")
+        table[task] = (len(edits), len(places), sum(place >= 0.5 for place in places))
+    assert table == table_on_page("unibench.md")
 
 
 def test_readings_of_the_similarity_rank_targets_alike_but_on_other_scales(built: Benchmark) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,7 @@ def values(protocol: str, item: Item, see: Any) -> dict[str, float | None]:
 
 def table_on_page(page: str) -> dict[str, tuple[int, ...]]:
     """The rows of the page's first table: a name, then counts."""
-    lines = (PAGES / page).read_text("utf-8").splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    return {row[0]: tuple(int(cell) for cell in row[1:4]) for row in rows[2:]}
+    lines = iter((PAGES / page).read_text("utf-8").splitlines())
+    table = takewhile(lambda line: line.startswith("|"), dropwhile(lambda line: not line.startswith("|"), lines))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    return {row[0].strip("`"): tuple(int(cell) for cell in row[1:]) for row in rows[2:]}
