@@ -82,7 +82,7 @@ bench: setup ## measure speed, as ratios to the plain way in the same run
 
 docs: $(VENV)/installed-docs ## generate the reference and build the site into site/
 	$(BIN)/python docs/generate.py
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 dist: setup ## build the wheel and the source archive into dist/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build

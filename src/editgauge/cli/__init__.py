@@ -63,8 +63,8 @@ for group, verbs in GROUPS.items():
     app.add_typer(below, name=group, help=about, rich_help_panel=panel)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"editgauge {__version__}")
         raise typer.Exit
 

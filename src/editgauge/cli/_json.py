@@ -11,15 +11,15 @@ from typing import Any
 from editgauge.findings.people.matching import Matched
 
 
-def as_json(found: object) -> str:
+def as_json(result: object) -> str:
     """The fields of a result by name; of what people said, only how much; null for the end of an endless range."""
-    return json.dumps(_plain(found), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(thing: Any) -> Any:
     if isinstance(thing, Matched):
-        told = {"found": len(thing.found), "strangers": thing.strangers, "first_stranger": thing.first_stranger}
-        return told | {"undecided": thing.undecided}
+        counts = {"found": len(thing.found), "strangers": thing.strangers, "first_stranger": thing.first_stranger}
+        return counts | {"undecided": thing.undecided}
     if isinstance(thing, Path):
         return str(thing)
     if is_dataclass(thing):

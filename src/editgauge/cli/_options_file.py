@@ -36,10 +36,10 @@ def take_file(words: list[str]) -> tuple[list[str], Path | None]:
         if word == "--":
             return [*left, word, *following], file
         if name == FLAG:
-            found = value if equals else next(following, "")
-            if not found or file:
+            path = value if equals else next(following, "")
+            if not path or file:
                 raise BadInput(f"{FLAG} takes one YAML file, once.")
-            file = Path(found)
+            file = Path(path)
         else:
             left.append(word)
     return left, file
@@ -54,10 +54,10 @@ def defaults(file: Path, app: typer.Typer) -> dict[str, Any]:
     return read
 
 
-def _of_group(told: dict[str, Any], group: Any, problems: list[str], name: str = "") -> dict[str, Any]:
+def _of_group(content: dict[str, Any], group: Any, problems: list[str], name: str = "") -> dict[str, Any]:
     """What the file says about the verbs of a group; those of a group within it stand below its name."""
     read: dict[str, Any] = {}
-    for verb, options in told.items():
+    for verb, options in content.items():
         called, command = f"{name}{verb}", group.commands.get(verb)
         if command is None:
             problems.append(f"'{called}' is no verb")
@@ -81,14 +81,14 @@ def _read(file: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        told = yaml.safe_load(read_text(file))
+        content = yaml.safe_load(read_text(file))
     except OSError as error:
         raise BadInput(f"The options file '{file}' cannot be read: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadInput(f"The options file '{file}' is not valid YAML: {error}.") from error
-    if not isinstance(told, dict):
+    if not isinstance(content, dict):
         raise BadInput(f"The options file '{file}' must hold options by verb, such as `run: {{benchmark: sample}}`.")
-    return {str(verb): options for verb, options in told.items()}
+    return {str(verb): options for verb, options in content.items()}
 
 
 def _spelled(name: str) -> str:

@@ -56,10 +56,10 @@ def read_signature(place: str) -> Signature:
     """The signature of a function given as `package.module:name`."""
     module, _, name = place.partition(":")
     source = _source(module)
-    found = re.search(rf'^def {name}\(.*?^    """.*?"""$', source, re.MULTILINE | re.DOTALL)
-    if found is None:
+    match = re.search(rf'^def {name}\(.*?^    """.*?"""$', source, re.MULTILINE | re.DOTALL)
+    if match is None:
         raise LookupError(f"{module} has no function '{name}' with a docstring")
-    [function] = ast.parse(found.group()).body
+    [function] = ast.parse(match.group()).body
     if not isinstance(function, ast.FunctionDef):
         raise LookupError(f"{place} is no function")
     sections = read_docstring(ast.get_docstring(function) or "")
@@ -184,8 +184,8 @@ def _union(annotation: ast.expr | None) -> list[ast.expr]:
 def _literal(default: ast.expr, source: str) -> Any:
     """A default as written, or as the constant that it names is."""
     if isinstance(default, ast.Name):
-        found = re.search(rf"^{default.id}(?:: [^=]+)? = (.+)$", source, re.MULTILINE)
-        if found is None:
+        match = re.search(rf"^{default.id}(?:: [^=]+)? = (.+)$", source, re.MULTILINE)
+        if match is None:
             raise LookupError(f"the default {default.id} must be a constant of the same module")
-        return ast.literal_eval(found[1])
+        return ast.literal_eval(match[1])
     return ast.literal_eval(default)

@@ -108,13 +108,15 @@ def list_names(kind: str | None = None, name: str | None = None) -> list[dict[st
     if kind not in _KINDS:
         raise UnknownName("kind of thing", kind, KINDS, "editgauge list")
     registry, describe = _KINDS[kind]
-    told = [{"name": name, "from": registry.origin(name), **_told(registry, name, describe)} for name in registry]
+    rows = [{"name": name, "from": registry.origin(name), **_described(registry, name, describe)} for name in registry]
     if kind == "benchmarks":
         forms: Registry[Any] = Registry("form of benchmark", BY_PATH)
-        told += [{"name": f"path/to/{form}", "from": "editgauge", **_told(forms, form, describe)} for form in forms]
+        rows += [
+            {"name": f"path/to/{form}", "from": "editgauge", **_described(forms, form, describe)} for form in forms
+        ]
     if kind == "methods":
-        told += [{"name": name, "from": "editgauge", "about": about} for name, about in ADDRESSES.items()]
-    return told
+        rows += [{"name": name, "from": "editgauge", "about": about} for name, about in ADDRESSES.items()]
+    return rows
 
 
 def _rubric(name: str) -> dict[str, Any]:
@@ -138,7 +140,7 @@ def _options(kind: str, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def _told(registry: Registry[Any], name: str, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def _described(registry: Registry[Any], name: str, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """One broken plug-in must not hide everything else."""
     try:
         return describe(registry.get(name))

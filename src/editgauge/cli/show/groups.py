@@ -72,11 +72,11 @@ def build_probes(made: Any, given: Given) -> None:
 # --- manage -----------------------------------------------------------------------------------------------------------
 
 
-def data_pull(found: Any, given: Given) -> None:
-    typer.echo(f"{found.name}: {found.about}")
-    typer.echo(f"  {found.present} of {found.files} files here, {found.bytes / 1e6:.0f} MB")
-    typer.echo(f"  license: {found.license}")
-    for folder in found.folders:
+def data_pull(result: Any, given: Given) -> None:
+    typer.echo(f"{result.name}: {result.about}")
+    typer.echo(f"  {result.present} of {result.files} files here, {result.bytes / 1e6:.0f} MB")
+    typer.echo(f"  license: {result.license}")
+    for folder in result.folders:
         typer.echo(f"  in {folder}")
 
 
@@ -87,37 +87,37 @@ def data_ratings(count: Any, given: Given) -> None:
     typer.echo(f"{given['out']}: {counted(count, 'rating')}.")
 
 
-def data_feedback(found: Any, given: Given) -> None:
+def data_feedback(result: Any, given: Given) -> None:
     from editgauge.cli.tables.study import show_feedback
 
-    show_feedback(found)
+    show_feedback(result)
 
 
-def models_list(found: Any, given: Given) -> None:
+def models_list(result: Any, given: Given) -> None:
     from editgauge.cli.tables.common import new_table, show
     from editgauge.models.weights.verbs import license_of
 
     table = new_table()
     for column in ("name", "role", "size", "license", "where"):
         table.add_column(column, justify="right" if column == "size" else "left", overflow="fold")
-    for each in found:
+    for each in result:
         table.add_row(each.name, ", ".join(each.roles), _megabytes(each.bytes), license_of(each), each.where)
     show(table)
     typer.echo("* license of the project that trained the weights; a size shown as - is known after the first pull.")
 
 
-def models_info(found: Any, given: Given) -> None:
+def models_info(result: Any, given: Given) -> None:
     from editgauge.models.weights.verbs import license_of
 
-    typer.echo(f"{found.name}: {found.about}")
-    typer.echo(f"  role: {', '.join(found.roles)}")
-    typer.echo(f"  license: {license_of(found)}")
-    typer.echo(f"  from: {found.source}")
-    if found.where == "hub" or found.revision:
-        typer.echo(f"  revision: {found.revision or 'pinned by the first pull'}")
-    typer.echo(f"  size: {_megabytes(found.bytes)}, to download {_megabytes(found.bytes_to_fetch)}")
-    typer.echo(f"  in {found.folder}" if found.folder else f"  not here: `editgauge models pull {found.name}`")
-    for name, sha256 in found.sha256.items():
+    typer.echo(f"{result.name}: {result.about}")
+    typer.echo(f"  role: {', '.join(result.roles)}")
+    typer.echo(f"  license: {license_of(result)}")
+    typer.echo(f"  from: {result.source}")
+    if result.where == "hub" or result.revision:
+        typer.echo(f"  revision: {result.revision or 'pinned by the first pull'}")
+    typer.echo(f"  size: {_megabytes(result.bytes)}, to download {_megabytes(result.bytes_to_fetch)}")
+    typer.echo(f"  in {result.folder}" if result.folder else f"  not here: `editgauge models pull {result.name}`")
+    for name, sha256 in result.sha256.items():
         typer.echo(f"  {sha256}  {name}")
 
 
@@ -135,10 +135,10 @@ def models_path(folder: Any, given: Given) -> None:
     typer.echo(folder)
 
 
-def cache_info(found: Any, given: Given) -> None:
-    typer.echo(f"{counted(found.entries, 'answer')}, {_size(found.bytes)} of at most {_size(found.most_bytes)}")
-    _by_model(found)
-    typer.echo(f"  in {found.folder}")
+def cache_info(result: Any, given: Given) -> None:
+    typer.echo(f"{counted(result.entries, 'answer')}, {_size(result.bytes)} of at most {_size(result.most_bytes)}")
+    _by_model(result)
+    typer.echo(f"  in {result.folder}")
 
 
 def cache_clear(gone: Any, given: Given) -> None:
@@ -146,28 +146,28 @@ def cache_clear(gone: Any, given: Given) -> None:
     _by_model(gone)
 
 
-def _by_model(found: Any) -> None:
-    for each in found.models:
+def _by_model(result: Any) -> None:
+    for each in result.models:
         typer.echo(f"  {each.model}: {counted(each.entries, 'answer')}, {_size(each.bytes)}")
 
 
-def judges_guess_cost(found: Any, given: Given) -> None:
+def judges_guess_cost(result: Any, given: Given) -> None:
     from editgauge.cli.tables.judges import show_guess_cost
 
-    show_guess_cost(found)
+    show_guess_cost(result)
 
 
-def judges_compare(found: Any, given: Given) -> None:
+def judges_compare(result: Any, given: Given) -> None:
     from editgauge.cli.tables.judges import show_side_by_side
 
-    show_side_by_side(found)
+    show_side_by_side(result)
 
 
-def judges_check(found: Any, given: Given) -> int | None:
+def judges_check(result: Any, given: Given) -> int | None:
     from editgauge.cli.tables.judges import show_check
 
-    show_check(found)
-    return exit_code(found)
+    show_check(result)
+    return exit_code(result)
 
 
 # --- people -----------------------------------------------------------------------------------------------------------
@@ -201,25 +201,25 @@ def study_export(lines: Any, given: Given) -> None:
     typer.echo(f"{given['out']}: {counted(lines, 'line')}.")
 
 
-def study_import(found: Any, given: Given) -> None:
+def study_import(result: Any, given: Given) -> None:
     typer.echo(
-        f"{found.done} count, {found.surplus} are surplus, {found.void} void; "
-        f"{found.changed} were known with other answers, {found.unchanged} were known."
+        f"{result.done} count, {result.surplus} are surplus, {result.void} void; "
+        f"{result.changed} were known with other answers, {result.unchanged} were known."
     )
 
 
-def study_analyze(found: Any, given: Given) -> None:
+def study_analyze(result: Any, given: Given) -> None:
     from editgauge.cli.tables.agreement import show_agreement
     from editgauge.cli.tables.study import show_findings, show_status, show_weights
 
-    show_status(found.status)
-    if found.findings:
-        show_findings(found.findings)
-    if found.agreement:
-        show_agreement(found.agreement)
-    if found.weights:
-        show_weights(found.weights)
-    for page in (found.page, found.forms):
+    show_status(result.status)
+    if result.findings:
+        show_findings(result.findings)
+    if result.agreement:
+        show_agreement(result.agreement)
+    if result.weights:
+        show_weights(result.weights)
+    for page in (result.page, result.forms):
         if page:
             typer.echo(f"{page}")
 

@@ -71,8 +71,10 @@ def run_before(given: Given, flags: Given) -> bool:
 
     from editgauge.engine.run import preview
 
-    told = {name: value for name, value in given.items() if name not in {"processes", "engine", "address", "timings"}}
-    sys.stdout.write(yaml.safe_dump(preview(**told), sort_keys=False, allow_unicode=True, width=1000))
+    options = {
+        name: value for name, value in given.items() if name not in {"processes", "engine", "address", "timings"}
+    }
+    sys.stdout.write(yaml.safe_dump(preview(**options), sort_keys=False, allow_unicode=True, width=1000))
     return True
 
 
@@ -96,12 +98,12 @@ def merge(merged: Any, given: Given) -> None:
         next_report(given["out"])
 
 
-def verify(found: Any, given: Given) -> int | None:
+def verify(result: Any, given: Given) -> int | None:
     from editgauge.engine.verify.recompute import RELATIVE
 
-    for problem in found.problems:
+    for problem in result.problems:
         typer.echo(problem)
-    again = found.recomputed
+    again = result.recomputed
     checked = again.scores + len(again.problems)
     if checked:
         typer.echo(
@@ -109,11 +111,11 @@ def verify(found: Any, given: Given) -> int | None:
         )
     for reason, count in again.unchecked.items():
         typer.echo(f"Not scored again, so not verified: {count} scores: {reason}")
-    if not found.sound:
-        typer.echo(f"{counted(len(found.problems), 'problem')} in {given['run']}")
+    if not result.sound:
+        typer.echo(f"{counted(len(result.problems), 'problem')} in {given['run']}")
         return 1
     typer.echo(
-        f"{given['run']} is sound: {found.files} files, {found.scores} scores and {found.images} images as recorded."
+        f"{given['run']} is sound: {result.files} files, {result.scores} scores and {result.images} images as recorded."
         f"{' No score was computed again.' if given['recompute'] and not again.outcomes else ''}"
     )
     return None
@@ -180,10 +182,10 @@ def see(sight: Any, given: Given) -> None:
     _drawn(given)
 
 
-def changes(found: Any, given: Given) -> None:
-    for sentence in found.sentences:
+def changes(result: Any, given: Given) -> None:
+    for sentence in result.sentences:
         typer.echo(sentence)
-    for remark in found.remarks:
+    for remark in result.remarks:
         typer.echo(remark, err=True)
     _drawn(given)
 
@@ -202,9 +204,9 @@ def understand_before(given: Given, flags: Given) -> bool:
 
 
 def understand(reading: Any, given: Given) -> None:
-    from editgauge.cli.tables.look import told
+    from editgauge.cli.tables.look import reading_text
 
-    typer.echo(told(reading))
+    typer.echo(reading_text(reading))
 
 
 def understand_json(reading: Any, given: Given) -> str:
@@ -218,15 +220,15 @@ def _drawn(given: Given) -> None:
         typer.echo(f"Drawn into {given['out']}", err=True)
 
 
-def disentangle(found: Any, given: Given) -> None:
+def disentangle(result: Any, given: Given) -> None:
     from editgauge.cli.tables.look import show_disentanglement
 
     if not given["quiet"]:
-        show_disentanglement(found.models, found.beside)
-        typer.echo(f"Page: {found.page}")
+        show_disentanglement(result.models, result.beside)
+        typer.echo(f"Page: {result.page}")
 
 
-def disentangle_json(found: Any, given: Given) -> str:
+def disentangle_json(result: Any, given: Given) -> str:
     from editgauge.disentanglement.verb import RESULT
 
     return (Path(given["out"]) / RESULT).read_text("utf-8")
@@ -241,24 +243,24 @@ def compare(comparisons: Any, given: Given) -> None:
     show_comparison(comparisons)
 
 
-def diff(found: Any, given: Given) -> int | None:
+def diff(result: Any, given: Given) -> int | None:
     from editgauge.cli.tables.difference import show_causes, show_difference
 
-    show_difference(found)
-    show_causes(found)
-    return exit_code(found)
+    show_difference(result)
+    show_causes(result)
+    return exit_code(result)
 
 
-def diff_json(found: Any, given: Given) -> str:
+def diff_json(result: Any, given: Given) -> str:
     from editgauge.cli.tables import difference
 
-    return as_json(difference.as_json(found))
+    return as_json(difference.as_json(result))
 
 
-def agree(found: Any, given: Given) -> None:
+def agree(result: Any, given: Given) -> None:
     from editgauge.cli.tables.agreement import show_agreement, show_agreement_page
 
-    show_agreement(found) if given.get("verbose") else show_agreement_page(found)
+    show_agreement(result) if given.get("verbose") else show_agreement_page(result)
 
 
 def estimate(estimates: Any, given: Given) -> None:
@@ -267,10 +269,10 @@ def estimate(estimates: Any, given: Given) -> None:
     show_estimates(estimates)
 
 
-def accept(found: Any, given: Given) -> None:
+def accept(result: Any, given: Given) -> None:
     from editgauge.cli.tables.estimate import show_acceptance
 
-    show_acceptance(found)
+    show_acceptance(result)
 
 
 def power(plans: Any, given: Given) -> int | None:

@@ -35,31 +35,31 @@ if TYPE_CHECKING:
     from editgauge.stats.resampling import Estimate
 
 
-def show_agreement(found: Agreement) -> None:
+def show_agreement(result: Agreement) -> None:
     """What people said, yes and no, correlations, choices, triplets, the order of methods; then what was left out."""
-    for people in found.people:
+    for people in result.people:
         _show_people(people)
-    if found.binary:
-        show_binary(found.binary)
-    for question in dict.fromkeys(score.question for score in found.rated):
-        _show_ratings(question, [score for score in found.rated if score.question == question])
-    if found.rated:
-        _explain_levels(found.rated)
-    if found.chosen:
-        _show_choices(found.chosen)
-    if found.selected:
-        show_triplets(found.selected)
-    for judge in found.judges:
+    if result.binary:
+        show_binary(result.binary)
+    for question in dict.fromkeys(score.question for score in result.rated):
+        _show_ratings(question, [score for score in result.rated if score.question == question])
+    if result.rated:
+        _explain_levels(result.rated)
+    if result.chosen:
+        _show_choices(result.chosen)
+    if result.selected:
+        show_triplets(result.selected)
+    for judge in result.judges:
         show_judge(judge)
-    for ranking in found.rankings:
+    for ranking in result.rankings:
         show_ranking(ranking)
-    if found.blend:
-        show_blend(found.blend)
-    if found.steadiness:
-        show_steadiness(found.steadiness, found.attributes)
+    if result.blend:
+        show_blend(result.blend)
+    if result.steadiness:
+        show_steadiness(result.steadiness, result.attributes)
     show(Text("Positive is agreement: a score where lower is better (↓) is negated first."))
     show(Text("Intervals draw whole source images. Outcomes without a score are counted, never imputed."))
-    for words, matched in (("Ratings", found.ratings), ("Choices", found.choices)):
+    for words, matched in (("Ratings", result.ratings), ("Choices", result.choices)):
         if matched:
             show(Text(f"{words}: {'; '.join(_counts(matched))}."))
 
@@ -72,25 +72,25 @@ MEASURES = {
 """What EditVal prints (figure 6, section 4.4), and what is robust to scales."""
 
 
-def show_agreement_page(found: Agreement) -> None:
+def show_agreement_page(result: Agreement) -> None:
     """One page: how far people agree, and for each question the scores that agree most."""
-    questions = list(dict.fromkeys(score.question for score in found.rated))
-    rows = max(FEWEST_ROWS, ROWS_OF_A_PAGE // max(1, len(questions) + bool(found.chosen) + bool(found.selected)))
-    for people in found.people:
+    questions = list(dict.fromkeys(score.question for score in result.rated))
+    rows = max(FEWEST_ROWS, ROWS_OF_A_PAGE // max(1, len(questions) + bool(result.chosen) + bool(result.selected)))
+    for people in result.people:
         if people.panel is not None:
             name = f"'{people.question}': " if people.question else ""
-            against = f"a perfect score would reach {_told(people.possible.with_their_mean)}"
-            show(Text(f"{name}{people.raters} raters; alpha {_told(people.alpha)}; {against}."))
+            against = f"a perfect score would reach {_formatted(people.possible.with_their_mean)}"
+            show(Text(f"{name}{people.raters} raters; alpha {_formatted(people.alpha)}; {against}."))
     hidden = 0
     for question in questions:
-        scores = [score for score in found.rated if score.question == question]
+        scores = [score for score in result.rated if score.question == question]
         _show_best_rated(question, scores[:rows])
         hidden += len(scores[rows:])
-    for shares, title in _chosen_shares(found):
+    for shares, title in _chosen_shares(result):
         _show_best_shares(title, shares[:rows])
         hidden += len(shares[rows:])
     show(Text("Positive is agreement, whatever a score's direction. 95 % confidence intervals over source images."))
-    for words, matched in (("Ratings", found.ratings), ("Choices", found.choices)):
+    for words, matched in (("Ratings", result.ratings), ("Choices", result.choices)):
         if matched:
             show(Text(f"{words}: {'; '.join(_counts(matched))}."))
     more = f"{hidden} more rows, and " if hidden else ""
@@ -115,12 +115,12 @@ def _show_best_rated(question: str, scores: Sequence[RatedScore]) -> None:
     show(table)
 
 
-def _chosen_shares(found: Agreement) -> Iterator[tuple[list[tuple[str, Mean | None]], str]]:
-    if found.chosen:
-        shares = [(f"{each.protocol}: {named(each.spec)}", each.share) for each in found.chosen.scores]
+def _chosen_shares(result: Agreement) -> Iterator[tuple[list[tuple[str, Mean | None]], str]]:
+    if result.chosen:
+        shares = [(f"{each.protocol}: {named(each.spec)}", each.share) for each in result.chosen.scores]
         yield shares, "share of people's choices that a score agrees with"
-    if found.selected:
-        both = [(f"{each.protocol}: {named(each.spec)}", each.both) for each in found.selected.scores]
+    if result.selected:
+        both = [(f"{each.protocol}: {named(each.spec)}", each.both) for each in result.selected.scores]
         yield both, "share of triplets whose good outcome scores highest"
 
 
@@ -134,16 +134,16 @@ def _show_best_shares(title: str, shares: Sequence[tuple[str, Mean | None]]) -> 
     show(table)
 
 
-def _short_cell(found: Estimate) -> Text:
-    if found.value is None:
+def _short_cell(result: Estimate) -> Text:
+    if result.value is None:
         return Text("-", style="dim")
-    return Text(short(found.value)).append(f" {interval(found)}", style="dim")
+    return Text(short(result.value)).append(f" {interval(result)}", style="dim")
 
 
 def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
-    asked = f" to '{question}'" if question else ""
+    suffix = f" to '{question}'" if question else ""
     for measure, title in MEASURES.items():
-        table = new_table(f"{title} with ratings{asked}, and its 95 % interval")
+        table = new_table(f"{title} with ratings{suffix}, and its 95 % interval")
         table.add_column("score", overflow="fold")
         for level in LEVELS:
             table.add_column(_spaced(level), justify="right", no_wrap=True)
@@ -158,8 +158,8 @@ def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
 
 def _explain_levels(scores: Sequence[RatedScore]) -> None:
     show(Text("; ".join(f"{_spaced(level)}: {meaning}" for level, meaning in LEVELS.items()) + "."))
-    found = ((level, score.levels[level].spearman.reason) for score in scores for level in LEVELS)
-    reasons = dict.fromkeys(f"{_spaced(level)}: {reason}" for level, reason in found if reason)
+    result = ((level, score.levels[level].spearman.reason) for score in scores for level in LEVELS)
+    reasons = dict.fromkeys(f"{_spaced(level)}: {reason}" for level, reason in result if reason)
     if reasons:
         show(Text(f"Where there is no number: {'; '.join(reasons)}."))
 
@@ -177,42 +177,42 @@ def _show_parts(levels: Mapping[str, Mapping[str, Estimate]]) -> None:
 
 def _show_people(people: People) -> None:
     """What people said by method, and how far they agree with each other."""
-    asked = f" to '{people.question}'" if people.question else ""
+    suffix = f" to '{people.question}'" if people.question else ""
     means = ", ".join(f"{method} {short(mean.value)} ({interval(mean)})" for method, mean in people.means.items())
-    show(Text(f"Mean ratings{asked}: {means}."))
+    show(Text(f"Mean ratings{suffix}: {means}."))
     if people.panel is None:
         return
     panel, alpha = people.panel, people.alpha
-    told = [
+    parts = [
         f"a majority on {panel.majority.value:.1%} of {panel.majority.n} outcomes ({panel.without_majority} without)",
         f"all alike on {panel.full_agreement.value:.1%}",
-        f"Krippendorff's alpha (ordinal) {_told(alpha)}",
-        f"each rater against the others {_told(people.ceiling)}",
-        f"a perfect score would reach {_told(people.possible.with_one_rater)} with one rater, "
-        f"{_told(people.possible.with_their_mean)} with their mean",
+        f"Krippendorff's alpha (ordinal) {_formatted(alpha)}",
+        f"each rater against the others {_formatted(people.ceiling)}",
+        f"a perfect score would reach {_formatted(people.possible.with_one_rater)} with one rater, "
+        f"{_formatted(people.possible.with_their_mean)} with their mean",
     ]
-    show(Text(f"{people.raters} raters: {'; '.join(told)}."))
+    show(Text(f"{people.raters} raters: {'; '.join(parts)}."))
 
 
-def _told(found: Estimate) -> str:
-    return f"none, {found.reason}" if found.value is None else f"{short(found.value)} ({interval(found)})"
+def _formatted(result: Estimate) -> str:
+    return f"none, {result.reason}" if result.value is None else f"{short(result.value)} ({interval(result)})"
 
 
-def _show_choices(found: ChosenScores) -> None:
+def _show_choices(result: ChosenScores) -> None:
     table = new_table("share of people's choices that a score agrees with, and its 95 % interval")
     table.add_column("score", overflow="fold")
     for column in ("share", "95 % interval", "choices", "source images", "equal scores"):
         table.add_column(column, justify="right")
-    for score in found.scores:
+    for score in result.scores:
         table.add_row(titled(score.protocol, score.spec, score.unscored, "choices"), *_share(score))
     show(table)
-    show_types(found.scores)
-    if found.ties:
-        show(Text(f"Choices in which people found both alike, left out: {found.ties}."))
+    show_types(result.scores)
+    if result.ties:
+        show(Text(f"Choices in which people found both alike, left out: {result.ties}."))
     show(Text("Equal scores count half, as guessing would."))
-    show_behind(found.behind, "choices")
-    if found.pairs:
-        _show_pairs(found.pairs)
+    show_behind(result.behind, "choices")
+    if result.pairs:
+        _show_pairs(result.pairs)
 
 
 def _show_pairs(pairs: Sequence[Complementarity]) -> None:
@@ -244,11 +244,11 @@ def _counts(matched: Matched[Any]) -> Iterator[str]:
         yield f"{matched.undecided} without a seed where the run has several, left out"
 
 
-def _cell(found: Estimate) -> Text:
-    if found.value is None:
+def _cell(result: Estimate) -> Text:
+    if result.value is None:
         return Text("-", style="dim")
-    text = Text(f"{short(found.value)} n {found.n}")
-    text.append(f"\n{interval(found)}", style="dim")
+    text = Text(f"{short(result.value)} n {result.n}")
+    text.append(f"\n{interval(result)}", style="dim")
     return text
 
 

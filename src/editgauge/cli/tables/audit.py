@@ -34,10 +34,10 @@ def show_card(card: AuditCard) -> None:
     if card.ahead and card.held_back:
         _show_ahead(card)
     for name, estimate in card.steadiness.items():
-        show(Text(f"{name}: {_told(estimate)}"))
-    for name, told in card.sides.items():
-        sides = f"left {_told(told.left)}, right {_told(told.right)}"
-        show(Text(f"{name} tells left from right: {sides}; {told.answered} of {told.pictures} pictures answered."))
+        show(Text(f"{name}: {_formatted(estimate)}"))
+    for name, side in card.sides.items():
+        sides = f"left {_formatted(side.left)}, right {_formatted(side.right)}"
+        show(Text(f"{name} tells left from right: {sides}; {side.answered} of {side.pictures} pictures answered."))
     if card.blend:
         show(_blend_line(card))
     if card.costs:
@@ -59,9 +59,9 @@ def _show_scores(card: AuditCard, scores: list[ScoreCard]) -> None:
         moved = each.moves.get("jpeg-90")
         table.add_row(
             _name(each),
-            _told(each.auroc),
-            _told(each.accuracy),
-            _told(each.chosen),
+            _formatted(each.auroc),
+            _formatted(each.accuracy),
+            _formatted(each.chosen),
             _short(moved),
             _short(each.deaf),
             f"{100 * (each.probes - each.scored) / each.probes:.0f} %",
@@ -88,7 +88,7 @@ def _show_ahead(card: AuditCard) -> None:
         table.add_column(column, justify="right")
     for pair in card.ahead:
         alone = (_short(each) for each in (pair.first_auroc, pair.second_auroc))
-        table.add_row(pair.first, pair.second, f"{pair.difference.n:,}", *alone, _told(pair.difference, "+"))
+        table.add_row(pair.first, pair.second, f"{pair.difference.n:,}", *alone, _formatted(pair.difference, "+"))
     show(table)
 
 
@@ -98,8 +98,8 @@ def _show_people(card: AuditCard, people: PeopleAgreement) -> None:
     for column in ("their choice has the better score", "pairs without"):
         table.add_column(column, justify="right")
     for each in sorted(card.scores, key=lambda each: -_value(each.people))[:MOST]:
-        table.add_row(_name(each), _told(each.people), f"{people.pairs - each.people.n:,}")
-    table.add_row("people themselves", _told(people.agree), "")
+        table.add_row(_name(each), _formatted(each.people), f"{people.pairs - each.people.n:,}")
+    table.add_row("people themselves", _formatted(people.agree), "")
     show(table)
 
 
@@ -112,7 +112,7 @@ def _show_pairs(card: AuditCard) -> None:
         shares = (each.right, each.first_shown, each.order_changes, each.same_again)
         table.add_row(
             f"{name}, {each.pairs:,} pairs",
-            *map(_told, shares),
+            *map(_formatted, shares),
             f"{each.ties} of {each.answers}",
             str(sum(each.unanswered.values())),
         )
@@ -127,7 +127,7 @@ def _blend_line(card: AuditCard) -> Text:
     ends = "" if ahead.low is None or ahead.high is None else f" [{ahead.low:+.3f}, {ahead.high:+.3f}]"
     return Text(
         f"{mix.preservation} mixed with {mix.modification} (weight {mix.gamma:g}): better one chosen "
-        f"{_told(mix.chosen)}; {ahead.value:+.3f}{ends} against {mix.ahead.second} alone."
+        f"{_formatted(mix.chosen)}; {ahead.value:+.3f}{ends} against {mix.ahead.second} alone."
     )
 
 
@@ -149,7 +149,7 @@ def _name(card: ScoreCard) -> str:
     return f"{card.protocol}/{card.name} {'↑' if card.higher_is_better else '↓'}"
 
 
-def _told(estimate: Estimate, sign: str = "") -> str:
+def _formatted(estimate: Estimate, sign: str = "") -> str:
     if estimate.value is None:
         return "–"
     low, high = estimate.low, estimate.high

@@ -22,17 +22,17 @@ EXPLAINED = (
 )
 
 
-def show_binary(found: BinaryAgreement) -> None:
+def show_binary(result: BinaryAgreement) -> None:
     """A table per yes-or-no question, then what depends on what, then which scores err apart."""
-    for question in dict.fromkeys(score.question for score in found.scores):
-        _show_question([score for score in found.scores if score.question == question])
-    if found.scores:
+    for question in dict.fromkeys(score.question for score in result.scores):
+        _show_question([score for score in result.scores if score.question == question])
+    if result.scores:
         show(Text(EXPLAINED))
-    dependent = [(score, given, each) for score in found.scores for given, each in score.given.items()]
+    dependent = [(score, given, each) for score in result.scores for given, each in score.given.items()]
     if dependent:
         _show_dependence(dependent)
-    if found.together:
-        _show_together(found.together)
+    if result.together:
+        _show_together(result.together)
 
 
 def _show_question(scores: Sequence[BinaryScore]) -> None:
@@ -59,8 +59,8 @@ def _show_dependence(rows: Sequence[tuple[BinaryScore, str, Dependence]]) -> Non
     for column in ("score", "given", "where good", "where bad", "difference"):
         table.add_column(column, justify="left" if column in {"score", "given"} else "right", overflow="fold")
     for score, given, each in rows:
-        asked = "" if score.question == score.spec.name else f" to '{score.question}'"
-        title = f"{score.protocol}: {score.spec.name}{asked}"
+        suffix = "" if score.question == score.spec.name else f" to '{score.question}'"
+        title = f"{score.protocol}: {score.spec.name}{suffix}"
         table.add_row(title, given, _cell(each.where_good), _cell(each.where_bad), _cell(each.difference))
     show(table)
 
@@ -78,17 +78,23 @@ def _show_together(pairs: Sequence[Together]) -> None:
     show(Text("oracle: balanced accuracy as if one knew each time which of the two is right."))
 
 
-def _cells(found: Verdicts) -> list[Text]:
-    rates = (found.balanced_accuracy, found.precision, found.recall, found.specificity, found.negative_predictive_value)
+def _cells(result: Verdicts) -> list[Text]:
+    rates = (
+        result.balanced_accuracy,
+        result.precision,
+        result.recall,
+        result.specificity,
+        result.negative_predictive_value,
+    )
     return [_cell(rate) for rate in rates]
 
 
-def _cell(found: Estimate | Mean) -> Text:
-    if found.value is None:
+def _cell(result: Estimate | Mean) -> Text:
+    if result.value is None:
         return Text("-", style="dim")
-    text = Text(f"{found.value:.3f}")
-    if found.low is not None and found.high is not None and found.low < found.high:  # all alike: nothing of others
-        text.append(f"\n{found.low:.2f}…{found.high:.2f}", style="dim")
+    text = Text(f"{result.value:.3f}")
+    if result.low is not None and result.high is not None and result.low < result.high:  # all alike: nothing of others
+        text.append(f"\n{result.low:.2f}…{result.high:.2f}", style="dim")
     return text
 
 

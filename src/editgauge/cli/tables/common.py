@@ -67,8 +67,8 @@ def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
         return
     table = new_table()
     keys = dict.fromkeys(key for each in names for key in each)  # a plug-in that is broken tells less than the others
-    told = [column for column in keys if column not in {"scores", "formula"}]
-    columns = [c for c in told if c != "from" or any(each["from"] != "editgauge" for each in names)]
+    shown = [column for column in keys if column not in {"scores", "formula"}]
+    columns = [c for c in shown if c != "from" or any(each["from"] != "editgauge" for each in names)]
     for column in columns:
         table.add_column(column.replace("_", " "), overflow="fold")
     for each in names:

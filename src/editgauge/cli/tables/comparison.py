@@ -71,13 +71,13 @@ def _method(mean: float | None, standing: Standing | None, spec: ScoreSpec) -> T
 
 
 def _difference(each: Comparison) -> Text:
-    found = each.difference
-    if found is None:
+    result = each.difference
+    if result is None:
         return Text("no edit has both", style="dim")
-    few = "†" if found.clusters < FEW_SOURCES else ""
-    text = Text(("-" if found.value is None else number(found.value, each.spec, "+")) + few)
-    if found.low is not None:
-        text.append(f"\n{number(found.low, each.spec, '+')} … {number(found.high, each.spec, '+')}", style="dim")
+    few = "†" if result.clusters < FEW_SOURCES else ""
+    text = Text(("-" if result.value is None else number(result.value, each.spec, "+")) + few)
+    if result.low is not None:
+        text.append(f"\n{number(result.low, each.spec, '+')} … {number(result.high, each.spec, '+')}", style="dim")
     return text
 
 
@@ -100,31 +100,31 @@ def _chance(each: Comparison) -> Text:
 
 
 def _explanations(comparisons: Sequence[Comparison]) -> list[str]:
-    told = [
+    notes = [
         "Paired on the same edits, clustered by source image; 95 % confidence intervals and p, both adjusted for all "
         "pairs of methods of the run: * below 0.05, ** 0.01, *** 0.001. Each score is tested on its own."
     ]
     shown = [each for each in comparisons if each.verdict != "neither"]
     lost = [each.spec.name for each in shown if each.p_over_scores is not None and each.p_over_scores >= ALPHA]
     if lost:
-        told.append(f"Corrected for all {len(comparisons)} scores shown (Holm), not significant: {', '.join(lost)}.")
+        notes.append(f"Corrected for all {len(comparisons)} scores shown (Holm), not significant: {', '.join(lost)}.")
     if any(each.survives_missing is False for each in comparisons):
-        told.append("Not in the worst case: the verdict fails if all missing scores were as bad for it as can be.")
+        notes.append("Not in the worst case: the verdict fails if all missing scores were as bad for it as can be.")
     margins = {each.margin for each in comparisons if each.within_margin}
     if margins:
-        told.append(f"Margin {margins.pop():g}: by the same interval of the difference.")
+        notes.append(f"Margin {margins.pop():g}: by the same interval of the difference.")
     standings = [standing for each in comparisons for standing in each.standings or ()]
     if any(ALL in standing.ranks for standing in standings):
-        told.append("2 [1-3]: second of all methods on common edits; first to third at 95 % confidence.")
+        notes.append("2 [1-3]: second of all methods on common edits; first to third at 95 % confidence.")
     bounds = [standing.bounds for standing in standings if standing.bounds and standing.bounds.missing]
     if bounds:
-        told.append(_what_is_missing(bounds))
+        notes.append(_what_is_missing(bounds))
     if any(each.difference and each.difference.clusters < FEW_SOURCES for each in comparisons):
-        told.append(f"† fewer than {FEW_SOURCES} source images: too few for a test.")
+        notes.append(f"† fewer than {FEW_SOURCES} source images: too few for a test.")
     lonely = max((each.only_first + each.only_second for each in comparisons), default=0)
     if lonely:
-        told.append(f"Up to {lonely} edits have a score for one method only and are left out of the pairs.")
-    return told
+        notes.append(f"Up to {lonely} edits have a score for one method only and are left out of the pairs.")
+    return notes
 
 
 def _what_is_missing(bounds: Sequence[Bounds]) -> str:
@@ -147,9 +147,9 @@ def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
     for column in ("score", "method", *OF_A_METHOD):
         words = column in {"score", "method"}
         table.add_column(column.replace("_", " "), justify="left" if words else "right", overflow="fold")
-    for each, method, found in rows:
+    for each, method, result in rows:
         chosen = chosen_by_paper(each.protocol)
-        cells = (_aggregated(found[way], each.spec, marked=way == chosen) for way in OF_A_METHOD)
+        cells = (_aggregated(result[way], each.spec, marked=way == chosen) for way in OF_A_METHOD)
         table.add_row(named(each.spec), method, *cells)
     show(table)
     show(Text("; ".join(f"{way.replace('_', ' ')}: {meaning}" for way, meaning in OF_A_METHOD.items()) + "."))
@@ -157,8 +157,8 @@ def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
         show(Text("◂ what the protocol's paper prints."))
 
 
-def _aggregated(found: Estimate, spec: ScoreSpec, *, marked: bool) -> Text:
-    text = Text(number(found.value, spec) + (" ◂" if marked else ""))
-    if found.low is not None:
-        text.append(f"\n{number(found.low, spec)} … {number(found.high, spec)}", style="dim")
+def _aggregated(result: Estimate, spec: ScoreSpec, *, marked: bool) -> Text:
+    text = Text(number(result.value, spec) + (" ◂" if marked else ""))
+    if result.low is not None:
+        text.append(f"\n{number(result.low, spec)} … {number(result.high, spec)}", style="dim")
     return text

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from editgauge.stats.attribution import Attribution, Cause
 
 
-def show_difference(found: Difference) -> None:
+def show_difference(result: Difference) -> None:
     """Settings, images and scores that differ between two runs."""
-    if found.settings:
+    if result.settings:
         table = new_table("settings that differ")
         for column in ("setting", "first", "second"):
             table.add_column(column, overflow="fold")
-        for setting, (here, there) in found.settings.items():
+        for setting, (here, there) in result.settings.items():
             for row in _rows(setting, here, there):
                 table.add_row(*row)
         show(table)
-    if found.images_changed:
-        show(Text(f"{found.images_changed} outcomes have other pixels (source or edited) in the two runs."))
-    moved = [shift for shift in found.shifts if not shift.same]
+    if result.images_changed:
+        show(Text(f"{result.images_changed} outcomes have other pixels (source or edited) in the two runs."))
+    moved = [shift for shift in result.shifts if not shift.same]
     if not moved:
-        scores = sum(shift.common for shift in found.shifts)
+        scores = sum(shift.common for shift in result.shifts)
         show(Text(f"All {scores} scores are the same."))
         return
     table = new_table("scores that differ")
@@ -45,9 +45,9 @@ def show_difference(found: Difference) -> None:
     show(table)
 
 
-def show_causes(found: Difference) -> None:
+def show_causes(result: Difference) -> None:
     """Where the change of each mean comes from, a column for every cause there is."""
-    moved = [(shift, shift.causes) for shift in found.shifts if shift.causes and shift.causes.parts]
+    moved = [(shift, shift.causes) for shift in result.shifts if shift.causes and shift.causes.parts]
     if not moved:
         return
     there = [cause for cause in CAUSES if any(cause in causes.parts for _, causes in moved)]
@@ -62,27 +62,27 @@ def show_causes(found: Difference) -> None:
     show(Text("The causes add up to the change; under each, how many items it touches.", style="dim"))
 
 
-def as_json(found: Difference) -> dict[str, Any]:
+def as_json(result: Difference) -> dict[str, Any]:
     """Everything that differs, as JSON values; shifts that are the same are left out."""
     return {
-        "settings": {name: {"first": here, "second": there} for name, (here, there) in found.settings.items()},
-        "images_changed": found.images_changed,
-        "same_scores": found.same_scores,
-        "shifts": [_told(shift) for shift in found.shifts if not shift.same],
+        "settings": {name: {"first": here, "second": there} for name, (here, there) in result.settings.items()},
+        "images_changed": result.images_changed,
+        "same_scores": result.same_scores,
+        "shifts": [_formatted(shift) for shift in result.shifts if not shift.same],
     }
 
 
-def _told(shift: Shift) -> dict[str, Any]:
-    told = asdict(shift)
+def _formatted(shift: Shift) -> dict[str, Any]:
+    row = asdict(shift)
     if shift.causes:
         parts = {cause: part._asdict() for cause, part in shift.causes.parts.items()}
-        told["causes"] = {
+        row["causes"] = {
             "before": shift.causes.before,
             "after": shift.causes.after,
             "change": shift.causes.change,
             "parts": parts,
         }
-    return told
+    return row
 
 
 def _rows(setting: str, here: Any, there: Any) -> Iterator[tuple[str, str, str]]:

@@ -48,31 +48,31 @@ def show_estimates(estimates: Sequence[HumanMean]) -> None:
             show(Text(f"{each.method}: {sentence}."))
 
 
-def show_acceptance(found: Acceptance) -> None:
+def show_acceptance(result: Acceptance) -> None:
     """The threshold, what it promises, what was measured, and what passes."""
-    name, threshold = f"{found.protocol}/{found.spec.name}", found.threshold
-    many = f"{found.accepted} of {found.rated} rated outcomes are accepted (mean rating {found.level:g} or more)"
+    name, threshold = f"{result.protocol}/{result.spec.name}", result.threshold
+    many = f"{result.accepted} of {result.rated} rated outcomes are accepted (mean rating {result.level:g} or more)"
     show(Text(f"{name}: {many}; the {threshold.rejected} others come from {threshold.sources} source images."))
-    if found.warning:
-        show(Text(f"Warning: {found.warning}", style="bold"))
+    if result.warning:
+        show(Text(f"Warning: {result.warning}", style="bold"))
     if threshold.value is None:
         show(Text(f"No threshold: {threshold.note}."))
         return
     beyond = "above" if threshold.higher_is_better else "below"
-    show(Text(f"An edit passes {beyond} {number(threshold.value, found.spec)}.", style="bold"))
+    show(Text(f"An edit passes {beyond} {number(threshold.value, result.spec)}.", style="bold"))
     show(Text(f"Promised: of what people reject, at most {threshold.alpha:.0%} passes, on average over source images."))
-    sure = found.sure
-    strict = f"{beyond} {number(sure.value, found.spec)}" if sure.value is not None else f"none: {sure.note}"
+    sure = result.sure
+    strict = f"{beyond} {number(sure.value, result.spec)}" if sure.value is not None else f"none: {sure.note}"
     show(Text(f"With a probability of 90 % instead of on average: {strict}."))
-    if found.measured:
-        mean = _interval(found.measured.value, found.measured.low, found.measured.high)
+    if result.measured:
+        mean = _interval(result.measured.value, result.measured.low, result.measured.high)
         show(Text(f"Measured, each source image left out once: {mean}."))
     if threshold.passed is not None:
         show(Text(f"Of what people accept, {threshold.passed:.0%} passes."))
     table = new_table()
     for column in ("method", "scored", "pass", "share"):
         table.add_column(column, justify="left" if column in LEFT else "right")
-    for method, each in found.passing.items():
+    for method, each in result.passing.items():
         share = f"{each.passed / each.scored:.0%}" if each.scored else "-"
         table.add_row(method, str(each.scored), str(each.passed), share)
     show(table)
@@ -120,7 +120,7 @@ SHOWN_AT = (0.25, 0.5, 0.75)
 def show_calibration(built: BuiltCalibration) -> None:
     """How far off every score was and is, what the curves make of some numbers, and how to use them."""
     for each in built.scores:
-        show(Text(_told(each)))
+        show(Text(_formatted(each)))
         table = new_table()
         for column in ("on source images left out", "before", "after", "change"):
             table.add_column(column, justify="left" if column.startswith("on") else "right", no_wrap=True)
@@ -136,12 +136,12 @@ def show_calibration(built: BuiltCalibration) -> None:
     show(Text(f"{built.file} and {built.plot} are written. Use it with --protocol '{built.protocol}'."))
 
 
-def _told(each: Calibrated) -> str:
+def _formatted(each: Calibrated) -> str:
     raters = f" of {each.raters} raters" if each.raters else ""
-    asked = f" to '{each.question}'" if each.question else ""
+    suffix = f" to '{each.question}'" if each.question else ""
     form = "a line in log-odds" if each.curve.low == each.curve.high else "a bent curve"
     left = f"; {each.unscored} rated outcomes have no score" if each.unscored else ""
-    many = f"{each.answers} answers{raters}{asked} on {each.outcomes} outcomes of {each.sources} source images"
+    many = f"{each.answers} answers{raters}{suffix} on {each.outcomes} outcomes of {each.sources} source images"
     return f"editgauge/{each.score}: {form} from {many}{left}."
 
 

@@ -73,34 +73,34 @@ def _of_type(mean: Mean | None) -> Text:
     return share_cell(mean) if mean is None else Text(f"{short(mean.value)} n {mean.n}\n{interval(mean)}")
 
 
-def show_triplets(found: SelectedScores) -> None:
+def show_triplets(result: SelectedScores) -> None:
     """Acc_both and its halves."""
-    roles = ", ".join(f"{role} {method}" for role, method in found.methods.items())
+    roles = ", ".join(f"{role} {method}" for role, method in result.methods.items())
     table = new_table(f"share of triplets whose good outcome scores highest: {roles}")
     table.add_column("score", overflow="fold")
     for column in ("both", "over preserved", "over modified", "n", "sources", "equal"):
         table.add_column(column, justify="right")
-    for score in found.scores:
+    for score in result.scores:
         counts = (score.both.n, score.both.clusters) if score.both else (0, 0)
         shares = map(share_cell, (score.both, score.over_preserved, score.over_modified))
         title = titled(score.protocol, score.spec, score.unscored, "triplets")
         table.add_row(title, *shares, *map(str, counts), str(score.equal))
     show(table)
-    show_types(found.scores)
-    left_out = f"; {found.incomplete} outcomes have no such triplet, left out" if found.incomplete else ""
-    show(Text(f"{found.triplets} triplets{left_out}. Equal highest scores count as guessing among them would."))
-    show_behind(found.behind, "triplets")
+    show_types(result.scores)
+    left_out = f"; {result.incomplete} outcomes have no such triplet, left out" if result.incomplete else ""
+    show(Text(f"{result.triplets} triplets{left_out}. Equal highest scores count as guessing among them would."))
+    show_behind(result.behind, "triplets")
 
 
 def show_judge(judge: JudgeFindings) -> None:
     """Whether a judge looks at the outcomes or at their order."""
-    told = [f"{judge.pairs} pairs", f"{judge.ties} found alike", f"{judge.unanswered} without an answer, left out"]
+    parts = [f"{judge.pairs} pairs", f"{judge.ties} found alike", f"{judge.unanswered} without an answer, left out"]
     if judge.consistent and judge.towards_first:
-        told.append(f"the same verdict in both orders on {_told(judge.consistent)}")
-        told.append(f"drawn towards the one shown first by {_told(judge.towards_first)} (0 is not at all)")
+        parts.append(f"the same verdict in both orders on {_formatted(judge.consistent)}")
+        parts.append(f"drawn towards the one shown first by {_formatted(judge.towards_first)} (0 is not at all)")
     else:
-        told.append("asked in one order only: nothing is known about what the order does")
-    show(Text(f"Judge {judge.name}: {'; '.join(told)}. {ORDER}"))
+        parts.append("asked in one order only: nothing is known about what the order does")
+    show(Text(f"Judge {judge.name}: {'; '.join(parts)}. {ORDER}"))
 
 
 def show_ranking(ranking: Ranking) -> None:
@@ -134,60 +134,60 @@ def _both(score: RankedScore) -> list[Text]:
     return [_correlation(each) for each in (score.kendall, score.spearman)]
 
 
-def _correlation(found: Estimate) -> Text:
-    if found.value is None:
+def _correlation(result: Estimate) -> Text:
+    if result.value is None:
         return Text("-", style="dim")
-    text = Text(short(found.value))
-    text.append(f"\n{interval(found)}", style="dim")
+    text = Text(short(result.value))
+    text.append(f"\n{interval(result)}", style="dim")
     return text
 
 
-def show_blend(found: Interpolation) -> None:
+def show_blend(result: Interpolation) -> None:
     """Agreement at a few mixes, and at the best."""
-    table = new_table(f"γ x {found.preservation} + (1 - γ) x {found.modification}: agreement along γ")
+    table = new_table(f"γ x {result.preservation} + (1 - γ) x {result.modification}: agreement along γ")
     table.add_column("beside", overflow="fold")
-    shown = range(0, len(found.gammas), GAMMAS_SHOWN)
+    shown = range(0, len(result.gammas), GAMMAS_SHOWN)
     for place in shown:
-        table.add_column(f"γ = {found.gammas[place]:g}", justify="right")
+        table.add_column(f"γ = {result.gammas[place]:g}", justify="right")
     table.add_column("best", justify="right")
-    for curve in found.curves:
+    for curve in result.curves:
         cells = [_correlation(curve.points[place]) for place in shown]
         best = Text("-", style="dim") if curve.best is None else Text(f"γ = {curve.best:g}\n")
         if curve.best is not None:
-            best.append_text(Text(short(curve.points[found.gammas.index(curve.best)].value or 0.0)))
+            best.append_text(Text(short(curve.points[result.gammas.index(curve.best)].value or 0.0)))
         table.add_row(Text(f"{curve.asked}\n{curve.measure}"), *cells, best)
     show(table)
     show(
         Text(
-            f"Both are scaled to 0 … 1 by the least and greatest of this run ({found.outcomes} outcomes have both). "
+            f"Both are scaled to 0 … 1 by the least and greatest of this run ({result.outcomes} outcomes have both). "
             "The best γ was picked by the same answers, so it flatters."
         )
     )
 
 
-def show_steadiness(found: Sequence[Steadiness], attributes: Sequence[Alike]) -> None:
+def show_steadiness(result: Sequence[Steadiness], attributes: Sequence[Alike]) -> None:
     """How far scores and their agreement move over reruns."""
-    table = new_table(f"over {found[0].runs} runs: how far scores and their agreement move")
+    table = new_table(f"over {result[0].runs} runs: how far scores and their agreement move")
     for column in ("score", "outcomes", "variance", "of all variance"):
         table.add_column(column, justify="left" if column == "score" else "right", overflow="fold")
-    for moved in found[0].agreement:
+    for moved in result[0].agreement:
         table.add_column(f"{moved.asked}:\nmean, variance", justify="right", overflow="fold")
-    for each in found:
+    for each in result:
         variance = "-" if each.variance is None else f"{each.variance.value:.2g}"
         share = "-" if each.of_all is None else f"{each.of_all:.1%}"
         table.add_row(each.score, str(each.outcomes), variance, share, *map(_moved, each.agreement))
     show(table)
     for side in attributes:
-        joined, by_itself = _told(side.joined), _told(side.each)
+        joined, by_itself = _formatted(side.joined), _formatted(side.each)
         words = f"Attributes of the {side.side}, any two runs, {side.edits} edits: ROUGE-L {joined} as one text"
         show(Text(f"{words}, {by_itself} attribute by attribute."))
 
 
 def _moved(moved: Moved) -> str:
-    told = [value for value in moved.values if value is not None]
-    if not told or moved.variance is None:
+    parts = [value for value in moved.values if value is not None]
+    if not parts or moved.variance is None:
         return "-"
-    return f"{short(sum(told) / len(told))}, {moved.variance:.2g}"
+    return f"{short(sum(parts) / len(parts))}, {moved.variance:.2g}"
 
 
 def titled(protocol: str, spec: ScoreSpec, unscored: int = 0, what: str = "") -> Text:
@@ -207,9 +207,9 @@ def share_cell(mean: Mean | None) -> Text:
     return text
 
 
-def interval(found: Estimate | Mean) -> str:
+def interval(result: Estimate | Mean) -> str:
     """From where to where, or a dash."""
-    return "-" if found.low is None or found.high is None else f"{short(found.low)}…{short(found.high)}"
+    return "-" if result.low is None or result.high is None else f"{short(result.low)}…{short(result.high)}"
 
 
 def short(value: float) -> str:
@@ -217,7 +217,7 @@ def short(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-def _told(mean: Mean) -> str:
+def _formatted(mean: Mean) -> str:
     return f"{short(mean.value)} ({interval(mean)})"
 
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from editgauge.stats.intervals import Mean
 
 
-def show_guess_cost(found: Sequence[GuessCost]) -> None:
+def show_guess_cost(result: Sequence[GuessCost]) -> None:
     """A row per dimension: how much was read, the mean of it, and what each rule makes of the rest."""
-    for model in dict.fromkeys(each.model for each in found):
-        mine = [each for each in found if each.model == model]
+    for model in dict.fromkeys(each.model for each in result):
+        mine = [each for each in result if each.model == model]
         table = new_table(f"{model}: means of the same answers, by what is done with those that cannot be read")
         peers = list(mine[0].means)
         counted = ("asked", "read", "repaired", "unreadable", "failed")
@@ -33,30 +33,30 @@ def show_guess_cost(found: Sequence[GuessCost]) -> None:
     show(Text("± : how far random guesses move a mean from run to run (two standard deviations).", style="dim"))
 
 
-def show_check(found: Checked) -> None:
+def show_check(result: Checked) -> None:
     """Who was asked what, and how far the answers are from earlier ones."""
-    check = found.check
+    check = result.check
     answered = sum(value is not None for values in check.answers.values() for value in values)
-    asked = sum(len(values) for values in check.answers.values())
+    answers = sum(len(values) for values in check.answers.values())
     show(Text(f"{check.judge} ({check.model or 'unnamed'} at {check.endpoint}), {check.at}", style="bold"))
-    show(Text(f"{answered} of {asked} answers to {len(check.answers)} anchors; kept in {found.folder}"))
+    show(Text(f"{answered} of {answers} answers to {len(check.answers)} anchors; kept in {result.folder}"))
     for fault, count in check.faults.items():
         show(Text(f"without an answer: {count} {fault}"))
-    if found.since_first is None:
+    if result.since_first is None:
         show(Text("This is the first check; the next one can tell whether the judge moved."))
         return
-    show(Text(_drift("the first check", found.since_first)))
-    if found.since_last and found.since_last.since != found.since_first.since:
-        show(Text(_drift("the last check", found.since_last)))
+    show(Text(_drift("the first check", result.since_first)))
+    if result.since_last and result.since_last.since != result.since_first.since:
+        show(Text(_drift("the last check", result.since_last)))
 
 
-def show_side_by_side(found: SideBySide) -> None:
+def show_side_by_side(result: SideBySide) -> None:
     """A row per score and judge, then who repeats themselves, then where they differ most."""
-    if found.scores:
+    if result.scores:
         table = new_table("Judges side by side, 95 % intervals")
         for column in ("protocol", "score", "judge", "mean", "coverage", "agreement"):
             table.add_column(column, justify="left" if column in ("protocol", "score", "judge") else "right")
-        for each in found.scores:
+        for each in result.scores:
             alpha = each.agreement
             agreed = "-" if alpha.value is None else _with_interval(alpha.value, alpha.low, alpha.high)
             for place, row in enumerate(each.rows):
@@ -64,17 +64,17 @@ def show_side_by_side(found: SideBySide) -> None:
                 table.add_row(*first, row.judge, _shown(row.mean), _shown(row.coverage), agreed if place == 0 else "")
         show(table)
         show(Text("agreement: Krippendorff's alpha among the judges, panels apart.", style="dim"))
-        for each in found.scores:
+        for each in result.scores:
             for apart in each.most_apart[:2]:
                 show(Text(f"{each.protocol}/{each.score}: {apart}"))
-    for retest in found.retests:
+    for retest in result.retests:
         show(
             Text(
                 f"{retest.judge}: {retest.questions} questions asked again, {_shown(retest.same)} answered alike, "
                 f"variance {_shown(retest.variance)}"
             )
         )
-    if not found.scores and not found.retests:
+    if not result.scores and not result.retests:
         show(Text("Nothing to compare: one judge, asked once."))
 
 

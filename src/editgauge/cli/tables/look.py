@@ -66,7 +66,7 @@ def _expression(face: SeenFace) -> str:
     return "".join(f", {each}" for each in (*words, *turned))
 
 
-def told(reading: Reading) -> str:
+def reading_text(reading: Reading) -> str:
     """The steps, one a line, and what was not understood."""
     lines = [f"{number}. {_step(step)}" for number, step in enumerate(reading.steps, start=1)]
     if reading.left:
@@ -113,8 +113,8 @@ def show_disentanglement(models: Sequence[Disentanglement], beside: Sequence[Bes
     ours = models[0].classified[0]
     show(Text(f"Unrelated latents: error 2, agreement 0, balanced accuracy {1 / len(ours.kinds):.2f}.", style="dim"))
     for each in beside:
-        told = "too few to correlate" if each.pearson is None else f"Pearson's r {each.pearson:+.3f}"
-        show(Text(f"{each.score} beside {each.protocol} on {each.benchmark}: {told}, n {len(each.models)}"))
+        correlation = "too few to correlate" if each.pearson is None else f"Pearson's r {each.pearson:+.3f}"
+        show(Text(f"{each.score} beside {each.protocol} on {each.benchmark}: {correlation}, n {len(each.models)}"))
 
 
 def _with_interval(its: Estimate) -> str:

@@ -16,30 +16,30 @@ IS_FREE = 0.9
 """A machine that gives us this much of its cores does nothing else that matters."""
 
 
-def show_forecast(found: Forecast) -> None:
+def show_forecast(forecast: Forecast) -> None:
     """What each model must do, then everything together."""
-    if not found.outcomes:
-        show(Text(f"Nothing is left to do: all {found.done:,} outcomes on {found.benchmark} are scored."))
+    if not forecast.outcomes:
+        show(Text(f"Nothing is left to do: all {forecast.done:,} outcomes on {forecast.benchmark} are scored."))
         return
-    if found.models:
-        table = new_table(f"what models will be asked, for {found.outcomes:,} outcomes on {found.benchmark}")
+    if forecast.models:
+        table = new_table(f"what models will be asked, for {forecast.outcomes:,} outcomes on {forecast.benchmark}")
         for column in ("model", "question", "forwards", "ms each at best", "time at best"):
             table.add_column(column, justify="left" if column in {"model", "question"} else "right", no_wrap=True)
-        for work in found.models:
+        for work in forecast.models:
             each = f"{1000 * work.seconds_each:,.1f}"
             table.add_row(work.model, work.question, f"{work.forwards:,}", each, duration(work.seconds))
         show(table)
-    done = f", {found.done:,} are scored already" if found.done else ""
+    done = f", {forecast.done:,} are scored already" if forecast.done else ""
     rows = {
-        "outcomes": f"{found.outcomes:,} of {found.source_images:,} source images{done}",
-        "answers remembered": f"{found.recalled:,}",
-        "decoding and metrics": f"{duration(found.own_seconds)} of one core",
-        "all work": f"{duration(found.cpu_seconds)} of one core",
-        "time": _time(found),
-        "memory": size(found.memory),
-        "disk": f"{size(found.run_bytes)} run, {size(found.cache_bytes)} answers of models",
+        "outcomes": f"{forecast.outcomes:,} of {forecast.source_images:,} source images{done}",
+        "answers remembered": f"{forecast.recalled:,}",
+        "decoding and metrics": f"{duration(forecast.own_seconds)} of one core",
+        "all work": f"{duration(forecast.cpu_seconds)} of one core",
+        "time": _time(forecast),
+        "memory": size(forecast.memory),
+        "disk": f"{size(forecast.run_bytes)} run, {size(forecast.cache_bytes)} answers of models",
     }
-    for name, asking in found.judges.items():
+    for name, asking in forecast.judges.items():
         rows[f"judge {name}"] = ", ".join(_asking(what, value) for what, value in asking.items())
     table = new_table()
     table.add_column("what", no_wrap=True)
@@ -47,18 +47,18 @@ def show_forecast(found: Forecast) -> None:
     for what, how_much in rows.items():
         table.add_row(what, how_much)
     show(table)
-    unknown = [name for name, asking in found.judges.items() if "seconds" not in asking]
+    unknown = [name for name, asking in forecast.judges.items() if "seconds" not in asking]
     judges = f"; the time of {', '.join(unknown)} is not in it: give --call-seconds" if unknown else ""
-    show(Text(f"Estimated from {found.told_from} outcomes that were scored now{judges}.", style="dim"))
+    show(Text(f"Estimated from {forecast.told_from} outcomes that were scored now{judges}.", style="dim"))
 
 
-def _time(found: Forecast) -> str:
+def _time(forecast: Forecast) -> str:
     """As busy as the machine is now, and what it would be alone where that makes a difference."""
-    processes = f"{found.processes} process{'es' if found.processes > 1 else ''}"
-    parts = [f"{duration(found.seconds)} with {processes}, {duration(found.start_seconds)} of it to start"]
-    if found.free_cores < IS_FREE * found.cores:
-        parts.append(f"as busy as the machine is now ({found.free_cores:.1f} of {found.cores} cores are free)")
-        parts.append(f"{duration(found.seconds_alone)} if it had nothing else to do")
+    processes = f"{forecast.processes} process{'es' if forecast.processes > 1 else ''}"
+    parts = [f"{duration(forecast.seconds)} with {processes}, {duration(forecast.start_seconds)} of it to start"]
+    if forecast.free_cores < IS_FREE * forecast.cores:
+        parts.append(f"as busy as the machine is now ({forecast.free_cores:.1f} of {forecast.cores} cores are free)")
+        parts.append(f"{duration(forecast.seconds_alone)} if it had nothing else to do")
     return "; ".join(parts)
 
 

@@ -59,21 +59,21 @@ def _left(seconds: float | None) -> str:
     return f"about {counted(max(1, round(seconds / size)), unit)} to go at the pace of the last day"
 
 
-def show_findings(found: StudyFindings) -> None:
+def show_findings(result: StudyFindings) -> None:
     """Every question, then every choice of sides, then what the reasons are about."""
-    for question in found.questions:
+    for question in result.questions:
         _show_question(question)
-    for side in found.sides:
+    for side in result.sides:
         _show_side(side)
-    show_feedback(found.reasons)
+    show_feedback(result.reasons)
 
 
-def show_weights(found: Sequence[WeightAgreement]) -> None:
+def show_weights(result: Sequence[WeightAgreement]) -> None:
     """How far weights of attributes agree with people, as in AugCLIP's table 7."""
     table = new_table("Weights of attributes beside people's answers: Pearson's r and share of choices, 95 % intervals")
     for column in ("protocol", "attributes", "Pearson's r", "choices", "pairs", "edits"):
         table.add_column(column, overflow="fold", justify="left" if column in {"protocol", "attributes"} else "right")
-    for row in found:
+    for row in result:
         r, choices = row.correlation, row.choices
         table.add_row(row.protocol, row.side, _estimated(r), _estimated(choices), str(r.n), str(r.clusters))
     show(table)
@@ -99,12 +99,12 @@ def _show_question(question: QuestionFindings) -> None:
             continue
         outcomes = str(cell.mean.n) if cell.mean else "-"
         shares = (f"{share:.0%}" for share in cell.shares)
-        table.add_row(method, "all" if kind == ALL else kind, *shares, _told(cell.mean), outcomes)
+        table.add_row(method, "all" if kind == ALL else kind, *shares, _formatted(cell.mean), outcomes)
     show(table)
     show(Text(_agreement(question.panel, question.alpha, question.scale)))
     for one in question.bias:
         if one.deviation and not _holds_zero(one.deviation):
-            show(Text(f"{one.rater} differs from the others by {_told(one.deviation)} on average."))
+            show(Text(f"{one.rater} differs from the others by {_formatted(one.deviation)} on average."))
 
 
 def _holds_zero(mean: Mean) -> bool:
@@ -112,17 +112,17 @@ def _holds_zero(mean: Mean) -> bool:
 
 
 def _show_side(side: SideFindings) -> None:
-    found = side.pairwise
+    result = side.pairwise
     table = new_table(f"{side.label} ({side.name}): strengths (Bradley and Terry), and shares won against each other")
     table.add_column("method", overflow="fold")
-    for column in ("strength", "won", *found.methods):
+    for column in ("strength", "won", *result.methods):
         table.add_column(column, justify="right")
-    for method in sorted(found.methods, key=lambda name: -found.won[name].value):
-        row = (found.wins.get((method, other)) for other in found.methods)
+    for method in sorted(result.methods, key=lambda name: -result.won[name].value):
+        row = (result.wins.get((method, other)) for other in result.methods)
         shares = ("" if share is None else f"{share.value:.0%} of {share.n}" for share in row)
-        table.add_row(method, _told(found.strengths[method]), f"{found.won[method].value:.0%}", *shares)
+        table.add_row(method, _formatted(result.strengths[method]), f"{result.won[method].value:.0%}", *shares)
     show(table)
-    show(Text(f"{found.comparisons} choices; {found.ties} ties count half for either. Strengths average to zero."))
+    show(Text(f"{result.comparisons} choices; {result.ties} ties count half for either. Strengths average to zero."))
     show(Text(_agreement(side.panel, side.alpha, "nominal")))
     if side.left:
         show(Text(f"What stood on the left was chosen in {side.left.value:.0%} of the choices that are no ties."))
@@ -131,24 +131,26 @@ def _show_side(side: SideFindings) -> None:
 def _agreement(panel: Panel | None, alpha: Estimate, scale: str) -> str:
     if panel is None:
         return "No two raters answered about the same, so nothing can be said about their agreement."
-    told = f"A majority on {panel.majority.value:.1%} of {panel.majority.n} ({panel.without_majority} without), "
-    told += f"all alike on {panel.full_agreement.value:.1%}, {panel.on_the_commonest.value:.1%} on the commonest answer"
-    return f"{told}; Krippendorff's alpha ({scale}) {_told(alpha)}."
+    sentence = f"A majority on {panel.majority.value:.1%} of {panel.majority.n} ({panel.without_majority} without), "
+    sentence += (
+        f"all alike on {panel.full_agreement.value:.1%}, {panel.on_the_commonest.value:.1%} on the commonest answer"
+    )
+    return f"{sentence}; Krippendorff's alpha ({scale}) {_formatted(alpha)}."
 
 
-def _told(found: Mean | Estimate | None) -> str:
-    if found is None:
+def _formatted(result: Mean | Estimate | None) -> str:
+    if result is None:
         return "-"
-    if found.value is None:
-        return f"none: {getattr(found, 'reason', '')}"
-    if found.low is None or found.high is None or found.low == found.high:  # all alike: that says nothing of others
-        return f"{found.value:.2f}"
-    return f"{found.value:.2f} ({found.low:.2f} … {found.high:.2f})"
+    if result.value is None:
+        return f"none: {getattr(result, 'reason', '')}"
+    if result.low is None or result.high is None or result.low == result.high:  # all alike: that says nothing of others
+        return f"{result.value:.2f}"
+    return f"{result.value:.2f} ({result.low:.2f} … {result.high:.2f})"
 
 
-def show_feedback(found: Sequence[Feedback]) -> None:
+def show_feedback(result: Sequence[Feedback]) -> None:
     """For each question the share of remarks that speak of each kind of issue."""
-    for each in found:
+    for each in result:
         table = new_table(f"{each.question}: kinds of issue in {each.remarks} remarks, share and 95 % interval")
         table.add_column("kind", no_wrap=True)
         for column in ("share", "95 % interval"):
