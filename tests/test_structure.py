@@ -113,3 +113,19 @@ def test_a_class_name_stands_for_one_thing() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(file)
     assert {name: files for name, files in places.items() if len(files) > 1 and name not in AMBIGUOUS} == {}
+
+
+CATCH_ALL = frozenset({"asked", "found", "given", "told"})
+"""Names of variables that say how a value was got instead of what it is."""
+STILL_CATCH_ALL = 980
+
+
+def test_variables_are_named_for_what_they_hold() -> None:
+    """How many variables and arguments still have a catch-all name: this number only falls."""
+    count = sum(
+        (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in CATCH_ALL)
+        or (isinstance(node, ast.arg) and node.arg in CATCH_ALL)
+        for source in sources().values()
+        for node in ast.walk(ast.parse(source))
+    )
+    assert count <= STILL_CATCH_ALL, "name a new variable for what it holds, such as `detections`, `message`, `queries`"

@@ -43,13 +43,13 @@ class Attributes:
 
 def of_edit(edit: Edit) -> Attributes:
     """The attributes that an edit brings; raises `CannotTell` that says how to get them when it has none."""
-    told = edit.extras.get(EXTRA)
-    if told is None:
+    stored = edit.extras.get(EXTRA)
+    if stored is None:
         raise CannotTell("not_applicable", f"the edit has no attributes; {HOW_TO_GET_THEM}")
-    problems = _problems(told)
+    problems = _problems(stored)
     if problems:
         raise CannotTell("not_applicable", f"the edit's attributes cannot be used: {'; '.join(problems)}")
-    return _attributes(told)
+    return _attributes(stored)
 
 
 def attach(benchmark: Benchmark, attributes: Mapping[str, Attributes]) -> Benchmark:
@@ -68,21 +68,23 @@ def read_attributes(file: Path | str) -> dict[str, Attributes]:
     path = Path(file)
     document = read_jsonl(read_text(path), path.name)
     found: dict[str, Attributes] = {}
-    for place, told in enumerate(document.value["edits"] if document.value else ()):
+    for place, entry in enumerate(document.value["edits"] if document.value else ()):
         spot = Spot(document, ("edits", place))
-        name = told.get("edit_id") if isinstance(told, dict) else None
-        if not isinstance(told, dict):
-            spot.report(f"must be a mapping, got {shown(told)}")
+        name = entry.get("edit_id") if isinstance(entry, dict) else None
+        if not isinstance(entry, dict):
+            spot.report(f"must be a mapping, got {shown(entry)}")
         elif not isinstance(name, str) or not name.strip():
-            spot.report(f"'edit_id' must be a text, got {shown(name)}" if "edit_id" in told else "'edit_id' is missing")
+            spot.report(
+                f"'edit_id' must be a text, got {shown(name)}" if "edit_id" in entry else "'edit_id' is missing"
+            )
         elif name in found:
             spot.report(f"the edit '{name}' was given before")
         else:
-            problems = [f"there is no key '{key}'; there are {', '.join(KEYS)}" for key in told if key not in KEYS]
-            problems += _problems(told)
+            problems = [f"there is no key '{key}'; there are {', '.join(KEYS)}" for key in entry if key not in KEYS]
+            problems += _problems(entry)
             for problem in problems:
                 spot.report(f"edit '{name}': {problem}")
-            found[name] = _attributes(told) if not problems else Attributes((), ())
+            found[name] = _attributes(entry) if not problems else Attributes((), ())
     if document.faults:
         raise BadInput(f"The attributes in '{path}' have problems.", document.problems())
     return found
@@ -99,8 +101,8 @@ def _with(edit: Edit, attributes: Attributes | None) -> Edit:
 
 
 def _plain(attributes: Attributes) -> dict[str, Any]:
-    told = {"source": list(attributes.source), "target": list(attributes.target)}
-    return told | {key: value for key in ("by", "caption") if (value := getattr(attributes, key))}
+    lists = {"source": list(attributes.source), "target": list(attributes.target)}
+    return lists | {key: value for key in ("by", "caption") if (value := getattr(attributes, key))}
 
 
 def _attributes(told: Mapping[str, Any]) -> Attributes:

@@ -51,12 +51,12 @@ def load_pixlens(data: Path | None = None, images: Path | None = None) -> Benchm
 
 
 def _removal(edit: Edit) -> Edit:
-    told = instruction("object_removal", str(edit.subject), None, "")
+    text = instruction("object_removal", str(edit.subject), None, "")
     return Edit(
         id=f"{edit.id.partition(f'-{edit.type}-')[0]}-object_removal",
         source=edit.source,
         type="object_removal",
-        instruction=told,
+        instruction=text,
         subject=edit.subject,
         extras={**edit.extras, "to": ""},
     )

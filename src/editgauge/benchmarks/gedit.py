@@ -54,14 +54,14 @@ def load(data: Path | None = None) -> Benchmark:
 def _about(edits: tuple[Edit, ...]) -> str:
     counts = Counter((edit.extras["language"], edit.extras["task"]) for edit in edits)
     languages = Counter(edit.extras["language"] for edit in edits)
-    told = ", ".join(f"{count} in '{language}'" for language, count in languages.items())
+    listed = ", ".join(f"{count} in '{language}'" for language, count in languages.items())
     other = [
         f"{counts[language, task]} {task} in '{language}' (published: {published})"
         for language in languages
         for task, published in TASKS.items()
         if counts[language, task] != published
     ]
-    size = f"{counted(len(edits), 'edit')} ({told})"
+    size = f"{counted(len(edits), 'edit')} ({listed})"
     return f"{size}: {', '.join(other)}" if other else f"{size}, as many of each task as published"
 
 
@@ -78,10 +78,10 @@ class _Reader:
         """The edit of a record; None after noting everything that is wrong with it."""
         values, record = row.values, row.values.get("key") or f"{row.file.name}, row {row.number}"
         keys = ("key", "task_type", "instruction", "instruction_language")
-        key, task, told, language = (self.faults.text(record, values, name) for name in keys)
+        key, task, text, language = (self.faults.text(record, values, name) for name in keys)
         if task and task not in TASKS:
             self.faults.add(record, unknown("task", task, TASKS))
-        if not (key and task and told and language):
+        if not (key and task and text and language):
             return None
         if (key, task, language) in self.seen:
             self.faults.add(record, f"the key is used twice for the task '{task}' in '{language}'")
@@ -96,7 +96,7 @@ class _Reader:
             id=self.ids.give(task, language, key),
             source=source,
             type=TYPES.get(task, UNSPECIFIED),
-            instruction=told,
+            instruction=text,
             extras=extras,
         )
         return complete(edit)

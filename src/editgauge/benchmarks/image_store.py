@@ -73,8 +73,8 @@ def told_missing(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
     missing = [path for path in pictures.values() if not path.is_file()]
     if not missing:
         return ""
-    told = f"{len(missing)} of {counted(len(pictures), 'image')} are missing, such as '{missing[0].name}'"
+    message = f"{len(missing)} of {counted(len(pictures), 'image')} are missing, such as '{missing[0].name}'"
     hint = next(filter(None, map(Neighbors().hint, missing)), "")
     if len(missing) == len(pictures):
         raise BadInput(f"The benchmark '{benchmark}' finds none of its images in '{missing[0].parent}'{hint}. {advice}")
-    return f"; {told}{hint}"
+    return f"; {message}{hint}"

@@ -40,16 +40,16 @@ def _edit(uid: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
         faults.add(uid, f"must be a mapping, got {shown(values)}")
         return None
     keys = ("instruction", "source_global_caption", "target_global_caption")
-    told, before, after = (faults.text(uid, values, key) for key in keys)
+    text, before, after = (faults.text(uid, values, key) for key in keys)
     source = shelf.picture(uid, uid)
-    if told is None or source is None:
+    if text is None or source is None:
         return None
     accepted = shelf.folder.with_name("GroundTruth") / uid
     edit = Edit(
         id=ids.give(PurePosixPath(uid).stem),
         source=source,
         type=UNSPECIFIED,
-        instruction=told,
+        instruction=text,
         source_caption=before,
         target_caption=after,
         reference=Picture(f"GroundTruth/{uid}", accepted) if accepted.is_file() else None,

@@ -54,9 +54,9 @@ def _about(edits: tuple[Edit, ...]) -> str:
         if counts[key] != published
     ]
     without = sum(edit.instruction == edit.target_caption for edit in edits)
-    told = counted(len(edits), "edit")
-    told += f": {', '.join(other)}" if other else " in ten types, as many of each as the paper says"
-    return f"{told}; {without} have no instruction, their target prompt stands in" if without else told
+    text = counted(len(edits), "edit")
+    text += f": {', '.join(other)}" if other else " in ten types, as many of each as the paper says"
+    return f"{text}; {without} have no instruction, their target prompt stands in" if without else text
 
 
 def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit | None:
@@ -71,16 +71,16 @@ def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
         faults.add(key, f"'editing_type_id' is one of 0 to 9, got {shown(values.get('editing_type_id'))}")
     source = shelf.picture(place, key) if place else None
     mask = _mask(key, values.get("mask"), faults)
-    told = values.get("editing_instruction") or ""
-    if not isinstance(told, str):
-        faults.add(key, f"'editing_instruction' must be a text, got {shown(told)}")
+    text = values.get("editing_instruction") or ""
+    if not isinstance(text, str):
+        faults.add(key, f"'editing_instruction' must be a text, got {shown(text)}")
     if source is None or mask is None or before is None or after is None or type_id not in TYPES:
         return None
     edit = Edit(
         id=ids.give(key),
         source=source,
         type=vocabulary("pie_bench").get(TYPES[type_id][0], UNSPECIFIED),
-        instruction=" ".join(str(told).split()) or _plain(after),
+        instruction=" ".join(str(text).split()) or _plain(after),
         source_caption=_plain(before),
         target_caption=_plain(after),
         mask=mask,
@@ -93,7 +93,7 @@ def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
             "blended_word": values.get("blended_word") or "",
         },
     )
-    return complete(edit, form=None if told else "caption")
+    return complete(edit, form=None if text else "caption")
 
 
 def _plain(prompt: str) -> str:

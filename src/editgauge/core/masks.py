@@ -223,8 +223,8 @@ def require_inside(part: object, width: int, height: int) -> None:
             or right > (1 + BEYOND) * width
             or (bottom > (1 + BEYOND) * height)
         ):
-            told = ", ".join(f"{side:g}" for side in box)
-            raise BadImage(f"The mask reaches over ({told}) and leaves its picture of {width} x {height} pixels.")
+            sides = ", ".join(f"{side:g}" for side in box)
+            raise BadImage(f"The mask reaches over ({sides}) and leaves its picture of {width} x {height} pixels.")
     elif isinstance(part, tuple):
         for each in part:
             require_inside(each, width, height)

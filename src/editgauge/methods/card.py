@@ -50,7 +50,7 @@ class MethodCard:
 def read_card(outcomes: Path) -> MethodCard | None:
     """The card beside outcomes, where `editgauge edit` made them and finished."""
     try:
-        told = json.loads(read_text(outcomes / SETTINGS))["card"]
-        return MethodCard(**{field.name: told[field.name] for field in fields(MethodCard)})
+        card = json.loads(read_text(outcomes / SETTINGS))["card"]
+        return MethodCard(**{field.name: card[field.name] for field in fields(MethodCard)})
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -214,25 +214,25 @@ def _each_outcome(method: str, listed: Path, problems: list[str]) -> Iterator[Ou
 
 
 def _read_line(method: str, line: str, folder: Path) -> Outcome:
-    told: Any = json.loads(line)
-    if not isinstance(told, dict) or not isinstance(told.get("id"), str):
+    entry: Any = json.loads(line)
+    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
         raise BadInput('expected {"id": ..., "image_path": ...} or {"id": ..., "absence": ...}')
-    unknown = set(told) - set(KEYS)
+    unknown = set(entry) - set(KEYS)
     if unknown:
         raise BadInput(f"unknown keys {sorted(unknown)}; known are {', '.join(KEYS)}")
-    for key, value in told.items():
+    for key, value in entry.items():
         if key not in {"seed", "seconds"} and value is not None:
             _check_text(key, value)
-    image, seed = told.get("image_path"), told.get("seed", 0)
+    image, seed = entry.get("image_path"), entry.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or not -(2**63) <= seed < 2**63:
         raise BadInput(f"seed must be a whole number of at most 64 bits, got {shown(str(seed))}")
     return Outcome(
-        edit_id=told["id"],
+        edit_id=entry["id"],
         method=method,
         seed=seed,
         image=None if image is None else folder / image,
-        absence=told.get("absence"),
-        prompt=told.get("prompt"),
+        absence=entry.get("absence"),
+        prompt=entry.get("prompt"),
     )
 
 

@@ -89,7 +89,7 @@ def unscored(reasons: Mapping[str, int]) -> str:
 
 def meaning(reason: str) -> str:
     """What the reason means; a reason of a newer version is shown without one."""
-    return next((told for known, told in MEANINGS.items() if known == reason), "")
+    return next((words for known, words in MEANINGS.items() if known == reason), "")
 
 
 def spaced(name: str) -> str:

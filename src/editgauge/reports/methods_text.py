@@ -56,7 +56,7 @@ def _typeset(run: Run, head: str, safe: Callable[[str], str], before: str, point
     for each in paragraphs(run):
         lines = [head.format(safe(each.title), safe(each.text))]
         if each.points:
-            lines += [before, *(point.format(safe(told)) for told in each.points), after]
+            lines += [before, *(point.format(safe(point_text)) for point_text in each.points), after]
         parts.append("\n".join(lines).rstrip())
     return "\n\n".join(parts) + "\n"
 
@@ -65,8 +65,8 @@ def files(run: Run) -> dict[str, bytes]:
     """What the folder of `--format paper` holds beside the tables: the methods section and the plots."""
     from editgauge.reports.figures.files import figures
 
-    told = {"methods.md": as_markdown(run), "methods.tex": as_latex(run), "methods.txt": as_text(run)}
-    return {**{name: text.encode() for name, text in told.items()}, **figures(run)}
+    texts = {"methods.md": as_markdown(run), "methods.tex": as_latex(run), "methods.txt": as_text(run)}
+    return {**{name: text.encode() for name, text in texts.items()}, **figures(run)}
 
 
 def markdown_safe(text: str) -> str:
@@ -121,7 +121,7 @@ def _protocol(name: str, entry: ProtocolEntry) -> str:
 
 def _models(run: Run) -> Iterator[Paragraph]:
     if run.manifest.models:
-        points = tuple(_model(role, told) for role, told in run.manifest.models.items())
+        points = tuple(_model(role, card) for role, card in run.manifest.models.items())
         yield Paragraph("Models", "These models were used, by role.", points)
 
 
@@ -142,8 +142,8 @@ def _statistics(run: Run) -> Paragraph:
 
 
 def _software(run: Run) -> Paragraph:
-    told = run.manifest.environment.items()
-    versions = [f"{name} {number}" for name, number in told if name not in {"editgauge", "platform"}]
+    packages = run.manifest.environment.items()
+    versions = [f"{name} {number}" for name, number in packages if name not in {"editgauge", "platform"}]
     with_these = f", with {_listed(versions)}" if versions else ""
     return Paragraph("Software", f"Scores were computed with EditGauge {run.manifest.editgauge}{with_these}.")
 

@@ -186,9 +186,9 @@ def _part(name: str, context: Context) -> PageSection | None:
 
 
 def _failure(name: str, error: Exception) -> Markup:
-    told = error if isinstance(error, EditGaugeError) else f"{type(error).__name__}: {error}"
+    message = error if isinstance(error, EditGaugeError) else f"{type(error).__name__}: {error}"
     form = Markup('<p class="warning">This section, from {}, could not be made. {}</p>')
-    return form.format(report_sections.origin(name), words.without_folders(str(told)))
+    return form.format(report_sections.origin(name), words.without_folders(str(message)))
 
 
 def log_means(context: Context, project: str) -> None:

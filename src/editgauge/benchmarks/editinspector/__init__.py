@@ -91,8 +91,8 @@ def _about(pairs: Sequence[tuple[Inspected, Edit]]) -> str:
     """How many there are, and whether MagicBrush asks for the same."""
     images = {row.image for row, _ in pairs}
     size = len(pairs), len(images)
-    told = f"{counted(size[0], 'edit')} of {counted(size[1], 'photograph')}, judged by three people each"
+    text = f"{counted(size[0], 'edit')} of {counted(size[1], 'photograph')}, judged by three people each"
     if size != PUBLISHED:
-        told += f" ({FILE} has {PUBLISHED[0]} of {PUBLISHED[1]})"
+        text += f" ({FILE} has {PUBLISHED[0]} of {PUBLISHED[1]})"
     other = [row.id for row, turn in pairs if row.instruction.casefold() != turn.instruction.casefold()]
-    return f"{told}; MagicBrush words {len(other)} otherwise, such as {other[0]}" if other else told
+    return f"{text}; MagicBrush words {len(other)} otherwise, such as {other[0]}" if other else text

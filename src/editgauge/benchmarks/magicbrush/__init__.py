@@ -62,11 +62,11 @@ def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tup
 
 def told_sessions(edits: tuple[Edit, ...], sessions: int) -> str:
     """How many edits and sessions were found, beside what the authors say where that is another number."""
-    told = f"{counted(len(edits), 'edit')} in {counted(sessions, 'session')}"
+    text = f"{counted(len(edits), 'edit')} in {counted(sessions, 'session')}"
     if (len(edits), sessions) not in PUBLISHED.values():
         known = ", ".join(f"{split} has {count} in {number}" for split, (count, number) in PUBLISHED.items())
-        told += f" (the authors say {known})"
-    return told
+        text += f" (the authors say {known})"
+    return text
 
 
 def _captions(file: Path, all_faults: Faults) -> dict[str, str]:
@@ -74,15 +74,15 @@ def _captions(file: Path, all_faults: Faults) -> dict[str, str]:
     if not file.is_file():
         return {}
     faults = Faults(all_faults.benchmark, file)
-    told = {}
+    captions = {}
     for img_id, texts in read_json(file, faults, dict).items():
         if not isinstance(texts, dict):
             faults.add(img_id, f"must be a mapping of file names to captions, got {shown(texts)}")
             continue
         for name in [name for name, text in texts.items() if text != ""]:  # a few of the published ones are empty
-            told[name] = faults.text(f"{img_id}/{name}", texts, name) or ""
+            captions[name] = faults.text(f"{img_id}/{name}", texts, name) or ""
     all_faults.problems += faults.problems
-    return told
+    return captions
 
 
 class _Reader:
@@ -103,9 +103,9 @@ class _Reader:
         if not isinstance(values, dict):
             self.faults.add(record, f"must be a mapping, got {shown(values)}")
             return None
-        told = self.faults.text(record, values, "instruction")
+        text = self.faults.text(record, values, "instruction")
         source, mask, reference = (self._picture(img_id, values, key, record) for key in ("input", "mask", "output"))
-        if told is None or source is None or mask is None or reference is None:
+        if text is None or source is None or mask is None or reference is None:
             return None
         extras: dict[str, Any] = {"img_id": img_id, "turn": turn}
         if values["output"] in self.local:
@@ -114,7 +114,7 @@ class _Reader:
             id=self.ids.give(img_id, turn),
             source=source,
             type=UNSPECIFIED,
-            instruction=told,
+            instruction=text,
             source_caption=self.captions.get(values["input"]),
             target_caption=self.captions.get(values["output"]),
             mask=Erased(mask.path, f"images/{mask.name}"),

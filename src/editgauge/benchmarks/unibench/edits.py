@@ -105,20 +105,20 @@ def _region(task: Drawn, recipe: Recipe | None) -> Mask | None:
 
 def _told(task: Drawn) -> dict[str, Any]:
     """Plain values, for they are written into runs."""
-    told: dict[str, Any] = {"task": task.task.type, "template": task.template, "name": task.name}
+    fields: dict[str, Any] = {"task": task.task.type, "template": task.template, "name": task.name}
     if task.instance:
-        told |= {"object": task.instance.id, "class": task.instance.class_}
-        told |= {"color": task.instance.color} if task.instance.color else {}
+        fields |= {"object": task.instance.id, "class": task.instance.class_}
+        fields |= {"color": task.instance.color} if task.instance.color else {}
     if task.target:
-        told |= {"target": task.target, "candidates": sorted(targets_of(task.task))}
+        fields |= {"target": task.target, "candidates": sorted(targets_of(task.task))}
     if task.place and task.anchor:
-        told |= {"anchor": task.anchor.id, "anchor_class": task.anchor.class_, "words": task.place.words}
-        told |= {"relation": task.place.relation} if task.place.relation else {}
-        told["anchor_others"] = _others(task, task.anchor.class_, task.anchor)
-        told["places"] = [[_class_of(place.anchor, task), place.words] for place in places_of(task.task)]
-    told["classes"] = sorted({instance.class_ for instance in task.image.instances})
-    told["others"] = _others(task, task.name, task.instance)
-    return told
+        fields |= {"anchor": task.anchor.id, "anchor_class": task.anchor.class_, "words": task.place.words}
+        fields |= {"relation": task.place.relation} if task.place.relation else {}
+        fields["anchor_others"] = _others(task, task.anchor.class_, task.anchor)
+        fields["places"] = [[_class_of(place.anchor, task), place.words] for place in places_of(task.task)]
+    fields["classes"] = sorted({instance.class_ for instance in task.image.instances})
+    fields["others"] = _others(task, task.name, task.instance)
+    return fields
 
 
 def _others(task: Drawn, name: str, meant: Instance | None) -> list[str]:

@@ -97,8 +97,8 @@ class AttributeFiles:
         """What came of it, said aloud."""
         done = Written(tuple(self._files), self._made, self._kept, tuple(self._lacking))
         files = ", ".join(str(file) for file in self._files)
-        told = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
-        say(f"{self.by}: {told}, in {files}", quiet=self._quiet)
+        summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
+        say(f"{self.by}: {summary}, in {files}", quiet=self._quiet)
         for fault, count in sorted(done.faults.items()):
             first = next(each for each in done.lacking if each.fault == fault)
             say(f"  {fault}: {count}, for example {first.edit}: {first.detail}", quiet=self._quiet)

@@ -27,13 +27,14 @@ def calibration_svg(scores: Mapping[str, tuple[Curve, CalibrationComparison]]) -
         _row(name, *each, TOP + place * (SIDE + BETWEEN)) for place, (name, each) in enumerate(scores.items())
     )
     height = TOP + len(scores) * (SIDE + BETWEEN) - BETWEEN + BOTTOM
-    told = "; ".join(
+    description = "; ".join(
         f"{name}: expected error {found.before.expected_error:.3f} before, {found.after.expected_error:.3f} after"
         for name, (_, found) in scores.items()
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'role="img" aria-label="{escape(f"The share of people who say so, by number. {told}")}"><style>{STYLE}</style>'
+        f'role="img" aria-label="{escape(f"The share of people who say so, by number. {description}")}">'
+        f"<style>{STYLE}</style>"
         f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>{rows}</svg>\n'
     )
 

@@ -90,16 +90,16 @@ class Coco:
 
 def read_coco(annotations: Path, captions: Path | None = None) -> Coco:
     """What COCO's files say; raises `BadInput` with every fault found."""
-    told = _mapping(annotations, ("images", "annotations", "categories"))
+    content = _mapping(annotations, ("images", "annotations", "categories"))
     problems: list[str] = []
     categories = {
         each["id"]: (each["name"], str(each.get("supercategory", "")))
-        for each in _records(told["categories"], "categories", {"id": int, "name": str}, problems)
+        for each in _records(content["categories"], "categories", {"id": int, "name": str}, problems)
     }
-    objects = _objects(told["annotations"], categories, problems)
+    objects = _objects(content["annotations"], categories, problems)
     sentences = _captions(captions, problems) if captions else {}
     licenses = {
-        each.get("id"): str(each.get("name", "")) for each in told.get("licenses", []) if isinstance(each, dict)
+        each.get("id"): str(each.get("name", "")) for each in content.get("licenses", []) if isinstance(each, dict)
     }
     wanted = {"id": int, "file_name": str, "width": int, "height": int}
     images = tuple(
@@ -112,7 +112,7 @@ def read_coco(annotations: Path, captions: Path | None = None) -> Coco:
             tuple(objects.get(each["id"], ())),
             tuple(sentences.get(each["id"], ())),
         )
-        for each in _records(told["images"], "images", wanted, problems)
+        for each in _records(content["images"], "images", wanted, problems)
     )
     numbers = Counter(image.number for image in images)
     problems += [f"images: {number} is given {count} times" for number, count in numbers.items() if count > 1]
@@ -144,8 +144,8 @@ def _objects(
 
 def _captions(file: Path, problems: list[str]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = defaultdict(list)
-    told = _mapping(file, ("annotations",))["annotations"]
-    for each in _records(told, "captions", {"image_id": int, "caption": str}, problems):
+    captions = _mapping(file, ("annotations",))["annotations"]
+    for each in _records(captions, "captions", {"image_id": int, "caption": str}, problems):
         if each["caption"].strip():
             found[each["image_id"]].append(" ".join(each["caption"].split()))
     return found
@@ -153,15 +153,15 @@ def _captions(file: Path, problems: list[str]) -> dict[int, list[str]]:
 
 def _mapping(file: Path, keys: Sequence[str]) -> dict[str, Any]:
     try:
-        told = json.loads(read_bytes(file))
+        content = json.loads(read_bytes(file))
     except OSError as error:
         raise BadInput(f"'{file}' cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
         raise BadInput(f"'{file}' is not valid JSON: {error}.") from error
-    lacking = [key for key in keys if not isinstance(told, dict) or not isinstance(told.get(key), list)]
+    lacking = [key for key in keys if not isinstance(content, dict) or not isinstance(content.get(key), list)]
     if lacking:
         raise BadInput(f"'{file}' is no COCO file: it lacks the lists {', '.join(lacking)}.")
-    return dict(told)
+    return dict(content)
 
 
 def _records(

@@ -100,17 +100,17 @@ def editval(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
     jury = None if judge == RULES else read_jury(judges, max_tokens=MOST_TOKENS)
-    told = read_coco(Path(coco))
+    coco_annotations = read_coco(Path(coco))
     found = Proposed()
-    named = [image for image in told.images if found.take_image(image)]
-    fitting = _fitting(replace(told, images=tuple(named)), folder, least_share, most_share, seed)
+    named = [image for image in coco_annotations.images if found.take_image(image)]
+    fitting = _fitting(replace(coco_annotations, images=tuple(named)), folder, least_share, most_share, seed)
     if not fitting:
         raise BadInput(
             f"No image in '{folder}' shows one object of a class, alone and neither too small nor too large."
         )
     if jury is None:
         by = rules.BY
-        _by_rules(found, told, list(fitting), classes, operations)
+        _by_rules(found, coco_annotations, list(fitting), classes, operations)
     else:
         by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts))
         run_async(_by_judge(found, list(fitting), classes, operations, jury, file))
@@ -123,7 +123,7 @@ def editval(
         by=by,
         images=Path(relative).as_posix(),
         settings=settings,
-        classes=list(told.classes),
+        classes=list(coco_annotations.classes),
         groups=[
             CandidateGroup(name=name, pictures=[picture_of(each) for each in some]) for name, some in pictures.items()
         ],

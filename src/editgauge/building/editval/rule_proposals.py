@@ -22,8 +22,8 @@ ALL = "*"
 def table() -> dict[str, dict[str, Any]]:
     """The table `rule_proposals.yaml`."""
     text = (resources.files(__package__) / "rule_proposals.yaml").read_text(encoding="utf-8")
-    told: dict[str, dict[str, Any]] = yaml.safe_load(text)
-    return {kind: told[kind] for kind in TYPES}
+    rules: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    return {kind: rules[kind] for kind in TYPES}
 
 
 def classes_for(edit_type: str, coco: Coco, among: Iterable[str]) -> list[str]:
@@ -36,9 +36,9 @@ def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list
     """What can be asked of a class, at most that many."""
     rule = table()[edit_type]
     by: dict[str, list[str]] = rule.get("by", {})
-    told = [*rule.get("operations", []), *by.get(class_, by.get(coco.classes[class_], []))]
-    if told:
-        return told[:number]
+    operations = [*rule.get("operations", []), *by.get(class_, by.get(coco.classes[class_], []))]
+    if operations:
+        return operations[:number]
     if edit_type == "object_replacement":
         return _alike(class_, coco)[:number]
     company = [word for word, _ in coco.together.get(class_, {}).items()]

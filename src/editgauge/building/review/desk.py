@@ -128,10 +128,10 @@ class Desk:
 
     def _stamp(self) -> tuple[int, int]:
         try:
-            told = self.file.stat()
+            status = self.file.stat()
         except FileNotFoundError:
             return 0, 0
-        return told.st_mtime_ns, told.st_size
+        return status.st_mtime_ns, status.st_size
 
 
 def _fault(review: Review, candidate: ReviewCandidate, value: str, anchor: str | None) -> str | None:

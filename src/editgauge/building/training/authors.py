@@ -61,5 +61,5 @@ class RuleAuthor:
         if worded.change.action != "Change Attribute":
             goal = as_many(goal, like=worded.change.goal)
         change = towards(worded.change, goal)
-        told = reworded(worded.instruction, worded.change.goal, goal)
-        return Worded(change, told or instruction_of(change), caption_of(change))
+        instruction = reworded(worded.instruction, worded.change.goal, goal)
+        return Worded(change, instruction or instruction_of(change), caption_of(change))

@@ -50,7 +50,7 @@ class Training:
 
 def write_card(done: Training) -> None:
     """Writes the card as JSON, with every single thing left out, and as a page."""
-    told = {
+    fields = {
         "benchmark": done.benchmark,
         "license": done.license,
         "author": done.author,
@@ -64,7 +64,7 @@ def write_card(done: Training) -> None:
             for each in done.left_out
         ],
     }
-    write_json(done.folder / CARD, told)
+    write_json(done.folder / CARD, fields)
     write_text(done.folder / PAGE, _page(done))
 
 

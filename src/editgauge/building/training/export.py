@@ -49,8 +49,8 @@ def said(answer: bool | str) -> str:
     >>> said(True), said("A cup was added.")
     ('{"answer": "yes"}', '{"difference": "A cup was added."}')
     """
-    told = {"difference": answer} if isinstance(answer, str) else {"answer": "yes" if answer else "no"}
-    return json.dumps(told, ensure_ascii=False)
+    fields = {"difference": answer} if isinstance(answer, str) else {"answer": "yes" if answer else "no"}
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def side_by_side(before: Pixels, after: Pixels) -> Pixels:

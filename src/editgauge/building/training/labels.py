@@ -40,12 +40,12 @@ def labels_of(levels: Mapping[str, float | None]) -> Labels:
     >>> labels_of({"accuracy": 3, "artifacts": 1, "precise": None})
     Labels(accurate=True, consistent=None, precise=None, artifacts=False, caption_right=None)
     """
-    told = {
+    labels = {
         _FIELDS.get(name, name): _YES[name](level)
         for name, level in levels.items()
         if name in _YES and level is not None
     }
-    return Labels(**told)
+    return Labels(**labels)
 
 
 ACCEPTED = Labels(accurate=True)

@@ -27,8 +27,8 @@ Rows = tuple[tuple[str, ...], ...]
 @cache
 def tables() -> dict[str, Rows]:
     """The attributes that are known, by kind; in a row are those that could be taken for each other."""
-    told = yaml.safe_load((resources.files(__package__) / "attributes.yaml").read_text(encoding="utf-8"))
-    return {kind: tuple(tuple(map(str, row)) for row in rows) for kind, rows in told.items()}
+    groups = yaml.safe_load((resources.files(__package__) / "attributes.yaml").read_text(encoding="utf-8"))
+    return {kind: tuple(tuple(map(str, row)) for row in rows) for kind, rows in groups.items()}
 
 
 def other_attributes(attribute: str, *taken: str | None) -> tuple[str, ...]:

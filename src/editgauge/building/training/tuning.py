@@ -168,14 +168,14 @@ def _prepared(processor: Any, torch: Any, lesson: Mapping[str, Any], data: Path,
     text = answer["content"][0]["text"]
     written = processor.tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"]
     written = torch.cat([written, torch.tensor([[end]])], dim=1)
-    prompt, told = ready["input_ids"], dict(ready)
+    prompt, inputs = ready["input_ids"], dict(ready)
     for name, filling in (("input_ids", written), ("attention_mask", torch.ones_like(written))):
-        told[name] = torch.cat([ready[name], filling.to(ready[name].dtype)], dim=1)
+        inputs[name] = torch.cat([ready[name], filling.to(ready[name].dtype)], dim=1)
     for name in ("token_type_ids", "mm_token_type_ids"):
-        if name in told:
-            told[name] = torch.cat([ready[name], torch.zeros_like(written)], dim=1)
-    told["labels"] = torch.cat([torch.full_like(prompt, NOT_LEARNED), written], dim=1)
-    return told
+        if name in inputs:
+            inputs[name] = torch.cat([ready[name], torch.zeros_like(written)], dim=1)
+    inputs["labels"] = torch.cat([torch.full_like(prompt, NOT_LEARNED), written], dim=1)
+    return inputs
 
 
 def _with_pictures(content: Sequence[Mapping[str, Any]], names: Sequence[str], data: Path) -> Iterator[dict[str, Any]]:

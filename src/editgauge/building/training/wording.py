@@ -45,14 +45,14 @@ def caption_of(change: DescribedChange) -> str:
     match change.action:
         case "Add":
             at = f" {change.where}" if change.where else ""
-            told = f"{with_article(change.after or '')} {_was(change.after)} added{at}."
+            sentence = f"{with_article(change.after or '')} {_was(change.after)} added{at}."
         case "Remove":
-            told = f"the {change.before} {_was(change.before)} removed."
+            sentence = f"the {change.before} {_was(change.before)} removed."
         case "Replace":
-            told = f"the {change.before} {_was(change.before)} replaced by {with_article(change.after or '')}."
+            sentence = f"the {change.before} {_was(change.before)} replaced by {with_article(change.after or '')}."
         case _:
-            told = _altered(change)
-    return told[0].upper() + told[1:]
+            sentence = _altered(change)
+    return sentence[0].upper() + sentence[1:]
 
 
 def _altered(change: DescribedChange) -> str:

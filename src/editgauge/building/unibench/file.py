@@ -83,8 +83,8 @@ def _image(group: CandidateGroup, candidates: Iterable[ReviewCandidate]) -> Anno
         return None
     (picture,) = group.pictures
     # Not checked again: both were when they were read, and run lengths are long.
-    told: dict[str, Any] = {name: getattr(picture, name) for name in type(picture).model_fields if name != "number"}
-    return AnnotatedImage.model_construct(**told, tasks=tasks)
+    fields: dict[str, Any] = {name: getattr(picture, name) for name in type(picture).model_fields if name != "number"}
+    return AnnotatedImage.model_construct(**fields, tasks=tasks)
 
 
 def _task(kind: str, instance: str | None, candidates: list[ReviewCandidate]) -> Task | None:

@@ -76,10 +76,10 @@ def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_c
     alone = [each for each in image.objects if image.count(each.class_) == 1]
     if len(alone) < criteria.fewest:
         return f"objects that are alone of their class: {len(alone)}, and {criteria.fewest} are needed"
-    caption, told = _best_caption(image, alone, classes) if with_captions else (None, alone)
-    if len(told) < criteria.fewest:
+    caption, mentioned = _best_caption(image, alone, classes) if with_captions else (None, alone)
+    if len(mentioned) < criteria.fewest:
         return f"no caption mentions {criteria.fewest} of the objects that are alone of their class"
-    large = [each for each in told if _share(each, image) >= criteria.least_share]
+    large = [each for each in mentioned if _share(each, image) >= criteria.least_share]
     square = best_square(image.width, image.height, [each.box for each in large])
     editable = tuple(each for each in large if square.share_of(each.box) >= criteria.least_kept)
     if len(editable) < criteria.fewest:
@@ -98,9 +98,9 @@ def _best_caption(
         if "{" in caption or "}" in caption:  # it could not become a template
             continue
         named = {each.class_ for each in mentions(caption, classes) if not each.is_plural}
-        told = [each for each in alone if each.class_ in named]
-        if len(told) > len(best[1]):
-            best = caption, told
+        mentioned = [each for each in alone if each.class_ in named]
+        if len(mentioned) > len(best[1]):
+            best = caption, mentioned
     return best
 
 

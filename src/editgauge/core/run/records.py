@@ -92,13 +92,13 @@ class Record:
 
     def to_line(self) -> bytes:
         """One line of a journal: a checksum, a blank, JSON."""
-        told = _flat(self) | {
+        line = _flat(self) | {
             "source_image": _flat(self.source_image),
             "edited_image": _flat(self.edited_image) if self.edited_image else None,
             "reference_image": _flat(self.reference_image) if self.reference_image else None,
             "rows": [_flat(row) for row in self.rows],
         }
-        content = json.dumps(told, ensure_ascii=True, separators=(",", ":")).encode()
+        content = json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode()
         return b"%08x %s\n" % (zlib.crc32(content), content)
 
     @classmethod

@@ -63,9 +63,9 @@ def gather(folder: Path) -> Profile:
     sums: dict[tuple[str, str], list[float]] = {}
     seconds, left_out = 0.0, 0
     for part in parts:
-        told = _read(part)
-        seconds, left_out = seconds + told["seconds"], left_out + told["left_out"]
-        for row in told["sums"]:
+        trace = _read(part)
+        seconds, left_out = seconds + trace["seconds"], left_out + trace["left_out"]
+        for row in trace["sums"]:
             sum_ = sums.setdefault((row["of"], row["stage"]), [0.0, 0])
             sum_[0] += row["seconds"]
             sum_[1] += row["times"]
@@ -83,9 +83,9 @@ def read_profile(run: Path) -> Profile | None:
     path = run / FOLDER / SUMS
     if not path.is_file():
         return None
-    told = _read(path)
-    spent = tuple(Spent(**row) for row in told["spent"])
-    return Profile(told["processes"], told["seconds"], spent, told["left_out"])
+    trace = _read(path)
+    spent = tuple(Spent(**row) for row in trace["spent"])
+    return Profile(trace["processes"], trace["seconds"], spent, trace["left_out"])
 
 
 def _told(profile: Profile) -> dict[str, Any]:

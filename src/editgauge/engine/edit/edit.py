@@ -213,7 +213,7 @@ def _settings(method: Method, name: str, order: _Order) -> dict[str, Any]:
     """What all outcomes of a folder must have been made with."""
     edits = order.benchmark.edits
     recipes = repr([edit.recipe for edit in edits]).encode()
-    told = {
+    settings = {
         "method": name,
         "settings": method.settings(),
         "prompt": {"own_form": method.form, **order.wording.describe()},
@@ -222,7 +222,7 @@ def _settings(method: Method, name: str, order: _Order) -> dict[str, Any]:
         "editgauge": __version__,
     }
     try:
-        read: dict[str, Any] = json.loads(json.dumps(told))
+        read: dict[str, Any] = json.loads(json.dumps(settings))
     except (TypeError, ValueError) as error:
         raise EditGaugeError(f"The settings of the method '{name}' cannot be written down as JSON: {error}.") from error
     return read

@@ -54,8 +54,8 @@ class OutcomeLine:
 
     def written(self) -> str:
         """The line as it stands in the list."""
-        told = {name: value for name, value in asdict(self).items() if value is not None}
-        return json.dumps(told, ensure_ascii=False) + "\n"
+        fields = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
 class OutcomeList:
@@ -97,8 +97,8 @@ def _read(path: Path) -> Iterator[OutcomeLine]:
         return
     for text in path.read_text("utf-8", "replace").split("\n"):
         try:
-            told: Any = json.loads(text)
-            yield OutcomeLine(**told)
+            entry: Any = json.loads(text)
+            yield OutcomeLine(**entry)
         except (ValueError, TypeError):
             continue
 

@@ -84,9 +84,9 @@ class JobPrompts:
 
     def tell(self, edit: Edit) -> tuple[Edit, str, str | None]:
         """The edit as the method is handed it, and its prompt with that of the source."""
-        told = self._wording.tell(self._method, edit)
-        self.templates.update(told.templates)
-        return told.edit, told.prompt.text, told.prompt.source
+        prompt = self._wording.tell(self._method, edit)
+        self.templates.update(prompt.templates)
+        return prompt.edit, prompt.prompt.text, prompt.prompt.source
 
     def line(self, job: Job, **what: Any) -> OutcomeLine:
         """The line of an outcome; an edit that cannot be put into words has the words of its benchmark."""
@@ -146,12 +146,12 @@ def _sayable(text: str) -> str:
 def _edited(method: Method, job: Job, folder: Path, words: JobPrompts) -> tuple[Any, float]:
     """What the method gives, and the seconds it took."""
     try:
-        told, _, _ = words.tell(job.edit)
+        prompt, _, _ = words.tell(job.edit)
     except BadInput as error:
         raise CannotEdit(str(error)) from error
     source = _source(job, folder)
     began = time.perf_counter()
-    return method.edit(told, source, job.seed), time.perf_counter() - began
+    return method.edit(prompt, source, job.seed), time.perf_counter() - began
 
 
 def _source(job: Job, folder: Path) -> Pixels:

@@ -54,7 +54,7 @@ def variants_of(method: Method, combinations: Sequence[Mapping[str, str]]) -> di
         try:
             made[name] = method.variant(options)
         except BadInput as error:
-            problems += [f"{name}: {told}" for told in (error.problems or (str(error),))]
+            problems += [f"{name}: {fault}" for fault in (error.problems or (str(error),))]
     if problems:
         raise BadInput(f"'{method.name}' cannot be swept like that.", problems)
     return made

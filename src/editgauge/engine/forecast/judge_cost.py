@@ -74,7 +74,7 @@ class CountingPerception(RunPerception):
     def _told(self, name: str, outcomes: int, times: float, call_seconds: float | None) -> dict[str, Any]:
         judge = self.judges[name]
         found = judge.estimate(self.asked(name))
-        told = {
+        fields = {
             "questions": round(found.questions * times),
             "answered before": round(found.recorded * times),
             "calls": math.ceil(found.calls * times),
@@ -84,12 +84,12 @@ class CountingPerception(RunPerception):
             "derived from": f"{outcomes} outcomes; what follows from answers is counted, at most adds a repair to each",
         }
         if judge.ledger.price.prompt or judge.ledger.price.completion:
-            told["cost at most"] = round(found.cost * times, 4)
+            fields["cost at most"] = round(found.cost * times, 4)
         each = seconds_of_a_call(judge.name, judge.transcripts) if call_seconds is None else call_seconds
         if each is not None:
-            told |= {"seconds a call": round(each, 3), "calls at once": judge.at_once}
-            told["seconds"] = round(found.calls * times * each / judge.at_once, 1)
-        return told
+            fields |= {"seconds a call": round(each, 3), "calls at once": judge.at_once}
+            fields["seconds"] = round(found.calls * times * each / judge.at_once, 1)
+        return fields
 
 
 def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:

@@ -31,15 +31,15 @@ class ForecastRequest:
         """What is not given, as the run has it; its models only where no profile is asked for."""
         folder = Path(self.benchmark) if is_run(self.benchmark) else self.out
         run = Manifest.load(folder)
-        tokens = (told["parameters"]["max_tokens"] for told in run.judges.values())
+        tokens = (judge["parameters"]["max_tokens"] for judge in run.judges.values())
         return replace(
             self,
             out=folder,
             benchmark=_known_benchmark(run, folder) if is_run(self.benchmark) else self.benchmark,
             outcomes=self.outcomes or run.methods,
             protocol=self.protocol or list(run.protocols),
-            model=self.model or ({} if has_models else {role: told["name"] for role, told in run.models.items()}),
-            judge=self.judge or {name: told["address"] for name, told in run.judges.items()},
+            model=self.model or ({} if has_models else {role: judge["name"] for role, judge in run.models.items()}),
+            judge=self.judge or {name: judge["address"] for name, judge in run.judges.items()},
             max_tokens=next(tokens, None) if self.max_tokens is None else self.max_tokens,
             seed=run.seed,
             shard=read_shard(run.shard or None) if self.shard == WHOLE else self.shard,

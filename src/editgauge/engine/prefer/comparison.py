@@ -43,9 +43,9 @@ async def tell_each(
 
     async def one(pair: Pair) -> Told:
         async with turns:
-            told = await tell(pair)
+            verdict = await tell(pair)
         advance()
-        return told
+        return verdict
 
     return list(await asyncio.gather(*map(one, pairs)))
 

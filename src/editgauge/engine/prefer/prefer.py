@@ -81,8 +81,8 @@ def prefer(
         lines = run_async(asking)
     write_text(Path(out), "".join(json.dumps({**line, "rater": name}, ensure_ascii=False) + "\n" for line in lines))
     unanswered = Counter(str(line["unanswered"]).partition(":")[0] for line in lines if line["unanswered"])
-    told = "".join(f", {count} without an answer ({reason})" for reason, count in unanswered.items())
-    say(f"{name}: {len(pairs)} pairs in both orders{told}, in {out}", quiet=quiet)
+    reasons = "".join(f", {count} without an answer ({reason})" for reason, count in unanswered.items())
+    say(f"{name}: {len(pairs)} pairs in both orders{reasons}, in {out}", quiet=quiet)
     return Preferred(Path(out), name, len(pairs), dict(unanswered))
 
 
@@ -116,13 +116,13 @@ async def _line(
     judge: ModelJudge, pair: OutcomePair, question: Callable[[OutcomePair], Question[Choice]]
 ) -> dict[str, object]:
     """What becomes of one pair: two choices, each null with the reason where there is no answer."""
-    told: dict[str, object] = {"edit": pair.edit, "first": pair.first, "second": pair.second, "seed": pair.seed}
+    fields: dict[str, object] = {"edit": pair.edit, "first": pair.first, "second": pair.second, "seed": pair.seed}
     try:
         given = await asyncio.to_thread(question, pair)
     except (BadImage, CannotTell) as error:
         reason = f"unreadable_image: {error}" if isinstance(error, BadImage) else str(error)
-        return told | {"chosen": None, "swapped": None, "unanswered": reason}
+        return fields | {"chosen": None, "swapped": None, "unanswered": reason}
     answers = [await choice_of(judge, each) for each in (given, given.swapped())]
     reasons = [str(each) for each in answers if isinstance(each, NoAnswer)]
     chosen, swapped = (None if isinstance(each, NoAnswer) else SIDES[each] for each in answers)
-    return told | {"chosen": chosen, "swapped": swapped, "unanswered": reasons[0] if reasons else None}
+    return fields | {"chosen": chosen, "swapped": swapped, "unanswered": reasons[0] if reasons else None}

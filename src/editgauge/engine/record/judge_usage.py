@@ -88,8 +88,8 @@ def tallied(run: Path, judges: Mapping[str, Mapping[str, Any]], *, priced: bool,
             questions.update(json.loads(file.read_text("utf-8")))
     calls = list(_calls(file for file in (run / FOLDER).glob(CALLS) if file.name not in before))
     names: dict[str, list[str]] = {}
-    for name, told in judges.items():
-        names.setdefault(told["model"], []).append(name)
+    for name, judge in judges.items():
+        names.setdefault(judge["model"], []).append(name)
     asked = {" and ".join(named): _asked(model, questions, calls, priced=priced) for model, named in names.items()}
     write_json(run / FILE, {name: asdict(each) for name, each in asked.items()})
     for name, each in asked.items():

@@ -134,7 +134,7 @@ def _as_run(edit: Edit, told: Mapping[str, Any]) -> Edit:
 def _protocol(run: Run, name: str) -> Protocol | str:
     """The protocol of that name with the same rules, or why it is not available."""
     try:
-        names = {role: told["name"] for role, told in run.manifest.models.items()}
+        names = {role: card["name"] for role, card in run.manifest.models.items()}
         here = open_protocol(name).given(names)
     except EditGaugeError as error:
         return str(error)
@@ -148,18 +148,18 @@ def _models(run: Run) -> tuple[dict[str, str], str]:
     """The models that are available in the run's revision, and why others are not."""
     chosen: dict[str, str] = {}
     absent = []
-    for role, told in run.manifest.models.items():
+    for role, card in run.manifest.models.items():
         try:
-            here = service.describe({role: told["name"]})[role]
+            here = service.describe({role: card["name"]})[role]
         except EditGaugeError as error:
             absent.append(str(error).splitlines()[0])
             continue
-        other = [key for key in told if key != "license" and here.get(key) != told[key]]
+        other = [key for key in card if key != "license" and here.get(key) != card[key]]
         if not other:
-            chosen[role] = told["name"]
+            chosen[role] = card["name"]
         else:
-            given = f"{other[0]} {here.get(other[0])} here, the run was made with {told[other[0]]}"
-            absent.append(f"the model '{told['name']}' has {given}")
+            given = f"{other[0]} {here.get(other[0])} here, the run was made with {card[other[0]]}"
+            absent.append(f"the model '{card['name']}' has {given}")
     return chosen, "; ".join(absent)
 
 

@@ -109,8 +109,8 @@ def _places(painter: Painter, asked: PipelineInput) -> Tensor:
 
     tokenizer = painter.pipe.tokenizer
     source, target = (
-        tokenizer(told, truncation=True, max_length=tokenizer.model_max_length).input_ids
-        for told in (asked.prompt.source or "", asked.prompt.text)
+        tokenizer(text, truncation=True, max_length=tokenizer.model_max_length).input_ids
+        for text in (asked.prompt.source or "", asked.prompt.text)
     )
     return torch.tensor(padded(counterparts(source, target), tokenizer.model_max_length), device=painter.unet.device)
 

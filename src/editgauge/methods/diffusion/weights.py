@@ -79,8 +79,8 @@ class PipelineWeights:
     @property
     def parts(self) -> dict[str, Any]:
         """What the index says about each part: its library and class."""
-        told: dict[str, Any] = json.loads((self.folder / self.index).read_text("utf-8"))
-        return told
+        index: dict[str, Any] = json.loads((self.folder / self.index).read_text("utf-8"))
+        return index
 
     @property
     def _in_the_cache(self) -> Path:
@@ -106,9 +106,9 @@ def clear_errors(weights: PipelineWeights) -> Iterator[None]:
     except EditGaugeError:
         raise
     except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
-        told = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
+        message = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
         raise BadInput(
-            f"The model '{weights.name}' cannot be loaded for this method: {told} Is it complete, with safetensors "
+            f"The model '{weights.name}' cannot be loaded for this method: {message} Is it complete, with safetensors "
             "weights, and of the right kind?"
         ) from error
 

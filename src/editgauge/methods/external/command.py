@@ -123,7 +123,7 @@ class Command(Method):
         except (OSError, ValueError) as error:  # a null byte in an instruction is a ValueError
             raise CannotEdit(f"crashed: '{program}' cannot be started: {error}") from error
         try:
-            told = process.communicate(timeout=self._timeout)[1]
+            output = process.communicate(timeout=self._timeout)[1]
         except subprocess.TimeoutExpired as error:
             raise CannotEdit(f"timeout: '{program}' was stopped after {self._timeout:g} seconds") from error
         finally:
@@ -131,7 +131,7 @@ class Command(Method):
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
         if process.returncode:
-            raise _failed(program, process.returncode, told.decode("utf-8", "replace"))
+            raise _failed(program, process.returncode, output.decode("utf-8", "replace"))
 
 
 def _failed(program: str, code: int, stderr: str) -> CannotEdit:

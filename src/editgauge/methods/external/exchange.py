@@ -50,10 +50,12 @@ class EndpointClient:
     def send(self, fields: dict[str, str], files: Files, timeout: float) -> bytes:
         """The picture that the endpoint makes of these, as a file; raises `Trouble` when another attempt may help."""
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        status, told, content = self._ask("POST", self._address, timeout, data=fields, files=files, headers=headers)
+        status, response_headers, content = self._ask(
+            "POST", self._address, timeout, data=fields, files=files, headers=headers
+        )
         if status != 200:
-            raise self._failure(status, told.get("retry-after"), content)
-        found = self._read(told.get("content-type", "no content type"), content)
+            raise self._failure(status, response_headers.get("retry-after"), content)
+        found = self._read(response_headers.get("content-type", "no content type"), content)
         if isinstance(found, bytes):
             return found
         if _host(found) not in self._hosts:
@@ -62,7 +64,7 @@ class EndpointClient:
                 "ask for the picture itself with --option response_format=b64_json, or allow the host with "
                 "--option picture_hosts=HOST"
             )
-        status, told, content = self._ask("GET", found, timeout)
+        status, response_headers, content = self._ask("GET", found, timeout)
         if status != 200:
             raise Trouble(f"the picture's own address answered {status} {self._shown(content)}")
         return content
@@ -95,8 +97,8 @@ class EndpointClient:
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise BadInput(f"'{self._hidden(address)[:SHOWN_OF_AN_ERROR]}' is not an address: {error}.") from error
         except httpx.HTTPError as error:
-            told = self._hidden(str(error)) or type(error).__name__
-            raise Trouble(f"the connection broke: {told}", maybe_paid=True) from error
+            message = self._hidden(str(error)) or type(error).__name__
+            raise Trouble(f"the connection broke: {message}", maybe_paid=True) from error
 
     def _read(self, kind: str, content: bytes) -> bytes | str:
         """The picture's bytes, or the address where it is."""
@@ -116,18 +118,18 @@ class EndpointClient:
 
     def _failure(self, status: int, wait: str | None, content: bytes) -> Exception:
         """What a failed request means: this edit will not be made, no edit will, or the next attempt may bring it."""
-        told = f"{status} {self._shown(content)}"
-        if is_filter(told) or any(word in told.lower() for word in REFUSALS):
-            return Refused(told)
-        if any(word in told for word in NOTHING_LEFT):
-            return BadInput(f"The account at {self.place} has nothing left: {told}")
+        message = f"{status} {self._shown(content)}"
+        if is_filter(message) or any(word in message.lower() for word in REFUSALS):
+            return Refused(message)
+        if any(word in message for word in NOTHING_LEFT):
+            return BadInput(f"The account at {self.place} has nothing left: {message}")
         if status in (401, 403):
-            return BadInput(f"{self.place} does not accept the key: {told}")
+            return BadInput(f"{self.place} does not accept the key: {message}")
         if status == 404:
-            return BadInput(f"{self.place} has no such model, or makes no image edits (does it end in /v1?): {told}")
+            return BadInput(f"{self.place} has no such model, or makes no image edits (does it end in /v1?): {message}")
         if status in TRIED_AGAIN:
-            return Trouble(told, wait=retry_after(wait), too_fast=status in (429, 529))
-        return CannotEdit(f"crashed: the endpoint turned the request down: {told}")
+            return Trouble(message, wait=retry_after(wait), too_fast=status in (429, 529))
+        return CannotEdit(f"crashed: the endpoint turned the request down: {message}")
 
     def _shown(self, content: bytes) -> str:
         """How an endpoint's words about its trouble begin, on one line."""

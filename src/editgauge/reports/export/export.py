@@ -98,10 +98,10 @@ def means_of(run: Run) -> list[dict[str, Any]]:
 
 def _mean_of_set(score: SetScore) -> dict[str, Any]:
     """A score of a whole set of outcomes, such as a total or FID, beside the means."""
-    told = {"protocol": score.protocol, "name": score.name, "method": score.method, "edit_type": score.edit_type}
+    row = {"protocol": score.protocol, "name": score.name, "method": score.method, "edit_type": score.edit_type}
     reasons = "; ".join(f"{reason} {count}" for reason, count in score.reasons.items())
     return {
-        **told,
+        **row,
         "mean": score.value,
         "low": score.low,
         "high": score.high,

@@ -57,11 +57,11 @@ class Gallery:
             for drawn in threads.map(self._edit, self.context.by_edit):
                 for holder in (drawn, *drawn["outcomes"]):
                     for role in [role for role in ROLES if role in holder]:
-                        told = repr(holder[role])
-                        if told not in distinct:
-                            distinct[told] = len(pictures)
+                        text = repr(holder[role])
+                        if text not in distinct:
+                            distinct[text] = len(pictures)
                             pictures.append(holder[role])
-                        holder[role] = distinct[told]
+                        holder[role] = distinct[text]
                 edits.append(drawn)
                 advance()
         embedded = (
@@ -71,13 +71,13 @@ class Gallery:
         return {"scores": scores, "unscored": list(self.whys), "pictures": pictures, "edits": edits, **embedded}
 
     def _score(self, protocol: str, name: str) -> Json:
-        told = {
+        entry = {
             "name": self.context.titles[protocol, name],
             "key": f"{protocol}/{name}",
             "decimals": self.keys[protocol, name],
         }
-        told["higher"] = self.context.run.spec(protocol, name).higher_is_better
-        return {**told, "headline": (protocol, name) in self.context.headlines}
+        entry["higher"] = self.context.run.spec(protocol, name).higher_is_better
+        return {**entry, "headline": (protocol, name) in self.context.headlines}
 
     def _edit(self, name: str) -> Json:
         edit, outcomes = self.context.run.edits.get(name, {}), self.context.by_edit[name]
@@ -159,13 +159,13 @@ def worst_edits(context: Context, most_outcomes: int) -> list[str]:
 
 def _reading(edit: Json) -> list[list[str]]:
     """How the instruction was read; the words "doubtful" and "not understood" can be searched for."""
-    told = edit.get("reading")
-    if not told:
+    reading = edit.get("reading")
+    if not reading:
         return []
-    steps = told["steps"]
+    steps = reading["steps"]
     unread = any(step["edit_type"] == UNSPECIFIED for step in steps)
     doubt = "not understood" if unread else "without doubt" if all(step["sure"] for step in steps) else "doubtful"
-    facts = [["instruction read", f"by {told['how']}, {doubt}"]]
+    facts = [["instruction read", f"by {reading['how']}, {doubt}"]]
     if len(steps) > 1:
         named = (" ".join(filter(None, (words.spaced(s["edit_type"]), s["subject"], s["to"]))) for s in steps)
         facts.append(["steps", "; ".join(named)])

@@ -68,22 +68,24 @@ def standings(runs: Sequence[Run]) -> list[Standing]:
     """The runs in groups of what can be compared, in the order given."""
     groups: dict[Kind, list[Run]] = {}
     for run in runs:
-        told = run.manifest
-        for protocol, entry in told.protocols.items():
-            models = json.dumps(told.models, sort_keys=True)
-            groups.setdefault(Kind(told.benchmark, told.edits_sha256, protocol, entry, models), []).append(run)
+        manifest = run.manifest
+        for protocol, entry in manifest.protocols.items():
+            models = json.dumps(manifest.models, sort_keys=True)
+            groups.setdefault(Kind(manifest.benchmark, manifest.edits_sha256, protocol, entry, models), []).append(run)
     return [_standing(kind, members) for kind, members in groups.items()]
 
 
 def why_apart(found: Sequence[Standing]) -> list[str]:
     """For every two tables of one protocol, what keeps them apart; a sentence each."""
-    told: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for place, one in enumerate(found):
         for other in found[:place]:
             if one.kind.protocol == other.kind.protocol:
                 reasons = " and ".join(_differences(one.kind, other.kind))
-                told[f"{_named(one)} cannot be compared with {_named(other)} by {one.kind.protocol}: {reasons}."] = None
-    return list(told)
+                sentences[
+                    f"{_named(one)} cannot be compared with {_named(other)} by {one.kind.protocol}: {reasons}."
+                ] = None
+    return list(sentences)
 
 
 def _differences(one: Kind, other: Kind) -> list[str]:

@@ -21,14 +21,14 @@ PROTOCOL = "difference-captions"
 
 
 def _content(context: Context) -> dict[str, Any] | None:
-    told = {
+    content = {
         spec.name
         for protocol, entry in context.run.manifest.protocols.items()
         if protocol.startswith(PROTOCOL)
         for spec in entry.scores
     }
-    curves = caption_quality(context.run.folder) if OBJECTS in told else ()
-    groups = caption_groups(context.run, scored_outcomes(context.run)) if COUNT in told else ()
+    curves = caption_quality(context.run.folder) if OBJECTS in content else ()
+    groups = caption_groups(context.run, scored_outcomes(context.run)) if COUNT in content else ()
     if not (curves or groups):
         return None
     return {

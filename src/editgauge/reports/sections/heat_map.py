@@ -76,8 +76,8 @@ def _cell(shown: PrintedCell | None, edit_type: str, worst: float, best: float) 
     if mean is None:
         return HeatCell("none", None, f"{where}: no score; {shown.unscored}")
     share = (mean.value - worst) / (best - worst) if best != worst else 0.5
-    told = f"{where}: {shown.text(mean.value)}"
+    label = f"{where}: {shown.text(mean.value)}"
     if mean.low is not None and mean.high is not None:
-        told += f", 95 % interval {shown.text(mean.low)} to {shown.text(mean.high)}"
-    told += f", {shown.cell.scored} scored" + (f", {shown.unscored}" if shown.unscored else "")
-    return HeatCell(shown.text(mean.value), min(int(share * STEPS), STEPS - 1), told, shown.few)
+        label += f", 95 % interval {shown.text(mean.low)} to {shown.text(mean.high)}"
+    label += f", {shown.cell.scored} scored" + (f", {shown.unscored}" if shown.unscored else "")
+    return HeatCell(shown.text(mean.value), min(int(share * STEPS), STEPS - 1), label, shown.few)

@@ -108,21 +108,21 @@ def _on_score(context: Context, key: tuple[str, str]) -> Markup:
     cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
     found = ScoreStandings.of(cells, context.verdicts.of(*key))
     name = _score_name(table.title, table.spec)
-    told = {cell.method: _method(cell, table.decimals) for cell in found.cells}
+    by_method = {cell.method: _method(cell, table.decimals) for cell in found.cells}
     if len(found.cells) == 1:
-        return Markup("{} has {}.").format(name, next(iter(told.values())))
+        return Markup("{} has {}.").format(name, next(iter(by_method.values())))
     if found.level:
-        return Markup("On {} no two methods differ significantly: {}.").format(name, _listed(list(told.values())))
-    leaders = _listed([told[cell.method] for cell in found.top])
+        return Markup("On {} no two methods differ significantly: {}.").format(name, _listed(list(by_method.values())))
+    leaders = _listed([by_method[cell.method] for cell in found.top])
     if not found.top or (found.best is None and len(found.top) == 1):
         return Markup("On {} some methods differ significantly, but none from all others.").format(name)
     best = "does best" if found.best else "are best, without a significant difference between them,"
     first, last = Markup("{} {} on {}").format(leaders, best, name), found.cells[-1]
     if len(found.cells) == 2:
-        sentence = Markup("{} does better than {} on {}").format(leaders, told[last.method], name)
+        sentence = Markup("{} does better than {} on {}").format(leaders, by_method[last.method], name)
         return sentence + _if_missing(found) + "."
     if all(found.beats(other, last) for other in found.cells[:-1]):
-        return Markup("{}; {} does worst.").format(first, told[last.method])
+        return Markup("{}; {} does worst.").format(first, by_method[last.method])
     return first + "."
 
 

@@ -99,8 +99,8 @@ class TemplateSection:
 
 def _overview(context: Context) -> Content:
     counts = {method: context.counts_of(method) for method in context.methods}
-    told = sentences(context)
-    return {"sentences": told, "overview": overview_tables(context.cells, context.methods), "of_method": counts}
+    text = sentences(context)
+    return {"sentences": text, "overview": overview_tables(context.cells, context.methods), "of_method": counts}
 
 
 def _heat_map(context: Context) -> Content | None:
@@ -210,5 +210,5 @@ def _told(score: SetScore | None) -> tuple[str, str]:
 
 
 def _why(score: SetScore) -> str:
-    told = (f"{reason.replace('_', ' ')} {count:,}" for reason, count in score.reasons.items())
-    return f" ({', '.join(told)})" if score.reasons else ""
+    counts = (f"{reason.replace('_', ' ')} {count:,}" for reason, count in score.reasons.items())
+    return f" ({', '.join(counts)})" if score.reasons else ""

@@ -124,8 +124,8 @@ def _row(bar: Bar, longest: float, top: float) -> Markup:
                 ).format(stage, x, middle - BAR / 2, width, BAR, title)
             )
             x += width
-    told = Markup('<text class="number" x="{:.1f}" y="{:g}">{} s</text>')
-    return Markup().join([*parts, told.format(x + 6, middle + 4, number(bar.total, 1))])
+    markup = Markup('<text class="number" x="{:.1f}" y="{:g}">{} s</text>')
+    return Markup().join([*parts, markup.format(x + 6, middle + 4, number(bar.total, 1))])
 
 
 def _content(context: Context) -> dict[str, Any] | None:
@@ -138,7 +138,7 @@ def _content(context: Context) -> dict[str, Any] | None:
         "profile": profile,
         "work": sum(bar.total for bar in shown),
         "plot": plot(shown),
-        "legend": {stage: told for stage, told in LEGEND.items() if stage in drawn},
+        "legend": {stage: meaning for stage, meaning in LEGEND.items() if stage in drawn},
         "asked": asked(profile),
         "timeline": f"{FOLDER}/{TIMELINE}",
     }

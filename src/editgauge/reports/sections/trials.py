@@ -88,12 +88,12 @@ def _table(context: Context, key: tuple[str, str], cells: Sequence[TrialCell]) -
 def _text(cell: TrialCell | None, decimals: int, limits: tuple[float, float]) -> tuple[str, str]:
     if cell is None or not cell.means:
         return "no score", ""
-    told = words.number(cell.mean, decimals)
+    text = words.number(cell.mean, decimals)
     if cell.deviation is None or cell.interval is None:
-        return told, "one trial"
+        return text, "one trial"
     low, high = max(cell.interval[0], limits[0]), min(cell.interval[1], limits[1])  # Student's t knows no limits
     ends = f"[{words.number(low, decimals)}, {words.number(high, decimals)}]"
-    return f"{told} ± {words.number(cell.deviation, decimals)}", ends
+    return f"{text} ± {words.number(cell.deviation, decimals)}", ends
 
 
 def _side_by_side(context: Context) -> dict[str, Any] | None:

@@ -39,11 +39,11 @@ def findings(study: Study) -> StudyFindings:
         raise BadInput(f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is.")
     counted = [each for each in design.questions if each.kind in COUNTED and design.unit == "outcome"]
     sided = [each for each in design.questions if each.kind == "pick_side"]
-    told = [_question(study, each, pages, sources) for each in counted]
+    questions = [_question(study, each, pages, sources) for each in counted]
     return StudyFindings(
         title=design.title,
         answers=len(pages),
-        questions=tuple(each for each in told if each),
+        questions=tuple(each for each in questions if each),
         sides=tuple(side for each in sided if (side := _side(each, pages, sources))),
         reasons=_reasons(design.questions, pages, sources),
         not_counted=tuple(each.id for each in design.questions if each not in (*counted, *sided)),

@@ -42,8 +42,8 @@ def write_export(
     if form == "answers":
         write_text(out, to_csv(pages, study.design) if out.suffix == ".csv" else to_jsonl(pages))
         return len(pages)
-    told = ratings(pages, study.design, question) if form == "ratings" else choices(pages, study.design, question)
-    lines = list(told)
+    rows = ratings(pages, study.design, question) if form == "ratings" else choices(pages, study.design, question)
+    lines = list(rows)
     if not lines:
         raise BadInput(f"There are no {form} yet. `editgauge study status {study.folder}` shows how far the study is.")
     fields = RATING_FIELDS if form == "ratings" else CHOICE_FIELDS
@@ -74,9 +74,9 @@ def choices(pages: Iterable[AnswerRecord], design: Design, question: str | None 
     asked = _side_question(design, question)
     for page in _counted(pages):
         first, second = page.compared
-        told = {"edit": page.edit, "first": first["method"], "second": second["method"]}
+        pair = {"edit": page.edit, "first": first["method"], "second": second["method"]}
         if asked in page.answers:
-            yield told | {"chosen": page.answers[asked], "rater": page.rater}
+            yield pair | {"chosen": page.answers[asked], "rater": page.rater}
 
 
 def _side_question(design: Design, question: str | None) -> str:

@@ -41,9 +41,9 @@ def to_csv(records: Iterable[AnswerRecord], design: Design) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*BESIDE_ANSWERS, *(ANSWER + name for name in questions)])
     for record in records:
-        told = _told(record)
-        beside = [_beside(told[name], name) for name in BESIDE_ANSWERS]
-        writer.writerow([*beside, *(_cell(told["answers"].get(name)) for name in questions)])
+        fields = _told(record)
+        beside = [_beside(fields[name], name) for name in BESIDE_ANSWERS]
+        writer.writerow([*beside, *(_cell(fields["answers"].get(name)) for name in questions)])
     return out.getvalue()
 
 
@@ -131,11 +131,11 @@ def _record(values: Mapping[str, Any]) -> AnswerRecord:
     unknown = sorted(set(values) - set(BESIDE_ANSWERS) - {"answers"})
     if unknown:
         raise ValueError(f"there is no field {shown(unknown[0])}; there are: answers, {', '.join(BESIDE_ANSWERS)}")
-    told = {name: value for name, value in values.items() if value is not None}
-    told |= {name: from_time(told[name]) for name in ("claimed", "done") if name in told}
-    told |= {name: tuple(told[name]) for name in ("compared", "flags") if name in told}
-    told["history"] = tuple(
+    fields = {name: value for name, value in values.items() if value is not None}
+    fields |= {name: from_time(fields[name]) for name in ("claimed", "done") if name in fields}
+    fields |= {name: tuple(fields[name]) for name in ("compared", "flags") if name in fields}
+    fields["history"] = tuple(
         Version(one["question"], one["version"], one["value"], from_time(one["at"]) or 0.0)
-        for one in told.get("history", ())
+        for one in fields.get("history", ())
     )
-    return AnswerRecord(**told)
+    return AnswerRecord(**fields)

@@ -70,8 +70,8 @@ def _problems(page: AnswerRecord, item: StudyItem | None, design: Design) -> lis
     except BadAnswers as error:
         return [f"'{question}': {problem}" for question, problem in error.problems.items()]
     latest = {version.question: version.value for version in page.history}
-    told = {name: value for name, value in latest.items() if value is not None}
-    if page.history and told != page.answers:
+    answers = {name: value for name, value in latest.items() if value is not None}
+    if page.history and answers != page.answers:
         return ["'history' does not end with 'answers'"]
     return [] if fitting == seen else ["there are answers to questions that are not asked"]
 
@@ -104,8 +104,8 @@ def _import_page(
     assignment.state = "void" if is_void else "done" if free else "surplus"
     _describe(session, assignment, page, rater, now)
     if item.right is not None:
-        told = page.passed
-        assignment.passed = not wrong_answers(design, page.answers, item.right) if told is None else told
+        passed = page.passed
+        assignment.passed = not wrong_answers(design, page.answers, item.right) if passed is None else passed
     session.add(assignment)
     session.flush()
     if not page.history:

@@ -50,8 +50,8 @@ class PageCandidate:
     @property
     def key(self) -> str:
         """What it is about, in words that mean the same in every study of the run."""
-        told = [[each.attribute] if each.attribute is not None else [each.method, each.seed] for each in self.compared]
-        return json.dumps([self.edit, *([self.side] if self.side else []), *told], ensure_ascii=False)
+        parts = [[each.attribute] if each.attribute is not None else [each.method, each.seed] for each in self.compared]
+        return json.dumps([self.edit, *([self.side] if self.side else []), *parts], ensure_ascii=False)
 
     @property
     def outcomes(self) -> tuple[OutcomeKey, ...]:
@@ -111,8 +111,8 @@ def _outcomes(run: Run, skipped: Counter[str], scored: dict[Path, str]) -> Itera
 
 
 def _fields(run: Run, edit: str, found: Sequence[_Found]) -> dict[str, Any]:
-    told = run.edits.get(edit, {})
-    return {name: told[name] for name in (*EDIT_FIELDS, "extras") if name in told} | {"type": found[0].edit_type}
+    fields = run.edits.get(edit, {})
+    return {name: fields[name] for name in (*EDIT_FIELDS, "extras") if name in fields} | {"type": found[0].edit_type}
 
 
 def _singles(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[PageCandidate]:

@@ -76,8 +76,8 @@ def _gold_item(
     seed = values.get("seed")
     fitting = [one for one in found if seed is None or any(each.seed == seed for each in one.compared)]
     if len(fitting) != 1:
-        told = ", ".join(map(shown, names))
-        spot.report(f"the run has {len(fitting) or 'no'} such item{'s: say which seed' if fitting else ''} ({told})")
+        listed = ", ".join(map(shown, names))
+        spot.report(f"the run has {len(fitting) or 'no'} such item{'s: say which seed' if fitting else ''} ({listed})")
         return None
     return GoldItem(fitting[0], _swap(right, design) if is_swapped else right) if right else None
 

@@ -55,8 +55,8 @@ class LabelStudio:
         tasks, interface = open_tasks(study), config(study.design)
         folder = new_folder(out)
         write_text(folder / "config.xml", interface)
-        told = [{"data": _data(study.design, task, address)} for task in tasks]
-        write_text(folder / "tasks.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        entries = [{"data": _data(study.design, task, address)} for task in tasks]
+        write_text(folder / "tasks.json", json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
         return len(tasks)
 
     def read(self, study: Study, file: Path) -> list[AnswerRecord]:
@@ -99,11 +99,11 @@ def config(design: Design) -> str:
 def _add_question(top: Xml.Element, question: DesignQuestion) -> None:
     place = top
     for name, values in question.when.items():
-        told = [str(value) for value in values]
-        if any("," in value for value in told):
-            raise BadInput(f"'{question.id}' is asked when '{name}' is {told}: Label Studio knows no commas there.")
+        texts = [str(value) for value in values]
+        if any("," in value for value in texts):
+            raise BadInput(f"'{question.id}' is asked when '{name}' is {texts}: Label Studio knows no commas there.")
         place = Xml.SubElement(
-            place, "View", visibleWhen="choice-selected", whenTagName=name, whenChoiceValue=",".join(told)
+            place, "View", visibleWhen="choice-selected", whenTagName=name, whenChoiceValue=",".join(texts)
         )
     Xml.SubElement(place, "Header", value=question.label, size="4")
     if question.help:
@@ -127,11 +127,11 @@ def _add_question(top: Xml.Element, question: DesignQuestion) -> None:
 
 def _data(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
     page = task.page
-    told = {"item": task.name, "flipped": "yes" if task.flipped else "no", "text": page.text}
-    told |= {picture.role: address + picture.name for picture in page.pictures}
+    fields = {"item": task.name, "flipped": "yes" if task.flipped else "no", "text": page.text}
+    fields |= {picture.role: address + picture.name for picture in page.pictures}
     if page.left is not None and page.right is not None:
-        told |= {"left": page.left, "right": page.right}
-    return told | words_of_item(design, page)
+        fields |= {"left": page.left, "right": page.right}
+    return fields | words_of_item(design, page)
 
 
 def read_export(study: Study, file: Path) -> list[AnswerRecord]:
@@ -160,12 +160,12 @@ def read_export(study: Study, file: Path) -> list[AnswerRecord]:
 
 def _tasks(file: Path) -> list[Any]:
     try:
-        told = json.loads(read_text(file))
+        document = json.loads(read_text(file))
     except ValueError as error:
         raise BadInput(f"'{file}' is not valid JSON: {error}. Export the project in the format JSON.") from error
-    if not isinstance(told, list):
+    if not isinstance(document, list):
         raise BadInput(f"'{file}' must hold a list of tasks. Export the project in the format JSON.")
-    return told
+    return document
 
 
 def _page(study: Study, item: StudyItem, annotation: Mapping[str, Any], *, flipped: bool) -> AnswerRecord:

@@ -52,8 +52,8 @@ class MechanicalTurk:
         folder = new_folder(out)
         write_text(folder / "layout.html", layout(study.design))
         write_text(folder / "input.csv", input_csv(study.design, tasks, address))
-        told = properties(study.design, terms, study.manifest.raters)
-        write_text(folder / "hit.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        hit = properties(study.design, terms, study.manifest.raters)
+        write_text(folder / "hit.json", json.dumps(hit, indent=2, ensure_ascii=False) + "\n")
         return len(tasks)
 
     def read(self, study: Study, file: Path) -> list[AnswerRecord]:
@@ -121,12 +121,12 @@ def input_csv(design: Design, tasks: list[ExportedTask], address: str) -> str:
 
 def _row(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
     page = task.page
-    told = {"item": task.name, "flipped": "yes" if task.flipped else "no", "check": task.check or ""}
-    told |= {"hidden": " ".join(task.not_asked), "text": literal(page.text)}
-    told |= {picture.role: address + picture.name for picture in page.pictures}
+    row = {"item": task.name, "flipped": "yes" if task.flipped else "no", "check": task.check or ""}
+    row |= {"hidden": " ".join(task.not_asked), "text": literal(page.text)}
+    row |= {picture.role: address + picture.name for picture in page.pictures}
     if page.left is not None and page.right is not None:
-        told |= {"left": literal(page.left), "right": literal(page.right)}
-    return told | {name: literal(words) for name, words in words_of_item(design, page).items()}
+        row |= {"left": literal(page.left), "right": literal(page.right)}
+    return row | {name: literal(words) for name, words in words_of_item(design, page).items()}
 
 
 def properties(design: Design, terms: MTurk, raters: int) -> dict[str, Any]:

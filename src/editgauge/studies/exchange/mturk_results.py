@@ -141,8 +141,8 @@ def _by_column(row: Mapping[str, str]) -> dict[str, str]:
 
 def _all_at_once(row: Mapping[str, str]) -> dict[str, str]:
     try:
-        (told,) = json.loads(row[ALL_AT_ONCE])
-        return {name: _chosen(value) for name, value in told.items()}
+        (answers,) = json.loads(row[ALL_AT_ONCE])
+        return {name: _chosen(value) for name, value in answers.items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise BadInput(f"{ALL_AT_ONCE} of the assignment {row['AssignmentId']} cannot be read: {error}.") from error
 

@@ -92,8 +92,8 @@ def hidden_name(study: Study, words: str) -> str:
 
     Keyed with the study's own random name, so that nobody finds a worker's number by hashing all numbers.
     """
-    key, told = study.manifest.study.encode(), words.encode("utf-8", "surrogatepass")
-    return hmac.new(key, told, hashlib.sha256).hexdigest()[:SHORT]
+    key, message = study.manifest.study.encode(), words.encode("utf-8", "surrogatepass")
+    return hmac.new(key, message, hashlib.sha256).hexdigest()[:SHORT]
 
 
 def fitting(design: Design, item: StudyItem, given: Mapping[str, Any], *, flipped: bool, check: str | None) -> Answers:
@@ -104,8 +104,8 @@ def fitting(design: Design, item: StudyItem, given: Mapping[str, Any], *, flippe
     questions, checks = asked(design, Assignment(check=check), item)
     known = {question.id for question in (*questions, *checks)}
     elsewhere = {question.id for question in (*design.questions, *all_checks(design))} - known
-    told = {name: value for name, value in given.items() if name not in elsewhere}
-    return seen_from_item(checked(questions, checks, told), design, flipped=flipped)
+    answers = {name: value for name, value in given.items() if name not in elsewhere}
+    return seen_from_item(checked(questions, checks, answers), design, flipped=flipped)
 
 
 def problems_of(error: BadAnswers) -> str:

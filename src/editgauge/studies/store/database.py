@@ -74,10 +74,10 @@ class Database:
             if not inspect(self._engine).has_table(Meta.__tablename__):
                 raise BadStudy("The study's database has no tables. Was the database moved, or is the URL another one?")
             with self.read() as session:
-                told = {row.key: row.value for row in session.query(Meta)}
-        if told.get("schema") != str(SCHEMA):
-            raise BadStudy(f"The study's tables are of version {told.get('schema')}; this editgauge reads {SCHEMA}.")
-        if told.get("study") != study:
+                entries = {row.key: row.value for row in session.query(Meta)}
+        if entries.get("schema") != str(SCHEMA):
+            raise BadStudy(f"The study's tables are of version {entries.get('schema')}; this editgauge reads {SCHEMA}.")
+        if entries.get("study") != study:
             raise BadStudy("The database belongs to another study. Is the URL in study.yaml right?")
 
     def close(self) -> None:
