@@ -16,7 +16,7 @@ from editgauge.core.images import Pixels, read_image, resized, write_png
 from editgauge.look.changes import changes
 from editgauge.models.weights import available
 
-HERE = all(map(available, ("efficientdet-lite2", "u2netp")))
+HERE = all(map(available, ("efficientdet-lite2", "u2netp", "dinov2-s14", "efficientnet-lite2")))
 pytestmark = pytest.mark.skipif(not HERE, reason="NOT TESTED: run `editgauge models pull lite`")
 CHELSEA: Callable[[], Pixels] = skimage.data.chelsea
 CAT = CHELSEA()
@@ -68,4 +68,4 @@ def test_the_command_says_it_in_words_and_in_json(room: tuple[Path, Path]) -> No
     assert said.stdout == "A cat appeared in the middle.\n"
     told = json.loads(CliRunner().invoke(app, ["changes", *map(str, room), "--json"]).stdout)
     assert told["changes"][0]["after"]["word"] == "cat"
-    assert set(told["models"]) == {"detector", "segmenter"}
+    assert set(told["models"]) == {"detector", "segmenter", "image_embedder", "classifier"}

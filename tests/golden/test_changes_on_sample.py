@@ -17,11 +17,15 @@ from editgauge.models.weights import available
 from editgauge.protocols._shared.changes import Differences, differences
 from editgauge.vision.object_changes import Change
 
-WEIGHTS = ("efficientdet-lite2", "u2netp")
-MODELS = {"detector": "efficientdet-lite2", "segmenter": "u2netp"}
+MODELS = {
+    "detector": "efficientdet-lite2",
+    "segmenter": "u2netp",
+    "image_embedder": "dinov2-s14",
+    "classifier": "efficientnet-lite2",
+}
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not all(map(available, WEIGHTS)), reason="NOT TESTED: run `editgauge models pull lite`"),
+    pytest.mark.skipif(not all(map(available, MODELS.values())), reason="NOT TESTED: run `editgauge models pull lite`"),
 ]
 KINDS = {
     "object_removal": "vanished",

@@ -22,6 +22,7 @@ from editgauge.protocols._shared.changes import Differences, Extent, differences
 from editgauge.vision.change_sentences import sentences
 from editgauge.vision.object_changes import Change, PicturedThing
 
+ROLES = ("detector", "segmenter", "image_embedder", "classifier")
 GAP = 16
 """Pixels of white between the two pictures that are drawn."""
 
@@ -97,7 +98,7 @@ def changes(
         after: image after the edit; if its size differs, it is resized to the first.
         out: PNG file to draw both images into, with the changes outlined.
     """
-    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ["detector", "segmenter"])
+    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
     if "detector" not in chosen.models:
         raise BadInput("What changed cannot be named without a detector.", chosen.remarks)
     source, original = read_image(before, "image before"), read_image(after, "image after")

@@ -8,15 +8,17 @@ from editgauge.core.text import is_plural, plural, with_article
 from editgauge.vision.object_changes import Change, PicturedThing
 
 NOTHING = "Nothing changed."
+MANY = 4
+"""So many things that became others are not counted."""
 
 
 def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:
     """What happened to each thing; things of one word to which the same happened share a sentence."""
     groups: dict[object, list[Change]] = {}
     for change in changes:
-        word = _word(change)
-        alone = change.kind not in {"appeared", "vanished"} or word is None
-        groups.setdefault(id(change) if alone else (change.kind, word), []).append(change)
+        words = tuple(thing.word if thing else None for thing in (change.before, change.after))
+        alone = change.kind not in {"appeared", "vanished", "replaced"} or words == (None, None)
+        groups.setdefault(id(change) if alone else (change.kind, words), []).append(change)
     return [_sentence(group, width, height) for group in groups.values()]
 
 
@@ -46,9 +48,12 @@ def _sentence(group: list[Change], width: int, height: int) -> str:
         return f"{_the(thing.word)} moved {_way(change, width, height)}."
     if thing.word is None:
         return _about_something(change, where, float(thing.mask.mean()))
+    if len(group) > 1 and change.kind == "replaced" and change.after:
+        count = str(len(group)) if len(group) < MANY else "Several"
+        return f"{count} {plural(thing.word)} became {plural(str(change.after.word))}."
     if len(group) > 1:
         return f"{len(group)} {plural(thing.word)} {change.kind}."
-    return _about_known(change, thing.word, where)
+    return _about_known(change, thing.word, width, height)
 
 
 def _about_something(change: Change, where: str, share: float) -> str:
@@ -58,7 +63,9 @@ def _about_something(change: Change, where: str, share: float) -> str:
     return f"Something {happened} {where}: {share:.1%} of the picture."
 
 
-def _about_known(change: Change, word: str, where: str) -> str:
+def _about_known(change: Change, word: str, width: int, height: int) -> str:
+    thing = change.before or change.after
+    where = place(thing.box, width, height) if thing else ""
     whose = f"A part of the {word}" if change.part else f"The {word}"
     match change.kind:
         case "appeared":
@@ -71,8 +78,10 @@ def _about_known(change: Change, word: str, where: str) -> str:
             return f"The {word} became {'larger' if _area(change.after) > _area(change.before) else 'smaller'}."
         case "replaced" if change.after and change.after.word:
             return f"The {word} became {with_article(change.after.word)}."
+        case _ if change.part and change.after:
+            return f"{whose} looks different, {place(change.after.box, width, height)}."
         case _:
-            return f"{whose} {'look' if is_plural(word) and not change.part else 'looks'} different."
+            return f"{whose} {'look' if is_plural(word) else 'looks'} different."
 
 
 def _way(change: Change, width: int, height: int) -> str:
@@ -86,11 +95,6 @@ def _way(change: Change, width: int, height: int) -> str:
     if abs(across) >= abs(down):
         return "to the right" if across > 0 else "to the left"
     return "down" if down > 0 else "up"
-
-
-def _word(change: Change) -> str | None:
-    thing = change.before or change.after
-    return thing.word if thing else None
 
 
 def _the(word: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from functools import cache
 from importlib import resources
 
@@ -14,3 +15,23 @@ def coco_words() -> dict[int, str]:
     text = (resources.files(__package__) / "coco.yaml").read_text(encoding="utf-8")
     words: dict[int, str] = yaml.safe_load(text)
     return words
+
+
+GROUP_STARTS = (1, 2, 10, 16, 27, 34, 44, 52, 62, 72, 78, 84)
+"""The number at which each of COCO's groups begins: person, vehicle, outdoor, animal, accessory, sports, kitchen, food,
+furniture, electronic, appliance, indoor."""
+
+
+def same_coco_kind(word: str, other: str) -> bool:
+    """Are both words of one of COCO's groups, such as vehicles? False for words that COCO does not have.
+
+    >>> same_coco_kind("car", "truck"), same_coco_kind("car", "cup"), same_coco_kind("rocket", "rocket")
+    (True, False, False)
+    """
+    groups = _groups()
+    return word in groups and groups[word] == groups.get(other)
+
+
+@cache
+def _groups() -> dict[str, int]:
+    return {word: bisect(GROUP_STARTS, number) for number, word in coco_words().items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,8 +15,10 @@ from editgauge.core.masks import BoolMask, Rectangle
 from editgauge.models.answers import Detections, Prompt
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import coco_words
+from editgauge.protocols._shared.redrawn import meaning_between, redrawn_changes, whole_picture
 from editgauge.vision.change_sentences import NOTHING, sentences
 from editgauge.vision.changed_regions import Changes, find_changes
+from editgauge.vision.meaning_changes import RELAID, is_redrawn
 from editgauge.vision.object_changes import HALF_SURE, BoxSides, Change, PicturedThing, object_changes, share_changed
 from editgauge.vision.region_changes import region_changes
 
@@ -38,6 +40,8 @@ EVERYTHING = 0.85
 """The share of the picture from which no single thing explains a change."""
 UNTOUCHED = 0.25
 """The share of a thing that may have changed although it stayed as it was."""
+GRAZED = 0.03
+"""The share of a box that must have changed to draw the thing's outline: outlines cost most of the time."""
 BESIDE = 0.015
 """Of the longer side: so far beyond its things a region may reach, because differences are smoothed."""
 DOUBTLESS = 2.0
@@ -71,19 +75,26 @@ async def differences(source: Pixels, edited: Pixels, see: Perception, words: Se
         return Differences(pixels, "nothing", (), (), (NOTHING,))
     aligned = pixels.alignment.aligned
     point = operating_point(see)
-    before, after = await gather(
-        *(things_seen(see, picture, words, HALF_SURE * point) for picture in (source, aligned))
-    )
-    found = object_changes(source, aligned, before, after, pixels.mask, point)
-    extent, kept = _extent(pixels, found, before, after, point)
-    if extent == "places":
-        rest = [region for region in pixels.regions if not _explained(region.mask, found)]
-        found += region_changes(source, aligned, rest)
-    else:
-        found = [change for change in found if _holds_anyway(change, pixels, point)]
+    before, after = await gather(*(_in_boxes(see, picture, words, HALF_SURE * point) for picture in (source, aligned)))
     height, width = source.shape[:2]
-    told = (*_about_everything(extent, kept, pixels), *sentences(found, width, height))
-    return Differences(pixels, extent, kept, tuple(found), told)
+    meaning = await meaning_between(source, pixels, see) if is_redrawn(source, pixels) else None
+    if meaning is not None:
+        changes, remarks = await redrawn_changes(source, pixels, (before, after), meaning, see)
+        extent: Extent = "whole" if meaning.middle >= RELAID or not changes else "places"
+        return Differences(pixels, extent, (), tuple(changes), (*sentences(changes, width, height), *remarks))
+    needed = [[_outline_matters(thing, pixels.mask, point) for thing in things] for things in (before, after)]
+    before, after = await gather(
+        _with_outlines(see, source, before, needed[0]), _with_outlines(see, aligned, after, needed[1])
+    )
+    changes = object_changes(source, aligned, before, after, pixels.mask, point)
+    extent, kept = _extent(pixels, changes, before, after, point)
+    if extent == "places":
+        rest = [region for region in pixels.regions if not _explained(region.mask, changes)]
+        changes += region_changes(source, aligned, rest)
+    else:
+        changes = [change for change in changes if _holds_anyway(change, pixels, point)]
+    text = (*sentences(changes, width, height), *_about_everything(extent, kept, pixels))
+    return Differences(pixels, extent, kept, tuple(changes), text)
 
 
 async def seen_at_all(see: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> Detections:
@@ -111,43 +122,49 @@ async def things_seen(
     Outlines cost more than all else. With `needs_outline`, of word, box and confidence, only some things get one, and
     the others have their box.
     """
-    found = await seen_at_all(see, picture, words, least)
-    masks = await _outlines(see, picture, found, needs_outline)
-    rows = zip(found.phrases, found.boxes.tolist(), masks, found.confidences.tolist(), strict=True)
+    things = await _in_boxes(see, picture, words, least)
+    needed = [needs_outline is None or needs_outline(str(thing.word), thing.box, thing.confidence) for thing in things]
+    return await _with_outlines(see, picture, things, needed)
+
+
+async def _in_boxes(see: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> list[PicturedThing]:
+    detections = await seen_at_all(see, picture, words, least)
+    height, width = picture.shape[:2]
+    rows = zip(detections.phrases, detections.boxes.tolist(), detections.confidences.tolist(), strict=True)
     return [
-        PicturedThing(word, (left, top, right, bottom), mask, sure)
-        for word, (left, top, right, bottom), mask, sure in rows
+        PicturedThing(word, (left, top, right, bottom), Rectangle(left, top, right, bottom).render(width, height), sure)
+        for word, (left, top, right, bottom), sure in rows
     ]
 
 
-async def _outlines(
-    see: Perception,
-    picture: Pixels,
-    found: Detections,
-    needs_outline: Callable[[str, BoxSides, float], bool] | None,
-) -> list[BoolMask]:
-    height, width = picture.shape[:2]
-    boxes = [Rectangle(*box).render(width, height) for box in found.boxes.tolist()]
+async def _with_outlines(
+    see: Perception, picture: Pixels, things: Sequence[PicturedThing], needed: Sequence[bool]
+) -> list[PicturedThing]:
+    """The things, with outlines where they are needed and a model draws them."""
     try:
         see.card("segmenter")
     except CannotTell:
-        return boxes
-    rows = zip(found.phrases, found.boxes.tolist(), found.confidences.tolist(), strict=True)
-    places = [
-        place
-        for place, (word, (left, top, right, bottom), sure) in enumerate(rows)
-        if needs_outline is None or needs_outline(word, (left, top, right, bottom), sure)
-    ]
-    cut = await see.segment(picture, Prompt(boxes=found.boxes[places]))
-    for place, mask in zip(places, cut, strict=True):
-        if mask.sum() >= boxes[place].sum() / 10:  # an outline of a tenth of its box missed the thing
-            boxes[place] = mask
-    return boxes
+        return list(things)
+    places = [place for place, does in enumerate(needed) if does]
+    if not places:
+        return list(things)
+    boxes = np.array([things[place].box for place in places], np.float32)
+    outlined = list(things)
+    for place, mask in zip(places, await see.segment(picture, Prompt(boxes=boxes)), strict=True):
+        if mask.sum() >= things[place].mask.sum() / 10:  # an outline of a tenth of its box missed the thing
+            outlined[place] = replace(things[place], mask=mask)
+    return outlined
+
+
+def _outline_matters(thing: PicturedThing, changed: BoolMask, point: float) -> bool:
+    """Is it seen, and did it change, or is it large and did not?"""
+    touched = share_changed(thing, changed) >= GRAZED
+    return thing.confidence >= point and (touched or bool(thing.mask.mean() >= STANDS_OUT))
 
 
 def _extent(
     pixels: Changes,
-    found: Sequence[Change],
+    changes: Sequence[Change],
     before: Sequence[PicturedThing],
     after: Sequence[PicturedThing],
     point: float,
@@ -156,7 +173,7 @@ def _extent(
     if pixels.share < AROUND:
         return "places", ()
     faint = float(pixels.difference[pixels.mask].mean()) < FAINT
-    of_things = _edges_reached(pixels.mask) < EDGES or _explained(pixels.mask, found)
+    of_things = _edges_reached(pixels.mask) < EDGES or _explained(pixels.mask, changes)
     if of_things and not faint and pixels.share < EVERYTHING:
         return "places", ()
     stood = [
@@ -173,12 +190,12 @@ def _edges_reached(mask: BoolMask) -> int:
     return sum(bool(edge.mean() >= ALONG) for edge in (mask[0], mask[-1], mask[:, 0], mask[:, -1]))
 
 
-def _explained(region: BoolMask, found: Sequence[Change]) -> bool:
+def _explained(region: BoolMask, changes: Sequence[Change]) -> bool:
     """Do the things to which something happened fill the region?"""
     height, width = region.shape
     beside = BESIDE * max(width, height)
     covered = np.zeros_like(region)
-    for change in found:
+    for change in changes:
         for thing in (change.before, change.after):
             if thing is not None:
                 left, top, right, bottom = thing.box
@@ -201,5 +218,5 @@ def _about_everything(extent: Extent, kept: Sequence[str], pixels: Changes) -> l
     if extent == "background":
         return [f"The background changed: everything but the {' and the '.join(kept)}."]
     if extent == "whole":
-        return [f"The whole picture looks different: {pixels.share:.0%} of it changed."]
+        return [whole_picture(pixels)]
     return []

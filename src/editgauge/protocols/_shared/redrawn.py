@@ -1,0 +1,188 @@
+"""What changed between two pictures of which one was redrawn as a whole: places, things and colors, no pixels."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Sequence
+
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask
+from editgauge.core.text import join_words, with_article
+from editgauge.models.interfaces import Perception
+from editgauge.models.vocabulary.coco import same_coco_kind
+from editgauge.vision.changed_regions import ChangedRegion, Changes
+from editgauge.vision.meaning_changes import (
+    MOST,
+    RELAID,
+    Meaning,
+    Repainted,
+    came_or_went,
+    looks,
+    meaning_of,
+    places_of_change,
+    repainted_places,
+)
+from editgauge.vision.object_changes import WHOLE, Change, PicturedThing
+from editgauge.vision.recognized_changes import kept_things, recognized_changes, without_repeats
+
+ANOTHER = 0.55
+"""The picture's middle change of meaning from which on it looks like another picture."""
+SURELY_CAME, SURELY_WENT = 0.6, 0.72
+"""The confidence from which on a thing is new, or gone, although the classifier does not see it."""
+UNCONFIRMED = 0.55
+"""The confidence from which on a word that the classifier does not know is believed."""
+LIKELY, UNLIKELY = 0.1, 0.03
+"""The probability that the classifier gives to a word it sees, and to one it does not."""
+ALL = 0.8
+"""The share of the picture from which on a box says nothing about where a change is."""
+PERSON = "person"
+WITHIN = 0.75
+"""The share of a place that must lie in a thing's box to be a part of it."""
+EXPLAINED = 0.5
+"""The share of a place that its things fill."""
+MAINLY = 0.25
+"""The same, where the things lie within the place: patches are coarse."""
+
+
+async def meaning_between(source: Pixels, changes: Changes, see: Perception) -> Meaning | None:
+    """How much each patch changed its meaning; None without a model whose tokens tell."""
+    try:
+        before, after = await gather(*(see.patches(picture) for picture in (source, changes.alignment.aligned)))
+    except CannotTell:
+        return None
+    return meaning_of(before.tokens, after.tokens, changes.alignment.valid)
+
+
+async def redrawn_changes(
+    source: Pixels,
+    pixels: Changes,
+    seen: tuple[Sequence[PicturedThing], Sequence[PicturedThing]],
+    meaning: Meaning,
+    see: Perception,
+) -> tuple[list[Change], list[str]]:
+    """The changes, weightiest first, and remarks about the picture as a whole.
+
+    Args:
+        source: the picture before
+        pixels: where the two differ, with the picture after in the source's frame
+        seen: what was seen in either, weak sightings included
+        meaning: how much each patch changed its meaning
+        see: for a second opinion about words
+    """
+    edited = pixels.alignment.aligned
+    before, after = seen
+    offered = recognized_changes(before, after, meaning, same_coco_kind)
+    agreed = await gather(*(_confirmed(change, source, edited, see) for change in offered))
+    changes = without_repeats([change for change in agreed if change is not None])
+    kept = kept_things(before, after)
+    painted = repainted_places(source, edited, meaning)
+    local = [place for place in painted if place.region.share < MOST]
+    changes += [_repainted(place, kept) for place in local]
+    if meaning.middle < ANOTHER:
+        rest = [place for place in places_of_change(meaning, source.shape[:2]) if not _explained(place.mask, changes)]
+        changes += [_in_place(place, kept, meaning) for place in rest if place.share < MOST]
+    if not changes and meaning.middle < RELAID and not painted:
+        changes = [_in_place(region, kept, meaning) for region in pixels.regions[:1] if region.share < MOST]
+    changes.sort(key=lambda change: -_weight(change, meaning))
+    whole = [place.colors for place in painted if place not in local]
+    remarks = [
+        *(f"The whole picture changed from {old} to {new}." for old, new in whole),
+        *looks(source, edited),
+        *_extent(meaning, kept if meaning.middle >= ANOTHER or not changes else []),
+    ]
+    if not changes and not remarks:
+        remarks = [whole_picture(pixels)]
+    return changes, remarks
+
+
+def whole_picture(pixels: Changes) -> str:
+    """What is said when nothing else is certain."""
+    return f"The whole picture looks different: {pixels.share:.0%} of it changed."
+
+
+def _weight(change: Change, meaning: Meaning) -> float:
+    things = [thing for thing in (change.before, change.after) if thing is not None]
+    return max(meaning.within(thing.mask) * float(thing.mask.mean()) for thing in things)
+
+
+def _extent(meaning: Meaning, kept: Sequence[PicturedThing]) -> list[str]:
+    """How much of the picture was made anew, and what can still be seen at its place."""
+    if meaning.middle < RELAID:
+        return []
+    words = list(dict.fromkeys(str(thing.word) for thing in kept))
+    still = [f"Still there: {join_words([with_article(word) for word in words])}."] if words else []
+    if meaning.middle < ANOTHER:
+        return ["The whole picture was redrawn; its layout can still be recognized.", *still]
+    return ["It looks like another picture: hardly anything is where it was.", *still]
+
+
+def _repainted(place: Repainted, kept: Sequence[PicturedThing]) -> Change:
+    thing = _thing_around(place.region, kept)
+    if thing is None or float(place.region.mask[thing.mask].mean()) < WHOLE:
+        thing = _spot(place.region, None)
+    return Change("recoloured", thing, thing, place.colors)
+
+
+def _in_place(region: ChangedRegion, kept: Sequence[PicturedThing], meaning: Meaning) -> Change:
+    spot, kind = _spot(region, None), came_or_went(region, meaning)
+    if kind == "appeared":
+        return Change(kind, None, spot)
+    if kind == "vanished":
+        return Change(kind, spot, None)
+    thing = _thing_around(region, kept)
+    if thing is None:
+        return Change(kind, spot, spot)
+    return Change(kind, thing, _spot(region, thing.word), part=float(region.mask[thing.mask].mean()) < WHOLE)
+
+
+def _spot(region: ChangedRegion, word: str | None) -> PicturedThing:
+    left, top, right, bottom = (float(side) for side in region.box)
+    return PicturedThing(word, (left, top, right, bottom), region.mask)
+
+
+def _thing_around(region: ChangedRegion, kept: Sequence[PicturedThing]) -> PicturedThing | None:
+    """The smallest thing that is still there and on which the region lies."""
+    around = [
+        thing
+        for thing in kept
+        if (thing.mask.mean() < ALL or thing.word == PERSON) and float(thing.mask[region.mask].mean()) >= WITHIN
+    ]
+    return min(around, key=lambda thing: float(thing.mask.mean()), default=None)
+
+
+def _explained(place: BoolMask, changes: Sequence[Change]) -> bool:
+    """Do the things that changed fill the place, or lie in it?"""
+    masks = [thing.mask for change in changes for thing in (change.before, change.after) if thing is not None]
+    covered = float(np.logical_or.reduce([np.zeros_like(place), *masks])[place].mean())
+    return covered >= EXPLAINED or (covered >= MAINLY and any(float(place[mask].mean()) >= WITHIN for mask in masks))
+
+
+async def _confirmed(change: Change, source: Pixels, edited: Pixels, see: Perception) -> Change | None:
+    """What is left of a change when the classifier is asked for a second opinion about each thing."""
+    gone, new = await gather(
+        _believed(change.before, (source, edited), see, SURELY_WENT),
+        _believed(change.after, (edited, source), see, SURELY_CAME),
+    )
+    if gone and new:
+        return change
+    if gone:
+        return Change("vanished", change.before, None)
+    return Change("appeared", None, change.after) if new else None
+
+
+async def _believed(
+    thing: PicturedThing | None, pictures: tuple[Pixels, Pixels], see: Perception, doubtless: float
+) -> bool:
+    """Is the thing in the first picture, and not at the same place of the second?"""
+    if thing is None:
+        return False
+    word = str(thing.word)
+    if not see.knows(word):
+        return thing.confidence >= UNCONFIRMED
+    here, there = [
+        answer.share(word) for answer in await gather(*(see.classify(picture, thing.box) for picture in pictures))
+    ]
+    return there < max(LIKELY, here) and (here >= UNLIKELY or thing.confidence >= doubtless)
