@@ -19,6 +19,7 @@ from editgauge.vision.meaning_changes import (
     meaning_of,
     places_of_change,
     repainted_places,
+    tint,
 )
 from editgauge.vision.object_changes import BoxSides, PicturedThing
 from editgauge.vision.recognized_changes import kept_things, recognized_changes, without_repeats
@@ -142,6 +143,15 @@ def test_the_look_of_the_whole_picture() -> None:
     assert looks(picture, picture) == []
     assert looks(picture, gray) == ["The picture became black and white."]
     assert "The picture became darker." in looks(picture, (picture * 0.6).astype(np.uint8))
+
+
+def test_a_tint_lies_over_nearly_all_of_the_picture() -> None:
+    picture = np.full((SIZE, SIZE, 3), (150, 130, 110), np.uint8)
+    bluish = picture + np.array([0, 0, 40], np.uint8)
+    assert tint(picture, bluish) == ["All colors shifted toward blue."]
+    half = picture.copy()
+    half[: SIZE // 2] = bluish[: SIZE // 2]
+    assert tint(picture, half) == []
 
 
 def test_a_picture_is_redrawn_when_also_the_rest_was_made_anew() -> None:

@@ -48,9 +48,19 @@ def color_word(picture: Pixels, where: BoolMask) -> str:
     if chroma < COLORLESS:
         return "white" if lightness > WHITE else "gray"
     hue = float(np.degrees(np.arctan2(b, a)) % 360)
-    name = next(word for limit, word in HUES if hue <= limit)
+    name = hue_word(a, b)
     if name == "pink" and lightness < PALE:
         return "purple" if 300 < hue < 345 else "red"
     if (name == "orange" or (name == "yellow" and chroma < 45)) and lightness < BROWN:
         return "brown"
     return name
+
+
+def hue_word(a: float, b: float) -> str:
+    """The name of a direction in the plane of a and b of CIE Lab.
+
+    >>> hue_word(0, 10), hue_word(0, -10), hue_word(-10, 5)
+    ('yellow', 'blue', 'green')
+    """
+    hue = float(np.degrees(np.arctan2(b, a)) % 360)
+    return next(word for limit, word in HUES if hue <= limit)

@@ -17,19 +17,21 @@ from numpy.typing import NDArray
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, box_of, grown
 from editgauge.vision.changed_regions import ChangedRegion, Changes
-from editgauge.vision.color_words import colour_word
+from editgauge.vision.color_words import colour_word, hue_word
 
 Grid = NDArray[np.float32]
 """rows x columns of patches."""
 Tokens = NDArray[np.floating[Any]]
 """rows x columns x length."""
 
-REDRAWN = 2.5
-"""Levels of gray, out of 255, by which a quarter of the pixels differ outside the changed regions; JPEG 90 costs 2."""
+REDRAWN = 1.5
+"""Levels of gray, out of 255, by which a quarter of the pixels differ outside the changed regions."""
 BLUR = 0.7
 """In patches: single patches of a plain wall change their token by chance."""
 LEAST_MEANING = 0.25
 """A change of meaning under which no patch counts, however little the others changed."""
+FAINT_MEANING = 0.1
+"""The same, where nothing else can be told."""
 PEAK = 6
 """So many patches must have changed as much as the peak: fewer are a speck."""
 RISE = 0.45
@@ -52,8 +54,12 @@ LIKE_AROUND, UNLIKE = 0.72, 0.18
 SAME_THING = 0.4
 """A change of meaning up to which a patch still shows what it showed."""
 COLOR_GRID = 32
-CLEAR_HUE = 20.0
-"""Distance in the plane of a and b of CIE Lab from which on a color has become another."""
+CLEAR_HUE = 10.0
+"""Distance in the plane of a and b of CIE Lab from which on a color may have become another."""
+STANDS_OUT = 3.0
+"""Times the picture's middle distance: so much farther must a place have moved."""
+TINT, NEARLY_ALL = 8.0, 0.75
+"""The distance by which all colors together must have moved before it is told, and the share that must take part."""
 ONE_COLOR = 0.5
 """The share of a place that must have one color word after it was repainted."""
 NOT_YET = 0.15
@@ -98,7 +104,8 @@ class Repainted:
     """A region that shows what it showed, in another color."""
 
     region: ChangedRegion
-    colors: tuple[str, str]
+    colors: tuple[str, str] | None
+    """None when the colors before or after have no common name."""
 
 
 def is_redrawn(source: Pixels, changes: Changes) -> bool:
@@ -127,14 +134,26 @@ def meaning_of(before: Tokens, after: Tokens, valid: BoolMask) -> Meaning:
     return Meaning(np.where(shown, grid, 0), float(np.median(raw[shown])) if shown.any() else 0.0, tokens)
 
 
-def places_of_change(meaning: Meaning, shape: tuple[int, int]) -> list[ChangedRegion]:
+def places_of_change(
+    meaning: Meaning, shape: tuple[int, int], least_meaning: float = LEAST_MEANING
+) -> list[ChangedRegion]:
     """The regions that changed their meaning more than the rest, weightiest first, in pixels."""
     peak = float(np.sort(meaning.grid, axis=None)[-PEAK:][0])
-    least = max(LEAST_MEANING, meaning.middle + RISE * (peak - meaning.middle))
+    least = max(least_meaning, meaning.middle + RISE * (peak - meaning.middle))
     places = [place for place in _regions(meaning.grid >= least, meaning.grid, shape) if place.share >= SMALLEST]
     weights = {id(place): meaning.weight(place.mask) for place in places}
     places.sort(key=lambda place: -weights[id(place)])
     return [place for place in places if weights[id(place)] >= MINOR * weights[id(places[0])]][:MOST_PLACES]
+
+
+def tint(source: Pixels, edited: Pixels) -> list[str]:
+    """Toward which color nearly all of the picture shifted, as a sentence; none when it did not."""
+    shift = np.subtract(*(_small_lab(picture)[..., 1:] for picture in (edited, source)))
+    red, yellow = middle = np.median(shift, axis=(0, 1))
+    length = float(np.linalg.norm(middle))
+    if length < TINT or float((shift @ middle / length >= TINT / 2).mean()) < NEARLY_ALL:
+        return []
+    return [f"All colors shifted toward {hue_word(float(red), float(yellow))}."]
 
 
 def came_or_went(place: ChangedRegion, meaning: Meaning) -> Literal["appeared", "vanished", "altered"]:
@@ -157,18 +176,21 @@ def _likeness(inside: Tokens, around: Tokens) -> float:
 
 def repainted_places(source: Pixels, edited: Pixels, meaning: Meaning) -> list[Repainted]:
     """The regions that show what they showed in another color, largest first."""
-    small = [
-        np.asarray(cv2.resize(picture, (COLOR_GRID, COLOR_GRID), interpolation=cv2.INTER_AREA), np.uint8)
-        for picture in (source, edited)
-    ]
-    before, after = (cv2.cvtColor(picture.astype(np.float32) / 255, cv2.COLOR_RGB2LAB) for picture in small)
-    distance = np.asarray(np.linalg.norm((after - before)[..., 1:], axis=2), np.float32)
+    shift = np.subtract(*(_small_lab(picture)[..., 1:] for picture in (edited, source)))
+    cast = np.median(shift, axis=(0, 1))
+    if np.linalg.norm(cast) >= 2 * TINT:
+        return []
+    distance = np.asarray(np.linalg.norm(shift - cast, axis=2), np.float32)
+    clear = max(CLEAR_HUE, STANDS_OUT * float(np.median(distance)))
     change = cv2.resize(meaning.grid, (COLOR_GRID, COLOR_GRID), interpolation=cv2.INTER_LINEAR)
-    places = []
-    for region in _regions((distance >= CLEAR_HUE) & (change < SAME_THING), distance, (COLOR_GRID, COLOR_GRID)):
-        colors = _new_color(small[0], small[1], region.mask)
-        if region.share >= COLORED and colors is not None:
-            places.append(Repainted(_region(region.mask, distance, source.shape[:2]), colors))
+    regions = _regions((distance >= clear) & (change < SAME_THING), distance, (COLOR_GRID, COLOR_GRID))
+    places = [
+        Repainted(
+            _region(region.mask, distance, source.shape[:2]), _new_color(_small(source), _small(edited), region.mask)
+        )
+        for region in regions
+        if region.share >= COLORED
+    ]
     return sorted(places, key=lambda place: -place.region.share)
 
 
@@ -192,6 +214,14 @@ def looks(source: Pixels, edited: Pixels) -> list[str]:
     if float(after[..., 0].std()) <= FLATTER * float(before[..., 0].std()):
         remarks.append("The picture lost contrast.")
     return remarks
+
+
+def _small(picture: Pixels) -> Pixels:
+    return np.asarray(cv2.resize(picture, (COLOR_GRID, COLOR_GRID), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _small_lab(picture: Pixels) -> NDArray[np.float32]:
+    return np.asarray(cv2.cvtColor(_small(picture).astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
 
 
 def _units(tokens: Tokens) -> NDArray[np.float32]:

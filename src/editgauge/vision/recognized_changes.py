@@ -98,8 +98,11 @@ def _only_here(
     needed = SLIGHTLY if thing.confidence >= CERTAIN else max(CHANGED, min(meaning.middle + STANDS, RENAMED))
     if change < needed:
         return False
-    counts = [Counter(each.word for each in things)[thing.word] for things in (here, there)]
-    if min(counts) > 0 and max(counts) > CROWD:
+    crowds = [Counter(each.word for each in things)[thing.word] for things in (here, there)]
+    if min(crowds) > 0 and max(crowds) > CROWD:
+        return False
+    sure, sure_there = (sum(each.word == thing.word for each in _single(things)) for things in (here, there))
+    if sure <= sure_there:
         return False
     for other in there:
         if other.word == thing.word and _same_place(thing, other):

@@ -15,6 +15,7 @@ from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import same_coco_kind
 from editgauge.vision.changed_regions import ChangedRegion, Changes
 from editgauge.vision.meaning_changes import (
+    FAINT_MEANING,
     MOST,
     RELAID,
     Meaning,
@@ -24,6 +25,7 @@ from editgauge.vision.meaning_changes import (
     meaning_of,
     places_of_change,
     repainted_places,
+    tint,
 )
 from editgauge.vision.object_changes import WHOLE, Change, PicturedThing
 from editgauge.vision.recognized_changes import kept_things, recognized_changes, without_repeats
@@ -79,19 +81,19 @@ async def redrawn_changes(
     changes = without_repeats([change for change in agreed if change is not None])
     kept = kept_things(before, after)
     painted = repainted_places(source, edited, meaning)
-    local = [place for place in painted if place.region.share < MOST]
-    changes += [_repainted(place, kept) for place in local]
+    changes += [_repainted(place, kept) for place in painted if place.colors]
     if meaning.middle < ANOTHER:
         rest = [place for place in places_of_change(meaning, source.shape[:2]) if not _explained(place.mask, changes)]
         changes += [_in_place(place, kept, meaning) for place in rest if place.share < MOST]
-    if not changes and meaning.middle < RELAID and not painted:
-        changes = [_in_place(region, kept, meaning) for region in pixels.regions[:1] if region.share < MOST]
+    if not changes and meaning.middle < RELAID:
+        faint = places_of_change(meaning, source.shape[:2], FAINT_MEANING)
+        spots = [*(place.region for place in painted), *faint, *pixels.regions]
+        changes = [_in_place(region, kept, meaning) for region in spots[:1] if region.share < MOST]
     changes.sort(key=lambda change: -_weight(change, meaning))
-    whole = [place.colors for place in painted if place not in local]
     remarks = [
-        *(f"The whole picture changed from {old} to {new}." for old, new in whole),
         *looks(source, edited),
-        *_extent(meaning, kept if meaning.middle >= ANOTHER or not changes else []),
+        *(tint(source, edited) if meaning.middle < RELAID else []),
+        *_extent(meaning, _still_there(kept, changes) if meaning.middle >= ANOTHER or not changes else []),
     ]
     if not changes and not remarks:
         remarks = [whole_picture(pixels)]
@@ -108,15 +110,20 @@ def _weight(change: Change, meaning: Meaning) -> float:
     return max(meaning.within(thing.mask) * float(thing.mask.mean()) for thing in things)
 
 
-def _extent(meaning: Meaning, kept: Sequence[PicturedThing]) -> list[str]:
-    """How much of the picture was made anew, and what can still be seen at its place."""
+def _still_there(kept: Sequence[PicturedThing], changes: Sequence[Change]) -> list[str]:
+    """The words of things that can be seen at their place, and of which nothing else is told."""
+    mentioned = {thing.word for change in changes for thing in (change.before, change.after) if thing is not None}
+    return list(dict.fromkeys(str(thing.word) for thing in kept if thing.word not in mentioned))
+
+
+def _extent(meaning: Meaning, words: Sequence[str]) -> list[str]:
+    """How much of the picture was made anew, and what can still be seen."""
     if meaning.middle < RELAID:
         return []
-    words = list(dict.fromkeys(str(thing.word) for thing in kept))
     still = [f"Still there: {join_words([with_article(word) for word in words])}."] if words else []
     if meaning.middle < ANOTHER:
         return ["The whole picture was redrawn; its layout can still be recognized.", *still]
-    return ["It looks like another picture: hardly anything is where it was.", *still]
+    return ["Nearly everything changed: it looks like another picture.", *still]
 
 
 def _repainted(place: Repainted, kept: Sequence[PicturedThing]) -> Change:
