@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import skimage.data
@@ -28,10 +30,11 @@ SIZE = 256
 LEFT: BoxSides = (16, 96, 80, 160)
 RIGHT: BoxSides = (176, 96, 240, 160)
 EVERYWHERE = np.ones((SIZE, SIZE), np.bool_)
+CHELSEA: Callable[[], Pixels] = skimage.data.chelsea
 
 
 def photo() -> Pixels:
-    return np.ascontiguousarray(skimage.data.chelsea()[20 : 20 + SIZE, 100 : 100 + SIZE])
+    return np.ascontiguousarray(CHELSEA()[20 : 20 + SIZE, 100 : 100 + SIZE])
 
 
 def thing(word: str, box: BoxSides, confidence: float = 0.7) -> PicturedThing:
