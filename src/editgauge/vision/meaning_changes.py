@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, box_of, grown
 from editgauge.vision.changed_regions import ChangedRegion, Changes
-from editgauge.vision.color_words import colour_word, hue_word
+from editgauge.vision.color_words import color_word, hue_word
 
 Grid = NDArray[np.float32]
 """rows x columns of patches."""
@@ -232,7 +232,7 @@ def _units(tokens: Tokens) -> NDArray[np.float32]:
 def _new_color(before: Pixels, after: Pixels, where: BoolMask) -> tuple[str, str] | None:
     """The color words that most cells of a region had and have; None unless one color is new to most of it."""
     words, words_now = (
-        Counter(colour_word(color[np.newaxis, np.newaxis], np.ones((1, 1), np.bool_)) for color in picture[where])
+        Counter(color_word(color[np.newaxis, np.newaxis], np.ones((1, 1), np.bool_)) for color in picture[where])
         for picture in (before, after)
     )
     (old, _), (new, count) = words.most_common(1)[0], words_now.most_common(1)[0]

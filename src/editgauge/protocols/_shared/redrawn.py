@@ -130,7 +130,7 @@ def _repainted(place: Repainted, kept: Sequence[PicturedThing]) -> Change:
     thing = _thing_around(place.region, kept)
     if thing is None or float(place.region.mask[thing.mask].mean()) < WHOLE:
         thing = _spot(place.region, None)
-    return Change("recoloured", thing, thing, place.colors)
+    return Change("recolored", thing, thing, place.colors)
 
 
 def _in_place(region: ChangedRegion, kept: Sequence[PicturedThing], meaning: Meaning) -> Change:
