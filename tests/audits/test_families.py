@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from editgauge.audits.probes.build import in_a_mirror, may_coincide, mirrored
 from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of, shifted
 from editgauge.audits.probes.gather import shrunk
+from editgauge.audits.probes.redrawn import redrawn
 from editgauge.core.images import Pixels, read_image
 from editgauge.core.types import Edit
-from tests.audits.conftest import Edits
+from tests.audits.conftest import Edits, drawn
 
 
 def made(edit: Edit, turn: int = 0, otherwise: Edit | None = None) -> dict[str, NewProbe]:
@@ -90,6 +92,16 @@ def test_what_should_not_matter_hardly_changes_the_picture(recolored: Edit) -> N
     assert distance(probes["jpeg-95"].edited, right.edited) < 5
     assert np.array_equal(flipped(probes["mirrored"].edited), right.edited)
     assert probes["resized"].edited.shape == (90, 120, 3)
+
+
+def test_a_redrawn_picture_shows_the_same_with_other_pixels() -> None:
+    picture = drawn(3)
+    anew = redrawn(picture, 1)
+    assert (anew == redrawn(picture, 1)).all()
+    assert anew.shape == picture.shape
+    assert (anew != picture).any(axis=2).mean() > 0.9, "no pixel is left to rely on"
+    seen = [cv2.GaussianBlur(each.astype(np.float32), (0, 0), 6).ravel() for each in (picture, anew)]
+    assert np.corrcoef(*seen)[0, 1] > 0.95, "what it shows stays"
 
 
 @given(st.integers(-8, 8), st.integers(-8, 8))

@@ -145,11 +145,11 @@ def audit(
         shown = ask_about_pairs(jury, place, told, pairs, folder / PAIRS / FOLDER, seed, quiet)
     card = card_of(runs, told, blend, seconds, sides, shown, against)
     if ground is not None and ratings is not None:
-        benchmark = ground.partition("=")[0]
+        benchmark = ground if Path(ground).is_dir() else ground.partition("=")[0]
         rated = ground_runs(
             ground, ratings, wanted, lambda name, data, outcomes: scored(benchmark, data, outcomes, name, GROUND)
         )
-        card = replace(card, ground=rated_ground(ground, rated, read_ratings(Path(ratings))))
+        card = replace(card, ground=rated_ground(Path(benchmark).name, rated, read_ratings(Path(ratings))))
     write_json(folder / CARD, to_json(card))
     write_page(card, place, folder)
     return card

@@ -124,7 +124,7 @@ async def measure(benchmark: str, data: str, outcomes: Sequence[str], ratings: s
                 done={UNTOUCHED: 0.0, REFERENCE: 1.0}.get(outcome.method, said.get("done")),
                 quality=said.get("quality"),
                 answered=not_judged(view) is None and len(edit.reading.steps if edit.reading else ()) <= 1,
-                values=dict(values),
+                values={str(question): each for question, each in values.items()},
             )
             lines.write(f"{json.dumps(asdict(record))}\n")
             lines.flush()

@@ -34,8 +34,8 @@ def redrawn(picture: Pixels, seed: int) -> Pixels:
     """The same things in the same places, near enough; texture, tones and nearly all pixels differ."""
     chance = np.random.default_rng(seed)
     drawn = _through_a_latent(_laid_out_anew(picture, chance))
-    drawn = 255 * (drawn / 255) ** np.float32(1 + chance.uniform(-TONES, TONES))
-    return np.clip(drawn + _texture(picture, chance), 0, 255).astype(np.uint8)
+    toned = 255 * (drawn / 255) ** (1 + chance.uniform(-TONES, TONES))
+    return np.asarray(np.clip(toned + _texture(picture, chance), 0, 255), np.uint8)
 
 
 def _laid_out_anew(picture: Pixels, chance: np.random.Generator) -> Pixels:
@@ -71,7 +71,7 @@ def _texture(picture: Pixels, chance: np.random.Generator) -> Floats:
     """Invented detail: grain of about two pixels, stronger where the picture has structure."""
     light = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     structure = _smooth(np.abs(light - cv2.GaussianBlur(light, (0, 0), 3)), 4)
-    grain = _smooth(chance.normal(size=light.shape), 1.2)
+    grain = _smooth(np.asarray(chance.normal(size=light.shape)), 1.2)
     strength = GRAIN * (0.4 + np.minimum(1.0, structure / 10))
     return np.asarray(strength * grain / grain.std(), np.float32)[..., None]
 
