@@ -167,7 +167,10 @@ def _listed(tokens: Sequence[Token]) -> Value | None:
 def _kind_of(token: str) -> str | None:
     if token.endswith("-shaped"):
         return "shape"
-    return adjective_kinds().get(token)
+    kinds = adjective_kinds()
+    compared = (token[: -len(end)] for end in ("er", "r", "est", "st") if token.endswith(end))  # "nicer" is "nice"
+    bases = (form for stem in compared for form in (stem, f"{stem.removesuffix('i')}y") if len(stem) > 2)
+    return kinds.get(token) or next((kinds[base] for base in bases if base in kinds), None)
 
 
 def _doing(tokens: Sequence[Token]) -> Value | None:

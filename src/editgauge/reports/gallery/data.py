@@ -87,6 +87,7 @@ class Gallery:
             "id": name,
             "type": edit.get("type", ""),
             "instruction": edit.get("instruction", ""),
+            "reading": how_surely_read(edit),
             "facts": [[words.spaced(part), _said(edit[part])] for part in FACTS if part in edit] + _reading(edit),
             "source": self._source(name, outcomes),
             "marks": on_source,
@@ -157,15 +158,21 @@ def worst_edits(context: Context, most_outcomes: int) -> list[str]:
     return chosen
 
 
+def how_surely_read(edit: Json) -> str:
+    """How surely the instruction was understood; empty where the benchmark says what the edit asks for."""
+    steps = edit["reading"]["steps"] if edit.get("reading") else []
+    if any(step["edit_type"] == UNSPECIFIED for step in steps):
+        return "not understood"
+    return "" if not steps else "without doubt" if all(step["sure"] for step in steps) else "doubtful"
+
+
 def _reading(edit: Json) -> list[list[str]]:
-    """How the instruction was read; the words "doubtful" and "not understood" can be searched for."""
+    """How the instruction was read, and its steps where it has several."""
     reading = edit.get("reading")
     if not reading:
         return []
     steps = reading["steps"]
-    unread = any(step["edit_type"] == UNSPECIFIED for step in steps)
-    doubt = "not understood" if unread else "without doubt" if all(step["sure"] for step in steps) else "doubtful"
-    facts = [["instruction read", f"by {reading['how']}, {doubt}"]]
+    facts = [["instruction read", f"by {reading['how']}, {how_surely_read(edit)}"]]
     if len(steps) > 1:
         named = (" ".join(filter(None, (words.spaced(s["edit_type"]), s["subject"], s["to"]))) for s in steps)
         facts.append(["steps", "; ".join(named)])

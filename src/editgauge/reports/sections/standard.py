@@ -14,6 +14,7 @@ from editgauge.findings.aggregations import OF_A_METHOD, OF_ALL_METHODS
 from editgauge.methods.card import read_card
 from editgauge.render.words import number
 from editgauge.reports import methods_text as paper
+from editgauge.reports.gallery.data import how_surely_read
 from editgauge.reports.outcomes import Why, missing_scores
 from editgauge.reports.sections.aggregations import aggregated
 from editgauge.reports.sections.heat_map import STEPS
@@ -129,7 +130,8 @@ def _edit_types(context: Context) -> Content | None:
 def _gallery(context: Context) -> Content:
     reasons = [missing.reason for missing in missing_scores(context.incomplete)]
     note = " ".join(filter(None, (context.sample_note, context.gallery_note)))
-    return {"edit_types": context.edit_types, "reasons": reasons, "note": note}
+    readings = sorted({how_surely_read(edit) for edit in context.run.edits.values()} - {""})
+    return {"edit_types": context.edit_types, "readings": readings, "reasons": reasons, "note": note}
 
 
 def _aggregations(context: Context) -> Content | None:

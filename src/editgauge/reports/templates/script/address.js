@@ -1,6 +1,6 @@
 /* The address holds the view: `#anchor?method=…&sort=…`, so that a link shows the same. */
 
-const IN_THE_ADDRESS = ["text", "method", "type", "status", "reason", "sort", "by"];
+const IN_THE_ADDRESS = ["text", "method", "type", "reading", "status", "reason", "sort", "by"];
 
 function readAddress() {
   const [anchor, query] = location.hash.slice(1).split("?");

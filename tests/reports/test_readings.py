@@ -1,0 +1,28 @@
+"""How the gallery says that an instruction was understood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from editgauge.core.edits import reading_to_json
+from editgauge.instructions import understand
+from editgauge.reports.gallery.data import how_surely_read
+
+
+@pytest.mark.parametrize(
+    ("instruction", "shown"),
+    [
+        ("replace the horse with a zebra", "without doubt"),
+        ("Can we have a blue airplane?", "doubtful"),
+        ("make it nicer", "not understood"),
+    ],
+)
+def test_the_doubtful_can_be_told_from_the_rest(instruction: str, shown: str) -> None:
+    edit: dict[str, Any] = {"reading": reading_to_json(understand(instruction))}
+    assert how_surely_read(edit) == shown
+
+
+def test_an_edit_with_fields_of_its_own_was_not_read() -> None:
+    assert how_surely_read({"type": "color"}) == ""
