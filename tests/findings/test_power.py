@@ -11,7 +11,7 @@ from scipy.stats import nct, t
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Record
-from editgauge.findings.power import Spread, power, sources_for_width, sources_to_detect, spread
+from editgauge.findings.power import FEW, MORE_OF_FEW, Spread, power, sources_for_width, sources_to_detect, spread
 from editgauge.stats.intervals import FEWEST_SOURCES, Labels, Numbers
 from editgauge.stats.pairwise import differences as differences_of
 
@@ -77,6 +77,7 @@ def test_the_number_of_sources_is_that_of_the_exact_t_test(difference: float) ->
         return float(nct.sf(t.ppf(0.975, sources - 1), sources - 1, difference * np.sqrt(sources)))
 
     sources = sources_to_detect(difference, 1.0)
+    sources -= MORE_OF_FEW if sources < FEW else 0
     assert exact(sources + 1) >= 0.8
     assert exact(sources - 2) < 0.8
 
@@ -119,7 +120,7 @@ def test_many_planned_evaluations_find_the_difference(each: int, mean: float, be
     share = found_share(3_000, sources, each, mean, between, within)
 
     assert share > 0.77
-    assert share < 0.84 or sources < 10
+    assert share < 0.85 or sources < 10
 
 
 @pytest.mark.slow
