@@ -80,6 +80,9 @@ def screenshots() -> None:
         page.locator("#gallery").evaluate("section => section.scrollIntoView()")
         page.wait_for_timeout(1000)  # thumbnails are loaded as they come into view
         page.screenshot(path=OUT / "gallery.jpg", quality=88, type="jpeg")
+        page.get_by_label("Evidence").uncheck()
+        card = page.locator("#gallery article").first
+        card.screenshot(path=OUT / "card.jpg", quality=88, type="jpeg")
         browser.close()
 
 
@@ -90,7 +93,7 @@ def _report(benchmark: str, folder: Path) -> Path:
     editgauge.run(
         benchmark,
         outcomes=places,
-        protocol=["editval", "pixlens", "preservation"],
+        protocol=["editgauge", "editval", "pixlens", "preservation"],
         out=folder / "run",
         models="lite",
         quiet=True,

@@ -12,6 +12,7 @@ from typer.main import get_command
 
 import editgauge as face
 from editgauge.cli import app
+from editgauge.cli.tables.common import show_names
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 VERBS = [name for name, command in vars(get_command(app))["commands"].items() if "commands" not in vars(command)]
@@ -87,6 +88,16 @@ def test_lists_name_the_form_of_benchmark_that_is_opened_by_a_path(editgauge: Co
 def test_list_alone_names_its_kinds(editgauge: Command) -> None:
     told = editgauge("list").stdout
     assert all(kind in told for kind in FIELDS)
+
+
+@pytest.mark.parametrize("kind", ["benchmarks", "methods", "protocols", "metrics", "edit-types", "rubrics", "layouts"])
+def test_lists_fit_a_hundred_columns_and_are_complete(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names = face.list(kind)
+    show_names(kind, names)
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 100
+    words = {word for each in names for word in str(each["about"]).split()}
+    assert words <= set(printed.split())
 
 
 def test_an_unknown_kind_is_named_and_guessed(editgauge: Command) -> None:

@@ -60,7 +60,7 @@ def test_a_run_shows_means_and_what_is_missing_and_what_to_do_next(scored: Path)
     table, remarks = (scored / "stdout").read_text(), (scored / "stderr").read_text()
     assert "psnr ↑" in table
     assert "blurred[sigma=2]" in table, "brackets are part of the name, not markup"
-    assert "7 outcomes without some score." in table, "one is missing; three edits have no mask, for two methods"
+    assert "12 outcomes: 11 fully scored, 0 partly scored, 1 unscored." in table, "a missing file; masks do not apply"
     soft, blurred = remarks.splitlines()[:2]
     assert soft.startswith("soft: ")
     assert "6 of 6 outcomes" in soft

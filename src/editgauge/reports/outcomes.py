@@ -35,7 +35,7 @@ EXAMPLES = 6
 
 Status = Literal["scored", "partly scored", "unscored"]
 NOT_APPLICABLE = "not_applicable"
-"""The reason of a score that the edit does not ask for: it is told, and is not missing."""
+"""The reason of a score that the edit does not ask for: it is reported, and is not missing."""
 
 
 class ImageFile(NamedTuple):

@@ -13,7 +13,7 @@ from editgauge.stats.resampling import Estimate
 AUROC = "score interval of the AUROC (Newcombe 2006) with the design effect of source images (Obuchowski 1997)"
 BISECTIONS = 40
 DOUBTED = 10
-"""Source images from which on a variance below that of the formula is believed more than not."""
+"""Source images from which a variance below that of the formula is believed more than not."""
 
 
 def clustered_auroc(values: Numbers, good: Numbers, clusters: Labels, *, level: float = LEVEL) -> Estimate:

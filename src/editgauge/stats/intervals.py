@@ -24,7 +24,7 @@ SYMMETRIC = 1e-6
 UNSEEN_SKEW = 6.0
 """Few clusters seldom show the tail that makes a distribution skewed: their skewness counts 1 + 6 / clusters times."""
 MOST_MISSED = 0.07
-"""A share's interval may miss to one side in so many of 100 runs, and no more, however coarse the counts are."""
+"""A share's interval may miss to one side in that many of 100 runs, and no more, however coarse the counts are."""
 
 Numbers = NDArray[np.float64]
 Labels = NDArray[Any]

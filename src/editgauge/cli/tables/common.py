@@ -67,13 +67,18 @@ def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
         return
     table = new_table()
     keys = dict.fromkeys(key for each in names for key in each)  # a plug-in that is broken tells less than the others
-    shown = [column for column in keys if column not in {"scores", "formula"}]
+    shown = [column for column in keys if column not in {"scores", "formula", "released"}]
     columns = [c for c in shown if c != "from" or any(each["from"] != "editgauge" for each in names)]
     for column in columns:
         table.add_column(column.replace("_", " "), overflow="fold")
     for each in names:
-        table.add_row(*(short(each.get(column, "")) for column in columns))
+        table.add_row(*(_entry(column, each.get(column, "")) for column in columns))
     show(table)
+
+
+def _entry(column: str, value: Any) -> str:
+    """In full, except that a paper is named by authors and year; `--json` has its title."""
+    return str(value).partition(",")[0] if column == "paper" else short(value, most=ENDLESS)
 
 
 def named(spec: ScoreSpec) -> str:
@@ -106,14 +111,17 @@ def new_table(title: str = "") -> Table:
 
 
 def show(thing: Table | Text) -> None:
-    """A hundred columns in a file or pipe, and always as many as the words and numbers need: nothing is cut off."""
+    """As wide as the terminal, or a hundred columns in a file or pipe; wider only where a single number needs it.
+
+    Text is wrapped, and nothing is cut off.
+    """
     console = Console(highlight=False, markup=False, emoji=False)  # `imagic[eta=0.8]` is a name, not markup
     width = console.width if sys.stdout.isatty() else 100
     if isinstance(thing, Table):
         for column in thing.columns:
             column.min_width = _longest_word(column)
         console.width = ENDLESS
-        width = max(width, console.measure(thing).maximum)
+        width = max(width, console.measure(thing).minimum)
     console.width = width
     console.print(thing)
 

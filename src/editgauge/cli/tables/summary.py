@@ -11,14 +11,18 @@ from rich.text import Text
 
 from editgauge.cli.tables.common import named, new_table, number, short, show
 from editgauge.core.text import counted
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, summarize
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, headlines, summarize
+from editgauge.look.verdict import HEADLINES
 from editgauge.render.words import meaning, spaced
+from editgauge.reports.counts import Tally
 
 if TYPE_CHECKING:
     from editgauge.core.run import Run
 
 MENDABLE = frozenset({"unreadable_image", "no_model", "unreachable", "refused", "unparsable", "budget", "crashed"})
 """Reasons that do not come from the edit itself: what is known about such a case helps to fix it."""
+MOST_ROWS = 16
+"""Of more scores than this, the table shows the main ones."""
 DETAIL = 300
 """Signs of a detail that are shown."""
 
@@ -42,29 +46,34 @@ def show_summary(run: Run, *, verbose: bool = False) -> None:
 
 
 def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
-    """One table of the scores that have a mean for at least one method."""
+    """One table of the scores that have a mean for at least one method; of many only the main ones."""
     methods = list(run.manifest.methods)
     title = f"{run.manifest.benchmark}, {counted(run.manifest.edits, 'edit')}: mean and 95 % confidence interval"
+    scored = {
+        (protocol, spec.name): [cells.get((protocol, spec.name, method)) for method in methods]
+        for protocol, entry in run.manifest.protocols.items()
+        for spec in entry.scores
+        if any((cell := cells.get((protocol, spec.name, method))) and cell.mean for method in methods)
+    }
+    main = {*headlines(cells.values()), *(score for score in scored if score[1] in HEADLINES)}
+    shown = scored if len(scored) <= MOST_ROWS else {score: row for score, row in scored.items() if score in main}
     table = new_table(title)
     table.add_column("protocol", no_wrap=True)
     table.add_column("score", no_wrap=True)
     for method in methods:
         table.add_column(method, justify="right")
-    for protocol, entry in run.manifest.protocols.items():
-        label = protocol
-        for spec in entry.scores:
-            row = [cells.get((protocol, spec.name, method)) for method in methods]
-            if any(cell and cell.mean for cell in row):
-                table.add_row(label, named(spec), *(_mean(cell, tell_unscored=False, brief=True) for cell in row))
-                label = ""
+    last = ""
+    for (protocol, _), row in shown.items():
+        spec = next(cell.spec for cell in row if cell)
+        label, last = ("" if protocol == last else protocol), protocol
+        table.add_row(label, named(spec), *(_mean(cell, tell_unscored=False, brief=True) for cell in row))
     show(table)
+    if len(shown) < len(scored):
+        show(Text(f"The main scores; `--verbose` prints all {len(scored)}.", style="dim"))
 
 
 def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:
-    """How many outcomes lack some score, and which scores have no value at all."""
-    lacking: Counter[tuple[str, str]] = Counter()
-    for (protocol, _, method), cell in cells.items():
-        lacking[protocol, method] = max(lacking[protocol, method], _unscored(cell))
+    """How many outcomes have all scores that apply, some or none, as in the report; and scores without any value."""
     empty = [
         f"{protocol}/{spec.name}"
         for protocol, entry in run.manifest.protocols.items()
@@ -72,7 +81,9 @@ def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:
         if not any((c := cells.get((protocol, spec.name, m))) and c.mean for m in run.manifest.methods)
     ]
     without = f" Without any value: {', '.join(empty)}." if empty else ""
-    return f"{counted(sum(lacking.values()), 'outcome')} without some score.{without}"
+    counts = Tally.of(run).counts()
+    outcomes = f"{counts.scored} fully scored, {counts.partly} partly scored, {counts.unscored} unscored"
+    return f"{counted(counts.outcomes, 'outcome')}: {outcomes}.{without}"
 
 
 def _show_by_protocol(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
@@ -116,7 +127,8 @@ def _mean(cell: Cell | None, *, tell_unscored: bool, brief: bool = False) -> Tex
         return Text("-" if cell is None or brief else f"{_unscored(cell)} unscored", style="dim")
     text = Text(number(cell.mean.value, cell.spec) + ("†" if cell.mean.clusters < FEW_SOURCES else ""))
     if cell.mean.low is not None:
-        interval = f"{number(cell.mean.low, cell.spec)} … {number(cell.mean.high, cell.spec)}"
+        dots = "…" if brief else " … "
+        interval = f"{number(cell.mean.low, cell.spec)}{dots}{number(cell.mean.high, cell.spec)}"
         text.append(f" {interval}" if brief else f"\n{interval}", style="dim")
     if tell_unscored and _unscored(cell):
         text.append(f"\n{_unscored(cell)} unscored", style="dim italic")

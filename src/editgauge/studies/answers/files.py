@@ -59,7 +59,7 @@ def _beside(value: Any, name: str) -> str:
 
 def _told(record: AnswerRecord) -> dict[str, Any]:
     fields = asdict(record)
-    del fields["probability"]  # known of the item, in the study that the answers come from and go to
+    del fields["probability"]  # known about the item, in the study that the answers come from and go to
     fields |= {"claimed": as_time(record.claimed), "done": as_time(record.done)}
     return fields | {"history": [asdict(each) | {"at": as_time(each.at)} for each in record.history]}
 
