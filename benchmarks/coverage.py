@@ -2,7 +2,8 @@
 
     python benchmarks/coverage.py [--worlds 2000] [--out docs/explanation/intervals-table.md]
 
-Every cell draws that many worlds: source images whose edits share half of what varies, with one to five edits each.
+Every cell draws that many worlds: source images with one to five edits each, which correlate by 0.3. Shares of single
+edits are computed exactly.
 Printed as the Markdown tables of docs/explanation/intervals.md. Takes minutes on one core.
 """
 
@@ -14,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtr, ndtri
+from scipy.stats import binom
 
 from editgauge.stats.auroc import clustered_auroc
-from editgauge.stats.intervals import Labels, Numbers, clustered_mean
+from editgauge.stats.intervals import LEVEL, Labels, Numbers, clustered_mean, share_interval
 from editgauge.stats.pairwise import differences
 
 Random = np.random.Generator
@@ -63,12 +65,21 @@ def clustered(random: Random, sources: int, edits: int) -> tuple[Numbers, Labels
 def mean_coverage(kind: str, sources: int, edits: int, worlds: int) -> float:
     """How often the interval of a mean holds it."""
     make, truth = MEANS[kind]
+    if edits == 1 and kind.startswith("yes or no"):
+        return exact_coverage(truth, sources)
     random, held = np.random.default_rng(1), 0
     for _ in range(worlds):
         normals, clusters = clustered(random, sources, edits)
         found = clustered_mean(make(ndtr(normals)), clusters)
         held += found.low is not None and found.high is not None and found.low <= truth <= found.high
     return held / worlds
+
+
+def exact_coverage(share: float, n: int) -> float:
+    """The same of independent yes-or-no scores, from the chances of all their counts."""
+    ends = [share_interval(yes / n, n, LEVEL) for yes in range(n + 1)]
+    held = [low <= share <= high for low, high in ends]
+    return float(binom.pmf(np.arange(n + 1), n, share)[held].sum())
 
 
 def area_coverage(area: float, sources: int, edits: int, worlds: int) -> float:

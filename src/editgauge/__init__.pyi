@@ -50,6 +50,7 @@ from editgauge.findings.agree import agree as agree
 from editgauge.findings.compare import compare as compare
 from editgauge.findings.diff import diff as diff
 from editgauge.findings.estimate import estimate as estimate
+from editgauge.findings.gate import gate as gate
 from editgauge.findings.power import power as power
 from editgauge.findings.run_result import RunResult as Run
 from editgauge.look.catalog import list_names as list
@@ -146,6 +147,7 @@ __all__ = [
     "edit",
     "estimate",
     "export",
+    "gate",
     "judges",
     "leaderboard",
     "list",

@@ -9,6 +9,7 @@ VERBS: dict[str, dict[str, str]] = {
         "run": "editgauge.engine.run:run",
         "report": "editgauge.reports.page:report",
         "compare": "editgauge.findings.compare:compare",
+        "gate": "editgauge.findings.gate:gate",
         "plan": "editgauge.engine.forecast.forecast:plan",
         "edit": "editgauge.engine.edit.edit:edit",
         "merge": "editgauge.engine.record.merge:merge",

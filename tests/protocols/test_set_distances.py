@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from editgauge.core.types import Score
 from editgauge.protocols import Part
@@ -42,15 +45,22 @@ def test_few_source_images_have_no_interval() -> None:
     assert score.interval is None
 
 
+@dataclass(frozen=True)
+class _Kid:
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+
+    def __call__(self, rows: NDArray[np.int64]) -> float:
+        return kid(self.before[rows], self.after[rows])
+
+
 def test_the_interval_holds_the_distance_of_the_populations() -> None:
     random = np.random.default_rng(1)
     many = random.normal(size=(3000, 4))
     truth, held, worlds = kid(many, random.normal(0.4, 1, size=(3000, 4))), 0, 60
     for _ in range(worlds):
         before, after = random.normal(size=(40, 4)), random.normal(0.4, 1, size=(40, 4))
-        interval = half_sample_interval(
-            lambda rows, one=before, two=after: kid(one[rows], two[rows]), kid(before, after), np.arange(40)
-        )
+        interval = half_sample_interval(_Kid(before, after), kid(before, after), np.arange(40))
         assert interval is not None
         held += interval[0] <= truth <= interval[1]
     assert held / worlds > 0.87

@@ -243,6 +243,11 @@ def compare(comparisons: Any, given: Given) -> None:
     show_comparison(comparisons)
 
 
+def gate(gated: Any, given: Given) -> int | None:
+    typer.echo(gated.markdown)
+    return None if gated.passed else 1
+
+
 def diff(result: Any, given: Given) -> int | None:
     from editgauge.cli.tables.difference import show_causes, show_difference
 
