@@ -136,6 +136,6 @@ def test_the_plugin_takes_the_baseline_from_the_command_line(scored: Scored, pyt
         def test_worse(assert_edit_not_worse):
             assert_edit_not_worse({str(bad)!r}, score=["gain"], max_drop=0.05)
     """)
-    plugin = ("-p", "editgauge.findings.pytest_plugin", "-p", "no:cacheprovider")
+    plugin = ("-p", "editgauge.cli.pytest_plugin", "-p", "no:cacheprovider")
     pytester.runpytest_inprocess(*plugin, "--edit-baseline", str(base)).assert_outcomes(passed=1, failed=1)
     pytester.runpytest_inprocess(*plugin).assert_outcomes(skipped=2)
