@@ -17,7 +17,9 @@ from editgauge.core.masks import Rectangle
 from editgauge.core.types import Item, Score
 from editgauge.models.answers import Detections, Prompt
 from editgauge.models.interfaces import Card
+from editgauge.protocols._shared import changes
 from editgauge.protocols.artifacts import Artifacts, artifacts, artifacts_as_released
+from editgauge.vision.changed_regions import find_changes
 
 Stage = Callable[..., tuple[Item, Any]]
 MASK = Rectangle(100, 100, 300, 300)
@@ -166,3 +168,16 @@ def test_only_things_that_lie_across_the_mask_s_edge_are_outlined(staged: Stage)
     largest = scores["artifact_score"]
     assert isinstance(largest, Score)
     assert largest.value == pytest.approx(0.4)
+
+
+def test_what_changed_is_found_once_for_all_protocols_that_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(changes, "find_changes", lambda source, edited: asked.append(1) or find_changes(source, edited))
+    source = np.full((40, 40, 3), 90, np.uint8)
+    edited = source.copy()
+    edited[10:30, 10:30] = 200
+    first = changes.changes_of(source, edited)
+    assert changes.changes_of(source.copy(), edited.copy()) is first
+    edited[:5] = 0
+    assert changes.changes_of(source, edited) is not first, "pictures are known by their pixels"
+    assert len(asked) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import gather
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, Rectangle
 from editgauge.models.answers import Detections, Prompt
+from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.protocols._shared.redrawn import meaning_between, redrawn_changes, whole_picture
@@ -44,8 +46,13 @@ GRAZED = 0.03
 """The share of a box that must have changed to draw the thing's outline: outlines cost most of the time."""
 BESIDE = 0.015
 """Of the longer side: so far beyond its things a region may reach, because differences are smoothed."""
+KEPT_PAIRS = 8
+"""Some three megabytes each at 512 pixels."""
 DOUBTLESS = 2.0
 """Times the operating point: so sure must be what came or went where everything looks different."""
+
+_recent: dict[tuple[str, str], Changes] = {}
+_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +68,19 @@ class Differences:
     """At least one."""
 
 
+def changes_of(source: Pixels, edited: Pixels) -> Changes:
+    """What changed in pixels, kept for the last few pairs: several protocols ask it of the same outcome."""
+    pair = identity(source), identity(edited)
+    with _lock:
+        known = _recent.pop(pair, None)
+    changes = known or find_changes(source, edited)
+    with _lock:
+        _recent[pair] = changes
+        while len(_recent) > KEPT_PAIRS:
+            del _recent[next(iter(_recent))]
+    return changes
+
+
 async def differences(source: Pixels, edited: Pixels, see: Perception, words: Sequence[str] = ()) -> Differences:
     """What changed, in pixels, things and words; both pictures of one size.
 
@@ -70,7 +90,7 @@ async def differences(source: Pixels, edited: Pixels, see: Perception, words: Se
         see: with a detector, and with a segmenter for the outlines of things
         words: what to look for besides COCO's things, where the detector takes any phrase
     """
-    pixels = find_changes(source, edited)
+    pixels = changes_of(source, edited)
     if not pixels.mask.any():
         return Differences(pixels, "nothing", (), (), (NOTHING,))
     aligned = pixels.alignment.aligned

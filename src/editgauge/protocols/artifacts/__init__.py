@@ -13,12 +13,11 @@ from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Note, Region
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._shared.changes import operating_point, things_seen
+from editgauge.protocols._shared.changes import changes_of, operating_point, things_seen
 from editgauge.protocols.artifacts.released import as_released
 from editgauge.protocols.artifacts.rules import Found, Options, as_in_the_paper
 from editgauge.protocols.artifacts.suffering import meets, suspects
 from editgauge.protocols.artifacts.words import is_meant, words_of
-from editgauge.vision.changed_regions import change_mask
 from editgauge.vision.object_changes import HALF_SURE, BoxSides, PicturedThing
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Artifacts(Protocol):
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """The verdict of each method, of both, and the largest loss."""
-        mask = item.mask if item.mask is not None else change_mask(item.source, item.edited)
+        mask = item.mask if item.mask is not None else changes_of(item.source, item.edited).mask
         if not mask.any():
             nothing = Score(0.0, (Note("Nothing changed, so nothing suffered."),))
             return {spec.name: nothing for spec in SPECS}

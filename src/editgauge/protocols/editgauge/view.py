@@ -11,12 +11,12 @@ import numpy as np
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.masks import BoolMask, grown
-from editgauge.protocols._shared.changes import operating_point
+from editgauge.protocols._shared.changes import changes_of, operating_point
 from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
 from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.editgauge.roles import Region, Roles, roles_of
 from editgauge.protocols.preservation_aligned import in_frame
-from editgauge.vision.changed_regions import Changes, find_changes
+from editgauge.vision.changed_regions import Changes
 from editgauge.vision.object_changes import HALF_SURE, PicturedThing
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class View:
 
 async def look(item: Item, see: Perception) -> View:
     """Everything that the features are made of."""
-    changes = find_changes(item.source, item.edited)
+    changes = changes_of(item.source, item.edited)
     edited, shown = in_frame(changes.alignment, item.edited)
     roles = roles_of(item.edit)
     point = operating_point(see)
