@@ -40,10 +40,10 @@ def discover(folder: Path) -> dict[str, Path]:
     """
     try:
         with os.scandir(folder) as entries:
-            found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=_in_order)
+            visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=_in_order)
     except OSError as error:
         raise BadInput(f"'{folder}' cannot be listed: {error.strerror or error}.") from error
-    methods = [entry for entry in found if entry.is_dir() and entry.name not in NOT_A_METHOD]
+    methods = [entry for entry in visible if entry.is_dir() and entry.name not in NOT_A_METHOD]
     problems = [f"{shown(entry.name)}: {why}" for entry in methods if (why := _problem(entry))]
     if problems:
         problems.append("give such a folder by name: --outcomes NAME=FOLDER")

@@ -91,28 +91,28 @@ def _strongest(claims: Sequence[Claim]) -> list[Claim]:
     return [claim for claim in claims if claim[:3] == best[:3]]
 
 
-def faults(found: Match, edits: Sequence[Edit], tree: Tree) -> list[Fault]:
+def faults(matched: Match, edits: Sequence[Edit], tree: Tree) -> list[Fault]:
     """Everything about the folder that is not as it should be, row by row."""
     seeds: dict[str, set[int]] = defaultdict(set)
-    for edit_id, seed in found.used:
+    for edit_id, seed in matched.used:
         seeds[edit_id].add(seed)
-    missing = {edit.id: found.layout.asks(edit) for edit in edits if edit.id not in seeds}
+    missing = {edit.id: matched.layout.asks(edit) for edit in edits if edit.id not in seeds}
     expected = {path: edit_id for edit_id, paths in missing.items() for path in paths[:1]}
-    rows = [Fault("missing", edit_id, absence(found.layout, paths)) for edit_id, paths in missing.items()]
-    every = {seed for _, seed in found.used}
+    rows = [Fault("missing", edit_id, absence(matched.layout, paths)) for edit_id, paths in missing.items()]
+    every = {seed for _, seed in matched.used}
     for edit_id, have in seeds.items():
         if lacking := sorted(every - have):
             rows.append(Fault("missing_seed", edit_id, f"no outcome for seed {', '.join(map(str, lacking[:5]))}"))
     rows += [
         Fault("capitals", shown(offer.file), f"differs in capitals from '{usual(offer.path)}'; it is used")
-        for offer in found.used.values()
+        for offer in matched.used.values()
         if offer.capitals
     ]
     rows += [
-        Fault("duplicate", shown(other.file), f"is not used; '{shown(best.file)}' is") for other, best in found.spare
+        Fault("duplicate", shown(other.file), f"is not used; '{shown(best.file)}' is") for other, best in matched.spare
     ]
-    close = misspelled({file.name: file.bare for file in found.left}, expected)
-    for file in found.left:
+    close = misspelled({file.name: file.bare for file in matched.left}, expected)
+    for file in matched.left:
         if file.name in close:
             meant = close[file.name]
             detail = f"matches no edit; did you mean '{usual(meant)}' for the edit '{expected[meant]}'?"

@@ -81,13 +81,13 @@ class _Listing:
     def look(self, place: str, below: str, depth: int) -> None:
         try:
             with os.scandir(place) as entries:
-                found = [entry for entry in entries if not entry.name.startswith(".")]
+                visible = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
             if not below:
                 raise BadInput(f"'{place}' cannot be listed: {error.strerror or error}.") from error
             self.faults.append(Fault("unlisted", shown(below), f"cannot be listed: {error.strerror or error}"))
             return
-        for entry in found:
+        for entry in visible:
             name = below + entry.name
             if entry.is_symlink():
                 self._follow(entry, name)

@@ -105,20 +105,20 @@ class _Writer:
 
     def write(self, kind: str, token: str | None = None) -> Made:
         edit, own = self.edit, OWN_WORDS[kind] + (" that names its class" if token else "")
-        found = find(self.template, kind, edit.type, self.folder)
-        if found is None:
+        template = find(self.template, kind, edit.type, self.folder)
+        if template is None:
             raise BadInput(f"Edit '{edit.id}' is '{edit.type}', for which there is no template. It lacks:", [own])
         parts = parts_of(edit, self._phrase, token)
-        missing = lacking(found.text, parts)
+        missing = lacking(template.text, parts)
         if missing:
             named = ["position.anchor" if part == "position" and edit.position else part for part in missing]
-            raise BadInput(f"Edit '{edit.id}' lacks parts for '{found.name}'. Add them, or its own {own}.", named)
-        return expand(found.text, parts), found.name
+            raise BadInput(f"Edit '{edit.id}' lacks parts for '{template.name}'. Add them, or its own {own}.", named)
+        return expand(template.text, parts), template.name
 
     def _phrase(self, relation: Relation, anchor: str) -> str:
-        found = find(self.template, "position", relation.replace(" ", "_"), self.folder)
+        template = find(self.template, "position", relation.replace(" ", "_"), self.folder)
         parts = {"anchor": anchor} if anchor else {}
-        return expand(found.text, parts) if found and not lacking(found.text, parts) else ""
+        return expand(template.text, parts) if template and not lacking(template.text, parts) else ""
 
 
 def _given(words: str | None) -> Made | None:

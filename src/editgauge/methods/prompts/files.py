@@ -97,8 +97,8 @@ def _built_in(template: str, kind: str, name: str) -> Template | None:
 def _newest(folder: Traversable, name: str) -> Traversable | None:
     if not folder.is_dir():
         return None
-    found = ((VERSIONED.fullmatch(file.name), file) for file in folder.iterdir())
-    versions = {int(match[2]): file for match, file in found if match and match[1] == name}
+    files = ((VERSIONED.fullmatch(file.name), file) for file in folder.iterdir())
+    versions = {int(match[2]): file for match, file in files if match and match[1] == name}
     return versions[max(versions)] if versions else None
 
 

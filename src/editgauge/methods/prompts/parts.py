@@ -41,12 +41,12 @@ def caption_with(token: str, edit: Edit) -> str | None:
     caption, word = edit.target_caption or "", noun(spoken((edit.to if _lives_on(edit) else edit.subject) or ""))
     if re.search(rf"(?<!\S){re.escape(token)}(?!\S)", caption):
         return caption
-    found = re.search(rf"(?:\b(an?)\s+)?(?<!\w)({re.escape(word)}(?:e?s)?)(?!\w)", caption, re.IGNORECASE)
-    if not word or not found:
+    mention = re.search(rf"(?:\b(an?)\s+)?(?<!\w)({re.escape(word)}(?:e?s)?)(?!\w)", caption, re.IGNORECASE)
+    if not word or not mention:
         return None
-    before = f"{article(token)} " if found[1] else ""
-    before = before.capitalize() if found[0].startswith("A") else before
-    return f"{caption[: found.start()]}{before}{token} {found[2]}{caption[found.end() :]}"
+    before = f"{article(token)} " if mention[1] else ""
+    before = before.capitalize() if mention[0].startswith("A") else before
+    return f"{caption[: mention.start()]}{before}{token} {mention[2]}{caption[mention.end() :]}"
 
 
 def _lives_on(edit: Edit) -> bool:

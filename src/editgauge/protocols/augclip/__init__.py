@@ -81,13 +81,13 @@ class AugClip(Protocol):
 
     async def score(self, item: Item, see: Sight) -> Scores:
         """The cosine with the ideal edit, and what it was made from."""
-        attributes, seen, found = await self._fitted(item, see)
-        return {"augclip": Score(found.score, shown(self.name, attributes, seen, found, self._reading))}
+        attributes, seen, result = await self._fitted(item, see)
+        return {"augclip": Score(result.score, shown(self.name, attributes, seen, result, self._reading))}
 
     async def part(self, item: Item, see: Sight) -> Part:
         """How well the hyperplane parts the attributes, and whether the source image was there already."""
-        _, _, found = await self._fitted(item, see)
-        return (np.array([found.misclassified, float(found.already_there)]),)
+        _, _, result = await self._fitted(item, see)
+        return (np.array([result.misclassified, float(result.already_there)]),)
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
         """The means of both."""

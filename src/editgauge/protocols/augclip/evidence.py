@@ -16,26 +16,26 @@ MOST_NAMED = 4
 PICTURES = ("source image", "edited image", "ideal edit")
 
 
-def shown(name: str, attributes: Attributes, seen: Seen, found: Fitted, reading: Reading) -> tuple[Evidence, ...]:
+def shown(name: str, attributes: Attributes, seen: Seen, result: Fitted, reading: Reading) -> tuple[Evidence, ...]:
     """Rankings by eq. 11 and 12, what was wrong with weights and hyperplane, and a picture of both (Fig. 8-10).
 
     All of it carries the variant's name, because a run may hold several.
     """
     notes = [
-        *_rankings(attributes, seen, found),
-        *_weights(attributes, found, reading),
-        *_sides(attributes, found, reading),
+        *_rankings(attributes, seen, result),
+        *_weights(attributes, result, reading),
+        *_sides(attributes, result, reading),
     ]
     return (
         *(Note(f"{name}: {text}") for text in notes),
-        picture(name, attributes, seen, found),
-        _what_each_weighs(name, attributes, found, reading),
+        picture(name, attributes, seen, result),
+        _what_each_weighs(name, attributes, result, reading),
     )
 
 
-def _what_each_weighs(name: str, attributes: Attributes, found: Fitted, reading: Reading) -> Scatter:
+def _what_each_weighs(name: str, attributes: Attributes, result: Fitted, reading: Reading) -> Scatter:
     """Across: the weight of each attribute (eq. 6). Source attributes below, target attributes above."""
-    weights = found.weights.source[int(reading.pictures) :], found.weights.target[int(reading.pictures) :]
+    weights = result.weights.source[int(reading.pictures) :], result.weights.target[int(reading.pictures) :]
     points = [
         ScatterPoint(attribute, f"{side} attributes", weight, float(side == "target"))
         for side, named, its in zip(("source", "target"), (attributes.source, attributes.target), weights, strict=True)
@@ -44,17 +44,17 @@ def _what_each_weighs(name: str, attributes: Attributes, found: Fitted, reading:
     return Scatter(f"{name}: {WEIGHTS_OF_ATTRIBUTES}", tuple(points))
 
 
-def picture(name: str, attributes: Attributes, seen: Seen, found: Fitted) -> Scatter:
+def picture(name: str, attributes: Attributes, seen: Seen, result: Fitted) -> Scatter:
     """Attributes, both pictures and the ideal edit, seen along the hyperplane, which so becomes an upright line.
 
     Across: how far on the target side. Upwards: the direction along the hyperplane in which attributes differ most.
     """
     named = np.vstack([seen.source, seen.target]).astype(np.float64)
-    pictures = np.vstack([seen.source_image, seen.edited_image, seen.source_image + found.modification])
-    across = found.hyperplane.w / np.linalg.norm(found.hyperplane.w)
+    pictures = np.vstack([seen.source_image, seen.edited_image, seen.source_image + result.modification])
+    across = result.hyperplane.w / np.linalg.norm(result.hyperplane.w)
     upwards = _widest(named - named.mean(axis=0), across)
     points = np.vstack([named, pictures.astype(np.float64)])
-    x = found.hyperplane.side(points) / float(np.linalg.norm(found.hyperplane.w))
+    x = result.hyperplane.side(points) / float(np.linalg.norm(result.hyperplane.w))
     y = (points - named.mean(axis=0)) @ upwards
     sides = ["source attributes"] * len(attributes.source) + ["target attributes"] * len(attributes.target)
     names = (*attributes.source, *attributes.target, *PICTURES)
@@ -83,10 +83,10 @@ def _upright(y: Floats) -> tuple[float, float, float, float]:
     return 0.0, float(y.min()), 0.0, float(y.max())
 
 
-def _rankings(attributes: Attributes, seen: Seen, found: Fitted) -> list[str]:
-    if not found.modification.any():
+def _rankings(attributes: Attributes, seen: Seen, result: Fitted) -> list[str]:
+    if not result.modification.any():
         return []
-    ideal = seen.source_image + found.modification
+    ideal = seen.source_image + result.modification
     before, after = (effects(seen.source_image, ideal, side) for side in (seen.source, seen.target))
     changing = sorted(zip(attributes.source, before.tolist(), strict=True), key=lambda each: (-abs(each[1]), each[0]))
     coming = sorted(zip(attributes.target, after.tolist(), strict=True), key=lambda each: (-each[1], each[0]))
@@ -100,16 +100,16 @@ def _ends(first: str, ranked: Sequence[tuple[str, float]], last: str) -> str:
     """Both ends of a ranking; one attribute stands at one end only."""
     above = ranked[: min(MOST_NAMED, (len(ranked) + 1) // 2)]
     below = ranked[max(len(above), len(ranked) - MOST_NAMED) :]
-    told = f"{first}: {_listed(above)}"
-    return f"{told}; {last}: {_listed(below[::-1])}." if below else f"{told}."
+    sentence = f"{first}: {_listed(above)}"
+    return f"{sentence}; {last}: {_listed(below[::-1])}." if below else f"{sentence}."
 
 
 def _listed(ranked: Sequence[tuple[str, float]]) -> str:
     return ", ".join(f"{name} ({effect:+.3f})" for name, effect in ranked)
 
 
-def _weights(attributes: Attributes, found: Fitted, reading: Reading) -> list[str]:
-    weights, images = found.weights, int(reading.pictures)
+def _weights(attributes: Attributes, result: Fitted, reading: Reading) -> list[str]:
+    weights, images = result.weights, int(reading.pictures)
     clipped = [
         f"{round(share * (len(side) + images))} of {len(side) + images} {name}"
         for name, side, share in (
@@ -123,16 +123,16 @@ def _weights(attributes: Attributes, found: Fitted, reading: Reading) -> list[st
     return [f"Weights were not positive for {' and '.join(clipped)} attributes, and were clipped."] if clipped else []
 
 
-def _sides(attributes: Attributes, found: Fitted, reading: Reading) -> list[str]:
+def _sides(attributes: Attributes, result: Fitted, reading: Reading) -> list[str]:
     source, target = len(attributes.source) + reading.pictures, len(attributes.target) + reading.pictures
-    wrong = round(found.misclassified * (source + target))
-    told = [f"{wrong} of {source + target} points lie on the wrong side of the hyperplane."]
+    wrong = round(result.misclassified * (source + target))
+    sentences = [f"{wrong} of {source + target} points lie on the wrong side of the hyperplane."]
     if wrong >= min(source, target):
-        told.append("As many as a whole set are: the hyperplane hardly parts them, and a larger c would.")
-    if found.already_there and reading.pictures:
-        told.append("The source image lies on the target side: the ideal edit would lead back.")
-    elif found.already_there:
-        told.append(
+        sentences.append("As many as a whole set are: the hyperplane hardly parts them, and a larger c would.")
+    if result.already_there and reading.pictures:
+        sentences.append("The source image lies on the target side: the ideal edit would lead back.")
+    elif result.already_there:
+        sentences.append(
             "The source image already lies on the target side: v = 0, and the score is how alike both pictures are."
         )
-    return told
+    return sentences

@@ -46,8 +46,8 @@ class ListedAttributes(Structured[Listed]):
 
     def read(self, text: str) -> Listed:
         """The attributes of the object or of the list."""
-        found = _read_list(text)
-        return super().read(text) if found is None else super().read(json.dumps({"attributes": found}))
+        listed = _read_list(text)
+        return super().read(text) if listed is None else super().read(json.dumps({"attributes": listed}))
 
 
 def _read_list(text: str) -> list[Any] | None:
@@ -60,10 +60,10 @@ def _read_list(text: str) -> list[Any] | None:
     if not (bare.startswith("[") and bare.endswith("]")):
         return None
     try:
-        found = ast.literal_eval(bare)
+        literal = ast.literal_eval(bare)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
-    return found if isinstance(found, list) else None
+    return literal if isinstance(literal, list) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,11 @@ def extract(edit: Edit) -> Attributes:
 
     A phrase of both sides describes what stays: it is kept as a source attribute alone.
     """
-    told = _completed(edit)
-    source = _distinct([*_phrases(_source_caption(told)), *_phrases(told.subject), *_phrases(_named_before(told))])
-    wanted = _distinct([*_phrases(_target_caption(told)), *_phrases(_named_after(told))])
+    completed = _completed(edit)
+    source = _distinct(
+        [*_phrases(_source_caption(completed)), *_phrases(completed.subject), *_phrases(_named_before(completed))]
+    )
+    wanted = _distinct([*_phrases(_target_caption(completed)), *_phrases(_named_after(completed))])
     target = tuple(phrase for phrase in wanted if phrase not in source) or _distinct([_plain(edit.instruction)])
     if not source or not target:
         lacking = "source" if not source else "target"

@@ -15,7 +15,7 @@ from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.difference.answers import (
-    Told,
+    ModelDifferences,
     told_by_judged_pipeline,
     told_by_pipeline,
     told_directly,
@@ -55,7 +55,7 @@ OPTIONS = {
 }
 GRADER = "grader"
 """The option that names another judge of the run to read triplets and match them; else the examined judge does."""
-TELLING: dict[str | None, Callable[[Item, Sight, str], Awaitable[Told]]] = {
+TELLING: dict[str | None, Callable[[Item, Sight, str], Awaitable[ModelDifferences]]] = {
     None: told_directly,
     "": told_by_pipeline,
     "judge": told_by_judged_pipeline,
@@ -118,55 +118,65 @@ class DifferenceCaptions(Protocol):
 
     async def score(self, item: Item, see: Sight) -> Scores:
         """What the model told, by itself and against people's captions."""
-        told = await self._tell(item, see, self._judge)
-        metadata = (Note(f"Metadata: {told.metadata}"),) if told.metadata else ()
-        shown = (Note(f"Told: {told.caption or 'no difference'}"), Note(f"Main: {told.main or 'none'}"), *metadata)
-        main, triplets, wording = await gather(
-            attempt(self._main_matched(item, told, see)), self._triplets(item, told, see), wording_scores(item, told)
+        answer = await self._tell(item, see, self._judge)
+        metadata = (Note(f"Metadata: {answer.metadata}"),) if answer.metadata else ()
+        shown = (
+            Note(f"Told: {answer.caption or 'no difference'}"),
+            Note(f"Main: {answer.main or 'none'}"),
+            *metadata,
         )
-        number = Score(float(min(len(told.differences), MANY)), shown)
+        main, triplets, wording = await gather(
+            attempt(self._main_matched(item, answer, see)),
+            self._triplets(item, answer, see),
+            wording_scores(item, answer),
+        )
+        number = Score(float(min(len(answer.differences), MANY)), shown)
         objects = {"objects": await attempt(_objects(item, see))} if OBJECTS in self.scores else {}
         return {"main_matched": main, **triplets, "differences": number, **wording, **objects}
 
     async def part(self, item: Item, see: Sight) -> Part:
         """The number of differences, the caption, and people's captions where there are any."""
-        told = await self._tell(item, see, self._judge)
+        answer = await self._tell(item, see, self._judge)
         try:
             people = human_captions(item.edit)
         except CannotTell:
             people = ()
-        return np.array([len(told.differences)]), np.array([told.caption]), np.array(people, dtype=np.str_)
+        return (
+            np.array([len(answer.differences)]),
+            np.array([answer.caption]),
+            np.array(people, dtype=np.str_),
+        )
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
         """Avg. Diff, No Diffs and CIDEr."""
         return set_scores(parts)
 
-    async def _main_matched(self, item: Item, told: Told, see: Sight) -> Score | Unscored:
+    async def _main_matched(self, item: Item, answer: ModelDifferences, see: Sight) -> Score | Unscored:
         people = [first_change(caption) for caption in human_captions(item.edit)]
-        main = told.main
+        main = answer.main
         if main is None:
             return Score(0.0, (Note("The model saw no difference."),))
-        matched = await gather(*(self._same_main(first, main, told, see) for first in people))
+        matched = await gather(*(self._same_main(first, main, answer, see) for first in people))
         notes = (f"{'matched' if same else 'not matched'}: {text}" for same, text in zip(matched, people, strict=True))
         return Score(fmean(matched), tuple(map(Note, notes)))
 
-    async def _same_main(self, human: str, main: str, told: Told, see: Sight) -> bool:
+    async def _same_main(self, human: str, main: str, answer: ModelDifferences, see: Sight) -> bool:
         if not self._by_rules:
             return (await see.ask(same_difference(human, main, see), role=self._grader)).value
         one = (await self._read(human, see, self._grader))[:1]
-        other = (told.triplet,) if told.triplet else (await self._read(main, see, self._grader))[:1]
+        other = (answer.triplet,) if answer.triplet else (await self._read(main, see, self._grader))[:1]
         strict, _ = await self._agreements(one, other, see)
         return strict.found > 0
 
-    async def _triplets(self, item: Item, told: Told, see: Sight) -> dict[str, Score | Unscored]:
+    async def _triplets(self, item: Item, answer: ModelDifferences, see: Sight) -> dict[str, Score | Unscored]:
         try:
             captions = human_captions(item.edit)
-            model = (told.triplet,) if told.triplet else await self._read(told.caption, see, self._grader)
+            model = (answer.triplet,) if answer.triplet else await self._read(answer.caption, see, self._grader)
             people = await gather(*(self._read(caption, see, self._grader) for caption in captions))
-            found = await gather(*(self._agreements(human, model, see) for human in people))
+            agreements = await gather(*(self._agreements(human, model, see) for human in people))
         except CannotTell as unable:
             return {spec.name: Unscored(unable.reason, unable.detail) for spec in TRIPLETS}
-        strict, soft = zip(*found, strict=True)
+        strict, soft = zip(*agreements, strict=True)
         shown = (*(Note(f"People: {each}") for each in people[0]), *(Note(f"Model: {each}") for each in model))
         return {
             "mp": _precision(strict, shown),
@@ -185,13 +195,13 @@ class DifferenceCaptions(Protocol):
         return strict, agreement(human, model, alike, soft=True, released=self._released)
 
 
-def _precision(found: Sequence[Agreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
-    values = [each.precision for each in found if each.precision is not None]
+def _precision(agreements: Sequence[Agreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
+    values = [each.precision for each in agreements if each.precision is not None]
     return Score(fmean(values), shown) if values else Unscored("not_applicable", "no person told a difference", shown)
 
 
-def _hallucination(found: Sequence[Agreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
-    values = [each.hallucination for each in found if each.hallucination is not None]
+def _hallucination(agreements: Sequence[Agreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
+    values = [each.hallucination for each in agreements if each.hallucination is not None]
     return Score(fmean(values), shown) if values else Unscored("not_applicable", "the model told no difference", shown)
 
 

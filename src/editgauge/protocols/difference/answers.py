@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ModelDifferences:
     """The differences that a model told."""
 
     differences: tuple[str, ...]
@@ -46,8 +46,8 @@ class Told:
             ("source", self.triplet.source, self.source_attributes),
             ("target", self.triplet.target, self.target_attributes),
         )
-        told = [f"{side} {name or 'none'}" + (f" ({', '.join(its)})" if its else "") for side, name, its in sides]
-        return "; ".join([self.triplet.action, *told])
+        words = [f"{side} {name or 'none'}" + (f" ({', '.join(its)})" if its else "") for side, name, its in sides]
+        return "; ".join([self.triplet.action, *words])
 
     @property
     def caption(self) -> str:
@@ -55,21 +55,21 @@ class Told:
         return " ".join(self.differences)
 
 
-async def told_directly(item: Item, see: Sight, judge: str) -> Told:
+async def told_directly(item: Item, see: Sight, judge: str) -> ModelDifferences:
     """The judge looks at both pictures: once for all differences, once for the main one."""
     every, main = await gather(
         see.ask(every_difference(item, see), role=judge), see.ask(main_difference(item, see), role=judge)
     )
     sentences = tuple(each.strip() for each in every.value.differences if each.strip())
-    return Told(sentences, (main.value.difference or "").strip() or None)
+    return ModelDifferences(sentences, (main.value.difference or "").strip() or None)
 
 
-async def told_by_pipeline(item: Item, see: Sight, judge: str) -> Told:
+async def told_by_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
     """The judge sees no picture, only captions of the place by a captioner: one difference comes of it."""
     return _one(await pipeline_caption(item, see, judge, see.caption))
 
 
-async def told_by_judged_pipeline(item: Item, see: Sight, judge: str) -> Told:
+async def told_by_judged_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
     """The same, with captions by the judge itself, who sees one part of one picture at a time."""
 
     async def caption(picture: Pixels) -> str:
@@ -78,9 +78,9 @@ async def told_by_judged_pipeline(item: Item, see: Sight, judge: str) -> Told:
     return _one(await pipeline_caption(item, see, judge, caption))
 
 
-def _one(said: SaidCaption) -> Told:
+def _one(said: SaidCaption) -> ModelDifferences:
     attributes = tuple(said.source_attributes), tuple(said.target_attributes)
-    return Told((said.caption,), said.caption, said.triplet, *attributes)
+    return ModelDifferences((said.caption,), said.caption, said.triplet, *attributes)
 
 
 async def triplets_by_judge(caption: str, see: Sight, judge: str) -> tuple[Triplet, ...]:

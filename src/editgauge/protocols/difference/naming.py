@@ -58,12 +58,12 @@ def named(words: str) -> str | None:
     >>> named("the small dog that sits on the couch"), named("it")
     ('dog', None)
     """
-    found = plain_words(_FURTHER.split(_SHOWN.sub("", words).split(",")[0])[0])
-    while len(found) > 1 and found[0] in _FIRST_WORDS:
-        found = plain_words(" ".join(found[1:]))
-    if not found or found[0] == "no":
+    kept_words = plain_words(_FURTHER.split(_SHOWN.sub("", words).split(",")[0])[0])
+    while len(kept_words) > 1 and kept_words[0] in _FIRST_WORDS:
+        kept_words = plain_words(" ".join(kept_words[1:]))
+    if not kept_words or kept_words[0] == "no":
         return None
-    kept = without_what_follows(found)[-LONGEST:]
+    kept = without_what_follows(kept_words)[-LONGEST:]
     return None if not kept or set(kept) <= _NO_OBJECT else " ".join(kept)
 
 

@@ -37,9 +37,9 @@ def same_words(one: str, other: str) -> bool:
 async def known_alike(human: Sequence[Triplet], model: Sequence[Triplet], opinion: Opinion) -> Alike:
     """A function that knows of all available pairs whether they are alike; a model is asked where words do not tell."""
     pairs = list(compared_objects(human, model))
-    asked = [pair for pair in pairs if not same_words(*pair)]
-    told = zip(asked, await gather(*(opinion(*pair) for pair in asked)), strict=True)
-    known = {**dict.fromkeys(pairs, True), **dict(told)}
+    unlike = [pair for pair in pairs if not same_words(*pair)]
+    opinions = zip(unlike, await gather(*(opinion(*pair) for pair in unlike)), strict=True)
+    known = {**dict.fromkeys(pairs, True), **dict(opinions)}
     return lambda one, other: known[one, other]
 
 
@@ -63,8 +63,8 @@ def embedded(see: Sight) -> Opinion:
 
 def _nouns(name: str) -> set[str]:
     """The noun of a name, alone and with the word before it: 'fire hydrant' and 'hydrant'."""
-    found = plain_words(name)
-    kept = without_what_follows(found) if found else []
+    words = plain_words(name)
+    kept = without_what_follows(words) if words else []
     noun = head(" ".join(kept)) if kept else name.casefold()
     names = {noun, *([" ".join(kept[-2:])] if len(kept) > 1 else [])}
     return names | {each for name in names for each in singulars(name)}

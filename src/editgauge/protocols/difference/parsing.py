@@ -58,16 +58,16 @@ def first_change(caption: str) -> str:
 def read_triplets(caption: str) -> tuple[Triplet, ...]:
     """The differences that a caption tells, in its order.
 
-    >>> for found in read_triplets("The red car was replaced by a blue truck. A dog has been added on the left."):
-    ...     print(found)
+    >>> for triplet in read_triplets("The red car was replaced by a blue truck. A dog has been added on the left."):
+    ...     print(triplet)
     Replace: red car → blue truck
     Add: nothing → dog
     """
     caption = caption[:LONGEST]
     if tells_both_pictures(caption):
         return compared(caption)
-    found = (each for sentence in _sentences(caption) for each in _of_sentence(sentence))
-    return tuple(dict.fromkeys(found))
+    triplets = (each for sentence in _sentences(caption) for each in _of_sentence(sentence))
+    return tuple(dict.fromkeys(triplets))
 
 
 def _sentences(caption: str) -> list[str]:
@@ -87,8 +87,8 @@ def _of_sentence(sentence: str) -> Iterator[Triplet]:
 def _clauses(words: str) -> Iterator[_Clause]:
     """Each verb with its subject; a verb without one of its own shares that of the verb before."""
     words = words if VERB.search(words) else HEADLINE.sub(r"\1 was \2", words)
-    found = list(VERB.finditer(words))
-    main = [verb for verb in found if not RELATIVE.search(words[: verb.start()])] or found[-1:]
+    verbs = list(VERB.finditer(words))
+    main = [verb for verb in verbs if not RELATIVE.search(words[: verb.start()])] or verbs[-1:]
     start, subject = 0, ""
     for verb, later in zip_longest(main, main[1:]):
         until = later.start() if later else len(words)
@@ -143,11 +143,11 @@ def _change(subject: str, rest: str, another: bool) -> Iterator[Triplet]:
     if not source:
         return
     between, to = FROM_TO.match(rest), TO.match(rest)
-    told = between[2] if between else to[1] if to else ""
-    target = named(told)
+    new = between[2] if between else to[1] if to else ""
+    target = named(new)
     if not target:
         yield Triplet(source, f"changed {source}", "Change Attribute")
-    elif another and to and re.match(r"(?:a|an|the|some) ", told) and not _same_head(source, target):
+    elif another and to and re.match(r"(?:a|an|the|some) ", new) and not _same_head(source, target):
         yield Triplet(source, target, "Replace")
     else:
         yield Triplet(source, _looking(target, source), "Change Attribute")

@@ -11,8 +11,8 @@ def human_captions(edit: Edit) -> tuple[str, ...]:
 
     They stand in `extras["differences"]`; `extras["difference_caption"]` may be a machine's and is not taken for one.
     """
-    told = edit.extras.get("differences", ())
-    captions = tuple(each.strip() for each in told if isinstance(each, str) and each.strip())
+    listed = edit.extras.get("differences", ())
+    captions = tuple(each.strip() for each in listed if isinstance(each, str) and each.strip())
     if not captions:
         raise CannotTell("not_applicable", "no person wrote a difference caption for this edit")
     return captions

@@ -59,12 +59,12 @@ def edited_place(item: Item) -> BoolMask:
 
 def nouns(text: str, wordnet: WordNet) -> list[frozenset[str]]:
     """The nouns of a text in the singular, each with its synonyms in the most frequent sense."""
-    found = []
+    names = []
     for word in re.findall(r"[a-z]+", text.lower()):
         form = next((each for each in (*singulars(word), word) if wordnet.senses(each)), None)
         if form and not NO_NOUN.fullmatch(word):
-            found.append(frozenset({form, *(name.casefold() for name in wordnet.names(wordnet.senses(form)[0]))}))
-    return found
+            names.append(frozenset({form, *(name.casefold() for name in wordnet.names(wordnet.senses(form)[0]))}))
+    return names
 
 
 async def _grounded(picture: Pixels, mask: BoolMask, item: Item, caption: Captioning) -> str:

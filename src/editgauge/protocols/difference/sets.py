@@ -29,10 +29,10 @@ def set_scores(parts: Sequence[Part]) -> Scores:
 
 
 def _cider(captions: Sequence[tuple[str, list[str]]]) -> Score | Unscored:
-    told = [(caption, people) for caption, people in captions if people]
-    if len(told) < 2:
+    compared = [(caption, people) for caption, people in captions if people]
+    if len(compared) < 2:
         return Unscored(
             "not_applicable", "CIDEr needs people's captions of two edits at least, to know which words are rare"
         )
-    rarity = Rarity.of([people for _, people in told])
-    return Score(fmean(cider(caption, people, rarity) for caption, people in told))
+    rarity = Rarity.of([people for _, people in compared])
+    return Score(fmean(cider(caption, people, rarity) for caption, people in compared))

@@ -71,30 +71,30 @@ def agreement(
         released: as the released notebooks count: several may match the same one, Replace and Change Attribute are
             one action, an addition's source and a removal's target are ignored
 
-    >>> found = agreement([Triplet(None, "dog", "Add")], [Triplet(None, "dog", "Add")], str.__eq__)
-    >>> found.precision, found.hallucination
+    >>> result = agreement([Triplet(None, "dog", "Add")], [Triplet(None, "dog", "Add")], str.__eq__)
+    >>> result.precision, result.hallucination
     (1.0, 0.0)
     """
     same = np.array([[_match(one, other, alike, soft, released) for other in model] for one in human], dtype=np.bool_)
     table = same.reshape(len(human), len(model))
     if released:
-        found, matched = int(table.any(axis=1).sum()), int(table.any(axis=0).sum())
+        hits, matched = int(table.any(axis=1).sum()), int(table.any(axis=0).sum())
     else:
-        found = matched = _most_pairs(table)
-    return Agreement(len(human), len(model), found, len(model) - matched)
+        hits = matched = _most_pairs(table)
+    return Agreement(len(human), len(model), hits, len(model) - matched)
 
 
 def compared_objects(human: Sequence[Triplet], model: Sequence[Triplet]) -> Iterator[tuple[str, str]]:
     """The pairs of objects, human's first, about which `agreement` may ask; each once."""
-    asked: dict[tuple[str, str], None] = {}
+    pairs: dict[tuple[str, str], None] = {}
     for one in human:
         for other in model:
             if _action(one, True) == _action(other, True):
                 for mine in (one.source, one.target):
                     for theirs in (other.source, other.target):
                         if mine is not None and theirs is not None:
-                            asked[mine, theirs] = None
-    yield from asked
+                            pairs[mine, theirs] = None
+    yield from pairs
 
 
 def _most_pairs(table: NDArray[np.bool_]) -> int:

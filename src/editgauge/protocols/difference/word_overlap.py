@@ -7,7 +7,7 @@ from collections.abc import Callable
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Item, Score, ScoreSpec, Unscored
 from editgauge.models.vocabulary.thesaurus import words_for_the_same
-from editgauge.protocols.difference.answers import Told
+from editgauge.protocols.difference.answers import ModelDifferences
 from editgauge.protocols.difference.caption_metrics import bleu, meteor, rouge
 from editgauge.protocols.difference.people import human_captions
 
@@ -21,13 +21,13 @@ WORDING = (
 )
 
 
-async def wording_scores(item: Item, told: Told) -> dict[str, Score | Unscored]:
+async def wording_scores(item: Item, answer: ModelDifferences) -> dict[str, Score | Unscored]:
     """A score for each of `WORDING`; no caption at all shares no word with anybody."""
     try:
         people = human_captions(item.edit)
     except CannotTell as unable:
         return {spec.name: Unscored(unable.reason, unable.detail) for spec in WORDING}
-    said = told.caption
+    said = answer.caption
     measures: dict[str, Callable[[], float]] = {
         "bleu": lambda: bleu(said, people),
         "rouge_1": lambda: rouge(said, people, "rouge1"),

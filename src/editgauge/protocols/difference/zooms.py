@@ -47,8 +47,8 @@ def cropped(picture: Pixels, frame: Frame) -> Pixels:
 def closest_to(instruction: Nouns, captions: Sequence[str], nouns: Callable[[str], Nouns]) -> str:
     """The caption that shares most nouns with an instruction; of several, the closest look, which comes last.
 
-    >>> told = lambda text: [frozenset([word]) for word in text.split()]
-    >>> closest_to(told("dog"), ["a park", "a dog in a park", "a dog"], told)
+    >>> split = lambda text: [frozenset([word]) for word in text.split()]
+    >>> closest_to(split("dog"), ["a park", "a dog in a park", "a dog"], split)
     'a dog'
     """
 

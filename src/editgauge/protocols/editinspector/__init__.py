@@ -76,8 +76,8 @@ class EditInspector(Protocol):
         """
         judges = [word for word in options if word not in ("repeat", "swap", "grader")]
         if len(judges) > 1 or any(options[word] for word in (*judges, "swap") if word in options):
-            told = variant_name("editinspector", options)
-            raise BadInput(f"editinspector takes repeat=N, swap, grader=NAME and the name of one judge; got '{told}'.")
+            name = variant_name("editinspector", options)
+            raise BadInput(f"editinspector takes repeat=N, swap, grader=NAME and the name of one judge; got '{name}'.")
         chosen = Options(
             _odd(options["repeat"]) if "repeat" in options else 1, "swap" in options, options.get("grader")
         )

@@ -80,20 +80,22 @@ class Inspection:
         try:
             feedback = await self._feedback(name)
         except CannotTell as unable:
-            told = Note(f"{name}: {self._judge} does not say what is wrong: {unable.detail}")
+            note = Note(f"{name}: {self._judge} does not say what is wrong: {unable.detail}")
             without = Unscored(unable.reason, unable.detail) if people else shared
-            return {name: _with(verdict, told), SHARED + name: without}
-        told = Note(f"{name}: {self._judge} says: {feedback.value} ({_link(feedback)})")
+            return {name: _with(verdict, note), SHARED + name: without}
+        note = Note(f"{name}: {self._judge} says: {feedback.value} ({_link(feedback)})")
         compared = await attempt(self._shared(name, feedback.value, people)) if people else shared
-        return {name: _with(verdict, told), SHARED + name: compared}
+        return {name: _with(verdict, note), SHARED + name: compared}
 
     def self_agreement(self) -> Score | Unscored:
         """How often two answers to the same question are the same, over the questions that were answered."""
         try:
-            found = self_consistency([[each.value for each in one.given] for one in self._answers.values()])
+            consistency = self_consistency([[each.value for each in one.given] for one in self._answers.values()])
         except CannotTell as unable:
             return Unscored(unable.reason, unable.detail)
-        return Score(found.agreement, (Note(f"{found.questions} questions, each {self._options.repeat} times."),))
+        return Score(
+            consistency.agreement, (Note(f"{consistency.questions} questions, each {self._options.repeat} times."),)
+        )
 
     def order_agreement(self) -> Score | Unscored:
         """The share of questions with the same answer when the pictures change places."""
@@ -124,22 +126,22 @@ class Inspection:
         words = self._see.prompt("inspect_feedback_shared").render(first=feedback, second="\n".join(people))
         grader = self._options.grader or self._judge
         answer = await self._see.ask(Question(words=words, form=YesNo()), role=grader)
-        found = f"{grader} finds {'a' if answer.value else 'no'} point in common with people"
-        said = f"{name}: {found} ({_link(answer)})."
+        finding = f"{grader} finds {'a' if answer.value else 'no'} point in common with people"
+        said = f"{name}: {finding} ({_link(answer)})."
         return Score(float(answer.value), (Note(said), Note(f"{name}: people say: {' / '.join(people)}")))
 
 
-def _with(verdict: Score | Unscored, told: Note) -> Score | Unscored:
-    return replace(verdict, evidence=(*verdict.evidence, told))
+def _with(verdict: Score | Unscored, note: Note) -> Score | Unscored:
+    return replace(verdict, evidence=(*verdict.evidence, note))
 
 
 def _told(name: str, judge: str, answered: Answered) -> list[str]:
     """Who answered what to which question, and the calls that show it."""
-    told = [f"{name}: {judge} answers {_word(answer)} ({_link(answer)})." for answer in answered.given]
+    sentences = [f"{name}: {judge} answers {_word(answer)} ({_link(answer)})." for answer in answered.given]
     if answered.swapped:
         other = f"{_word(answered.swapped)} with the pictures in the other order"
-        told.append(f"{name}: {judge} answers {other} ({_link(answered.swapped)}).")
-    return told
+        sentences.append(f"{name}: {judge} answers {other} ({_link(answered.swapped)}).")
+    return sentences
 
 
 def _word(answer: Answer[bool]) -> str:
@@ -147,5 +149,5 @@ def _word(answer: Answer[bool]) -> str:
 
 
 def _link(answer: Answer[Any]) -> str:
-    asked = answer.call.asked
-    return f"{asked['prompt']}, call {answer.call.identity[:LINK]}"
+    question = answer.call.asked
+    return f"{question['prompt']}, call {answer.call.identity[:LINK]}"

@@ -81,31 +81,31 @@ async def _appeared(item: Item, see: Perception) -> Score:
 @rule("positional_addition")
 async def positional_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The new object's center lies on the asked side of where the class was in the source image."""
-    asked = item.edit.position
-    if asked is None:
+    position = item.edit.position
+    if position is None:
         raise CannotTell("not_applicable", "the edit does not say where to add it")
-    beside, wanted = asked.anchor or _class(item), needed(item.edit.to, "what to add")
+    beside, wanted = position.anchor or _class(item), needed(item.edit.to, "what to add")
     anchor, added = await gather(_seen(see, item, "source", beside), _seen(see, item, "edited", wanted))
     _must_be_seen(anchor)
     if not added.found:
         return _verdict(False, anchor, added, said=added.words)
-    right = on_side(middle(added.box), middle(anchor.box), asked.relation)
-    place = f"{'' if right else 'not '}{_spoken(asked.relation)} the {anchor.thing}"
+    right = on_side(middle(added.box), middle(anchor.box), position.relation)
+    place = f"{'' if right else 'not '}{_spoken(position.relation)} the {anchor.thing}"
     return _verdict(right, anchor, added, said=f"{added.words}, {place}", more=_way(anchor, added))
 
 
 @rule("position_replacement")
 async def position_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The object moved sideways, by more than delta, to where it should be."""
-    asked = asked_place(item.edit)
-    if asked.relation not in {"left", "right", "center"}:
-        raise CannotTell("no_rule", f"the rule knows left, right and center, not '{asked.relation}'")
+    goal = asked_place(item.edit)
+    if goal.relation not in {"left", "right", "center"}:
+        raise CannotTell("no_rule", f"the rule knows left, right and center, not '{goal.relation}'")
     before, after = await _both(see, item)
     if not after.found:
         return _verdict(False, before, after, said=f"{after.words} in the edited image")
     width = item.source.shape[1]
     start, end = middle(before.box)[0], middle(after.box)[0]
-    direction = _direction(start, width, asked.relation)
+    direction = _direction(start, width, goal.relation)
     moved = (end - start) * (1 if direction == "right" else -1)
     delta = options.delta if options.delta >= 1 else options.delta * width
     said = (
@@ -155,10 +155,10 @@ def on_side(point: tuple[float, float], anchor: tuple[float, float], relation: R
     raise CannotTell("no_rule", f"the rule knows left, right, above and below, not '{relation}'")
 
 
-def _direction(start: float, width: float, asked: Relation) -> Relation:
+def _direction(start: float, width: float, relation: Relation) -> Relation:
     """Left, right, or from the object's own side to the middle."""
-    if asked != "center":
-        return asked
+    if relation != "center":
+        return relation
     towards: Third = "center"
     return way(third(start, width), towards) or ("right" if start < width / 2 else "left")
 

@@ -67,10 +67,10 @@ def _compared(scene: Scene, was: BoolMask, now: BoolMask, similarity: Similarity
     height, width = was.shape
     (x, y), (new_x, new_y) = centroid(was), centroid(now)
     alone = [np.where(mask[..., np.newaxis], picture, 0) for mask, picture in ((was, source), (now, edited))]
-    found = found_again(source, edited, was, now)
+    matches = found_again(source, edited, was, now)
     outlines = (Region("edited", was, "the subject before"), Region("edited", now, "the subject now"))
     return {
-        "subject_sift": Score(found.score, _arrows(found)),
+        "subject_sift": Score(matches.score, _arrows(matches)),
         "subject_iou": Score(aligned_overlap(was, now), outlines),
         "subject_ssim": Score(similarity(as_unit(alone[0].astype(np.uint8)), as_unit(alone[1].astype(np.uint8)))),
         "subject_color": Score(color_likeness(source, was, edited, now)),
@@ -78,12 +78,12 @@ def _compared(scene: Scene, was: BoolMask, now: BoolMask, similarity: Similarity
     }
 
 
-def _arrows(found: KeypointMatches) -> tuple[Evidence, ...]:
+def _arrows(matches: KeypointMatches) -> tuple[Evidence, ...]:
     """The most confident points found again, each from where it lay to where it lies (PixLens, figures 3 and 4)."""
-    shown = found.points[:MOST_ARROWS]
-    fewer = f"; drawn are the {len(shown)} most confident" if len(shown) < len(found.points) else ""
-    told = Note(f"Key points found again: {len(found.points)}{fewer}.")
-    return (*(Arrow("edited", *before, *after) for before, after in shown), told)
+    shown = matches.points[:MOST_ARROWS]
+    fewer = f"; drawn are the {len(shown)} most confident" if len(shown) < len(matches.points) else ""
+    note = Note(f"Key points found again: {len(matches.points)}{fewer}.")
+    return (*(Arrow("edited", *before, *after) for before, after in shown), note)
 
 
 async def background(scene: Scene, masks: Masks) -> Score:

@@ -58,13 +58,13 @@ class ReleasedScene(Scene):
 
     async def _all(self, on: Side) -> tuple[Instances, list[set[str]]]:
         """The objects of one picture, and the phrases that each of them answers."""
-        found = await self._see.instances(picture(self.item, on), *phrases_asked(self.item.edit, on))
+        instances = await self._see.instances(picture(self.item, on), *phrases_asked(self.item.edit, on))
         answers: dict[tuple[float, ...], set[str]] = {}
         first: dict[tuple[float, ...], int] = {}
-        for place, box in enumerate(map(tuple, found.detections.boxes.tolist())):
-            answers.setdefault(box, set()).add(found.detections.phrases[place])
+        for place, box in enumerate(map(tuple, instances.detections.boxes.tolist())):
+            answers.setdefault(box, set()).add(instances.detections.phrases[place])
             first.setdefault(box, place)
-        boxes = found.only(list(first.values()))
+        boxes = instances.only(list(first.values()))
         kept = separate(boxes.detections.boxes)
         phrases = list(answers.values())
         return boxes.only(kept), [phrases[place] for place in kept]
@@ -113,16 +113,16 @@ async def position_replacement(scene: Scene) -> Score:
     must_be_seen(before)
     if not len(after):
         return verdict(0, before, after, said=f"{after.words} in the edited image")
-    asked = rules.asked_third(edit)
-    towards = TOWARDS.get(asked) or FROM_THE_SIDE.get(edit.from_ or "")
+    wanted = rules.asked_third(edit)
+    towards = TOWARDS.get(wanted) or FROM_THE_SIDE.get(edit.from_ or "")
     if towards is None:
         raise CannotTell("no_rule", "the released code fails for a move to the center from neither left nor right")
     start, end = centroid(before.largest), centroid(after.largest)
     now = third(end[0] - 0.5, scene.width)  # it counts pixels from 0, not from their centers
     relative = direction_score(start, end, towards, scene.diagonal)
-    absolute = _absolute(edit.from_, now, asked)
+    absolute = _absolute(edit.from_, now, wanted)
     value = (relative + absolute) / 2 if relative > 0 else 0
-    said = f"the {before.name} is now in the {now}, asked was the {asked}"
+    said = f"the {before.name} is now in the {now}, asked was the {wanted}"
     return verdict(value, before, after, said=said, more=rules.way_between(before, after))
 
 
@@ -151,9 +151,9 @@ def similarity(before: Unit, after: Unit) -> float:
     return float(_structural_similarity(before, after, channel_axis=2, data_range=1.0))
 
 
-def _absolute(was: str | None, now: Third, asked: Third) -> float:
+def _absolute(was: str | None, now: Third, wanted: Third) -> float:
     start = next((name for name in THIRDS if name == was), None)
-    return third_score(start, now, asked) if start else float(now == asked)
+    return third_score(start, now, wanted) if start else float(now == wanted)
 
 
 def _places(phrases: list[set[str]], matches: Callable[[set[str]], bool]) -> list[int]:

@@ -65,12 +65,12 @@ async def position_replacement(scene: Scene) -> Score:
     if not len(after):
         return verdict(0, before, after, said=f"{after.words} in the edited image")
     start, end = centroid(before.largest), centroid(after.largest)
-    asked = asked_third(scene.item.edit)
+    wanted = asked_third(scene.item.edit)
     was, now = _named_third(scene.item.edit) or third(start[0], scene.width), third(end[0], scene.width)
-    towards = way(was, asked)
+    towards = way(was, wanted)
     relative = direction_score(start, end, towards, scene.diagonal) if towards else 0.0
-    absolute = third_score(was, now, asked)
-    said = f"the {before.name} went from the {was} to the {now}, asked was the {asked}"
+    absolute = third_score(was, now, wanted)
+    said = f"the {before.name} went from the {was} to the {now}, asked was the {wanted}"
     value = (relative + absolute) / 2 if relative > 0 else 0
     return verdict(value, before, after, said=said, more=way_between(before, after))
 
@@ -220,10 +220,10 @@ def _told_place(scene: Scene, value: float, anchor: Things, added: Things) -> st
 def asked_third(edit: Edit) -> Third:
     """Left, center or right, as the edit asks."""
     relation = asked_place(edit).relation
-    found = next((name for name in THIRDS if name == relation), None)
-    if found is None:
+    third = next((name for name in THIRDS if name == relation), None)
+    if third is None:
         raise CannotTell("no_rule", f"the rule knows left, right and center, not '{relation}'")
-    return found
+    return third
 
 
 def _named_third(edit: Edit) -> Third | None:

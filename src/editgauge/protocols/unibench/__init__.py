@@ -90,12 +90,12 @@ class UniBench(Protocol):
         )
         scene = rules.Scene(item, task, target, anchor, see, likeness)
         names = [*FIDELITY[task.kind], *CONSISTENCY[task.kind]]
-        found = dict(zip(names, await gather(*(attempt(RULES[name](scene)) for name in names)), strict=True))
+        parts = dict(zip(names, await gather(*(attempt(RULES[name](scene)) for name in names)), strict=True))
         absent = Unscored("not_applicable", f"{task.kind.replace('_', ' ')} has no such score")
         return {
-            "fidelity": averaged(found, FIDELITY[task.kind]),
-            "consistency": averaged(found, CONSISTENCY[task.kind]),
-            **{name: found.get(name, absent) for name in RULES},
+            "fidelity": averaged(parts, FIDELITY[task.kind]),
+            "consistency": averaged(parts, CONSISTENCY[task.kind]),
+            **{name: parts.get(name, absent) for name in RULES},
         }
 
     async def part(self, item: Item, see: Sight) -> Part:
@@ -115,12 +115,12 @@ async def _nothing() -> None:
     return None
 
 
-def averaged(found: Scores, names: Sequence[str]) -> Score | Unscored:
+def averaged(parts: Scores, names: Sequence[str]) -> Score | Unscored:
     """The mean of sub-scores; unscored for the reason of the first that is."""
-    scores = [each for name in names if isinstance(each := found[name], Score)]
+    scores = [each for name in names if isinstance(each := parts[name], Score)]
     if len(scores) == len(names):
         return Score(fmean(score.value for score in scores), tuple(e for score in scores for e in score.evidence))
-    return next(each for name in names if isinstance(each := found[name], Unscored))
+    return next(each for name in names if isinstance(each := parts[name], Unscored))
 
 
 unibench = UniBench()

@@ -60,8 +60,8 @@ class UniBenchDetect(Protocol):
         task = Task(item)
         target = await locate_target(item, task, see)
         rules = {"target": _target(item, task, target), "position": _position(item, task, target, see)}
-        found = dict(zip(rules, await gather(*map(attempt, rules.values())), strict=True))
-        return {"edit": averaged(found, PARTS[task.kind]), **found}
+        parts = dict(zip(rules, await gather(*map(attempt, rules.values())), strict=True))
+        return {"edit": averaged(parts, PARTS[task.kind]), **parts}
 
     async def part(self, item: Item, see: Sight) -> Part:
         """Both sub-scores of one outcome, by its type of task."""

@@ -43,25 +43,25 @@ class Located:
 
 async def locate_target(item: Item, task: Task, see: Perception) -> Located:
     """The object that should be seen after the edit. One that moves or is new has no other place to look at."""
-    found = _of_itself(await see.instances(item.edited, task.name), task.others)
+    instances = _of_itself(await see.instances(item.edited, task.name), task.others)
     original = task.original
     if task.kind in {"move", "generate"} or original is None:
-        return _located(task.name, found, 0 if len(found) else None, None)
-    return _located(task.name, found, _where(found, original), original)
+        return _located(task.name, instances, 0 if len(instances) else None, None)
+    return _located(task.name, instances, _where(instances, original), original)
 
 
 async def locate_anchor(item: Item, task: Task, see: Perception) -> Located:
     """What the target's place is relative to."""
     name = task.place.anchor
-    found = _of_itself(await see.instances(item.edited, name), task.other_anchors)
-    return _located(name, found, _where(found, task.anchor), task.anchor)
+    instances = _of_itself(await see.instances(item.edited, name), task.other_anchors)
+    return _located(name, instances, _where(instances, task.anchor), task.anchor)
 
 
-def _located(name: str, found: Instances, place: int | None, original: BoolMask | None) -> Located:
+def _located(name: str, instances: Instances, place: int | None, original: BoolMask | None) -> Located:
     if place is None:
         shown = () if original is None else (Region("edited", original, f"{name}, original place"),)
         return Located(name, original, False, shown)
-    one = found.only([place])
+    one = instances.only([place])
     return Located(name, _outline(one), True, one.evidence("edited"))
 
 
@@ -75,17 +75,17 @@ def _outline(one: Instances) -> BoolMask:
     return Rectangle(left, top, max(right, left + 1), max(bottom, top + 1)).render(width, height)
 
 
-def _of_itself(found: Instances, others: Sequence[BoolMask]) -> Instances:
+def _of_itself(instances: Instances, others: Sequence[BoolMask]) -> Instances:
     """Without what is one of the objects that are not meant; most confident first."""
     kept = [
         place
-        for place in range(len(found))
-        if all(overlap(_outline(found.only([place])), other) <= SAME for other in others)
+        for place in range(len(instances))
+        if all(overlap(_outline(instances.only([place])), other) <= SAME for other in others)
     ]
-    return found.only(kept)
+    return instances.only(kept)
 
 
-def _where(found: Instances, original: BoolMask) -> int | None:
+def _where(instances: Instances, original: BoolMask) -> int | None:
     """The place among those found of the one that lies most over the original; none when nothing touches it."""
-    shared = [int((_outline(found.only([place])) & original).sum()) for place in range(len(found))]
+    shared = [int((_outline(instances.only([place])) & original).sum()) for place in range(len(instances))]
     return int(np.argmax(shared)) if any(shared) else None

@@ -33,67 +33,67 @@ class Task:
     """A task and the outlines of its objects in the source image."""
 
     def __init__(self, item: Item) -> None:
-        told = item.edit.extras.get(EXTRA)
-        if not isinstance(told, dict) or told.get("task") not in KINDS:
+        fields = item.edit.extras.get(EXTRA)
+        if not isinstance(fields, dict) or fields.get("task") not in KINDS:
             raise CannotTell("not_applicable", "this is no task of UniBench; use `editgauge list benchmarks`")
-        self._told: dict[str, Any] = told
+        self._fields: dict[str, Any] = fields
         self._item = item
-        self.kind = cast(Kind, told["task"])
-        self.name: str = told["name"]
+        self.kind = cast(Kind, fields["task"])
+        self.name: str = fields["name"]
         """The class of the object that should be seen after the edit."""
 
     @property
     def text(self) -> str:
         """What the target should look like, in words."""
-        return f"{self._told['target']} {self.name}" if self.kind == "change_color" else self.name
+        return f"{self._fields['target']} {self.name}" if self.kind == "change_color" else self.name
 
     @property
     def alternatives(self) -> list[str]:
         """What else it could look like: the annotated candidates, and what it was before."""
         if self.kind == "change_color":
-            colors = [*self._told["candidates"], *filter(None, [self._told.get("color")])]
+            colors = [*self._fields["candidates"], *filter(None, [self._fields.get("color")])]
             return [f"{color} {self.name}" for color in dict.fromkeys(colors)]
-        return list(dict.fromkeys([*self._told.get("candidates", ()), *self._told["classes"], self.name]))
+        return list(dict.fromkeys([*self._fields.get("candidates", ()), *self._fields["classes"], self.name]))
 
     @property
     def color(self) -> str:
         """The color that is asked for."""
-        return str(self._told["target"])
+        return str(self._fields["target"])
 
     @property
     def place(self) -> Place:
         """Where the target is asked to be."""
-        return Place(self._told["anchor_class"], self._told["words"])
+        return Place(self._fields["anchor_class"], self._fields["words"])
 
     @property
     def places(self) -> list[Place]:
         """All places that it could have been asked to be at."""
-        return list(dict.fromkeys(Place(anchor, words) for anchor, words in self._told["places"]))
+        return list(dict.fromkeys(Place(anchor, words) for anchor, words in self._fields["places"]))
 
     @property
     def relation(self) -> Relation | None:
         """What the words of the place mean in the picture's plane, where they mean anything there."""
-        return cast("Relation | None", self._told.get("relation"))
+        return cast("Relation | None", self._fields.get("relation"))
 
     @property
     def original(self) -> BoolMask | None:
         """The object to edit as it is in the source image; none where one is to be generated."""
-        return self._rendered(self._told["object"]) if "object" in self._told else None
+        return self._rendered(self._fields["object"]) if "object" in self._fields else None
 
     @property
     def anchor(self) -> BoolMask:
         """The anchor as it is in the source image."""
-        return self._rendered(self._told["anchor"])
+        return self._rendered(self._fields["anchor"])
 
     @property
     def others(self) -> list[BoolMask]:
         """Objects of the target's class that are not meant."""
-        return [self._rendered(name) for name in self._told["others"]]
+        return [self._rendered(name) for name in self._fields["others"]]
 
     @property
     def other_anchors(self) -> list[BoolMask]:
         """Objects of the anchor's class that are not meant."""
-        return [self._rendered(name) for name in self._told["anchor_others"]]
+        return [self._rendered(name) for name in self._fields["anchor_others"]]
 
     def _rendered(self, name: str) -> BoolMask:
         height, width = self._item.source.shape[:2]

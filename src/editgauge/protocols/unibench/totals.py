@@ -41,7 +41,7 @@ def means_of(parts: Sequence[Part]) -> Means:
         of_type = values[KINDS[int(kind[0])]]
         for name, number in zip(names.tolist(), numbers.tolist(), strict=True):
             of_type[name].append(number)
-    return {kind: {name: fmean(found) for name, found in of_type.items()} for kind, of_type in values.items()}
+    return {kind: {name: fmean(its) for name, its in of_type.items()} for kind, of_type in values.items()}
 
 
 def _total(means: Means, kinds_of: Mapping[str, tuple[str, ...]]) -> Score | Unscored:
