@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import editgauge
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
-from editgauge.core.types import Position, Reading, Score, Step, Unscored
+from editgauge.core.types import Position, Reading, Relation, Score, Step, Unscored
 from editgauge.engine.options import USUAL_PROTOCOLS
 from editgauge.models.weights import available
 from editgauge.protocols import BUILT_IN, open_protocol
@@ -29,7 +29,8 @@ boxes = st.tuples(st.integers(0, 200), st.integers(0, 150), st.integers(20, 90),
     lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3])
 )
 scenes = st.dictionaries(st.sampled_from(PRESENT), st.lists(boxes, min_size=1, max_size=3))
-relations = st.sampled_from(["left", "right", "above", "below", "center"])
+RELATIONS: tuple[Relation, ...] = ("left", "right", "above", "below", "center")
+relations = st.sampled_from(RELATIONS)
 THINGS = [name for name, kind in EDIT_TYPES.items() if kind.value == "thing"]
 OTHERS = ["object_removal", "single_instance_removal", "size", "position_replacement"]
 
@@ -60,7 +61,7 @@ def test_what_is_absent_from_the_picture_never_passes(staged: Make, protocol: st
     before, after = data.draw(scenes), data.draw(scenes)
     kind, absent = data.draw(st.sampled_from([*THINGS, *OTHERS])), data.draw(st.sampled_from(ABSENT))
     present, relation = data.draw(st.sampled_from(PRESENT)), data.draw(relations)
-    edit = {"type": kind, "count": data.draw(st.none() | st.integers(1, 3))}
+    edit: dict[str, Any] = {"type": kind, "count": data.draw(st.none() | st.integers(1, 3))}
     if kind in THINGS:
         edit |= {"subject": present, "from_": present, "to": absent, "position": Position(relation, present)}
     else:

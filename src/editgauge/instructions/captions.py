@@ -106,7 +106,7 @@ def read_caption(tokens: Sequence[Token]) -> list[Step]:
     odd = [str(word) for word in front[:-1] if _is_odd(str(word))]
     if odd:
         plain = thing.without(odd).name
-        return [Step(type="alter_parts" if "peeled" in odd else "unspecified", subject=plain, to=" ".join(odd))]
+        return [Step(type="unspecified", subject=plain, to=" ".join(odd))]
     if thing.count and thing.count > 1:
         return [Step(type="object_addition", subject=thing.name, to=thing.name, count=thing.count, sure=True)]
     return [Step(type="object_replacement", to=thing.name, attributes=thing.adjectives)]
@@ -129,7 +129,7 @@ def _described(thing: Thing) -> tuple[Step, Thing] | None:
             continue
         kind = kind_of_words(front)
         plain = replace(thing, words=rest)
-        if kind in {"color", "texture", "shape", "size", "action"}:
+        if kind in {"color", "texture", "shape", "size", "action", "alter_parts"}:
             text = " ".join(map(str, front))
             if kind == "size":
                 text = next(table("sizes")[str(word)] for word in front if word in words("sizes"))
