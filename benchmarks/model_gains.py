@@ -1,7 +1,7 @@
 """What each small model adds on real edits that people rated: the tables of `docs/explanation/lite-models.md`.
 
     python benchmarks/model_gains.py measure FOLDER --ratings RATINGS --out gains.jsonl
-    python benchmarks/model_gains.py table gains.jsonl [--brisque svm.txt]
+    python benchmarks/model_gains.py table gains.jsonl [--brisque svm.txt --ranges ranges.json]
 
 FOLDER is `ImagenHub_Text-Guided_IE` with its outcomes and RATINGS the folder of ImagenHub's rating tables. `measure`
 takes about a second and a half of one core for an outcome and can be stopped and begun again; edits that no model can
@@ -16,6 +16,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from editgauge.audits.fit.ratings import SUMS, Rated, out_of_fold
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
 from editgauge.core.concurrency import run_async
+from editgauge.core.errors import CannotTell
 from editgauge.core.images import as_unit, read_image
 from editgauge.core.types import Edit, Item, Outcome
 from editgauge.engine.worker.scoring import prepare
@@ -40,7 +42,8 @@ from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service
 from editgauge.protocols.editgauge.asked import not_judged
 from editgauge.protocols.editgauge.features import FEATURES, features
-from editgauge.protocols.editgauge.redrawn import token_features
+from editgauge.protocols.editgauge.redrawn import changed_places, token_features
+from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import look
 from editgauge.protocols.people.matching import pairs_of_boxes
 
@@ -48,6 +51,8 @@ ROLES = (
     "detector", "segmenter", "image_embedder", "classifier", "text_reader", "face_reader", "perceptual_distance"
 )  # fmt: skip
 LEAST_FACE = 32
+LEAST_SURE = 0.02
+PASSED = 0.5
 Record = dict[str, Any]
 
 
@@ -80,7 +85,7 @@ async def measure(folder: Path, ratings: Path, out: Path) -> None:
             variants = {} if silent.get(edit.id) else await _variants(item, see)
             silent.setdefault(edit.id, not any(variant["answered"] for variant in variants.values()))
             record = {"edit": edit.id, "photo": edit.id.rpartition("_")[0], "method": outcome.method, **said}
-            record |= {"variants": variants, "raw": await _raw(item, see)}
+            record |= {"variants": variants, "raw": await _raw(item, see), "rises": await _rises(item, see)}
             lines.write(f"{json.dumps(record)}\n")
             lines.flush()
 
@@ -104,6 +109,28 @@ async def _variants(item: Item, see: Service) -> dict[str, Record]:
         name: {"answered": not_judged(each) is None and len(steps) <= 1, "values": {q: features(each)[q] for q in SUMS}}
         for name, each in views.items()
     }
+
+
+async def _rises(item: Item, see: Service) -> dict[str, float | None]:
+    """How much surer the detector and the classifier are of what should come; None for a word that they do not know."""
+    word = roles_of(item.edit).comes
+    rises: dict[str, float | None] = {"detector": None, "classifier": None}
+    if not word:
+        return rises
+    with suppress(CannotTell):
+        seen = await asyncio.gather(*(see.detect(each, word, least=LEAST_SURE) for each in (item.source, item.edited)))
+        before, after = (float(each.confidences.max(initial=0)) for each in seen)
+        rises["detector"] = after - before
+    if see.knows(word):
+        tokens = await asyncio.gather(see.patches(item.source), see.patches(item.edited))
+        height, width = item.source.shape[:2]
+        boxes = [None, *changed_places(*tokens, width, height)]
+        before, after = [
+            max([(await see.classify(picture, box)).share(word) for box in boxes])
+            for picture in (item.source, item.edited)
+        ]
+        rises["classifier"] = after - before
+    return rises
 
 
 async def _raw(item: Item, see: Service) -> Record:
@@ -194,7 +221,13 @@ def ablation(records: Sequence[Record], name: str, *, tokens: bool = True) -> tu
         for each in answered
     ]
     edit, _ = out_of_fold(rated, methods=False)
-    return len(answered) / len(records), float(roc_auc_score([each["SC"] >= 0.5 for each in answered], edit))
+    return len(answered) / len(records), float(roc_auc_score([each["SC"] >= PASSED for each in answered], edit))
+
+
+def _rise(rises: Mapping[str, float | None], name: str) -> float | None:
+    """Of one model, or of the surer one of both."""
+    values = [rises[each] for each in ((name,) if name in rises else rises)]
+    return max((value for value in values if value is not None), default=None)
 
 
 def table(file: Path, model: Path | None, ranges: Path | None) -> None:
@@ -215,6 +248,11 @@ def table(file: Path, model: Path | None, ranges: Path | None) -> None:
     for name, values in columns.items():
         (count, *quality), (_, *done) = (agreement(records, values, question) for question in ("PQ", "SC"))
         print(f"| {name} | {count} | {quality[0]:.2f}, {quality[1]:.2f} | {done[0]:.2f}, {done[1]:.2f} |")
+    print("\n| something should come: surer of it | outcomes | edits | AUROC |\n|---|---|---|---|")
+    for name in ("detector", "classifier", "either"):
+        known = [(rise, each) for each in records if (rise := _rise(each["rises"], name)) is not None]
+        auroc = roc_auc_score([each["SC"] >= PASSED for _, each in known], [rise for rise, _ in known])
+        print(f"| {name} | {len(known)} | {len({each['edit'] for _, each in known})} | {auroc:.2f} |")
     print("\n| `editgauge/edit` | answers | AUROC |\n|---|---|---|")
     for name in ("all", "without text reader", "without classifier", "COCO words alone"):
         coverage, auroc = ablation(records, name)
