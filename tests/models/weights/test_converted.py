@@ -12,7 +12,7 @@ from editgauge.models.lite.lpips import LpipsAlex
 from editgauge.models.weights import available, converted, weights_of
 from editgauge.models.weights.converted import arrays_of
 from editgauge.models.weights.files import DamagedWeights
-from editgauge.models.weights.pickles import UnsafePickle
+from editgauge.models.weights.pickles import Array, UnsafePickle, read_torch_checkpoint
 
 needs_weights = pytest.mark.skipif(not available("lpips-alex"), reason="NOT TESTED: run `editgauge models pull lite`")
 
@@ -42,11 +42,10 @@ def test_the_pickle_is_read_once_and_again_when_the_copy_is_damaged(
 ) -> None:
     source = weights_of("lpips-alex").path("lpips_alex_v0.1.pt")
     reads: list[Path] = []
-    read = converted.read_torch_checkpoint
 
-    def counted(path: Path) -> dict[str, converted.Array]:
+    def counted(path: Path) -> dict[str, Array]:
         reads.append(path)
-        return read(path)
+        return read_torch_checkpoint(path)
 
     monkeypatch.setattr(converted, "read_torch_checkpoint", counted)
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path))
