@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from editgauge.core.errors import BadInput
-from editgauge.core.run import Record
+from editgauge.core.run import Record, Run
 from editgauge.findings.agree import agree
 from editgauge.reports.page import report
+from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.people import people_tables
 
 if TYPE_CHECKING:
@@ -136,3 +137,23 @@ def test_ratings_of_another_run_are_refused_before_anything_is_written(run: Path
     with pytest.raises(BadInput):
         report(run, out=tmp_path / "report", quiet=True, ratings=tmp_path / "others.csv")
     assert not (tmp_path / "report").exists()
+
+
+def test_where_score_and_people_disagree_pictures_stand_side_by_side_with_the_reasons(
+    run: Path, tmp_path: Path, as_page: Callable[[Path], Page]
+) -> None:
+    ratings = tmp_path / "ratings.csv"
+    values = {n: n % 12 for n in range(EDITS)} | {5: 11.5}
+    rows = [f"e{n},{method},{value},{rater}" for n, value in values.items() for method in ("one",) for rater in "ab"]
+    ratings.write_text("\n".join(["edit,method,value,rater", *rows]) + "\n")
+    found = agree(run, ratings=ratings)
+    (shown,) = disputes(found, Run.open(run))
+    assert (shown.spec.name, shown.outcomes) == ("gain", EDITS - 1)
+    harder = dict(shown.sides)["The score is harder than people"]
+    assert harder[0].outcome.edit == "e5"
+    assert harder[0].people == "11.50 (11.5, 11.5), above 98%"
+
+    section = as_page(report(run, out=tmp_path / "report", ratings=ratings, quiet=True)).section("agreement")
+    first, *_ = section.all("ul", "disputed")
+    assert "11.50 (11.5, 11.5), above 98%" in section.said()
+    assert {link.attributes["data-method"] for link in first.all("a")} == {"one"}

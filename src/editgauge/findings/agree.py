@@ -15,6 +15,7 @@ from editgauge.core.types import ScoreSpec
 from editgauge.findings.evaluators.attribute_lists import Alike, attributes_of, lists_alike
 from editgauge.findings.evaluators.binary import BinaryAgreement, binary_scores
 from editgauge.findings.evaluators.choice_agreement import ChosenScores, asked_by_choices, chosen_scores
+from editgauge.findings.evaluators.disagreements import Disagreements, disagreements
 from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, scored
 from editgauge.findings.evaluators.interpolation import Interpolation, interpolate
 from editgauge.findings.evaluators.judge_choices import JudgeFindings, read_judges
@@ -63,6 +64,8 @@ class Agreement:
     """None without choices."""
     people: tuple[People, ...]
     """What people said, question by question, and how far they agree with each other; empty without ratings."""
+    disputed: tuple[Disagreements, ...] = ()
+    """For every question the outcomes on which people and the score that agrees most are farthest apart."""
     binary: BinaryAgreement | None = None
     """Yes and no of scores beside that of people; None without ratings."""
     rankings: tuple[Ranking, ...] = ()
@@ -141,10 +144,12 @@ def agree(
     mixed = interpolate(*_blended(opened, blend, known), asked) if blend is not None else None
     if mixed is not None and plot is not None:
         write_text(Path(plot), interpolation_svg(mixed))
+    in_order = rated_scores(rated, [(each.protocol, each.spec) for each in wanted], known) if rated else []
     return Agreement(
         ratings=rated,
         choices=chosen,
-        rated=tuple(rated_scores(rated, [(each.protocol, each.spec) for each in wanted], known)) if rated else (),
+        rated=tuple(in_order),
+        disputed=tuple(disagreements(rated, in_order, known)) if rated else (),
         chosen=chosen_scores(chosen, evaluators, known) if chosen else None,
         people=tuple(people(rated, known)) if rated else (),
         binary=binary_scores(rated, [(each.protocol, each.spec) for each in wanted], opened) if rated else None,

@@ -17,6 +17,7 @@ from editgauge.reports import methods_text as paper
 from editgauge.reports.gallery.data import how_surely_read
 from editgauge.reports.outcomes import Why, missing_scores
 from editgauge.reports.sections.aggregations import aggregated
+from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.heat_map import STEPS
 from editgauge.reports.sections.heat_map import heat_map as map_of
 from editgauge.reports.sections.overview import sentences
@@ -152,7 +153,11 @@ def _sets(context: Context) -> Content | None:
 def _agreement(context: Context) -> Content | None:
     if context.agreement is None:
         return None
-    return {"people": people_tables(context.agreement), "left_out": left_out(context.agreement)}
+    return {
+        "people": people_tables(context.agreement),
+        "disputes": disputes(context.agreement, context.run),
+        "left_out": left_out(context.agreement),
+    }
 
 
 overview = TemplateSection("overview", "Overview", 10, _overview)

@@ -5,12 +5,17 @@ function startExamples() {
   for (const link of document.querySelectorAll(".examples [data-edit]")) {
     const edit = edits.get(link.dataset.edit);
     const outcome = edit?.outcomes.find((each) => each.method === link.dataset.method && String(each.seed ?? 0) === link.dataset.seed);
-    const shown = [outcome?.edited, edit?.source].map(pictureOf).find((picture) => picture && picture.problem === undefined);
-    const holder = document.createElement("span");
-    holder.className = shown ? "thumb" : "thumb empty";
-    if (shown) image(holder, shown, "small", "");
-    link.prepend(holder);
+    const pictures = [edit?.source, outcome?.edited].map(pictureOf).map((picture) => (picture?.problem === undefined ? picture : undefined));
+    const both = link.closest(".disputed") !== null;
+    link.prepend(...(both ? pictures : [pictures[1] ?? pictures[0]]).map(thumb));
   }
+}
+
+function thumb(shown) {
+  const holder = document.createElement("span");
+  holder.className = shown ? "thumb" : "thumb empty";
+  if (shown) image(holder, shown, "small", "");
+  return holder;
 }
 
 function startCopying() {

@@ -1,0 +1,94 @@
+"""Where a score and people disagree most: the outcomes to look at first, to see why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from scipy.stats import rankdata
+
+from editgauge.core.types import ScoreSpec
+from editgauge.findings.evaluators.rating_agreement import RatedScore
+from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
+from editgauge.findings.people.ratings import Rating
+
+MOST = 4
+"""So many outcomes are shown on either side."""
+
+
+@dataclass(frozen=True, slots=True)
+class DisputedOutcome:
+    """An outcome that a score places elsewhere among the rated outcomes than people do."""
+
+    outcome: OutcomeKey
+    score: float
+    ratings: tuple[float, ...]
+    """What each person gave it."""
+    place: float
+    """The share of the rated outcomes that the score finds worse, equals counted half, from 0 to 1."""
+    people_place: float
+    """The same by the mean rating."""
+
+    @property
+    def gap(self) -> float:
+        """Positive where the score is kinder than people."""
+        return self.place - self.people_place
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreements:
+    """One score beside one question: where they are farthest apart, each edit at most once on either side."""
+
+    protocol: str
+    spec: ScoreSpec
+    question: str
+    outcomes: int
+    """That have both the score and ratings."""
+    overrated: tuple[DisputedOutcome, ...]
+    """The score is kinder than people; the widest gap first."""
+    underrated: tuple[DisputedOutcome, ...]
+
+
+def disagreements(rated: Matched[Rating], scores: Sequence[RatedScore], known: ScoredOutcomes) -> list[Disagreements]:
+    """For every question, of the score that agrees most with people: what is left to explain."""
+    best: dict[str, RatedScore] = {}
+    for score in scores:
+        best.setdefault(score.question, score)
+    return [_of_score(score, rated, known) for score in best.values()]
+
+
+def _of_score(score: RatedScore, rated: Matched[Rating], known: ScoredOutcomes) -> Disagreements:
+    values = known.values.get((score.protocol, score.spec.name), {})
+    ratings: dict[OutcomeKey, list[float]] = defaultdict(list)
+    for (key,), rating in rated.found:
+        if rating.question == score.question and key in values:
+            ratings[key].append(rating.value)
+    towards_better = 1 if score.spec.higher_is_better else -1
+    places = _places([towards_better * values[key] for key in ratings])
+    people_places = _places([fmean(given) for given in ratings.values()])
+    disputed = [
+        DisputedOutcome(key, values[key], tuple(given), place, people_place)
+        for (key, given), place, people_place in zip(ratings.items(), places, people_places, strict=True)
+    ]
+    return Disagreements(
+        score.protocol,
+        score.spec,
+        score.question,
+        len(disputed),
+        overrated=_widest([each for each in disputed if each.gap > 0]),
+        underrated=_widest([each for each in disputed if each.gap < 0]),
+    )
+
+
+def _places(values: Sequence[float]) -> list[float]:
+    """For each the share of all that are worse, and of half of those that are equal."""
+    return [(float(rank) - 0.5) / len(values) for rank in rankdata(values)] if values else []
+
+
+def _widest(disputed: Sequence[DisputedOutcome]) -> tuple[DisputedOutcome, ...]:
+    of_edits: dict[str, DisputedOutcome] = {}
+    for each in sorted(disputed, key=lambda one: -abs(one.gap)):
+        of_edits.setdefault(each.outcome.edit, each)
+    return tuple(of_edits.values())[:MOST]

@@ -1,0 +1,107 @@
+"""Where a score and people disagree most, as pictures side by side with what the protocol noted."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from editgauge.core.evidence import Note, from_json
+from editgauge.findings.people.matching import OutcomeKey
+from editgauge.render import words
+
+if TYPE_CHECKING:
+    from editgauge.core.run import Run
+    from editgauge.core.types import ScoreSpec
+    from editgauge.findings.agree import Agreement
+    from editgauge.findings.evaluators.disagreements import Disagreements, DisputedOutcome
+
+DECIMALS = 2
+MOST_REASONS = 3
+Reasons = dict[tuple[OutcomeKey, str, str], list[str]]
+"""The notes beside a score: by outcome, protocol and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """One outcome on which a score and people disagree, ready to print."""
+
+    outcome: OutcomeKey
+    instruction: str
+    score: str
+    people: str
+    reasons: list[str]
+    """What the protocol noted about its score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disputes:
+    """The outcomes on which one score and the answers to one question are farthest apart."""
+
+    title: str
+    spec: ScoreSpec
+    protocol: str
+    outcomes: int
+    sides: list[tuple[str, list[Dispute]]]
+    """What the score does there, and the outcomes; a side without any is left out."""
+
+
+def disputes(found: Agreement, run: Run) -> list[Disputes]:
+    """One for every question that was rated."""
+    reasons = _reasons(found, run)
+    return [_of_question(each, run, reasons) for each in found.disputed]
+
+
+def _of_question(found: Disagreements, run: Run, reasons: Reasons) -> Disputes:
+    def ready(disputed: tuple[DisputedOutcome, ...]) -> list[Dispute]:
+        return [
+            _ready(each, run, reasons.get((each.outcome, found.protocol, found.spec.name), [])) for each in disputed
+        ]
+
+    sides = [
+        ("The score is kinder than people", ready(found.overrated)),
+        ("The score is harder than people", ready(found.underrated)),
+    ]
+    title = f"Where people disagree with a score: {found.question}" if found.question else "Where people disagree"
+    return Disputes(title, found.spec, found.protocol, found.outcomes, [side for side in sides if side[1]])
+
+
+def _ready(disputed: DisputedOutcome, run: Run, reasons: list[str]) -> Dispute:
+    given = ", ".join(f"{rating:g}" for rating in disputed.ratings)
+    mean = words.number(fmean(disputed.ratings), DECIMALS)
+    several = f" ({given})" if len(disputed.ratings) > 1 else ""
+    return Dispute(
+        disputed.outcome,
+        str(run.edits.get(disputed.outcome.edit, {}).get("instruction") or ""),
+        f"{words.number(disputed.score, DECIMALS)}, above {disputed.place:.0%} of the outcomes",
+        f"{mean}{several}, above {disputed.people_place:.0%}",
+        reasons[:MOST_REASONS],
+    )
+
+
+def _reasons(found: Agreement, run: Run) -> Reasons:
+    """The notes that the protocols left beside the disputed scores."""
+    wanted = {
+        (each.outcome, question.protocol, question.spec.name)
+        for question in found.disputed
+        for each in (*question.overrated, *question.underrated)
+    }
+    reasons: Reasons = defaultdict(list)
+    for key, name, text in run.all_evidence({outcome.edit for outcome, _, _ in wanted}):
+        place = (OutcomeKey(key.edit, key.method, key.seed), key.protocol, name)
+        if place in wanted:
+            piece = _note(text)
+            if piece and piece not in reasons[place]:
+                reasons[place].append(piece)
+    return reasons
+
+
+def _note(text: str) -> str:
+    """The sentence of a piece of evidence; empty for what is drawn, or damaged (the gallery says so)."""
+    try:
+        piece = from_json(json.loads(text))
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return str(piece.text) if isinstance(piece, Note) else ""
