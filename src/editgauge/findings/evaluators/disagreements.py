@@ -16,6 +16,8 @@ from editgauge.findings.people.ratings import Rating
 
 MOST = 4
 """So many outcomes are shown on either side."""
+WIDE = 0.2
+"""The gap between the two places from which on it is a disagreement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ def _of_score(score: RatedScore, rated: Matched[Rating], known: ScoredOutcomes) 
         score.spec,
         score.question,
         len(disputed),
-        overrated=_widest([each for each in disputed if each.gap > 0]),
-        underrated=_widest([each for each in disputed if each.gap < 0]),
+        overrated=_widest([each for each in disputed if each.gap >= WIDE]),
+        underrated=_widest([each for each in disputed if each.gap <= -WIDE]),
     )
 
 
