@@ -43,12 +43,12 @@ class GateCheck:
     @property
     def change(self) -> str:
         """The difference with its 95 % interval, as printed."""
-        found = self.difference
-        if found is None or found.value is None:
+        pair = self.difference
+        if pair is None or pair.value is None:
             return "no edit has both scores"
-        if found.low is None or found.high is None:
-            return f"{found.value:+.3f} ({found.method})"
-        return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+        if pair.low is None or pair.high is None:
+            return f"{pair.value:+.3f} ({pair.method})"
+        return f"{pair.value:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +187,15 @@ def _check(
     if not both:
         return GateCheck(protocol, spec, method, None, "undecided", lost)
     sources = {**values[1].sources, **values[0].sources}
-    found = merged(spec, {NEW: by_edit[0], OLD: by_edit[1]}, sources).between(NEW, OLD)
+    pair = merged(spec, {NEW: by_edit[0], OLD: by_edit[1]}, sources).between(NEW, OLD)
     unchanged = all(by_edit[0][edit] == by_edit[1][edit] for edit in both)
-    return GateCheck(protocol, spec, method, found, "not worse" if unchanged else _judged(found, max_drop, spec), lost)
+    return GateCheck(protocol, spec, method, pair, "not worse" if unchanged else _judged(pair, max_drop, spec), lost)
 
 
-def _judged(found: PairDifference | None, max_drop: float, spec: ScoreSpec) -> Judged:
-    if found is None or found.low is None or found.high is None:
+def _judged(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> Judged:
+    if pair is None or pair.low is None or pair.high is None:
         return "undecided"
-    low, high = (found.low, found.high) if spec.higher_is_better else (-found.high, -found.low)
+    low, high = (pair.low, pair.high) if spec.higher_is_better else (-pair.high, -pair.low)
     if high < -max_drop:
         return "worse"
     return "not worse" if low >= -max_drop else "undecided"

@@ -57,8 +57,8 @@ def extremes(spec: ScoreSpec, seen: Numbers) -> Limits | None:
 def bounds(spec: ScoreSpec, scores: Numbers, unscored: Mapping[str, int], limits: Limits) -> Bounds | None:
     """Both means; None when there is no outcome that the score was meant for.
 
-    >>> found = bounds(ScoreSpec("loss", False, (0, 1)), np.array([0.5]), {"crashed": 1}, Limits(0.0, 1.0, True))
-    >>> found.worst, found.best
+    >>> means = bounds(ScoreSpec("loss", False, (0, 1)), np.array([0.5]), {"crashed": 1}, Limits(0.0, 1.0, True))
+    >>> means.worst, means.best
     (0.75, 0.25)
     """
     missing = sum(count for reason, count in unscored.items() if reason not in NOT_MEANT)

@@ -36,8 +36,8 @@ def complementarity(
 ) -> Complementarity:
     """Takes what each evaluator earns on every answer of people: 1 for agreeing, 0 for not, 0.5 for a guess.
 
-    >>> found = complementarity([1, 1, 0, 0], [1, 0, 1, 0])
-    >>> found.both.value, found.only_first.value, found.only_second.value, found.neither.value, found.oracle.value
+    >>> shares = complementarity([1, 1, 0, 0], [1, 0, 1, 0])
+    >>> shares.both.value, shares.only_first.value, shares.only_second.value, shares.neither.value, shares.oracle.value
     (0.25, 0.25, 0.25, 0.25, 0.75)
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)

@@ -24,7 +24,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Edits that score beyond it pass; None when there are too few labels for the asked share."""
+    """Edits that score beyond it pass; None when there are too few labels for the wanted share."""
 
     value: float | None
     alpha: float

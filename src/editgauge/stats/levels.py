@@ -39,16 +39,16 @@ def within(
     x, y, labels = paired(scores, ratings, clusters)
     members = {str(group): np.flatnonzero(np.asarray(groups) == group) for group in np.unique(groups)}
     reasons = {group: measure.undefined(x[rows], y[rows]) for group, rows in members.items()}
-    told = {group: rows for group, rows in members.items() if not reasons[group]}
+    defined = {group: rows for group, rows in members.items() if not reasons[group]}
     parts = {group: _nothing(labels[rows], reasons[group]) for group, rows in members.items()}
-    if not told:
+    if not defined:
         return Parts(_nothing(labels, "; ".join(sorted(set(reasons.values()))) or "no pairs"), parts)
-    drawn = resampled(lambda weights: _in_each(measure, x, y, weights, told), labels)
-    values = {group: measure.of_pairs(x[rows], y[rows]) for group, rows in told.items()}
-    for (group, rows), its_draws in zip(told.items(), drawn, strict=True):
+    drawn = resampled(lambda weights: _in_each(measure, x, y, weights, defined), labels)
+    values = {group: measure.of_pairs(x[rows], y[rows]) for group, rows in defined.items()}
+    for (group, rows), its_draws in zip(defined.items(), drawn, strict=True):
         parts[group] = estimate(values[group], its_draws, rows.size, np.unique(labels[rows]).size)
     average = fisher_average if fisher_z else _plain_average
-    pairs = np.concatenate(list(told.values()))
+    pairs = np.concatenate(list(defined.values()))
     value = average(np.array(list(values.values()))[:, None])[0]
     return Parts(estimate(float(value), average(drawn), pairs.size, np.unique(labels[pairs]).size), parts)
 

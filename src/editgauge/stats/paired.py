@@ -38,21 +38,21 @@ def paired_difference(
 ) -> Paired | None:
     """Compares what two evaluators earn on every question, NaN for no answer; None when no question has both.
 
-    >>> found = paired_difference(np.array([1.0, 1.0, 0.0]), np.array([0.0, 1.0, 0.5]), np.arange(3))
-    >>> found.only_first, found.only_second, round(found.difference.value, 3)
+    >>> pair = paired_difference(np.array([1.0, 1.0, 0.0]), np.array([0.0, 1.0, 0.5]), np.arange(3))
+    >>> pair.only_first, pair.only_second, round(pair.difference.value, 3)
     (1, 1, 0.167)
     """
     both = ~np.isnan(first) & ~np.isnan(second)
     if not both.any():
         return None
     ahead = (first - second)[both]
-    (found,) = differences(np.stack([first[both], second[both]]), clusters[both], (0.0, 1.0))
+    (pair,) = differences(np.stack([first[both], second[both]]), clusters[both], (0.0, 1.0))
     return Paired(
         *names,
-        Mean(float(ahead.mean()), found.low, found.high, found.n, found.clusters, found.method),
+        Mean(float(ahead.mean()), pair.low, pair.high, pair.n, pair.clusters, pair.method),
         only_first=int((ahead > 0).sum()),
         only_second=int((ahead < 0).sum()),
-        p=found.p,
+        p=pair.p,
     )
 
 
@@ -61,7 +61,7 @@ def against_the_first(earned: Sequence[tuple[str, Numbers]], clusters: Labels) -
     if not earned:
         return ()
     (name, credit), *others = earned
-    found = [paired_difference(credit, theirs, clusters, (name, other)) for other, theirs in others]
-    there = [each for each in found if each is not None]
+    compared = [paired_difference(credit, theirs, clusters, (name, other)) for other, theirs in others]
+    there = [each for each in compared if each is not None]
     adjusted = holm([each.p for each in there])
     return tuple(replace(each, adjusted=p) for each, p in zip(there, adjusted, strict=True))

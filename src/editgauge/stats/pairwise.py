@@ -113,18 +113,18 @@ def differences(values: Numbers, clusters: Labels, scale: tuple[float, float] | 
     With fewer than ten source images no pair is tested.
 
     >>> nobody, somebody = np.zeros(20), np.array([1.0] * 4 + [0.0] * 16)
-    >>> (found,) = differences(np.stack([nobody, somebody]), np.arange(20), (0.0, 1.0))
-    >>> round(found.p, 3), found.significant, found.low < 0 < found.high
+    >>> (pair,) = differences(np.stack([nobody, somebody]), np.arange(20), (0.0, 1.0))
+    >>> round(pair.p, 3), pair.significant, pair.low < 0 < pair.high
     (0.125, False, True)
     """
     pairs = list(combinations(range(len(values)), 2))
     clusters = np.unique(clusters, return_inverse=True)[1]
     tests = [_test(values[first], values[second], clusters, scale) for first, second in pairs]
     adjustment = _Adjustment.of(tests, clusters)
-    found = []
+    tested = []
     for (first, second), test in zip(pairs, tests, strict=True):
         low, high = _inside(test.interval(adjustment.alpha), scale) if test.p is not None else (None, None)
-        found.append(
+        tested.append(
             PairDifference(
                 first,
                 second,
@@ -141,17 +141,17 @@ def differences(values: Numbers, clusters: Labels, scale: tuple[float, float] | 
                 adjustment.alpha,
             )
         )
-    return found
+    return tested
 
 
 def survives(
-    found: PairDifference, first: Numbers, second: Numbers, clusters: Labels, scale: tuple[float, float] | None
+    verdict: PairDifference, first: Numbers, second: Numbers, clusters: Labels, scale: tuple[float, float] | None
 ) -> bool:
     """Whether a verdict still holds, in the same direction, with these values of the two methods instead."""
     test = _test(first, second, np.unique(clusters, return_inverse=True)[1], scale)
-    if test.p is None or test.value is None or found.value is None:
+    if test.p is None or test.value is None or verdict.value is None:
         return False
-    return test.p < found.alpha and (test.value > 0) == (found.value > 0)
+    return test.p < verdict.alpha and (test.value > 0) == (verdict.value > 0)
 
 
 def _inside(ends: tuple[float, float], scale: tuple[float, float] | None) -> tuple[float, float]:
@@ -350,8 +350,8 @@ def rank_methods(
     if not values.size:
         return []
     table, _, first = edit_table(values, methods, edits)
-    found = differences(table, np.asarray(clusters)[first], scale)
-    return ranks(len(table), found, higher_is_better=higher_is_better)
+    pairs = differences(table, np.asarray(clusters)[first], scale)
+    return ranks(len(table), pairs, higher_is_better=higher_is_better)
 
 
 def edit_table(values: Numbers, methods: Labels, edits: Labels) -> tuple[Numbers, Labels, NDArray[np.int64]]:
@@ -369,14 +369,14 @@ def edit_table(values: Numbers, methods: Labels, edits: Labels) -> tuple[Numbers
     return means.reshape(shape), names, first
 
 
-def ranks(methods: int, found: Sequence[PairDifference], *, higher_is_better: bool = True) -> list[Rank]:
+def ranks(methods: int, pairs: Sequence[PairDifference], *, higher_is_better: bool = True) -> list[Rank]:
     """The place of every method, and the places that the verdicts over all pairs leave to it.
 
     A method is behind those that do better than it on the edits that both have; its best possible place is behind those
     that do significantly better. Over all methods at once, every true place is within its set in 95 % of runs.
     """
     ahead, surely = (np.zeros((methods, methods), dtype=np.bool_) for _ in range(2))
-    for each in found:
+    for each in pairs:
         if not each.value:
             continue
         winner, loser = (each.first, each.second) if (each.value > 0) == higher_is_better else (each.second, each.first)

@@ -26,18 +26,18 @@ def rater_bias(answers: ArrayLike, raters: Sequence[str], clusters: Labels) -> l
 
     Answers are a matrix, a row per outcome and a column per rater; NaN where a rater gave none.
 
-    >>> found = rater_bias([[2, 1, 1], [3, 2, 2]], ["generous", "b", "c"], np.array(["x", "y"]))
-    >>> [(one.rater, one.deviation.value) for one in found]
+    >>> biases = rater_bias([[2, 1, 1], [3, 2, 2]], ["generous", "b", "c"], np.array(["x", "y"]))
+    >>> [(one.rater, one.deviation.value) for one in biases]
     [('generous', 1.0), ('b', -0.5), ('c', -0.5)]
     """
     matrix = np.asarray(answers, dtype=np.float64)
     given = ~np.isnan(matrix)
     sums, counts = np.where(given, matrix, 0).sum(axis=1), given.sum(axis=1)
-    found = []
+    biases = []
     for column, rater in enumerate(raters):
         shared = given[:, column] & (counts > 1)
         mine = matrix[shared, column]
         apart = mine - (sums[shared] - mine) / (counts[shared] - 1)
         deviation = clustered_mean(apart, np.asarray(clusters)[shared]) if apart.size else None
-        found.append(RaterBias(rater, int(given[:, column].sum()), deviation))
-    return sorted(found, key=lambda one: -abs(one.deviation.value) if one.deviation else np.inf)
+        biases.append(RaterBias(rater, int(given[:, column].sum()), deviation))
+    return sorted(biases, key=lambda one: -abs(one.deviation.value) if one.deviation else np.inf)

@@ -37,8 +37,8 @@ class Panel:
 def panel(answers: ArrayLike, clusters: Labels | None = None) -> Panel | None:
     """Counts agreement as papers do; None when no outcome has two answers.
 
-    >>> found = panel([[1, 1, 2], [1, 2, 3], [2, 2, 2]])
-    >>> round(found.majority.value, 2), round(found.full_agreement.value, 2), found.without_majority
+    >>> answers = panel([[1, 1, 2], [1, 2, 3], [2, 2, 2]])
+    >>> round(answers.majority.value, 2), round(answers.full_agreement.value, 2), answers.without_majority
     (0.67, 0.33, 1)
     """
     matrix, labels = _rated_twice(answers, clusters)
@@ -94,8 +94,8 @@ def ceiling(answers: ArrayLike, clusters: Labels | None = None) -> Ceiling:
     Each rater's own level is taken out; what is left varies between outcomes and among the raters of one (analysis of
     variance for unequal numbers of answers). The mean of several is more reliable than one (Spearman and Brown).
 
-    >>> found = ceiling([[1, 1, 2], [2, 2, 3], [3, 3, 4], [1, 2, 2]])
-    >>> round(found.with_one_rater.value, 2), round(found.with_their_mean.value, 2)
+    >>> limits = ceiling([[1, 1, 2], [2, 2, 3], [3, 3, 4], [1, 2, 2]])
+    >>> round(limits.with_one_rater.value, 2), round(limits.with_their_mean.value, 2)
     (0.96, 0.99)
     """
     matrix, labels = _rated_twice(answers, clusters)
