@@ -160,7 +160,7 @@ def verdicts(called_good: ArrayLike, is_good: ArrayLike, clusters: Labels | None
     )
 
 
-BALANCED = "two exact binomial intervals, combined (MOVER)"
+BALANCED = "two intervals of shares (Wilson), combined (MOVER)"
 
 
 def _share(right: Numbers, among: Labels, clusters: Labels, reason: str) -> Estimate:
