@@ -6,23 +6,26 @@ from pathlib import Path
 
 from editgauge.benchmarks.datasets import pull
 from editgauge.engine.edit.edit import edit
+from editgauge.engine.options import USUAL_PROTOCOLS
 from editgauge.engine.run import run
 from editgauge.models.profiles import ALONGSIDE, models_of
 from editgauge.models.weights import available
 from editgauge.models.weights.verbs import pull_first
+from editgauge.protocols import open_protocol
 from editgauge.reports.page import report
 
 METHODS = ("identity", "classical", "overdone", "careless")
-PROTOCOLS = ("editval", "pixlens", "preservation")
-ROLES = ("detector", "segmenter", "perceptual_distance", "image_embedder")
-"""What these protocols need of the profile `lite`, which has more."""
+EDITS = 32
+"""The first of the sample: eighteen photographs, enough for intervals, and all edit types."""
+PROFILE = "lite"
 
 
 def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
     """Evaluate four editors on real photographs, print a table and write a report.
 
-    Downloads photographs (52 MB) and small models (140 MB) once, edits the photographs with the reference editors, and
-    scores the outcomes: was the edit made, did the rest stay. Run it again to continue after a stop.
+    Downloads photographs (52 MB) and small models (200 MB) once, edits 18 photographs with the reference editors, and
+    scores the outcomes: was the edit done, was the rest kept, are there artifacts. Run it again to continue after a
+    stop.
 
     Example:
         $ editgauge demo --out demo
@@ -34,11 +37,18 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
     """
     folder = Path(out)
     pull("photos", quiet=quiet)
-    for alternatives in (*(models_of("lite")[role] for role in ROLES), ALONGSIDE):
+    for alternatives in (*_models(), ALONGSIDE):
         if not any(map(available, alternatives)):
             pull_first(alternatives, quiet=quiet)
     outcomes = {method: folder / "outcomes" / method for method in METHODS}
     for method, place in outcomes.items():
-        edit("sample", method=method, out=place, quiet=quiet)
-    run("sample", outcomes=outcomes, protocol=PROTOCOLS, out=folder / "run", models="lite", quiet=quiet)
+        edit("sample", method=method, out=place, limit=EDITS, quiet=quiet)
+    run("sample", outcomes=outcomes, out=folder / "run", models=PROFILE, limit=EDITS, quiet=quiet)
     return report(folder / "run", out=folder / "report", quiet=quiet)
+
+
+def _models() -> list[tuple[str, ...]]:
+    """What the usual protocols ask of the profile, by order of preference for each role."""
+    usual = [open_protocol(name) for name in USUAL_PROTOCOLS]
+    roles = {role for each in usual for role in (*each.needs, *each.prefers, *each.uses)}
+    return [names for role, names in models_of(PROFILE).items() if role in roles]

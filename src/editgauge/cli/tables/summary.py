@@ -17,6 +17,8 @@ from editgauge.render.words import meaning, spaced
 from editgauge.reports.counts import Tally
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from editgauge.core.run import Run
 
 MENDABLE = frozenset({"unreadable_image", "no_model", "unreachable", "refused", "unparsable", "budget", "crashed"})
@@ -27,9 +29,10 @@ DETAIL = 300
 """Signs of a detail that are shown."""
 
 
-def show_summary(run: Run, *, verbose: bool = False) -> None:
-    """The means over all edits, a row per score and a column per method."""
-    cells = {(c.protocol, c.spec.name, c.method): c for c in summarize(run) if c.edit_type == ALL}
+def show_summary(run: Run, *, verbose: bool = False, names: Collection[str] = ()) -> None:
+    """The means over all edits, a row per score and a column per method; with `names`, only scores of these names."""
+    shown = (cell for cell in summarize(run) if cell.edit_type == ALL and (not names or cell.spec.name in names))
+    cells = {(cell.protocol, cell.spec.name, cell.method): cell for cell in shown}
     if verbose:
         _show_by_protocol(run, cells)
     else:
