@@ -26,7 +26,6 @@ prefer = nothing
 def demo(page: Any, given: Given) -> None:
     from editgauge.cli.tables.summary import show_summary
     from editgauge.core.run import Run
-
     from editgauge.look.verdict import HEADLINES
 
     show_summary(Run.open(Path(given["out"]) / "run"), names=HEADLINES - {"steps_done"})

@@ -77,12 +77,9 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
 
 def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:
     """How many outcomes have all scores that apply, some or none, as in the report; and scores without any value."""
-    empty = [
-        f"{protocol}/{spec.name}"
-        for protocol, entry in run.manifest.protocols.items()
-        for spec in entry.scores
-        if not any((c := cells.get((protocol, spec.name, m))) and c.mean for m in run.manifest.methods)
-    ]
+    valued = {(protocol, name) for (protocol, name, _), cell in cells.items() if cell.mean}
+    scores = dict.fromkeys((protocol, name) for protocol, name, _ in cells)
+    empty = ["/".join(score) for score in scores if score not in valued]
     without = f" Without any value: {', '.join(empty)}." if empty else ""
     counts = Tally.of(run).counts()
     outcomes = f"{counts.scored} fully scored, {counts.partly} partly scored, {counts.unscored} unscored"
