@@ -26,9 +26,8 @@ prefer = nothing
 def demo(page: Any, given: Given) -> None:
     from editgauge.cli.tables.summary import show_summary
     from editgauge.core.run import Run
-    from editgauge.look.verdict import HEADLINES
 
-    show_summary(Run.open(Path(given["out"]) / "run"), names=HEADLINES - {"steps_done"})
+    show_summary(Run.open(Path(given["out"]) / "run"))
     typer.echo(f"Report: {page}\nOpen it in a browser: {page.absolute().as_uri()}")
 
 

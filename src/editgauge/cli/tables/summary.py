@@ -17,8 +17,6 @@ from editgauge.render.words import meaning, spaced
 from editgauge.reports.counts import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from editgauge.core.run import Run
 
 MENDABLE = frozenset({"unreadable_image", "no_model", "unreachable", "refused", "unparsable", "budget", "crashed"})
@@ -29,10 +27,9 @@ DETAIL = 300
 """Signs of a detail that are shown."""
 
 
-def show_summary(run: Run, *, verbose: bool = False, names: Collection[str] = ()) -> None:
-    """The means over all edits, a row per score and a column per method; with `names`, only scores of these names."""
-    shown = (cell for cell in summarize(run) if cell.edit_type == ALL and (not names or cell.spec.name in names))
-    cells = {(cell.protocol, cell.spec.name, cell.method): cell for cell in shown}
+def show_summary(run: Run, *, verbose: bool = False) -> None:
+    """The means over all edits, a row per score and a column per method."""
+    cells = {(c.protocol, c.spec.name, c.method): c for c in summarize(run) if c.edit_type == ALL}
     if verbose:
         _show_by_protocol(run, cells)
     else:
@@ -77,9 +74,12 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
 
 def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:
     """How many outcomes have all scores that apply, some or none, as in the report; and scores without any value."""
-    valued = {(protocol, name) for (protocol, name, _), cell in cells.items() if cell.mean}
-    scores = dict.fromkeys((protocol, name) for protocol, name, _ in cells)
-    empty = ["/".join(score) for score in scores if score not in valued]
+    empty = [
+        f"{protocol}/{spec.name}"
+        for protocol, entry in run.manifest.protocols.items()
+        for spec in entry.scores
+        if not any((c := cells.get((protocol, spec.name, m))) and c.mean for m in run.manifest.methods)
+    ]
     without = f" Without any value: {', '.join(empty)}." if empty else ""
     counts = Tally.of(run).counts()
     outcomes = f"{counts.scored} fully scored, {counts.partly} partly scored, {counts.unscored} unscored"
