@@ -41,7 +41,7 @@ EXPECTED = {
     "vanished": (12, 9, 13),
     "appeared": (11, 10, 12),
     "recolored": (8, 5, 8),
-    "moved": (6, 3, 6),
+    "moved": (5, 3, 6),
     "replaced": (5, 4, 6),
     "resized": (5, 5, 5),
 }
