@@ -19,8 +19,18 @@ from editgauge.core.images import Pixels, write_png
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 Make = Callable[..., Path]
-RUN = ["run", "photos", "--outcomes", "soft=soft", "--outcomes", "blurred[sigma=2]=blurred", "--out", "scored"]
-RUN += ["--protocol", "preservation"]
+PROTOCOL = ("--protocol", "preservation")
+RUN = [
+    "run",
+    "photos",
+    "--outcomes",
+    "soft=soft",
+    "--outcomes",
+    "blurred[sigma=2]=blurred",
+    *PROTOCOL,
+    "--out",
+    "scored",
+]
 ROWS = 2 * 6 * 12  # methods, edits, scores
 FORMATS = ("csv", "jsonl", "parquet", "markdown", "latex")
 
@@ -104,7 +114,7 @@ def test_another_seed_starts_anew_says_why_and_keeps_the_earlier_scores(editgaug
 def test_a_further_method_is_added(editgauge: Command, home: Path, make_outcomes: Make) -> None:
     make_outcomes(home / "photos", home / "more", 3)
     before = set(export(editgauge, home).splitlines())
-    editgauge("run", "photos", "--outcomes", "more=more", *RUN[-4:], "--quiet", cwd=home)
+    editgauge("run", "photos", "--outcomes", "more=more", *PROTOCOL, "--out", "scored", "--quiet", cwd=home)
     after = set(export(editgauge, home).splitlines())
     assert before < after
     assert len(after) == ROWS + 6 * 12
@@ -240,7 +250,7 @@ def test_ids_may_be_long_and_in_any_writing(
     make_outcomes(tmp_path / "bénch [1]", tmp_path / "öut cómes")
     decomposed = unicodedata.normalize("NFD", ids[1])
     (tmp_path / "öut cómes" / f"{ids[1]}.png").rename(tmp_path / "öut cómes" / f"{decomposed}.png")
-    words = ["run", "./bénch [1]", "--outcomes", "mëthod[η=1]=öut cómes", *RUN[-2:], "--out", "ein lauf"]
+    words = ["run", "./bénch [1]", "--outcomes", "mëthod[η=1]=öut cómes", *PROTOCOL, "--out", "ein lauf"]
     told = editgauge(*words, cwd=tmp_path)
     assert "mëthod[η=1]" in told.stdout
     assert "Next: editgauge report 'ein lauf' --out 'ein lauf-report'" in told.stderr
@@ -252,7 +262,7 @@ def test_ids_may_be_long_and_in_any_writing(
 
 
 def test_the_first_edits_alone_can_be_scored(editgauge: Command, made: Path, tmp_path: Path) -> None:
-    words = ["run", "photos", "--outcomes", "soft=soft", "--limit", "2", *RUN[-2:], "--out", str(tmp_path / "run")]
+    words = ["run", "photos", "--outcomes", "soft=soft", "--limit", "2", *PROTOCOL, "--out", str(tmp_path / "run")]
     told = editgauge(*words, cwd=made).stderr
     assert "found 2 of 2 outcomes" in told
     assert "missing" not in told
