@@ -12,7 +12,7 @@ from editgauge.findings.agree import agree
 def test_the_widest_gaps_come_first_on_either_side_and_each_edit_once(
     make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
 ) -> None:
-    """`loss` (lower is better) follows people but for e3, which it finds far too good, and e9, far too bad."""
+    """`loss` (lower is better) follows people except for e3, which it finds far too good, and e9, far too bad."""
     loss = {n: n / 12 for n in range(12)} | {3: 1.5, 9: -1.0}
     records = [
         make_record(f"e{n}", {"loss": -loss[n]}, method=method, source=f"{n}.png", place=n)

@@ -1,4 +1,4 @@
-"""What is told about pictures of which every pixel was made anew, on hand-made changes of meaning and sightings."""
+"""What is reported about pictures of which every pixel was redrawn, on hand-made changes of meaning and sightings."""
 
 from __future__ import annotations
 

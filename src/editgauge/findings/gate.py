@@ -53,7 +53,7 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What the gate says of a run."""
+    """What the gate says about a run."""
 
     run: Path
     against: Path
@@ -172,7 +172,7 @@ def _comparable(new: Run, old: Run) -> None:
     unlike += [f"'{each.folder}' is not finished" for each in (new, old) if each.manifest.finished is None]
     if unlike:
         raise BadInput(
-            f"'{new.folder}' cannot be held against '{old.folder}': a difference might not come from the outcomes. "
+            f"'{new.folder}' cannot be compared with '{old.folder}': a difference might not come from the outcomes. "
             "Score both with the same version, weights and rules.",
             unlike,
         )

@@ -9,7 +9,7 @@ from editgauge.vision.object_changes import Change, PicturedThing
 
 NOTHING = "Nothing changed."
 MANY = 4
-"""So many things that became others are not counted."""
+"""This many things that became others are not counted."""
 
 
 def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:

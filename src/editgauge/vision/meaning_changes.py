@@ -31,9 +31,9 @@ BLUR = 0.7
 LEAST_MEANING = 0.25
 """A change of meaning under which no patch counts, however little the others changed."""
 FAINT_MEANING = 0.1
-"""The same, where nothing else can be told."""
+"""The same, where nothing else can be determined."""
 PEAK = 6
-"""So many patches must have changed as much as the peak: fewer are a speck."""
+"""This many patches must have changed as much as the peak: fewer are a speck."""
 RISE = 0.45
 """How far from the picture's middle to its peak a patch must have changed."""
 SMALLEST = 0.01
@@ -42,7 +42,7 @@ MINOR = 0.35
 """Of the largest place: what weighs less is not worth a sentence."""
 MOST_PLACES = 3
 RELAID = 0.2
-"""The picture's middle change of meaning from which on all of it was redrawn."""
+"""The picture's middle change of meaning from which all of it was redrawn."""
 AROUND, LEAST_AROUND = 2, 4
 """How many patches beside a place lie around it, and how many of them must be left to compare it with."""
 CALM = 0.1
@@ -55,7 +55,7 @@ SAME_THING = 0.4
 """A change of meaning up to which a patch still shows what it showed."""
 COLOR_GRID = 32
 CLEAR_HUE = 10.0
-"""Distance in the plane of a and b of CIE Lab from which on a color may have become another."""
+"""Distance in the plane of a and b of CIE Lab from which a color may have become another."""
 STANDS_OUT = 3.0
 """Times the picture's middle distance: so much farther must a place have moved."""
 TINT, NEARLY_ALL = 8.0, 0.75
@@ -65,7 +65,7 @@ ONE_COLOR = 0.5
 NOT_YET = 0.15
 """The share of a place that may have had that color before."""
 COLORED = 0.03
-"""The share of the picture from which on a change of color is told."""
+"""The share of the picture from which a change of color is reported."""
 COLORFUL, GRAY = 8.0, 3.0
 """The mean chroma of a picture in color, and of one in black and white."""
 CLEAR_CHROMA, PALER = 6.0, 0.72
@@ -75,7 +75,7 @@ CLEAR_LIGHT = 8.0
 FLATTER = 0.75
 """To which part the spread of lightness must fall before people see less contrast."""
 MOST = 0.5
-"""The share of the picture from which on a change is one of the whole."""
+"""The share of the picture from which a change is one of the whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ class Meaning:
         return float((self.grid * weights).sum() / max(float(weights.sum()), 1e-6))
 
     def weight(self, mask: BoolMask) -> float:
-        """How much of the change beyond the middle lies in a region."""
+        """How much of the change beyond the middle is in a region."""
         return float(mask.mean()) * max(self.within(mask) - self.middle, 0.0)
 
 
@@ -109,7 +109,7 @@ class Repainted:
 
 
 def is_redrawn(source: Pixels, changes: Changes) -> bool:
-    """Were also the pixels made anew that look unchanged, as generative editors do?"""
+    """Were also the pixels made again that look unchanged, as generative editors do?"""
     rest = changes.alignment.valid & ~changes.mask
     if not rest.any():
         return True

@@ -17,19 +17,19 @@ Kin = Callable[[str, str], bool]
 """Are two words of one kind, so that a detector takes one for the other?"""
 
 SURE = 0.45
-"""The confidence from which on a thing may be said to have come or gone."""
+"""Minimum confidence at which a thing may be said to have come or gone."""
 CERTAIN = 0.75
-"""The confidence from which on a slight change of meaning is enough: a horse and a zebra mean nearly the same."""
+"""Minimum confidence at which a slight change of meaning is enough: a horse and a zebra mean nearly the same."""
 SAME_PLACE = 0.2
-"""Overlap from which on a second sighting of a word speaks for the same thing."""
+"""Overlap from which a second sighting of a word speaks for the same thing."""
 INSIDE = 0.7
 """The share of the smaller box within the larger one that says the same."""
 DOUBLED = 0.6
 """The same, for two boxes of one word in one picture."""
 TAKEN_FOR = 0.4
-"""Overlap from which on a word of the same kind may be the same thing under another name."""
+"""Overlap from which a word of the same kind may be the same thing under another name."""
 INSTEAD = 0.6
-"""Overlap from which on one thing stands in the place of another of a different kind."""
+"""Overlap from which one thing stands in place of another of a different kind."""
 CHANGED = 0.35
 """The change of meaning of a place in which a thing came or went."""
 RENAMED = 0.45
@@ -41,7 +41,7 @@ GROUND = frozenset({"dining table", "bed", "couch", "bench", "person"})
 CROWD = 5
 """Of more things of one word nobody can say which of them came or went."""
 STANDS = 0.15
-"""So much more than the picture's middle must such a place have changed, unless nearly all is new."""
+"""This much more than the picture's middle must such a place have changed, unless nearly all is new."""
 
 
 def recognized_changes(
@@ -126,7 +126,7 @@ def _same_place(one: PicturedThing, other: PicturedThing) -> bool:
 
 
 def _shared(one: PicturedThing, other: PicturedThing) -> float:
-    """The share of the smaller box that lies in the larger one."""
+    """The share of the smaller box that is in the larger one."""
     overlap = box_overlap(one.box, other.box)
     areas = box_area(one.box), box_area(other.box)
     return overlap * sum(areas) / (1 + overlap) / max(min(areas), 1e-9)

@@ -15,9 +15,9 @@ from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcom
 from editgauge.findings.people.ratings import Rating
 
 MOST = 4
-"""So many outcomes are shown on either side."""
+"""This many outcomes are shown on either side."""
 WIDE = 0.2
-"""The gap between the two places from which on it is a disagreement."""
+"""The gap between the two places from which it is a disagreement."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,18 +31,18 @@ from editgauge.vision.object_changes import WHOLE, Change, PicturedThing
 from editgauge.vision.recognized_changes import kept_things, recognized_changes, without_repeats
 
 ANOTHER = 0.55
-"""The picture's middle change of meaning from which on it looks like another picture."""
+"""The picture's middle change of meaning from which it looks like another picture."""
 SURELY_CAME, SURELY_WENT = 0.6, 0.72
-"""The confidence from which on a thing is new, or gone, although the classifier does not see it."""
+"""Minimum confidence at which a thing is new, or gone, although the classifier does not see it."""
 UNCONFIRMED = 0.55
-"""The confidence from which on a word that the classifier does not know is believed."""
+"""Minimum confidence at which a word that the classifier does not know is believed."""
 LIKELY, UNLIKELY = 0.1, 0.03
 """The probability that the classifier gives to a word it sees, and to one it does not."""
 ALL = 0.8
-"""The share of the picture from which on a box says nothing about where a change is."""
+"""The share of the picture from which a box says nothing about where a change is."""
 PERSON = "person"
 WITHIN = 0.75
-"""The share of a place that must lie in a thing's box to be a part of it."""
+"""The share of a place that must be in a thing's box to be a part of it."""
 EXPLAINED = 0.5
 """The share of a place that its things fill."""
 MAINLY = 0.25
@@ -111,13 +111,13 @@ def _weight(change: Change, meaning: Meaning) -> float:
 
 
 def _still_there(kept: Sequence[PicturedThing], changes: Sequence[Change]) -> list[str]:
-    """The words of things that can be seen at their place, and of which nothing else is told."""
+    """The words of things that can be seen at their place, and of which nothing else is reported."""
     mentioned = {thing.word for change in changes for thing in (change.before, change.after) if thing is not None}
     return list(dict.fromkeys(str(thing.word) for thing in kept if thing.word not in mentioned))
 
 
 def _extent(meaning: Meaning, words: Sequence[str]) -> list[str]:
-    """How much of the picture was made anew, and what can still be seen."""
+    """How much of the picture was made again, and what can still be seen."""
     if meaning.middle < RELAID:
         return []
     still = [f"Still there: {join_words([with_article(word) for word in words])}."] if words else []
@@ -161,7 +161,7 @@ def _thing_around(region: ChangedRegion, kept: Sequence[PicturedThing]) -> Pictu
 
 
 def _explained(place: BoolMask, changes: Sequence[Change]) -> bool:
-    """Do the things that changed fill the place, or lie in it?"""
+    """Do the things that changed fill the place, or are in it?"""
     masks = [thing.mask for change in changes for thing in (change.before, change.after) if thing is not None]
     covered = float(np.logical_or.reduce([np.zeros_like(place), *masks])[place].mean())
     return covered >= EXPLAINED or (covered >= MAINLY and any(float(place[mask].mean()) >= WITHIN for mask in masks))
