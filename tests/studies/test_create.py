@@ -20,7 +20,7 @@ from editgauge.core.run import Run
 from editgauge.studies import BadStudy, RaterInfo, Study, create
 from editgauge.studies.creation.candidates import offer
 from editgauge.studies.creation.create import PictureShelf
-from editgauge.studies.creation.sampling import disagreement
+from editgauge.studies.creation.sampling import _chances, disagreement
 from editgauge.studies.store import StudyItem
 
 Make = Callable[..., Study]
@@ -59,6 +59,12 @@ def test_a_stratified_sample_keeps_the_chance_of_every_item(make_study: Make) ->
     assert sum(1 / chance for chance in chances) == pytest.approx(60), "each stands for as many as were left out"
     with make_study(edits=4).database.read() as session:
         assert not any("probability" in content for content in session.scalars(select(StudyItem.content)))
+
+
+def test_the_chance_counts_cells_that_the_last_turn_left_out() -> None:
+    assert _chances({"a": 10, "b": 10, "c": 2}, 3) == pytest.approx({"a": 0.1, "b": 0.1, "c": 0.5})
+    assert _chances({"a": 10, "b": 10}, 1) == pytest.approx({"a": 0.05, "b": 0.05}), "one of the two, at random"
+    assert _chances({"a": 10, "b": 1}, 4) == pytest.approx({"a": 0.3, "b": 1.0})
 
 
 def test_the_same_seed_gives_the_same_sample(make_study: Make, small_run: Callable[..., Path]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -36,8 +36,8 @@ def sampled(
         raise BadInput(f"--sample {sample} chooses among {len(candidates)} items: say how many, with --items.")
     if sample == "stratified":
         chosen = [candidates[place] for place in sorted(_stratified(candidates, items, seed))]
-        sizes, taken = (Counter(each.cell for each in some) for some in (candidates, chosen))
-        return [replace(each, probability=taken[each.cell] / sizes[each.cell]) for each in chosen]
+        chances = _chances(Counter(each.cell for each in candidates), items)
+        return [replace(each, probability=chances[each.cell]) for each in chosen]
     spread = disagreement(candidates, run)
     known = sorted(spread, key=lambda place: (-spread[place], draw(ANY, seed, "sample", candidates[place].key)))
     if len(known) < items:
@@ -56,6 +56,15 @@ def _stratified(candidates: Sequence[PageCandidate], items: int, seed: int) -> l
         for rank, place in enumerate(sorted(places, key=lambda p: draw(ANY, seed, "sample", candidates[p].key)))
     ]
     return [place for _, _, place in sorted(ranked)[:items]]
+
+
+def _chances(sizes: Mapping[str, int], items: int) -> dict[str, float]:
+    """Cell to the chance of each of its candidates: cells take turns, in the last one some of them, at random."""
+    turns, left = 0, items
+    while (open_cells := sum(size > turns for size in sizes.values())) and left >= open_cells:
+        turns, left = turns + 1, left - open_cells
+    last = left / open_cells if open_cells else 0.0
+    return {cell: (min(size, turns) + (last if size > turns else 0.0)) / size for cell, size in sizes.items()}
 
 
 def disagreement(candidates: Sequence[PageCandidate], run: Run) -> dict[int, float]:
