@@ -19,7 +19,7 @@ from editgauge.models.answers import Detections, Prompt
 from editgauge.models.interfaces import Card
 from editgauge.protocols._shared import changes
 from editgauge.protocols.artifacts import Artifacts, artifacts, artifacts_as_released
-from editgauge.vision.changed_regions import find_changes
+from editgauge.vision.changed_regions import Changes, find_changes
 
 Stage = Callable[..., tuple[Item, Any]]
 MASK = Rectangle(100, 100, 300, 300)
@@ -171,8 +171,13 @@ def test_only_things_that_lie_across_the_mask_s_edge_are_outlined(staged: Stage)
 
 
 def test_what_changed_is_found_once_for_all_protocols_that_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(changes, "find_changes", lambda source, edited: asked.append(1) or find_changes(source, edited))
+    asked: list[Pixels] = []
+
+    def counted(source: Pixels, edited: Pixels) -> Changes:
+        asked.append(edited)
+        return find_changes(source, edited)
+
+    monkeypatch.setattr(changes, "find_changes", counted)
     source = np.full((40, 40, 3), 90, np.uint8)
     edited = source.copy()
     edited[10:30, 10:30] = 200
