@@ -314,7 +314,6 @@ def test_another_model_starts_anew(home: Path, plugged_in: Path, capsys: pytest.
     [
         ({"protocol": ["misnamed"]}, "'misnamed' from editgauge-plugin-for-tests calls itself 'another-name'"),
         ({"protocol": ["not-there"]}, "'not-there' from editgauge-plugin-for-tests could not be imported"),
-        ({"protocol": []}, "--protocol is needed at least once"),
         ({"model": ["image_embedder=not-an-embedder"]}, "cannot play the role 'image_embedder'; it is made for 'capt"),
         ({"model": ["image_embedder=without-weights"]}, "cannot be used: the weights are not here"),
         ({"model": ["image_embedder=unfetched"]}, "not on this machine: run `editgauge models pull unfetched`"),
