@@ -63,7 +63,7 @@ def test_a_misspelled_command_would_be_noticed() -> None:
 def test_the_first_example_of_the_readme_runs(tmp_path: Path) -> None:
     editgauge.edit("sample", method="classical", out=tmp_path / "outcomes", limit=1, quiet=True)
     (tmp_path / "outcomes" / "chelsea-black.png").rename(tmp_path / "black-cat.png")
-    Image.fromarray(skimage.data.chelsea()).save(tmp_path / "cat.png")
+    Image.fromarray(skimage.data.chelsea()).save(tmp_path / "cat.png")  # type: ignore[no-untyped-call]
     code = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[0]
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert ended.returncode == 0, ended.stderr

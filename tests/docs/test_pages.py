@@ -43,7 +43,7 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     import nbformat
     from nbclient import NotebookClient
 
-    notebook = nbformat.read(TUTORIALS / "notebook.ipynb", as_version=4)
+    notebook = nbformat.read(TUTORIALS / "notebook.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [data for cell in notebook.cells for output in cell.get("outputs", []) if (data := output.get("data"))]
     pages = [data["text/html"] for data in shown if "text/html" in data]

@@ -15,12 +15,12 @@ from editgauge.core.errors import CannotEdit
 from editgauge.core.evidence import Note
 from editgauge.core.images import read_image
 from editgauge.core.types import Edit, Outcome, Score, Scores
+from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import prepare
 from editgauge.methods import Method
 from editgauge.methods.reference.editors import classical, identity, overdone
 from editgauge.methods.reference.flawed import Flawed
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service
 from editgauge.models.weights import available
 from editgauge.protocols.editgauge import editgauge
 
@@ -43,13 +43,13 @@ NO_RULE = ("alter_parts", "shape", "action", "viewpoint")
 
 
 @pytest.fixture(scope="module")
-def see() -> Iterator[Service]:
-    with Service(choose_models("lite", {}, (*editgauge.needs, *editgauge.prefers)).models) as service:
+def see() -> Iterator[RunPerception]:
+    with RunPerception(choose_models("lite", {}, (*editgauge.needs, *editgauge.prefers)).models) as service:
         yield service
 
 
 @pytest.fixture(scope="module")
-def scores(see: Service) -> dict[str, list[Scores | None]]:
+def scores(see: RunPerception) -> dict[str, list[Scores | None]]:
     """One edit of each of some fitted types, by what was made of it."""
     found: dict[str, Edit] = {}
     for edit in open_benchmark("sample").edits:
@@ -59,7 +59,7 @@ def scores(see: Service) -> dict[str, list[Scores | None]]:
     return {name: [scored(edit, method, see) for edit in chosen] for name, method in OUTCOMES.items()}
 
 
-def scored(edit: Edit, method: Method, see: Service) -> Scores | None:
+def scored(edit: Edit, method: Method, see: RunPerception) -> Scores | None:
     source = read_image(edit.source.path)
     try:
         edited = method.edit(edit, source, 0)

@@ -70,7 +70,7 @@ def test_a_mask_may_be_an_array_of_bool_an_image_or_a_file(photo: Pixels, edited
         (np.full((64, 64, 3), 200.0), "from 200 to 200; scale them to 0 to 1"),
         (np.full((64, 64, 3), np.nan), "scale them to 0 to 1"),
         (np.zeros((64, 64, 3), np.int64), "holds int64 numbers; give uint8"),
-        ([1, 2, 3], "of type list; give a path, a PIL image"),
+        ([1, 2, 3], "of type list; give a path, the bytes of a file, a PIL image"),
     ],
 )
 def test_an_image_that_is_none_says_what_is_expected(image: Any, message: str) -> None:

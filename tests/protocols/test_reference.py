@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Note
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Score, Unscored
 from editgauge.protocols import open_protocol
@@ -68,8 +69,9 @@ def test_sets_need_pictures_and_say_when_they_are_few() -> None:
     assert isinstance(kid, Score)
     assert fid.value > 4
     assert fid.evidence == ()
-    (few,) = score_set(parts[:6])["fid"].evidence  # type: ignore[union-attr]
-    assert "6 pictures are few for FID with features of 8 numbers" in few.text  # type: ignore[union-attr]
+    (few,) = score_set(parts[:6])["fid"].evidence
+    assert isinstance(few, Note)
+    assert "6 pictures are few for FID with features of 8 numbers" in few.text
     assert not isinstance(score_set(parts[:1])["fid"], Score)
     same_source = [(parts[0][0], after) for _, after in parts]
     assert score_set(same_source)["kid"] == Unscored("not_applicable", "a set needs two source images at least")
