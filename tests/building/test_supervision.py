@@ -161,7 +161,7 @@ def test_edits_are_read(asked: Edit, change: DescribedChange) -> None:
 
 def test_what_cannot_be_read_is_said() -> None:
     for asked, why in (
-        (edit("do something nice"), "no form that the rules know"),
+        (edit("do something nice"), "'do something nice' was not understood"),
         (edit("Remove the cat", extras={"action": "Add"}), "the benchmark has Add"),
         (edit("", type="viewpoint", subject="cat", to="side"), "no negative that rules could tell"),
     ):

@@ -36,7 +36,8 @@ def benchmark(home: Path, make_benchmark: Callable[..., Path]) -> Path:
 @pytest.fixture(scope="module")
 def honest(home: Path, benchmark: Path, make_outcomes: Callable[..., Path]) -> Path:
     outcomes = make_outcomes(benchmark, home / "outcomes", 1)
-    score_all(benchmark, outcomes={"mine": outcomes}, out=home / "honest", processes=1, quiet=True)
+    protocol = "preservation"
+    score_all(benchmark, outcomes={"mine": outcomes}, out=home / "honest", protocol=protocol, processes=1, quiet=True)
     return home / "honest"
 
 

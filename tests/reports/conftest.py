@@ -92,7 +92,14 @@ def scored(
     first, second = (make_outcomes(benchmark, tmp_path / f"outcomes-{number}", number) for number in (1, 4))
     (second / "edit-001.png").unlink()
     (second / "edit-003.png").write_bytes(b"not an image")
-    score_all(benchmark, outcomes={"soft": first, NASTY_METHOD: second}, out=tmp_path / "run", processes=1, quiet=True)
+    score_all(
+        benchmark,
+        outcomes={"soft": first, NASTY_METHOD: second},
+        out=tmp_path / "run",
+        protocol="preservation",
+        processes=1,
+        quiet=True,
+    )
     return tmp_path / "run", second
 
 

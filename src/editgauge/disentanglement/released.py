@@ -1,7 +1,7 @@
 """The inter-attribute score as PixLens's public code computes it: one linear layer, fitted by Adam.
 
 Rows are |z_ao - z_ao'| in the order of that code and are split at random with its own seed, so that rows of one
-attribute, and even equal rows, are learnt from and tested. There are two sets of rows:
+attribute, and even equal rows, are learned from and tested. There are two sets of rows:
 
 - `figures`: a row for every two objects of a word, 1,485 with PixLens's words. The confusion matrices of figures 15 to
   18 sum to the 446 tests of such a set, with the 94 textures and 110 colors that this split gives.
@@ -65,9 +65,9 @@ def released_answers(latents: Latents, vocabulary: Vocabulary, row_set: RowSet, 
     different, row = np.unique(sides, axis=0, return_inverse=True)
     features: Floats = np.abs(vectors[different[:, 0]] - vectors[different[:, 1]])
     row = row.ravel()
-    learnt, tested = train_test_split(np.arange(len(row)), test_size=TESTED, random_state=SPLIT_SEED)
+    learned, tested = train_test_split(np.arange(len(row)), test_size=TESTED, random_state=SPLIT_SEED)
     with threadpool_limits(1):  # batches are small: several threads would wait for each other
-        weights, offsets = fit_linear_layer(features, row[learnt], pairs.kind[learnt], len(vocabulary.kinds), seed)
+        weights, offsets = fit_linear_layer(features, row[learned], pairs.kind[learned], len(vocabulary.kinds), seed)
     answers = (features[row[tested]] @ weights + offsets).argmax(axis=1)
     return ReleasedAnswers(pairs.attribute[tested], answers, len(row))
 

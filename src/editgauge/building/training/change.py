@@ -82,7 +82,8 @@ def _added(parts: Step) -> DescribedChange:
     where = None
     if parts.position is not None:
         relation = parts.position.relation
-        where = PLACES.get(relation, f"{relation} the {{}}").format(parts.position.anchor or parts.subject or WHOLE)
+        form = "on the {}" if relation == "on" else PLACES.get(relation, f"{relation} the {{}}")
+        where = form.format(parts.position.anchor or parts.subject or WHOLE)
     return DescribedChange("Add", None, parts.to, where=where)
 
 

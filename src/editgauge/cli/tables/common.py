@@ -118,12 +118,33 @@ def show(thing: Table | Text) -> None:
     console = Console(highlight=False, markup=False, emoji=False)  # `imagic[eta=0.8]` is a name, not markup
     width = console.width if sys.stdout.isatty() else 100
     if isinstance(thing, Table):
-        for column in thing.columns:
-            column.min_width = _longest_word(column)
         console.width = ENDLESS
-        width = max(width, console.measure(thing).minimum)
+        width = max(width, _fitted(thing, width, console.measure(thing).maximum))
     console.width = width
     console.print(thing)
+
+
+def _fitted(table: Table, width: int, whole: int) -> int:
+    """Narrows the columns that can wrap, those with most room first; the width that the table then has.
+
+    Rich would narrow the widest column instead, also below its longest word, and cut off the last one.
+    """
+    widths = [_longest_line(column) for column in table.columns]
+    least = [_longest_word(column) for column in table.columns]
+    borders = whole - sum(widths)
+    while sum(widths) + borders > width:
+        room, place = max((widths[place] - least[place], place) for place in range(len(widths)))
+        if room <= 0:
+            break
+        widths[place] -= 1
+    for column, its in zip(table.columns, widths, strict=True):
+        column.width = its
+    return sum(widths) + borders
+
+
+def _longest_line(column: Column) -> int:
+    texts = [str(cell) for cell in (column.header, *column.cells)]
+    return max((cell_len(line) for text in texts for line in text.splitlines()), default=1)
 
 
 def _longest_word(column: Column) -> int:
