@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from editgauge.look.result import Verdict
 from editgauge.look.verdict import sum_up
 
@@ -61,3 +63,11 @@ def test_what_is_said_of_several_steps_is_one_sentence() -> None:
     said = ({"note": "1 of 2 steps done"}, {"note": "Zebra .96 found, horse gone: replaced."}, {"note": "No dog seen."})
     both = [Verdict(name, "edit", 0.0, "scored", None, True, (0.0, 1.0), said) for name in ("editval", "pixlens")]
     assert sum_up(both).done_because == "1 of 2 steps done; zebra .96 found, horse gone: replaced; no dog seen"
+
+
+def test_what_the_loader_did_to_an_image_is_no_reason_for_the_verdict() -> None:
+    scored = row("editval", "edit", 1.0, "Zebra .96 found.")
+    loaded = Verdict(
+        **{**asdict(scored), "evidence": (*scored.evidence, {"note": "Source image: scaled from 9 x 9 to 3 x 3."})}
+    )
+    assert sum_up([loaded]).done_because == "zebra .96 found"

@@ -43,6 +43,10 @@ ADVICE = {
 }
 
 
+LOADER_NOTES = ("Source image: ", "Edited image: ")
+"""How notes begin that say what was done to the colors or the size of an image."""
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """The verdict on one edited image."""
@@ -118,8 +122,9 @@ def _nobody_looked(votes: Sequence[Verdict], scores: Sequence[Verdict]) -> bool:
 
 
 def _note(vote: Verdict) -> str:
-    """What can be said about a score, as parts of one sentence."""
-    notes = [str(piece["note"]).rstrip(".") for piece in vote.evidence if "note" in piece]
+    """What can be said about a score, as parts of one sentence, without what the loader did to the images."""
+    texts = [str(piece["note"]) for piece in vote.evidence if "note" in piece]
+    notes = [text.rstrip(".") for text in texts if not text.startswith(LOADER_NOTES)]
     return "; ".join(note[:1].lower() + note[1:] for note in notes)
 
 
