@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ Make = Callable[..., Record]
 Scored = Callable[..., Path]
 
 pytest_plugins = ["pytester"]
+PLUGIN = "editgauge.cli.pytest_plugin"
 
 
 @pytest.fixture
@@ -136,6 +138,7 @@ def test_the_plugin_takes_the_baseline_from_the_command_line(scored: Scored, pyt
         def test_worse(assert_edit_not_worse):
             assert_edit_not_worse({str(bad)!r}, score=["gain"], max_drop=0.05)
     """)
-    plugin = ("-p", "editgauge.cli.pytest_plugin", "-p", "no:cacheprovider")
+    is_installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
+    plugin = (*(() if is_installed else ("-p", PLUGIN)), "-p", "no:cacheprovider")
     pytester.runpytest_inprocess(*plugin, "--edit-baseline", str(base)).assert_outcomes(passed=1, failed=1)
     pytester.runpytest_inprocess(*plugin).assert_outcomes(skipped=2)
