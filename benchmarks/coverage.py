@@ -1,9 +1,9 @@
-"""How often the 95 % intervals hold the truth, and how often equal methods seem different: simulated.
+"""How often intervals hold the truth, equal methods seem different, thresholds keep their promise: simulated.
 
-    python benchmarks/coverage.py [--worlds 2000] [--out docs/explanation/intervals-table.md]
+    python benchmarks/coverage.py [--worlds 4000] [--out docs/explanation/intervals-table.md]
 
 Every cell draws that many worlds: source images with one to five edits each, which correlate by 0.3. Shares of single
-edits are computed exactly.
+edits are computed exactly, those of several from five times as many worlds.
 Printed as the Markdown tables of docs/explanation/intervals.md. Takes minutes on one core.
 """
 
@@ -14,12 +14,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from editgauge.stats.auroc import clustered_auroc
-from editgauge.stats.intervals import LEVEL, Labels, Numbers, clustered_mean, share_interval
+from editgauge.stats.conformal import Threshold, acceptance_threshold, high_probability_threshold
+from editgauge.stats.intervals import LEVEL, Labels, Mean, Numbers, clustered_mean, share_interval
 from editgauge.stats.pairwise import differences
+from editgauge.stats.resampling import Estimate
 
 Random = np.random.Generator
 SOURCES = (10, 20, 50, 100)
@@ -65,14 +68,32 @@ def clustered(random: Random, sources: int, edits: int) -> tuple[Numbers, Labels
 def mean_coverage(kind: str, sources: int, edits: int, worlds: int) -> float:
     """How often the interval of a mean holds it."""
     make, truth = MEANS[kind]
-    if edits == 1 and kind.startswith("yes or no"):
-        return exact_coverage(truth, sources)
+    if kind.startswith("yes or no"):
+        return exact_coverage(truth, sources) if edits == 1 else counted_coverage(truth, sources, edits, 5 * worlds)
     random, held = np.random.default_rng(1), 0
     for _ in range(worlds):
         normals, clusters = clustered(random, sources, edits)
-        found = clustered_mean(make(ndtr(normals)), clusters)
-        held += found.low is not None and found.high is not None and found.low <= truth <= found.high
+        held += holds(clustered_mean(make(ndtr(normals)), clusters), truth)
     return held / worlds
+
+
+def holds(interval: Mean | Estimate, truth: float) -> bool:
+    """Whether there is one, and the truth lies in it."""
+    return interval.low is not None and interval.high is not None and interval.low <= truth <= interval.high
+
+
+def counted_coverage(share: float, sources: int, edits: int, worlds: int) -> float:
+    """The same of yes-or-no scores: worlds with as many source images of every count have the same interval."""
+    random = np.random.default_rng(1)
+    clusters = np.repeat(np.arange(sources), edits)
+    passed = np.stack([ndtr(clustered(random, sources, edits)[0]) < share for _ in range(worlds)])
+    counts = np.sort(passed.reshape(worlds, sources, edits).sum(axis=2), axis=1)
+    worlds_like, often = np.unique(counts, axis=0, return_counts=True)
+    held = [
+        holds(clustered_mean((np.arange(edits) < yes[:, None]).astype(np.float64).ravel(), clusters), share)
+        for yes in worlds_like
+    ]
+    return float(often[held].sum() / worlds)
 
 
 def exact_coverage(share: float, n: int) -> float:
@@ -89,8 +110,7 @@ def area_coverage(area: float, sources: int, edits: int, worlds: int) -> float:
     for _ in range(worlds):
         normals, clusters = clustered(random, sources, edits)
         good = (clusters % 2).astype(np.float64)
-        found = clustered_auroc(normals + apart * good, good, clusters)
-        held += found.low is not None and found.high is not None and found.low <= area <= found.high
+        held += holds(clustered_auroc(normals + apart * good, good, clusters), area)
     return held / worlds
 
 
@@ -101,6 +121,44 @@ def false_alarms(kind: str, methods: int, sources: int, worlds: int) -> float:
         values = EQUAL[kind](random.random((methods, sources)))
         alarms += any(each.significant for each in differences(values, np.arange(sources)))
     return alarms / worlds
+
+
+def kept_promises(sources: int, alpha: float, worlds: int, *, weighted: bool) -> tuple[float, float]:
+    """Of `accept`: the mean share of rejected edits that pass, and how often the strict threshold keeps the share.
+
+    Source images have one to five edits. Weighted: 30 of 100 edits with a score below the median are labeled, and 80 of
+    those above; then the share is that of all rejected edits, else that of a source image.
+    """
+    random, means, kept = np.random.default_rng(4), [], []
+    new = _edits_to_accept(random, 20_000)
+    for _ in range(worlds):
+        scores, accepted, clusters = _edits_to_accept(random, sources)
+        chances = np.where(scores > 0, 0.8, 0.3) if weighted else np.ones(scores.size)
+        taken = random.random(scores.size) < chances
+        labeled = scores[taken], accepted[taken], clusters[taken]
+        probabilities = chances[taken] if weighted else None
+        average = acceptance_threshold(*labeled, alpha=alpha, probabilities=probabilities)
+        strict = high_probability_threshold(*labeled, alpha=alpha, probabilities=probabilities)
+        means.append(_false_share(average, *new, by_edit=weighted))
+        kept.append(_false_share(strict, *new, by_edit=weighted) <= alpha)
+    return float(np.mean(means)), float(np.mean(kept))
+
+
+def _edits_to_accept(random: Random, sources: int) -> tuple[Numbers, NDArray[np.bool_], Labels]:
+    """Scores that see dimly what people accept."""
+    clusters = np.repeat(np.arange(sources), random.integers(1, 6, size=sources))
+    goodness, mood = random.standard_normal(clusters.size), random.standard_normal(sources)[clusters]
+    return goodness + mood + random.standard_normal(clusters.size), goodness + 0.5 * mood > 0, clusters
+
+
+def _false_share(
+    threshold: Threshold, scores: Numbers, accepted: NDArray[np.bool_], clusters: Labels, *, by_edit: bool
+) -> float:
+    passed = threshold.passes(scores[~accepted])
+    if by_edit:
+        return float(passed.mean())
+    _, index, edits = np.unique(clusters[~accepted], return_inverse=True, return_counts=True)
+    return float((np.bincount(index, weights=passed) / edits).mean())
 
 
 def tables(worlds: int) -> Iterator[str]:
@@ -116,6 +174,7 @@ def tables(worlds: int) -> Iterator[str]:
         yield _row(f"AUROC {area}", (area_coverage(area, s, e, worlds) for s in SOURCES for e in EDITS))
     counts = (2, 3, 5, 8)
     fewer = max(200, worlds // 4)
+    promises = max(100, worlds // 8)
     yield ""
     yield f"Share of {fewer:,} worlds in which any two of several equal methods differ significantly; 30 source images."
     yield ""
@@ -123,6 +182,15 @@ def tables(worlds: int) -> Iterator[str]:
     yield f"|---|{'---|' * len(counts)}"
     for kind in EQUAL:
         yield _row(kind, (false_alarms(kind, methods, 30, fewer) for methods in counts))
+    yield ""
+    yield f"`accept` in {promises:,} worlds: what passes of the edits that people reject."
+    yield ""
+    yield "| source images, share | mean share that passes | the strict threshold keeps the share |"
+    yield "|---|---|---|"
+    for weighted in (False, True):
+        for sources, alpha in ((60, 0.1), (200, 0.1), (60, 0.2), (200, 0.2)):
+            name = f"{sources}, {alpha}, {'labeled with unequal chances' if weighted else 'all labeled'}"
+            yield _row(name, iter(kept_promises(sources, alpha, promises, weighted=weighted)))
 
 
 def _row(name: str, shares: Iterator[float]) -> str:
@@ -132,7 +200,7 @@ def _row(name: str, shares: Iterator[float]) -> str:
 def main() -> None:
     """Prints the tables, and writes them where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worlds", type=int, default=2_000)
+    parser.add_argument("--worlds", type=int, default=4_000)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     lines = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, takewhile
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +87,9 @@ def values(protocol: str, item: Item, see: Any) -> dict[str, float | None]:
     return {name: given.value if isinstance(given, Score) else None for name, given in scores.items()}
 
 
-def table_on_page(page: str) -> dict[str, tuple[int, ...]]:
-    """The rows of the page's first table: a name, then counts."""
-    lines = iter((PAGES / page).read_text("utf-8").splitlines())
-    table = takewhile(lambda line: line.startswith("|"), dropwhile(lambda line: not line.startswith("|"), lines))
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+def table_on_page(page: str, number: int = 1) -> dict[str, tuple[int, ...]]:
+    """The rows of one of the page's tables, the first unless told: a name, then counts."""
+    lines = (PAGES / page).read_text("utf-8").splitlines()
+    tables = [list(group) for is_row, group in groupby(lines, lambda line: line.startswith("|")) if is_row]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in tables[number - 1]]
     return {row[0].strip("`"): tuple(int(cell) for cell in row[1:]) for row in rows[2:]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,7 +119,9 @@ def accept(
         _measured(labeled, threshold),
         {each: _passing(threshold, chosen.values[each]) for each in methods},
         tuple(reliability(labeled.scores, labeled.accepted, higher_is_better=better)),
-        _sure(labeled, threshold),
+        high_probability_threshold(
+            *labeled.arrays, alpha=share, higher_is_better=better, probabilities=labeled.probabilities
+        ),
         _selection(chosen, methods, labeled),
     )
     if plot is not None:
@@ -174,15 +176,6 @@ def _measured(labeled: _Labeled, threshold: Threshold) -> Mean | None:
     if threshold.value is None or not shares:
         return None
     return clustered_mean(np.array(shares), names, scale=(0.0, 1.0))
-
-
-def _sure(labeled: _Labeled, threshold: Threshold) -> Threshold:
-    """The threshold with a high probability: known for samples of equal chances only."""
-    if labeled.probabilities is not None:
-        return replace(threshold, value=None, passed=None, note="it needs outcomes that were picked with equal chances")
-    return high_probability_threshold(
-        *labeled.arrays, alpha=threshold.alpha, higher_is_better=threshold.higher_is_better
-    )
 
 
 def _selection(chosen: OneScore, methods: list[str], labeled: _Labeled) -> float | None:

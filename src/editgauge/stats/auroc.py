@@ -12,6 +12,8 @@ from editgauge.stats.resampling import Estimate
 
 AUROC = "score interval of the AUROC (Newcombe 2006) with the design effect of source images (Obuchowski 1997)"
 BISECTIONS = 40
+FEW = 0.75
+"""How much of Student's t fully dependent values need; more would hold too often (benchmarks/coverage.py)."""
 DOUBTED = 10
 """Source images from which a variance below that of the formula is believed more than not."""
 
@@ -41,7 +43,7 @@ def clustered_auroc(values: Numbers, good: Numbers, clusters: Labels, *, level: 
     effect = clustered / alone if alone > 0 and clustered > 0 else values.size / names.size
     if effect < 1:  # the formula asks for more than the values show: many source images are believed, few are not
         effect = 1 + (effect - 1) * names.size / (names.size + DOUBTED)
-    quantile, dependent = (1 + level) / 2, 1 - names.size / values.size
+    quantile, dependent = (1 + level) / 2, FEW * (1 - names.size / values.size)
     normal, few = float(ndtri(quantile)), float(student.ppf(quantile, names.size - 1))
     reach = (normal + dependent * (few - normal)) * np.sqrt(effect)
     low, high = (_end(area, reach, goods, bads, towards) for towards in (0.0, 1.0))

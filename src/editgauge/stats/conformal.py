@@ -90,11 +90,9 @@ def acceptance_threshold(
     if value is None:
         note = f"the rejected edits of one source image stand for too many others to promise at most {alpha:g}"
         return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
-    good = sign * scores[accepted]
-    passed = (
-        float(np.average(good > value, weights=None if counts is None else counts[accepted])) if good.size else None
+    return Threshold(
+        sign * value, alpha, higher_is_better, bad.size, names.size, _passed(sign * scores, accepted, counts, value)
     )
-    return Threshold(sign * value, alpha, higher_is_better, bad.size, names.size, passed)
 
 
 DELTA = 0.1
@@ -109,10 +107,14 @@ def high_probability_threshold(
     alpha: float = 0.1,
     delta: float = DELTA,
     higher_is_better: bool = True,
+    probabilities: Numbers | None = None,
 ) -> Threshold:
     """The most generous threshold that keeps the share with probability 1 - delta over the labels, not on average.
 
     Risk-controlling prediction sets (Bates et al. 2021) with the bound of Hoeffding and Bentkus over source images.
+    `probabilities` are the chances with which the labeled edits were picked, where these differ: every label then
+    counts one over its chance, and the share is that of all rejected edits. A source image then adds what its rejected
+    edits stand for, relative to the largest; what is left counts as exactly `alpha`, which favors neither side.
 
     >>> scores = np.arange(80.0)
     >>> high_probability_threshold(scores, scores >= 40, np.arange(80), alpha=0.2).value
@@ -120,20 +122,33 @@ def high_probability_threshold(
     """
     sign = 1.0 if higher_is_better else -1.0
     bad, sources = sign * scores[~accepted], clusters[~accepted]
-    names, index, counts = np.unique(sources, return_inverse=True, return_counts=True)
+    names, index, edits = np.unique(sources, return_inverse=True, return_counts=True)
     needed = math.ceil(math.log(delta) / math.log1p(-alpha) - ROUNDING)
     if names.size < needed:
         note = f"with probability {1 - delta:.0%} needs rejected edits of {needed} source images, not {names.size}"
         return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
-    value = float(bad.max())
+    counts = None if probabilities is None else 1 / probabilities
+    mass = 1 / edits[index] if counts is None else counts[~accepted]
+    mass = mass / np.bincount(index, weights=mass).max()
+    value, neutral = None, alpha * (names.size - float(mass.sum()))
     for level in np.unique(bad)[::-1]:
-        risk = float(np.bincount(index, weights=bad > level, minlength=names.size).dot(1 / counts)) / names.size
+        risk = (float(mass[bad > level].sum()) + neutral) / names.size
         if _risk_p(risk, names.size, alpha) > delta:
             break
         value = float(level)
-    good = sign * scores[accepted]
-    passed = float((good > value).mean()) if good.size else None
-    return Threshold(sign * value, alpha, higher_is_better, bad.size, names.size, passed)
+    if value is None:
+        note = f"the rejected edits of one source image stand for too many others to promise at most {alpha:g}"
+        return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
+    return Threshold(
+        sign * value, alpha, higher_is_better, bad.size, names.size, _passed(sign * scores, accepted, counts, value)
+    )
+
+
+def _passed(signed: Numbers, accepted: NDArray[np.bool_], counts: Numbers | None, value: float) -> float | None:
+    """The share of the accepted edits beyond the threshold, each counting as often as it stands for others."""
+    if not accepted.any():
+        return None
+    return float(np.average(signed[accepted] > value, weights=None if counts is None else counts[accepted]))
 
 
 def _risk_p(risk: float, n: int, alpha: float) -> float:

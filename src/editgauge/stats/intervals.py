@@ -23,6 +23,8 @@ SYMMETRIC = 1e-6
 """A smaller skewness is none."""
 UNSEEN_SKEW = 6.0
 """Few clusters seldom show the tail that makes a distribution skewed: their skewness counts 1 + 6 / clusters times."""
+FEW_CLUSTERS = 0.25
+"""The power of Student's quantile over the normal one that shortens a clustered sample; Korn and Graubard's is 2."""
 MOST_MISSED = 0.07
 """A share's interval may miss to one side in that many of 100 runs, and no more, however coarse the counts are."""
 
@@ -158,14 +160,15 @@ def effective_size(sums: ClusterSums, variance: float, level: float) -> float:
     """As how many independent values the clustered ones count; `variance` is that of a single value.
 
     The design effect is at least 1; where nothing varies it cannot be estimated, and every cluster counts once. That it
-    is estimated from few clusters costs half of what Student's t does (Korn and Graubard 1998 take all of it, which
-    is more than the coverage needs).
+    is estimated from few clusters costs an eighth of what Student's t does: Korn and Graubard (1998) take all of it,
+    which with a design effect of at least 1 is more than the coverage needs (benchmarks/coverage.py).
     """
     if sums.n == sums.clusters:
         return float(sums.n)
     effect = max(1.0, sums.error**2 * sums.n / variance) if variance > ROUNDING else sums.n / sums.clusters
     quantile = (1 + level) / 2
-    return float(sums.n / effect * ndtri(quantile) / stdtrit(sums.clusters - 1, quantile))
+    few = float(ndtri(quantile) / stdtrit(sums.clusters - 1, quantile)) ** FEW_CLUSTERS
+    return sums.n / effect * few
 
 
 def share_interval(share: float, n: float, level: float, *, independent: bool = True) -> tuple[float, float]:
