@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge.stats.conformal import acceptance_threshold, reliability
+from editgauge.stats.conformal import acceptance_threshold, high_probability_threshold, reliability
 from editgauge.stats.intervals import Labels, Numbers
 
 World = tuple[Numbers, NDArray[np.bool_], Labels]
@@ -95,6 +95,46 @@ def test_no_more_is_falsely_accepted_than_promised() -> None:
 def test_no_more_is_falsely_accepted_than_promised_in_many_worlds(sources: int, alpha: float) -> None:
     """At most alpha; and not much less, which would let too few good edits pass."""
     assert alpha - 1.2 / (0.6 * sources) - 0.015 < false_acceptance(20_000, sources, alpha) < alpha + 0.006
+
+
+def kept_with_unequal_chances(worlds: int, sources: int, alpha: float) -> float:
+    """How often at most a share `alpha` of all rejected edits passes; high scores are labeled more often than low ones."""
+    random = np.random.default_rng(6)
+    scores, accepted, _ = world(random, 5_000)
+    rejected, kept = scores[~accepted], 0
+    for _ in range(worlds):
+        some, good, clusters = world(random, sources)
+        chances = np.where(some > 0, 0.8, 0.3)
+        taken = random.random(some.size) < chances
+        threshold = high_probability_threshold(
+            some[taken], good[taken], clusters[taken], alpha=alpha, probabilities=chances[taken]
+        )
+        kept += threshold.passes(rejected).mean() <= alpha
+    return kept / worlds
+
+
+def test_the_strict_threshold_keeps_the_share_of_a_weighted_sample() -> None:
+    """In at least 90 % of samples; and it is no threshold that lets nothing pass."""
+    assert kept_with_unequal_chances(60, 80, 0.2) >= 0.9
+    scores, accepted, clusters = world(np.random.default_rng(7), 200)
+    chances = np.where(scores > 0, 0.8, 0.3)
+    strict = high_probability_threshold(scores, accepted, clusters, alpha=0.2, probabilities=chances)
+    average = acceptance_threshold(scores, accepted, clusters, alpha=0.2, probabilities=chances)
+    assert strict.value is not None
+    assert average.value is not None
+    assert strict.passed is not None
+    assert strict.value > average.value
+    assert strict.passed > 0.3
+
+
+def test_equal_chances_need_no_weights_and_very_unequal_ones_promise_less() -> None:
+    """One source image that stands for a hundred times as many as the others leaves nothing to promise."""
+    scores = np.arange(40.0)
+    rejected, chances = np.zeros(40, dtype=np.bool_), np.full(40, 0.5)
+    chances[0] = 0.005
+    strict = high_probability_threshold(scores, rejected, np.arange(40), alpha=0.2, probabilities=chances)
+    assert strict.value is None
+    assert "stand for too many others" in strict.note
 
 
 # --- the curve -----------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from editgauge.stats.intervals import LEVEL, Labels, Numbers
 
 ROUNDING = 1e-9
+STAKES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,8 @@ def high_probability_threshold(
 
     Risk-controlling prediction sets (Bates et al. 2021) with the bound of Hoeffding and Bentkus over source images.
     `probabilities` are the chances with which the labeled edits were picked, where these differ: every label then
-    counts one over its chance, and the share is that of all rejected edits. A source image then adds what its rejected
-    edits stand for, relative to the largest; what is left counts as exactly `alpha`, which favors neither side.
+    counts one over its chance, the share is that of all rejected edits, and the bound is one by betting, which suffers
+    less from masses of different size.
 
     >>> scores = np.arange(80.0)
     >>> high_probability_threshold(scores, scores >= 40, np.arange(80), alpha=0.2).value
@@ -129,11 +130,12 @@ def high_probability_threshold(
         return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
     counts = None if probabilities is None else 1 / probabilities
     mass = 1 / edits[index] if counts is None else counts[~accepted]
-    mass = mass / np.bincount(index, weights=mass).max()
-    value, neutral = None, alpha * (names.size - float(mass.sum()))
+    by_source = np.bincount(index, weights=mass)
+    value = None
     for level in np.unique(bad)[::-1]:
-        risk = (float(mass[bad > level].sum()) + neutral) / names.size
-        if _risk_p(risk, names.size, alpha) > delta:
+        above = np.bincount(index, weights=mass * (bad > level))
+        p = _risk_p(float(above.mean()), names.size, alpha) if counts is None else _bet_p(above, by_source, alpha)
+        if p > delta:
             break
         value = float(level)
     if value is None:
@@ -159,6 +161,18 @@ def _risk_p(risk: float, n: int, alpha: float) -> float:
     below = min(risk, alpha)
     hoeffding = math.exp(-n * float(rel_entr(below, alpha) + rel_entr(1 - below, 1 - alpha)))
     return min(hoeffding, math.e * float(binom.cdf(math.ceil(n * risk - ROUNDING), n, alpha)))
+
+
+def _bet_p(above: Numbers, masses: Numbers, alpha: float) -> float:
+    """The p-value that more than a share `alpha` of all mass lies above, from what source images have of either.
+
+    If it does, a gambler who stakes a fixed part on every source image gains nothing on average, so large gains are
+    unlikely (Waudby-Smith and Ramdas 2024). Gains are averaged over several stakes.
+    """
+    favorable = (alpha * masses - above) / masses.max()
+    stakes = np.arange(1, STAKES + 1)[:, None] / STAKES / (1 - alpha)
+    gains = np.prod(1 + stakes * favorable, axis=1)
+    return float(min(1.0, 1 / max(gains.mean(), ROUNDING)))
 
 
 def _smallest_safe(bad: Numbers, sources: Labels, alpha: float, counts: Numbers | None) -> float | None:
