@@ -98,7 +98,7 @@ def test_no_more_is_falsely_accepted_than_promised_in_many_worlds(sources: int, 
 
 
 def kept_with_unequal_chances(worlds: int, sources: int, alpha: float) -> float:
-    """How often at most a share `alpha` of all rejected edits passes; high scores are labeled more often than low ones."""
+    """How often at most a share `alpha` of all rejected edits passes; high scores are labeled more often."""
     random = np.random.default_rng(6)
     scores, accepted, _ = world(random, 5_000)
     rejected, kept = scores[~accepted], 0
