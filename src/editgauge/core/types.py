@@ -213,6 +213,16 @@ class Item:
     """What was done to the pictures when they were read; stands in the evidence of every score."""
 
 
+Question = Literal["done", "kept", "artifacts", "quality"]
+QUESTIONS: Mapping[Question, str] = {
+    "done": "edit done",
+    "kept": "rest kept",
+    "artifacts": "artifacts",
+    "quality": "quality",
+}
+"""What people ask about an edit, in the order in which every view answers it, and how tables call it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreSpec:
     """What a protocol promises about one of its scores."""
@@ -221,6 +231,8 @@ class ScoreSpec:
     higher_is_better: bool
     range: tuple[float, float]
     about: str = ""
+    question: Question | None = field(default=None, compare=False)
+    """The question to which this score is the protocol's main answer; it says what to show, and changes no number."""
 
 
 @dataclass(frozen=True, slots=True)

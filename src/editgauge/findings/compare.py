@@ -104,11 +104,8 @@ def compare(
     if margin is not None and not (margin > 0 and np.isfinite(margin)):
         raise BadInput(f"--margin is a positive number, such as 0.02; got {margin}.")
     verdicts, cells = RunVerdicts(opened), summarize(opened)
-    chosen = [
-        (protocol, spec)
-        for protocol, spec in wanted_scores(opened, score)
-        if score or (protocol, spec.name) in headlines(cell for cell in cells if cell.edit_type == ALL)
-    ]
+    primary = headlines(cell for cell in cells if cell.edit_type == ALL)
+    chosen = wanted_scores(opened, score) if score else [(key[0], opened.spec(*key)) for key in primary]
     found = [_compared(verdicts, protocol, spec, (methods[0], methods[1]), margin) for protocol, spec in chosen]
     over_scores = holm([each.p for each in found])
     standings = _standings(verdicts, cells, chosen, methods)

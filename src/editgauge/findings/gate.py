@@ -131,11 +131,8 @@ def gate(
             [f"the run has {', '.join(new.manifest.methods)}", f"the baseline has {', '.join(old.manifest.methods)}"],
         )
     primary = headlines(cell for cell in summarize(new) if cell.edit_type == ALL) if not score else []
-    chosen = [
-        (protocol, spec)
-        for protocol, spec in wanted_scores(new, score)
-        if protocol in old.manifest.protocols and (score or (protocol, spec.name) in primary)
-    ]
+    wanted = wanted_scores(new, score) if score else [(key[0], new.spec(*key)) for key in primary]
+    chosen = [(protocol, spec) for protocol, spec in wanted if protocol in old.manifest.protocols]
     if not chosen:
         raise BadInput("The baseline has none of these scores: score it with the same --protocol.")
     values = scored_outcomes(new), scored_outcomes(old)

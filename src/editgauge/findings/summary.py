@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from editgauge.core.edit_types import EDIT_TYPES
+from editgauge.core.types import QUESTIONS
 from editgauge.findings.columns import Columns, Rows
 from editgauge.stats.bounds import Bounds, Limits, bounds, extremes
 from editgauge.stats.intervals import FEWEST_SOURCES, Mean, clustered_mean
@@ -17,16 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from editgauge.core.run import Run
-    from editgauge.core.types import ScoreSpec
+    from editgauge.core.types import Question, ScoreSpec
 
 ALL = "all"
 """The pseudo edit type under which every scored edit counts once (the pooled, count-weighted mean)."""
 FEW_SOURCES = FEWEST_SOURCES
 """With fewer source images a confidence interval is not reliable; tables mark it."""
-PREFERRED = ("edit", "ssim_outside", "l1_outside", "psnr_outside", "ssim", "l1", "psnr")
-"""Scores that tell most at a glance, best first; a protocol without any of them shows its first ones."""
-HEADLINES_OF_A_PROTOCOL = 3
-MOST_HEADLINES = 4
+OWN_PROTOCOL = "editgauge"
+"""Held against people's ratings: of scores that answer a question equally often, its score is the primary one."""
+FIRST_OF_A_PROTOCOL = 3
+"""Where no score of the run answers a question, so many of the first scores stand in."""
+ScoreKey = tuple[str, str]
+"""Protocol and name of a score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +98,45 @@ def edit_types(run: Run) -> list[str]:
     return [name for name in EDIT_TYPES if name in present]
 
 
-def headlines(cells: Iterable[Cell]) -> list[tuple[str, str]]:
-    """The primary (protocol, score) pairs: a few of every protocol, only such as were scored at all."""
-    names: dict[str, list[str]] = {}
+def answers(cells: Iterable[Cell]) -> dict[Question, list[ScoreKey]]:
+    """The scores with values that answer each question, the primary one first.
+
+    Which question a score answers is declared with the score. Primary is the one with most values; of equals that of
+    `editgauge`, then the first by name. The order of protocols in the run plays no part.
+    """
+    values: Counter[ScoreKey] = Counter()
+    questions: dict[ScoreKey, Question | None] = {}
     for cell in cells:
-        of_protocol = names.setdefault(cell.protocol, [])
-        if cell.mean is not None and cell.spec.name not in of_protocol:
-            of_protocol.append(cell.spec.name)
-    few = HEADLINES_OF_A_PROTOCOL if len(names) == 1 else max(1, MOST_HEADLINES // max(len(names), 1))
-    return [(protocol, name) for protocol, known in names.items() for name in sorted(known, key=_preference)[:few]]
+        if cell.mean is not None:
+            values[cell.protocol, cell.spec.name] += cell.scored
+            questions[cell.protocol, cell.spec.name] = cell.spec.question
+    order = sorted(values, key=lambda key: (-values[key], key[0].partition("[")[0] != OWN_PROTOCOL, key))
+    of_each = {question: [key for key in order if questions[key] == question] for question in QUESTIONS}
+    return {question: keys for question, keys in of_each.items() if keys}
 
 
-def _preference(name: str) -> int:
-    return PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)
+def headlines(cells: Iterable[Cell]) -> list[ScoreKey]:
+    """The primary scores: the answer to every question, then the first scores of protocols that answer none."""
+    cells = list(cells)
+    primary = answers(cells)
+    answering = {protocol for keys in primary.values() for protocol, _ in keys}
+    others: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        if cell.mean is not None and cell.protocol not in answering:
+            others.setdefault(cell.protocol, {})[cell.spec.name] = None
+    few = 1 if primary or len(others) > 1 else FIRST_OF_A_PROTOCOL
+    first = [(protocol, name) for protocol, names in others.items() for name in list(names)[:few]]
+    return [*(keys[0] for keys in primary.values()), *first]
+
+
+def untouched_methods(run: Run) -> frozenset[str]:
+    """The methods all of whose outcomes are the source itself: a reference for the others, never the best."""
+    table = run.scores.select(["method", "source_pixels", "edited_pixels"]).filter(
+        pc.is_valid(run.scores["edited_pixels"])
+    )
+    same = pc.equal(table["source_pixels"].cast(pa.string()), table["edited_pixels"].cast(pa.string()))
+    counts = table.append_column("same", pc.fill_null(same, False)).group_by("method").aggregate([("same", "min")])
+    return frozenset(row["method"] for row in counts.to_pylist() if row["same_min"])
 
 
 def _cell(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from editgauge.findings.columns import Columns, Rows
-from editgauge.findings.summary import ALL
+from editgauge.findings.summary import ALL, untouched_methods
 from editgauge.stats.bounds import NOT_MEANT, Limits, extremes
 from editgauge.stats.intervals import FEWEST_SOURCES, STUDENT
 from editgauge.stats.pairwise import ALPHA, MCNEMAR, PairDifference, Rank, differences, edit_table, ranks, survives
@@ -44,6 +44,8 @@ class ScoreVerdicts:
     """Where a method should have a score and has none."""
     limits: Limits | None
     """Between what a missing score is thought to lie."""
+    untouched: frozenset[str] = frozenset()
+    """Methods that return the source as it is: compared like others, but without a place."""
 
     @cached_property
     def differences(self) -> list[PairDifference]:
@@ -52,9 +54,15 @@ class ScoreVerdicts:
 
     @cached_property
     def ranks(self) -> dict[str, Rank]:
-        """Method to its place."""
-        places = ranks(len(self.methods), self.differences, higher_is_better=self.spec.higher_is_better)
-        return dict(zip(self.methods, places, strict=True))
+        """Method to its place among those that edit."""
+        ranked = [place for place, method in enumerate(self.methods) if method not in self.untouched]
+        pairs = [
+            replace(each, first=ranked.index(each.first), second=ranked.index(each.second))
+            for each in self.differences
+            if each.first in ranked and each.second in ranked
+        ]
+        places = ranks(len(ranked), pairs, higher_is_better=self.spec.higher_is_better)
+        return {self.methods[method]: place for method, place in zip(ranked, places, strict=True)}
 
     def between(self, first: str, second: str) -> PairDifference | None:
         """The first method against the second; None when one of them has no score, or both are the same."""
@@ -96,6 +104,7 @@ class RunVerdicts:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.columns = Columns.of(run)
+        self.untouched = untouched_methods(run)
         self._known: dict[tuple[str, str, str], ScoreVerdicts | None] = {}
 
     def of(self, protocol: str, name: str, edit_type: str = ALL) -> ScoreVerdicts | None:
@@ -104,7 +113,7 @@ class RunVerdicts:
         if key not in self._known:
             rows = self.columns.rows(protocol, name)
             rows = rows if edit_type == ALL else rows[self.columns.edit_type.are(edit_type)[rows]]
-            self._known[key] = _verdicts(self.columns, rows, self.run.spec(protocol, name))
+            self._known[key] = _verdicts(self.columns, rows, self.run.spec(protocol, name), self.untouched)
         return self._known[key]
 
     def ranks(self, edit_types: Sequence[str] = (ALL,)) -> dict[tuple[str, str, str, str], Rank]:
@@ -119,7 +128,7 @@ class RunVerdicts:
         }
 
 
-def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec) -> ScoreVerdicts | None:
+def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozenset[str]) -> ScoreVerdicts | None:
     values = columns.value[rows]
     with_scores = np.unique(columns.method.codes[rows][~np.isnan(values)])
     rows = rows[np.isin(columns.method.codes[rows], with_scores)]
@@ -136,6 +145,7 @@ def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec) -> ScoreVerdicts | 
         columns.source.codes[rows][first],
         np.isnan(table) & ~np.isnan(wanted),
         extremes(spec, values),
+        untouched,
     )
 
 
@@ -143,11 +153,16 @@ def _not_meant(columns: Columns) -> list[int]:
     return [place for place, word in enumerate(columns.reason.words) if word in NOT_MEANT]
 
 
-def merged(spec: ScoreSpec, of_each: Mapping[str, Mapping[str, float]], sources: Mapping[str, str]) -> ScoreVerdicts:
+def merged(
+    spec: ScoreSpec,
+    of_each: Mapping[str, Mapping[str, float]],
+    sources: Mapping[str, str],
+    untouched: frozenset[str] = frozenset(),
+) -> ScoreVerdicts:
     """Methods of several runs: label to edit to value, and the source image of every edit."""
     edits = sorted({edit for values in of_each.values() for edit in values})
     labels = sorted(label for label, values in of_each.items() if values)
     table = np.array([[of_each[label].get(edit, np.nan) for edit in edits] for label in labels])
     clusters = np.array([sources[edit] for edit in edits], dtype=np.str_)
     nothing_known = np.zeros(table.shape, dtype=np.bool_)
-    return ScoreVerdicts(spec, tuple(labels), table, clusters, nothing_known, None)
+    return ScoreVerdicts(spec, tuple(labels), table, clusters, nothing_known, None, untouched)

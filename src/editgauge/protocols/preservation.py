@@ -14,7 +14,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Note, Region
 from editgauge.core.images import Unit, as_unit
 from editgauge.core.masks import BoolMask
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.core.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.comparison import COMPARERS, Comparers
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 METRICS = ("l1", "l2", "psnr", "ssim", "histogram_correlation", "edge_distance")
 OUTSIDE = "Outside the edit's mask."
+MAIN = frozenset({"ssim", "aligned_ssim"})
+"""Outside the mask, the main answer to whether the rest was kept."""
 VISIBLE = 8 / 255
 """A change a careful eye can see; smaller ones come with re-encoding."""
 
@@ -48,8 +50,7 @@ class Preservation(Protocol):
             *(ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos),
             *self._seen.specs,
         ]
-        outside = (replace(spec, name=f"{spec.name}_outside", about=f"{spec.about} {OUTSIDE}") for spec in whole)
-        self.scores: tuple[ScoreSpec, ...] = (*whole, *outside)
+        self.scores: tuple[ScoreSpec, ...] = (*whole, *map(outside_the_mask, whole))
 
     def given(self, models: Mapping[str, str]) -> Preservation:
         """With a score for each model that can compare two pictures, under the model's own name."""
@@ -82,6 +83,12 @@ class Preservation(Protocol):
             scores[f"{name}_outside"] = Score(metric(before, unit, outside), evidence)
         seen = await self._seen.compare(item.source, put_back, see)
         return scores | {f"{name}_outside": score for name, score in seen.items()}
+
+
+def outside_the_mask(spec: ScoreSpec) -> ScoreSpec:
+    """The same score, of what lies outside the mask."""
+    question: Question | None = "kept" if spec.name in MAIN else None
+    return replace(spec, name=f"{spec.name}_outside", about=f"{spec.about} {OUTSIDE}", question=question)
 
 
 def why_nothing_outside(mask: BoolMask | None) -> str:

@@ -19,7 +19,7 @@ from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.comparison import COMPARERS, Comparers
-from editgauge.protocols.preservation import METRICS, OUTSIDE, why_nothing_outside
+from editgauge.protocols.preservation import METRICS, outside_the_mask, why_nothing_outside
 from editgauge.vision.registration import Alignment, align
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ class PreservationAligned(Protocol):
             *self._seen.specs,
         ]
         whole = [replace(spec, name=f"aligned_{spec.name}", about=f"{spec.about} {LAID_BACK}") for spec in raw]
-        outside = (replace(spec, name=f"{spec.name}_outside", about=f"{spec.about} {OUTSIDE}") for spec in whole)
-        self.scores: tuple[ScoreSpec, ...] = (*whole, *outside)
+        self.scores: tuple[ScoreSpec, ...] = (*whole, *map(outside_the_mask, whole))
 
     def given(self, models: Mapping[str, str]) -> PreservationAligned:
         """With a score for each model that can compare two pictures, under the model's own name."""

@@ -58,13 +58,17 @@ class TextEdit(Protocol):
     )
     needs = ("text_reader",)
     scores: tuple[ScoreSpec, ...] = (
-        ScoreSpec("words", True, (0.0, 1.0), "1 - character error rate of the requested words."),
+        ScoreSpec("words", True, (0.0, 1.0), "1 - character error rate of the requested words.", "done"),
         ScoreSpec("old_words_gone", True, (0.0, 1.0), "Can the words that should go no longer be read?"),
         ScoreSpec(
             "place", True, (0.0, 1.0), "Do the new words stand where the old ones stood? Share of the smaller box."
         ),
         ScoreSpec(
-            "other_text", True, (0.0, 1.0), "Share of the letters of all other lines that can be read as before."
+            "other_text",
+            True,
+            (0.0, 1.0),
+            "Share of the letters of all other lines that can be read as before.",
+            "kept",
         ),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from editgauge.core.types import QUESTIONS
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, headlines
 from editgauge.render import words
 from editgauge.render.svg import AxisRange, axis, scale_for, whisker
@@ -77,6 +78,11 @@ class ScoreTable:
             for kind, row in self.rows.items()
             if kind != ALL and not any(shown and shown.cell.mean for shown in row)
         ]
+
+    @property
+    def question(self) -> str:
+        """The question that the score answers, in words; empty for none."""
+        return QUESTIONS.get(self.spec.question, "") if self.spec.question else ""
 
     @property
     def key(self) -> str:

@@ -11,8 +11,10 @@ from rich.text import Text
 
 from editgauge.cli.tables.common import named, new_table, number, short, show
 from editgauge.core.text import counted
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, headlines, summarize
-from editgauge.look.verdict import HEADLINES
+from editgauge.core.types import QUESTIONS
+from editgauge.findings.answer import answer
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, answers, headlines, summarize
+from editgauge.findings.verdicts import RunVerdicts
 from editgauge.render.words import meaning, spaced
 from editgauge.reports.counts import Tally
 
@@ -28,13 +30,18 @@ DETAIL = 300
 
 
 def show_summary(run: Run, *, verbose: bool = False) -> None:
-    """The means over all edits, a row per score and a column per method."""
-    cells = {(c.protocol, c.spec.name, c.method): c for c in summarize(run) if c.edit_type == ALL}
+    """The answer in a sentence, and the means over all edits: a row per score and a column per method."""
+    summary, verdicts = summarize(run), RunVerdicts(run)
+    cells = {(c.protocol, c.spec.name, c.method): c for c in summary if c.edit_type == ALL}
+    show(Text(answer(summary, verdicts).sentence, style="bold"))
     if verbose:
         _show_by_protocol(run, cells)
     else:
         _show_together(run, cells)
     show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
+    if verdicts.untouched:
+        names = ", ".join(sorted(verdicts.untouched))
+        show(Text(f"The source itself, left as it is, for comparison only: {names}.", style="dim"))
     if any(cell.mean and cell.mean.clusters < FEW_SOURCES for cell in cells.values()):
         show(Text(f"† fewer than {FEW_SOURCES} source images: too few to rely on the interval.", style="dim"))
     reasons = sum((Counter(cell.unscored) for cell in cells.values()), Counter[str]())
@@ -46,7 +53,7 @@ def show_summary(run: Run, *, verbose: bool = False) -> None:
 
 
 def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
-    """One table of the scores that have a mean for at least one method; of many only the main ones."""
+    """The scores that answer a question, the primary one first, then those of protocols that answer none."""
     methods = list(run.manifest.methods)
     title = f"{run.manifest.benchmark}, {counted(run.manifest.edits, 'edit')}: mean and 95 % confidence interval"
     scored = {
@@ -55,18 +62,20 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
         for spec in entry.scores
         if any((cell := cells.get((protocol, spec.name, method))) and cell.mean for method in methods)
     }
-    main = {*headlines(cells.values()), *(score for score in scored if score[1] in HEADLINES)}
-    shown = scored if len(scored) <= MOST_ROWS else {score: row for score, row in scored.items() if score in main}
+    labels = {key: QUESTIONS[question] for question, keys in answers(cells.values()).items() for key in keys}
+    shown = dict.fromkeys((*labels, *headlines(cells.values()), *(scored if len(scored) <= MOST_ROWS else ())))
     table = new_table(title)
-    table.add_column("protocol", no_wrap=True)
-    table.add_column("score", no_wrap=True)
+    if labels:
+        table.add_column("question", no_wrap=True)
+    table.add_column("score", overflow="fold")
     for method in methods:
         table.add_column(method, justify="right")
     last = ""
-    for (protocol, _), row in shown.items():
-        spec = next(cell.spec for cell in row if cell)
-        label, last = ("" if protocol == last else protocol), protocol
-        table.add_row(label, named(spec), *(_mean(cell, tell_unscored=False, brief=True) for cell in row))
+    for key in shown:
+        spec = next(cell.spec for cell in scored[key] if cell)
+        label, last = ("" if labels.get(key) == last else labels.get(key, "")), labels.get(key, "")
+        means = (_mean(cell, tell_unscored=False, brief=True) for cell in scored[key])
+        table.add_row(*([label] if labels else []), f"{key[0]}/{named(spec)}", *means)
     show(table)
     if len(shown) < len(scored):
         show(Text(f"The main scores; `--verbose` prints all {len(scored)}.", style="dim"))

@@ -50,7 +50,9 @@ AS_RELEASED = (
     "One size of the pictures instead of two, and the whole mask instead of each of its parts.",
 )
 SPECS = (
-    ScoreSpec("artifact", False, (0.0, 1.0), "Did a thing around the edit suffer? 1 when `faded` or `gone` is."),
+    ScoreSpec(
+        "artifact", False, (0.0, 1.0), "Did a thing around the edit suffer? 1 when `faded` or `gone` is.", "artifacts"
+    ),
     ScoreSpec("artifact_score", False, (0.0, 1.0), "The largest loss of confidence in a thing around the edit."),
     ScoreSpec("faded", False, (0.0, 1.0), "Is the detector less sure of a thing that meets the mask? 1 or 0."),
     ScoreSpec("gone", False, (0.0, 1.0), "Is a thing that met the mask gone, though not for the edit? 1 or 0."),

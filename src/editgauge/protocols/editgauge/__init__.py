@@ -70,12 +70,22 @@ class Own(Protocol):
     prefers = ("classifier", "text_reader", "joint_embedder")
     uses = ("judge",)
     scores: tuple[ScoreSpec, ...] = (
-        ScoreSpec("edit", True, (0.0, 1.0), "How likely people say that the edit was done, without over-editing."),
-        STEPS_DONE,
-        ScoreSpec("quality", True, (0.0, 1.0), "How natural and free of artifacts people would call the picture."),
-        ScoreSpec("preservation", True, (0.0, 1.0), "Did the rest stay? 1 - the expected severity of a disturbance."),
         ScoreSpec(
-            "artifact", False, (0.0, 1.0), "The expected severity of an artifact, where half of all edits have one."
+            "edit", True, (0.0, 1.0), "How likely people say that the edit was done, without over-editing.", "done"
+        ),
+        STEPS_DONE,
+        ScoreSpec(
+            "quality", True, (0.0, 1.0), "How natural and free of artifacts people would call the picture.", "quality"
+        ),
+        ScoreSpec(
+            "preservation", True, (0.0, 1.0), "Did the rest stay? 1 - the expected severity of a disturbance.", "kept"
+        ),
+        ScoreSpec(
+            "artifact",
+            False,
+            (0.0, 1.0),
+            "The expected severity of an artifact, where half of all edits have one.",
+            "artifacts",
         ),
         ScoreSpec("overall", True, (0.0, 1.0), "Done and well made: edit and quality, weighted 4 to 1."),
     )

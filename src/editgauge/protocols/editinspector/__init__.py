@@ -29,10 +29,12 @@ DEVIATIONS = (
 )
 ZERO_OR_ONE = (0.0, 1.0)
 ASKED = (
-    ScoreSpec("edit", True, ZERO_OR_ONE, "Was the instruction carried out? The judge's yes is 1."),
+    ScoreSpec("edit", True, ZERO_OR_ONE, "Was the instruction carried out? The judge's yes is 1.", "done"),
     ScoreSpec("consistent", True, ZERO_OR_ONE, "Does the change fit instruction, scene and common sense?"),
-    ScoreSpec("precise", True, ZERO_OR_ONE, "Is the change cleanly made: resolution, sharpness, surfaces?"),
-    ScoreSpec("artifacts", False, ZERO_OR_ONE, "Did the edit leave clear traces where nothing was asked for?"),
+    ScoreSpec("precise", True, ZERO_OR_ONE, "Is the change cleanly made: resolution, sharpness, surfaces?", "quality"),
+    ScoreSpec(
+        "artifacts", False, ZERO_OR_ONE, "Did the edit leave clear traces where nothing was asked for?", "artifacts"
+    ),
     ScoreSpec("caption_right", True, ZERO_OR_ONE, "Does the edit's difference caption say what changed?"),
 )
 WITH_PEOPLE = tuple(

@@ -79,7 +79,7 @@ class EditVal(Protocol):
         embedder = models.get("image_embedder")
         self._context = f"context[{embedder}]" if embedder else None
         self.scores: tuple[ScoreSpec, ...] = (
-            ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked? 1 or 0."),
+            ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked? 1 or 0.", "done"),
             *([] if rule_set is released.RULES else [STEPS_DONE]),
             *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT)] if self._context else []),
         )

@@ -86,13 +86,13 @@ class PixLens(Protocol):
     version = "3"
     needs = ("detector", "segmenter")
     scores: tuple[ScoreSpec, ...] = (
-        ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked?"),
+        ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked?", "done"),
         STEPS_DONE,
         *(
             ScoreSpec(name, name != "subject_position", RANGES.get(name, (0.0, 1.0)), ABOUT_SUBJECT[name])
             for name in SUBJECT
         ),
-        ScoreSpec("background", True, (0.0, 1.0), "Did everything but the objects of the edit stay?"),
+        ScoreSpec("background", True, (0.0, 1.0), "Did everything but the objects of the edit stay?", "kept"),
     )
 
     def __init__(self, name: str, reading: Reading, deviations: tuple[str, ...]) -> None:

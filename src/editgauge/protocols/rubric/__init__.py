@@ -82,7 +82,9 @@ class RubricProtocol(Protocol):
             for each in asked.dimensions
         ]
         made = [ScoreSpec(each.name, True, each.range, each.about) for each in rubric.scores]
-        self.scores: tuple[ScoreSpec, ...] = (*{each.name: each for each in dimensions}.values(), *made)
+        answers = {name: question for question, name in rubric.answers.items()}
+        distinct = (*{each.name: each for each in dimensions}.values(), *made)
+        self.scores: tuple[ScoreSpec, ...] = tuple(replace(each, question=answers.get(each.name)) for each in distinct)
         by_name = {spec.name: spec for spec in self.scores}
         self.sets = tuple(ScoreSpec(each.name, True, by_name[each.of].range, each.about) for each in rubric.sets)
 

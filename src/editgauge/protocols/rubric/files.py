@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.types import Edit
+from editgauge.core.types import Edit, Question
 from editgauge.protocols.rubric.combine import check_formula
 
 ABSENT, PRESENT = "absent", "present"
@@ -119,6 +119,8 @@ class Rubric(_Part):
     rules: list[Rule] = []
     scores: list[Made] = []
     sets: list[SetMade] = []
+    answers: dict[Question, str] = {}
+    """Which dimension or score is the main answer to a question about the edit."""
     repeat: int = Field(default=1, ge=1, le=64)
     released: Released | None = None
 
@@ -137,6 +139,9 @@ class Rubric(_Part):
                 except BadInput as error:
                     raise ValueError(f"score '{made.name}': {error}") from error
             known.add(made.name)
+        unknown = [name for name in self.answers.values() if name not in known]
+        if unknown:
+            raise ValueError(f"answers name what is no dimension and no score: {', '.join(unknown)}")
         for each in self.sets:
             if each.of not in known:
                 raise ValueError(f"set '{each.name}' is made of '{each.of}', which is no score")

@@ -65,8 +65,10 @@ class UniBench(Protocol):
         pictures = (0.0, 1.0) if reading == "rescaled" else (-1.0, 1.0)
         ranges = {"target_fidelity": span, "position_fidelity": span, "target_consistency": pictures}
         self.scores: tuple[ScoreSpec, ...] = (
-            ScoreSpec("fidelity", True, span, "Mean of target and position fidelity, as far as the task has them."),
-            ScoreSpec("consistency", True, pictures, "Mean of target and background consistency, likewise."),
+            ScoreSpec(
+                "fidelity", True, span, "Mean of target and position fidelity, as far as the task has them.", "done"
+            ),
+            ScoreSpec("consistency", True, pictures, "Mean of target and background consistency, likewise.", "kept"),
             *(ScoreSpec(name, True, ranges.get(name, (0.0, 1.0)), about) for name, about in ABOUT_PARTS.items()),
         )
 

@@ -49,7 +49,7 @@ class UniBenchDetect(Protocol):
     )
     needs = ("detector", "segmenter")
     scores = (
-        ScoreSpec("edit", True, (0.0, 1.0), "Mean of target and position, as far as the task has them."),
+        ScoreSpec("edit", True, (0.0, 1.0), "Mean of target and position, as far as the task has them.", "done"),
         ScoreSpec("target", True, (0.0, 1.0), "Is the class found? Change color: does its color fit?"),
         ScoreSpec("position", True, (0.0, 1.0), "Does the target lie on the asked side of its anchor?"),
     )

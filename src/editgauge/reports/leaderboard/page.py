@@ -7,11 +7,9 @@ from pathlib import Path
 
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Run
-from editgauge.findings.summary import headlines
 from editgauge.reports.assets import page_in
 from editgauge.reports.context import write_page
 from editgauge.reports.leaderboard.standings import standings, why_apart
-from editgauge.reports.tables import ScoreTable
 
 PAGE = "leaderboard.html"
 STYLES = ("base", "tables", "leaderboard", "media")
@@ -36,23 +34,17 @@ def leaderboard(runs: Sequence[str | Path], *, out: str | Path) -> Path:
     if twice or not folders:
         raise BadInput(f"The run '{twice[0]}' is given twice." if twice else "Give at least one run folder.")
     page = page_in(out, PAGE)
-    found = standings([Run.open(folder) for folder in folders])
+    boards = standings([Run.open(folder) for folder in folders])
     return write_page(
         page,
         "leaderboard.html.j2",
         STYLES,
         SCRIPTS,
-        standings=found,
-        apart=why_apart(found),
-        heads=[_heads(each.tables) for each in found],
+        standings=boards,
+        apart=why_apart(boards),
         runs=len(folders),
     )
 
 
 def _resolved(folders: Sequence[Path]) -> list[Path]:
     return [folder.resolve() for folder in folders]
-
-
-def _heads(tables: Sequence[ScoreTable]) -> int:
-    """How many scores stand in the first table; the rest is folded away."""
-    return len(headlines(shown.cell for table in tables for row in table.rows.values() for shown in row if shown))

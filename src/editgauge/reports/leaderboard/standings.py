@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from editgauge.findings.summary import ALL, Cell
+from editgauge.findings.summary import ALL, Cell, headlines, untouched_methods
 from editgauge.findings.verdicts import merged
 from editgauge.reports.tables import ScoreTable, score_tables
 from editgauge.stats.intervals import clustered_mean
 from editgauge.stats.pairwise import Rank
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     from editgauge.core.run import Run
     from editgauge.core.run.manifest import ProtocolEntry
@@ -29,8 +30,6 @@ class Kind(NamedTuple):
 
     benchmark: str
     edits_sha256: str
-    protocol: str
-    entry: ProtocolEntry
     models: str
     """As JSON: role to name, id and revision."""
 
@@ -41,20 +40,25 @@ class Player(NamedTuple):
     run: Run
     method: str
     label: str
+    untouched: bool
+    """Whether it leaves every source as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All methods that can be compared by one protocol."""
+    """All methods that can be compared, by the protocols that all their runs have in common."""
 
     kind: Kind
+    protocols: dict[str, ProtocolEntry]
     runs: list[Run]
     players: list[str]
     """The labels of the methods, the best by the first score first."""
     tables: list[ScoreTable]
-    """One for every score, those that tell most first; a cell for every player over all edits."""
-    ranks: dict[tuple[str, str], Rank]
-    """Score and player to the place."""
+    """One for every score, the primary ones first; a cell for every player over all edits."""
+    heads: int
+    """How many of the tables are of primary scores."""
+    ranks: dict[tuple[str, str, str], Rank]
+    """Protocol, score and player to the place; a method that leaves the source as it is has none."""
     warnings: list[str]
 
     @property
@@ -66,40 +70,40 @@ class Standing:
 
 def standings(runs: Sequence[Run]) -> list[Standing]:
     """The runs in groups of what can be compared, in the order given."""
-    groups: dict[Kind, list[Run]] = {}
+    by_protocol: dict[tuple[Kind, str, ProtocolEntry], list[Run]] = {}
     for run in runs:
         manifest = run.manifest
+        kind = Kind(manifest.benchmark, manifest.edits_sha256, json.dumps(manifest.models, sort_keys=True))
         for protocol, entry in manifest.protocols.items():
-            models = json.dumps(manifest.models, sort_keys=True)
-            groups.setdefault(Kind(manifest.benchmark, manifest.edits_sha256, protocol, entry, models), []).append(run)
-    return [_standing(kind, members) for kind, members in groups.items()]
+            by_protocol.setdefault((kind, protocol, entry), []).append(run)
+    groups: dict[tuple[Kind, tuple[Path, ...]], tuple[dict[str, ProtocolEntry], list[Run]]] = {}
+    for (kind, protocol, entry), members in by_protocol.items():
+        protocols, _ = groups.setdefault((kind, tuple(run.folder for run in members)), ({}, members))
+        protocols[protocol] = entry
+    return [_standing(kind, protocols, members) for (kind, _), (protocols, members) in groups.items()]
 
 
-def why_apart(found: Sequence[Standing]) -> list[str]:
-    """For every two tables of one protocol, what keeps them apart; a sentence each."""
+def why_apart(boards: Sequence[Standing]) -> list[str]:
+    """For every two tables that share a protocol, what keeps them apart; a sentence each."""
     sentences: dict[str, None] = {}
-    for place, one in enumerate(found):
-        for other in found[:place]:
-            if one.kind.protocol == other.kind.protocol:
-                reasons = " and ".join(_differences(one.kind, other.kind))
-                sentences[
-                    f"{_named(one)} cannot be compared with {_named(other)} by {one.kind.protocol}: {reasons}."
-                ] = None
-    return list(sentences)
+    for place, one in enumerate(boards):
+        for other in boards[:place]:
+            for protocol in one.protocols.keys() & other.protocols.keys():
+                reasons = " and ".join(_differences(one, other, protocol))
+                sentences[f"{_named(one)} cannot be compared with {_named(other)} by {protocol}: {reasons}."] = None
+    return sorted(sentences)
 
 
-def _differences(one: Kind, other: Kind) -> list[str]:
-    edits = one.benchmark == other.benchmark and one.edits_sha256 != other.edits_sha256
-    versions = f" (version {one.entry.version} and {other.entry.version})"
+def _differences(one: Standing, other: Standing, protocol: str) -> list[str]:
+    here, there = one.kind, other.kind
+    rules = one.protocols[protocol], other.protocols[protocol]
+    edits = here.benchmark == there.benchmark and here.edits_sha256 != there.edits_sha256
+    versions = f" (version {rules[0].version} and {rules[1].version})" if rules[0].version != rules[1].version else ""
     return [
-        *(["another benchmark"] if one.benchmark != other.benchmark else []),
-        *([f"other edits under the name {one.benchmark}"] if edits else []),
-        *(
-            [f"other rules{versions if one.entry.version != other.entry.version else ''}"]
-            if one.entry != other.entry
-            else []
-        ),
-        *(["other models"] if one.models != other.models else []),
+        *(["another benchmark"] if here.benchmark != there.benchmark else []),
+        *([f"other edits under the name {here.benchmark}"] if edits else []),
+        *([f"other rules{versions}"] if rules[0] != rules[1] else []),
+        *(["other models"] if here.models != there.models else []),
     ]
 
 
@@ -107,29 +111,47 @@ def _named(standing: Standing) -> str:
     return ", ".join(run.folder.name for run in standing.runs)
 
 
-def _standing(kind: Kind, runs: list[Run]) -> Standing:
-    players = _players(kind.protocol, runs)
-    cells, ranks = list[Cell](), dict[tuple[str, str], Rank]()
-    for spec in kind.entry.scores:
-        of_score, places = _score(kind.protocol, spec, players)
-        cells += of_score
-        ranks |= {(spec.name, label): place for label, place in places.items()}
-    first = next(iter(score_tables(cells, [], [])), None)
+def _standing(kind: Kind, protocols: dict[str, ProtocolEntry], runs: list[Run]) -> Standing:
+    players = _players(protocols, runs)
+    cells, ranks = list[Cell](), dict[tuple[str, str, str], Rank]()
+    for protocol, entry in protocols.items():
+        for spec in entry.scores:
+            of_score, places = _score(protocol, spec, players)
+            cells += of_score
+            ranks |= {(protocol, spec.name, label): place for label, place in places.items()}
+    primary = headlines(cells)
+    first = primary[0] if primary else ("", "")
     order = sorted(
         (player.label for player in players),
-        key=lambda label: rank.value if first and (rank := ranks.get((first.spec.name, label))) else len(players) + 1,
+        key=lambda label: rank.value if (rank := ranks.get((*first, label))) else len(players) + 1,
     )
-    return Standing(kind, runs, order, score_tables(cells, order, []), ranks, _warnings(runs))
+    tables = score_tables(cells, order, [])
+    return Standing(
+        kind,
+        protocols,
+        runs,
+        players=order,
+        tables=tables,
+        heads=len(primary),
+        ranks=ranks,
+        warnings=_warnings(runs),
+    )
 
 
-def _players(protocol: str, runs: Sequence[Run]) -> list[Player]:
+def _players(protocols: Collection[str], runs: Sequence[Run]) -> list[Player]:
     """A method that several runs have is distinguished by its run's folder."""
-    found = [(run, m) for run in runs for m in run.manifest.methods if protocol in run.manifest.planned.get(m, {})]
+    found = [
+        (run, method)
+        for run in runs
+        for method in run.manifest.methods
+        if any(protocol in run.manifest.planned.get(method, {}) for protocol in protocols)
+    ]
     often = Counter(method for _, method in found)
     labels = [method if often[method] == 1 else f"{method} ({run.folder.name})" for run, method in found]
     twice = Counter(labels)
     numbered = [label if twice[label] == 1 else f"{label} #{place}" for place, label in enumerate(labels, start=1)]
-    return [Player(run, method, label) for (run, method), label in zip(found, numbered, strict=True)]
+    idle = {run.folder: untouched_methods(run) for run in runs}
+    return [Player(run, m, label, m in idle[run.folder]) for (run, m), label in zip(found, numbered, strict=True)]
 
 
 def _score(protocol: str, spec: ScoreSpec, players: Sequence[Player]) -> tuple[list[Cell], dict[str, Rank]]:
@@ -151,7 +173,8 @@ def _score(protocol: str, spec: ScoreSpec, players: Sequence[Player]) -> tuple[l
             by_edit.setdefault(edit, []).append(value)
         of_each[player.label] = {edit: float(np.mean(some)) for edit, some in by_edit.items()}
         sources |= dict(zip(edits, its_sources, strict=True))
-    return cells, merged(spec, of_each, sources).ranks if sources else {}
+    untouched = frozenset(each.label for each in players if each.untouched)
+    return cells, merged(spec, of_each, sources, untouched).ranks if sources else {}
 
 
 def _warnings(runs: Sequence[Run]) -> list[str]:

@@ -7,12 +7,12 @@ leaderboard: on the edits that both have, over all pairs of methods.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from editgauge.core.text import counted
+from editgauge.findings.answer import ScoreStandings
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
 from editgauge.render import words
 from editgauge.reports.outcomes import NOT_APPLICABLE
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from editgauge.core.types import ScoreSpec
-    from editgauge.findings.verdicts import ScoreVerdicts
     from editgauge.reports.context import Context
     from editgauge.reports.outcomes import ScoredOutcome
 
@@ -31,41 +30,6 @@ FAILURES = frozenset({"crashed", "unreadable_image"})
 """Reasons that are failures; for others there is no score, and nothing went wrong."""
 MOST_NAMED = 4
 """This many methods or edit types are named in one sentence; more are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreStandings:
-    """The methods by one score, the best place first."""
-
-    cells: tuple[Cell, ...]
-    verdicts: ScoreVerdicts | None
-
-    @classmethod
-    def of(cls, cells: Iterable[Cell], verdicts: ScoreVerdicts | None) -> ScoreStandings:
-        """Only methods with enough source images for a claim."""
-        enough = [cell for cell in cells if cell.mean and cell.mean.clusters >= FEW_SOURCES]
-        places = verdicts.ranks if verdicts else {}
-        return cls(tuple(sorted(enough, key=lambda cell: places[cell.method].value if places else 0)), verdicts)
-
-    def beats(self, first: Cell, second: Cell) -> bool:
-        """Whether the first is significantly better."""
-        return self.verdicts is not None and self.verdicts.beats(first.method, second.method)
-
-    @property
-    def top(self) -> list[Cell]:
-        """The methods that none is significantly better than."""
-        return [cell for cell in self.cells if not any(self.beats(other, cell) for other in self.cells)]
-
-    @property
-    def best(self) -> Cell | None:
-        """The method that is significantly better than every other."""
-        ahead = (one for one in self.cells if all(self.beats(one, other) for other in self.cells if other is not one))
-        return next(ahead, None)
-
-    @property
-    def level(self) -> bool:
-        """Whether no two differ significantly."""
-        return len(self.top) == len(self.cells)
 
 
 def sentences(context: Context) -> list[Markup]:
