@@ -11,6 +11,7 @@ import pytest
 
 from editgauge.core.errors import BadInput
 from editgauge.core.run import ImageStamp, Record, Run
+from editgauge.findings.summary import untouched_methods
 from editgauge.reports.leaderboard.page import leaderboard
 from editgauge.reports.leaderboard.standings import standings, why_apart
 
@@ -52,10 +53,32 @@ def test_methods_of_several_runs_are_ranked_together(make: Make) -> None:
     (found,) = standings(opened(make("one", {"low": 0.1, "high": 0.8}), make("two", {"mid": 0.4})))
 
     assert found.players == ["high", "mid", "low"]
-    assert [str(found.ranks["gain", player]) for player in found.players] == ["1 [1-1]", "2 [2-2]", "3 [3-3]"]
+    assert [str(found.ranks["toy", "gain", player]) for player in found.players] == ["1 [1-1]", "2 [2-2]", "3 [3-3]"]
     assert why_apart([found]) == []
     assert [table.spec.name for table in found.tables] == ["gain", "loss"]
-    assert all(("loss", player) not in found.ranks for player in found.players)
+    assert all(("toy", "loss", player) not in found.ranks for player in found.players)
+
+
+def test_the_source_itself_has_no_place(make_record: Callable[..., Record], make_run: Make) -> None:
+    pixels = {"idle": "aaa", "mine": "bbb"}
+    records = [
+        make_record(
+            f"e{n}",
+            {"gain": 1.0 if method == "idle" else 0.5},
+            method=method,
+            source=f"{n}.png",
+            place=n,
+            source_image=ImageStamp("/s.png", 1, 1, "aaa"),
+            edited_image=ImageStamp("/e.png", 1, 1, pixels[method]),
+        )
+        for method in pixels
+        for n in range(SOURCES)
+    ]
+    run = Run.open(make_run(*records))
+    (board,) = standings([run])
+    assert board.players == ["mine", "idle"]
+    assert {player: str(rank) for (_, name, player), rank in board.ranks.items()} == {"mine": "1 [1-1]"}
+    assert untouched_methods(run) == {"idle"}
 
 
 def test_methods_that_cannot_be_told_apart_may_have_either_place(make: Make) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from editgauge.core.types import REASONS, ScoreSpec
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, headlines
+from editgauge.core.types import REASONS, Question, ScoreSpec
+from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, answers, headlines
 from editgauge.render.words import MEANINGS, meaning
 from editgauge.reports.tables import SHADES, overview, score_tables
 from editgauge.stats.intervals import Mean
@@ -16,9 +16,11 @@ def cell(
     edit_type: str = ALL,
     higher: bool = True,
     clusters: int = 30,
+    question: Question | None = None,
+    n: int = 40,
 ) -> Cell:
-    mean = None if value is None else Mean(value, value - 0.01, value + 0.01, 40, clusters)
-    return Cell(protocol, ScoreSpec(name, higher, (0.0, 1.0)), method, edit_type, mean, {"refused": 2})
+    mean = None if value is None else Mean(value, value - 0.01, value + 0.01, n, clusters)
+    return Cell(protocol, ScoreSpec(name, higher, (0.0, 1.0), "", question), method, edit_type, mean, {"refused": 2})
 
 
 def test_every_reason_has_a_meaning() -> None:
@@ -27,24 +29,30 @@ def test_every_reason_has_a_meaning() -> None:
     assert meaning("of a later version") == ""
 
 
-def test_headlines_are_the_telling_scores_that_were_scored() -> None:
-    names = ["l1", "ssim", "odd", "edit", "ssim_outside"]
-    cells = [cell(name, None if name == "ssim_outside" else 0.5) for name in names]
-    assert headlines(cells) == [("toy", "edit"), ("toy", "ssim"), ("toy", "l1")]
+def test_every_question_has_one_primary_score_whatever_the_order_of_protocols() -> None:
+    cells = [
+        cell("odd", protocol="a"),
+        cell("edit", protocol="a", question="done", n=10),
+        cell("kept", protocol="a", question="kept", n=40),
+        cell("edit", protocol="b", question="done", n=30),
+        cell("edit", None, protocol="c", question="done"),
+        cell("preservation", protocol="editgauge", question="kept", n=40),
+    ]
+    expected = [("b", "edit"), ("editgauge", "preservation")]
+    assert headlines(cells) == headlines(cells[::-1]) == expected
+    assert answers(cells) == {"done": [("b", "edit"), ("a", "edit")], "kept": [expected[1], ("a", "kept")]}
 
 
-def test_a_protocol_with_other_names_shows_its_first_scores() -> None:
+def test_a_protocol_that_answers_no_question_shows_its_first_scores() -> None:
     assert headlines([cell(name) for name in "abcd"]) == [("toy", "a"), ("toy", "b"), ("toy", "c")]
+    of_two = [cell(name, protocol=protocol) for protocol in ("one", "two") for name in "abcd"]
+    assert headlines(of_two) == [("one", "a"), ("two", "a")]
+    assert headlines([*of_two, cell("edit", question="done")]) == [("toy", "edit"), ("one", "a"), ("two", "a")]
 
 
-def test_many_protocols_share_the_overview() -> None:
-    cells = [cell(name, protocol=protocol) for protocol in ("one", "two") for name in "abcd"]
-    assert headlines(cells) == [("one", "a"), ("one", "b"), ("two", "a"), ("two", "b")]
-
-
-def test_headline_scores_come_first_and_nothing_is_lost() -> None:
-    tables = score_tables([cell("a"), cell("b"), cell("c"), cell("d"), cell("edit")], ["mine"], [])
-    assert [table.spec.name for table in tables] == ["edit", "a", "b", "c", "d"]
+def test_primary_scores_come_first_and_nothing_is_lost() -> None:
+    tables = score_tables([cell("a"), cell("b"), cell("edit", question="done")], ["mine"], [])
+    assert [(table.spec.name, table.question) for table in tables] == [("edit", "edit done"), ("a", ""), ("b", "")]
 
 
 def test_a_method_without_outcomes_has_an_empty_place() -> None:

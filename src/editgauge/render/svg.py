@@ -13,7 +13,7 @@ from markupsafe import Markup
 from editgauge.render.words import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from editgauge.core.masks import BoolMask
     from editgauge.stats.intervals import Mean
@@ -42,6 +42,56 @@ class AxisRange:
         0.5
         """
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Two axes: where values stand in a drawing, and the lines and numbers around them."""
+
+    across: AxisRange
+    up: AxisRange
+    left: float
+    top: float
+    right: float
+    bottom: float
+    """The edges of the field in the drawing; `bottom` is further down than `top`."""
+
+    def x(self, value: float) -> float:
+        """Where a value of the axis to the right stands."""
+        return self.left + self.across.share(value) * (self.right - self.left)
+
+    def y(self, value: float) -> float:
+        """Where a value of the axis upwards stands."""
+        return self.bottom - self.up.share(value) * (self.bottom - self.top)
+
+    def levels(self, values: Iterable[float], text: Callable[[float], str] = plain) -> Markup:
+        """Lines across the field, with their numbers at the left."""
+        values = list(values)
+        lines = "".join(f"M{self.left:g} {self.y(value):.1f}H{self.right:g}" for value in values)
+        numbers = (label(self.left - 8, self.y(value) + 4, text(value), "end") for value in values)
+        return Markup('<path class="grid" d="{}"/>').format(lines) + Markup().join(numbers)
+
+    def places(self, values: Iterable[float], text: Callable[[float], str] = plain) -> Markup:
+        """Numbers under the field."""
+        return Markup().join(label(self.x(value), self.bottom + 17, text(value), "middle") for value in values)
+
+
+def label(x: float, y: float, text: str, anchor: str = "start", style: str = "end-label") -> Markup:
+    """A text of a drawing."""
+    form = Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
+    return form.format(style, x, y, anchor, text)
+
+
+def round_values(scale: AxisRange) -> list[float]:
+    """Round numbers from one end of a scale to the other.
+
+    >>> round_values(AxisRange(0, 1)), round_values(AxisRange(0.4, 1))
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.4, 0.6, 0.8, 1.0])
+    """
+    low, high = sorted((scale.low, scale.high))
+    step = _round_step((high - low) / (STEPS + 1))
+    first, last = math.ceil(round(low / step, 6)), math.floor(round(high / step, 6))
+    return [_tidy(place * step) for place in range(first, last + 1)]
 
 
 def scale_for(means: Iterable[Mean], limits: tuple[float, float]) -> AxisRange:

@@ -31,6 +31,8 @@ class Section(typing.Protocol):
         """Sections come in this order; the built-in ones have 10, 20, 30 …"""
         ...
 
+    # `tab: str`, where it has one, names the tab in which it stands with others; else it has a tab of its own.
+
     def render(self, context: Context) -> Markup | None:
         """What stands under the heading; None when there is nothing to show, and the section is left out."""
         ...

@@ -12,7 +12,18 @@ from markupsafe import Markup
 
 from editgauge.core.files import write_bytes
 from editgauge.core.text import counted
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, headlines, summarize
+from editgauge.core.types import QUESTIONS, Question
+from editgauge.findings.answer import Answer, answer
+from editgauge.findings.summary import (
+    ALL,
+    FEW_SOURCES,
+    Cell,
+    ScoreKey,
+    answers,
+    edit_types,
+    headlines,
+    summarize,
+)
 from editgauge.findings.verdicts import HOW_TESTED, RunVerdicts
 from editgauge.render import words
 from editgauge.reports.assets import frame
@@ -70,9 +81,24 @@ class Context:
         return HOW_TESTED
 
     @cached_property
-    def headlines(self) -> list[tuple[str, str]]:
-        """The (protocol, score) pairs that tell most at a glance."""
+    def headlines(self) -> list[ScoreKey]:
+        """The primary scores, by protocol and name."""
         return headlines(cell for cell in self.cells if cell.edit_type == ALL)
+
+    @cached_property
+    def answers(self) -> dict[Question, list[ScoreKey]]:
+        """The scores that answer each question, the primary one first."""
+        return answers(cell for cell in self.cells if cell.edit_type == ALL)
+
+    @cached_property
+    def answer(self) -> Answer:
+        """What the run says first."""
+        return answer(self.cells, self.verdicts)
+
+    @property
+    def untouched(self) -> frozenset[str]:
+        """The methods that leave every source as it is."""
+        return self.verdicts.untouched
 
     @cached_property
     def tables(self) -> list[ScoreTable]:
@@ -137,6 +163,12 @@ class Context:
         """How many outcomes have scores."""
         return self.tally.counts(planned=self.run.planned)
 
+    @cached_property
+    def judged(self) -> int | None:
+        """Of how many outcomes some protocol says whether the edit was done; None when none ever does."""
+        keys = self.answers.get("done")
+        return self.tally.with_any(keys) if keys else None
+
     def counts_of(self, method: str) -> ScoredCounts:
         """The same for one method."""
         return self.tally.counts(method)
@@ -169,7 +201,7 @@ def _templates() -> Environment:
     )
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
     environment.filters |= {"without_folders": words.without_folders}
-    environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL}
+    environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "QUESTIONS": QUESTIONS}
     environment.globals |= {"counted": counted}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from editgauge.reports.outcomes import NOT_APPLICABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from editgauge.core.run import Run
 
 Places = NDArray[np.int64]
@@ -69,6 +71,16 @@ class Tally:
         scored = int((mine & ~nothing & (self.missing == 0)).sum())
         unscored = int((mine & nothing).sum())
         return ScoredCounts(scored, int(mine.sum()) - scored - unscored, unscored, int(records.sum()), planned)
+
+    def with_any(self, keys: Iterable[tuple[str, str]]) -> int:
+        """How many outcomes have a value of at least one of these scores, given by protocol and name."""
+        scores = self.run.scores
+        valued = pc.is_valid(scores["value"])
+        any_of = pa.chunked_array([pa.array(np.zeros(scores.num_rows, np.bool_))])
+        for protocol, name in keys:
+            any_of = pc.or_(any_of, pc.and_(pc.equal(scores["protocol"], protocol), pc.equal(scores["name"], name)))
+        chosen = pc.and_(any_of, valued).to_numpy(zero_copy_only=False).astype(np.bool_)
+        return int(np.unique(self.of_row[chosen]).size)
 
     def edits(self, method: str) -> int:
         """How many edits the method has outcomes of."""

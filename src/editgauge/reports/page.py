@@ -33,9 +33,10 @@ MARKER = "editgauge-report.json"
 OURS = "editgauge"
 PAGE = "index.html"
 PICTURES = "pictures"
-STYLES = ("base", "tables", "plots", "failures", "people", "gallery", "scatter", "maps", "dialog", "media")
+STYLES = ("base", "first", "tables", "plots", "failures", "people", "gallery", "scatter", "maps", "dialog", "media")
 SCRIPTS = (
-    *("elements", "address", "theme", "scores", "pictures", "maps", "cards", "filters", "dialog", "extras", "start"),
+    *("elements", "tabs", "address", "theme", "scores", "pictures", "maps", "cards", "filters", "virtual", "dialog"),
+    *("keys", "extras", "start"),
 )
 
 
@@ -63,6 +64,20 @@ class PageSection(NamedTuple):
     name: str
     title: str
     content: Markup
+    tab: str
+    """Sections of one tab stand together."""
+
+
+class Tab(NamedTuple):
+    """A part of the report that is shown alone."""
+
+    title: str
+    parts: list[PageSection]
+
+    @property
+    def name(self) -> str:
+        """The anchor by which the address knows it: that of its first section."""
+        return self.parts[0].name
 
 
 def report(
@@ -154,12 +169,20 @@ def _claim_file(file: Path) -> None:
 def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes:
     page = context.render(
         "index.html.j2",
-        parts=_parts(context),
+        tabs=_tabs(_parts(context)),
         damage=words.without_folders(gallery.marks.problem),
         data=gallery.data(quiet),
         **frame(images, STYLES, SCRIPTS),
     )
     return page.encode("utf-8", "replace")
+
+
+def _tabs(parts: list[PageSection]) -> list[Tab]:
+    """In the order of their first sections."""
+    tabs: dict[str, Tab] = {}
+    for part in parts:
+        tabs.setdefault(part.tab, Tab(part.tab, [])).parts.append(part)
+    return list(tabs.values())
 
 
 def _parts(context: Context) -> list[PageSection]:
@@ -173,7 +196,9 @@ def _parts(context: Context) -> list[PageSection]:
         except Exception as error:
             if report_sections.origin(name) == OURS:
                 raise
-            part = PageSection(math.inf, f"failed-{name}", words.spaced(name), _failure(name, error))
+            part = PageSection(
+                math.inf, f"failed-{name}", words.spaced(name), _failure(name, error), words.spaced(name)
+            )
         if part:
             found[part.name] = part
     return sorted(found.values(), key=lambda part: part.order)
@@ -182,7 +207,10 @@ def _parts(context: Context) -> list[PageSection]:
 def _part(name: str, context: Context) -> PageSection | None:
     section = report_sections.get(name)
     content = section.render(context)
-    return None if content is None else PageSection(section.order, section.name, section.title, Markup.escape(content))
+    if content is None:
+        return None
+    tab = getattr(section, "tab", "") or section.title
+    return PageSection(section.order, section.name, section.title, Markup.escape(content), tab)
 
 
 def _failure(name: str, error: Exception) -> Markup:

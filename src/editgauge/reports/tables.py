@@ -44,6 +44,11 @@ class PrintedCell:
         return words.unscored(self.cell.unscored)
 
     @property
+    def unscored_count(self) -> int:
+        """How many have no score."""
+        return sum(self.cell.unscored.values())
+
+    @property
     def bounds(self) -> str:
         """Between what the mean would lie, had all outcomes that the score is meant for got one; empty if all did."""
         found = self.cell.bounds

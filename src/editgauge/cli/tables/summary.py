@@ -90,9 +90,11 @@ def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:
         if not any((c := cells.get((protocol, spec.name, m))) and c.mean for m in run.manifest.methods)
     ]
     without = f" Without any value: {', '.join(empty)}." if empty else ""
-    counts = Tally.of(run).counts()
+    tally = Tally.of(run)
+    counts, judging = tally.counts(), answers(cells.values()).get("done")
+    judged = f"{tally.with_any(judging)} judged (edit done or not), " if judging else ""
     outcomes = f"{counts.scored} fully scored, {counts.partly} partly scored, {counts.unscored} unscored"
-    return f"{counted(counts.outcomes, 'outcome')}: {outcomes}.{without}"
+    return f"{counted(counts.outcomes, 'outcome')}: {judged}{outcomes}.{without}"
 
 
 def _show_by_protocol(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:

@@ -68,7 +68,8 @@ class Gallery:
             {"embedded": dict(sorted(self.album.embedded.items()))} if isinstance(self.album, EmbeddedAlbum) else {}
         )
         scores = [self._score(*key) for key in self.keys]
-        return {"scores": scores, "unscored": list(self.whys), "pictures": pictures, "edits": edits, **embedded}
+        told = {"scores": scores, "protocols": self.marks.protocols, "unscored": list(self.whys)}
+        return {**told, "pictures": pictures, "edits": edits, **embedded}
 
     def _score(self, protocol: str, name: str) -> Json:
         entry = {
@@ -76,7 +77,8 @@ class Gallery:
             "key": f"{protocol}/{name}",
             "decimals": self.keys[protocol, name],
         }
-        entry["higher"] = self.context.run.spec(protocol, name).higher_is_better
+        spec = self.context.run.spec(protocol, name)
+        entry |= {"higher": spec.higher_is_better, "question": spec.question or ""}
         return {**entry, "headline": (protocol, name) in self.context.headlines}
 
     def _edit(self, name: str) -> Json:
@@ -114,7 +116,7 @@ class Gallery:
         more = {
             "seed": outcome.seed,
             "marks": [mark for mark in marks if mark.get("on") == "edited"],
-            "notes": [mark["note"] for mark in marks if "note" in mark],
+            "notes": [mark for mark in marks if "note" in mark],
             "curves": [mark for mark in marks if "curves" in mark],
             "scatters": [mark for mark in marks if "scatter" in mark],
             "maps": [mark for mark in marks if "map" in mark],

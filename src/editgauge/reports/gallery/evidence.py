@@ -37,7 +37,9 @@ class Marks:
     def __init__(self, run: Run, edits: Collection[str] | None = None) -> None:
         self.problem = ""
         """Why no evidence can be shown at all, if so."""
-        self._of: dict[Owner, dict[int, None]] = {}
+        self.protocols: list[str] = []
+        """Those that left evidence; pieces name them by their places here."""
+        self._of: dict[Owner, dict[int, dict[int, None]]] = {}
         self._distinct: list[Json] = []
         try:
             self._read(run, edits)
@@ -45,8 +47,9 @@ class Marks:
             self.problem = str(error)
 
     def of(self, edit: str, method: str, seed: int) -> list[Json]:
-        """Everything about one outcome, each piece once."""
-        return [self._distinct[place] for place in self._of.get((edit, method, seed), ())]
+        """Everything about one outcome, each piece once, with the protocols that it is `by`."""
+        pieces = self._of.get((edit, method, seed), {})
+        return [{**self._distinct[place], "by": list(by)} for place, by in pieces.items()]
 
     def _read(self, run: Run, edits: Collection[str] | None) -> None:
         places: dict[str, int] = {}
@@ -54,7 +57,10 @@ class Marks:
             if text not in places:
                 places[text] = len(self._distinct)
                 self._distinct.append(_mark(text, name))
-            self._of.setdefault((key.edit, key.method, key.seed), {})[places[text]] = None
+            if key.protocol not in self.protocols:
+                self.protocols.append(key.protocol)
+            pieces = self._of.setdefault((key.edit, key.method, key.seed), {})
+            pieces.setdefault(places[text], {})[self.protocols.index(key.protocol)] = None
 
 
 def _mark(text: str, name: str) -> Json:
@@ -87,8 +93,12 @@ def _drawn(piece: Evidence) -> Json:
 
 
 def each_once(marks: Iterable[Json]) -> list[Json]:
-    """Without repetition, in order."""
-    return list({repr(mark): mark for mark in marks}.values())
+    """Without repetition, in order; what several protocols drew is by all of them."""
+    distinct: dict[str, Json] = {}
+    for mark in marks:
+        known = distinct.setdefault(repr({**mark, "by": None}), {**mark, "by": []})
+        known["by"] = sorted({*known["by"], *mark["by"]})
+    return list(distinct.values())
 
 
 STEPS = 32

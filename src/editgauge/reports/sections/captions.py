@@ -12,7 +12,7 @@ from editgauge.findings.captions.groups import COUNT, SHOWN, TOLD_NOTHING, Capti
 from editgauge.findings.captions.quality import OBJECTS, Curve, caption_quality
 from editgauge.findings.people.matching import scored_outcomes
 from editgauge.findings.plots.caption_quality import STYLE, caption_quality_svg
-from editgauge.reports.sections.standard import TemplateSection
+from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
     from editgauge.reports.context import Context
@@ -49,4 +49,4 @@ def _tables(groups: Sequence[CaptionGroup]) -> dict[tuple[str, str], list[Captio
     return {key: sorted(rows, key=lambda group: group.name.startswith("people: ")) for key, rows in together}
 
 
-section = TemplateSection("captions", "Difference captions", 53, _content)
+section = TemplateSection("captions", "Difference captions", 53, _content, NUMBERS)

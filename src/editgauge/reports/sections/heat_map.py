@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from editgauge.findings.summary import ALL
 from editgauge.render import words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from editgauge.reports.tables import PrintedCell, ScoreTable
 
@@ -27,6 +27,8 @@ class HeatCell:
     told: str
     """The whole story: interval, counts, reasons."""
     few: bool = False
+    reference: bool = False
+    """Whether the method leaves every source as it is: a number to compare with, without a color."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,22 @@ class HeatMap:
         return any(cell.few for row in self.rows.values() for cell in row)
 
 
-def heat_map(table: ScoreTable, methods: Sequence[str]) -> HeatMap:
-    """The map of one score, its colors spread from the worst mean in it to the best."""
-    values = [shown.cell.mean.value for row in table.rows.values() for shown in row if shown and shown.cell.mean]
+def heat_map(table: ScoreTable, methods: Sequence[str], untouched: Collection[str] = ()) -> HeatMap:
+    """The map of one score, its colors spread from the worst mean of a method that edits to the best."""
+    values = [
+        shown.cell.mean.value
+        for row in table.rows.values()
+        for shown in row
+        if shown and shown.cell.mean and shown.cell.method not in untouched
+    ]
     ends = (min(values), max(values)) if values else (0.0, 0.0)
     worst, best = ends if table.spec.higher_is_better else ends[::-1]
     columns = [kind for kind in table.rows if kind not in table.folded]
     rows = {
-        method: [_cell(table.rows[kind][place], kind, worst, best) for kind in columns]
+        method: [
+            replace(_cell(table.rows[kind][place], kind, worst, best), reference=method in untouched)
+            for kind in columns
+        ]
         for place, method in enumerate(methods)
     }
     return HeatMap(table, columns, rows, words.number(worst, table.decimals), words.number(best, table.decimals))
@@ -80,4 +90,4 @@ def _cell(shown: PrintedCell | None, edit_type: str, worst: float, best: float) 
     if mean.low is not None and mean.high is not None:
         label += f", 95 % interval {shown.text(mean.low)} to {shown.text(mean.high)}"
     label += f", {shown.cell.scored} scored" + (f", {shown.unscored}" if shown.unscored else "")
-    return HeatCell(shown.text(mean.value), min(int(share * STEPS), STEPS - 1), label, shown.few)
+    return HeatCell(shown.text(mean.value), min(max(int(share * STEPS), 0), STEPS - 1), label, shown.few)

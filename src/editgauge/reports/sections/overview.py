@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from editgauge.core.text import counted
-from editgauge.findings.answer import ScoreStandings
+from editgauge.findings.answer import MethodName, ScoreStandings
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
 from editgauge.render import words
 from editgauge.reports.outcomes import NOT_APPLICABLE
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from editgauge.core.types import ScoreSpec
+    from editgauge.findings.answer import Part
     from editgauge.reports.context import Context
     from editgauge.reports.outcomes import ScoredOutcome
 
@@ -43,6 +44,11 @@ def sentences(context: Context) -> list[Markup]:
         *_by_edit_type(context, few),
         *_failures(context),
     ]
+
+
+def in_bold(parts: Iterable[Part]) -> Markup:
+    """A sentence with its methods in bold."""
+    return Markup().join(_bold(part) if isinstance(part, MethodName) else Markup.escape(part) for part in parts)
 
 
 def _with_few_sources(context: Context) -> dict[tuple[str, str], int]:

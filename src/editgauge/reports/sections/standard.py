@@ -14,13 +14,15 @@ from editgauge.findings.aggregations import OF_A_METHOD, OF_ALL_METHODS
 from editgauge.methods.card import read_card
 from editgauge.render.words import number
 from editgauge.reports import methods_text as paper
+from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.gallery.data import how_surely_read
+from editgauge.reports.gallery.highlights import highlights
 from editgauge.reports.outcomes import Why, missing_scores
 from editgauge.reports.sections.aggregations import aggregated
 from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.heat_map import STEPS
 from editgauge.reports.sections.heat_map import heat_map as map_of
-from editgauge.reports.sections.overview import sentences
+from editgauge.reports.sections.overview import in_bold, sentences
 from editgauge.reports.sections.people import left_out, people_tables
 from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.reports.sections.variants import sweeps
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from editgauge.reports.context import Context
 
 Content = dict[str, Any]
+EDIT_TYPES, METHODS, NUMBERS, SETUP = "Edit types", "Methods", "Numbers", "Setup"
+"""Tabs that hold several sections."""
 
 
 MOST_SAID = 4
@@ -92,6 +96,8 @@ class TemplateSection:
     title: str
     order: float
     content: Callable[[Context], Content | None]
+    tab: str = ""
+    """The tab in which it stands with others; its own without one."""
 
     def render(self, context: Context) -> Markup | None:
         """What stands under the heading."""
@@ -101,12 +107,20 @@ class TemplateSection:
 
 def _overview(context: Context) -> Content:
     counts = {method: context.counts_of(method) for method in context.methods}
-    text = sentences(context)
-    return {"sentences": text, "overview": overview_tables(context.cells, context.methods), "of_method": counts}
+    done, kept = (context.answers.get(question, [None])[0] for question in ("done", "kept"))
+    return {
+        "answer": in_bold(context.answer.parts),
+        "trade_off": done and kept and trade_off(context.cells, done, kept, context.methods, context.untouched),
+        "highlights": highlights(context),
+        "sentences": sentences(context),
+        "overview": overview_tables(context.cells, context.methods),
+        "of_method": counts,
+        "untouched": context.untouched,
+    }
 
 
 def _heat_map(context: Context) -> Content | None:
-    maps = [map_of(table, context.methods) for table in context.tables]
+    maps = [map_of(table, context.methods, context.untouched) for table in context.tables]
     return {"maps": maps, "STEPS": STEPS} if maps else None
 
 
@@ -160,18 +174,18 @@ def _agreement(context: Context) -> Content | None:
     }
 
 
-overview = TemplateSection("overview", "Overview", 10, _overview)
-heat_map = TemplateSection("heat_map", "Heat map", 20, _heat_map)
-methods = TemplateSection("methods", "Methods", 30, _methods)
-edit_types = TemplateSection("edit_types", "Edit types", 40, _edit_types)
-summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHADES})
-aggregations = TemplateSection("aggregations", "Aggregations", 51, _aggregations)
-variants = TemplateSection("variants", "Options", 52, _variants)
-sets = TemplateSection("sets", "Sets", 54, _sets)
+overview = TemplateSection("overview", "Answer", 10, _overview)
+gallery = TemplateSection("gallery", "Gallery", 15, _gallery)
+heat_map = TemplateSection("heat_map", "Heat map", 20, _heat_map, EDIT_TYPES)
+methods = TemplateSection("methods", "Methods", 30, _methods, METHODS)
+edit_types = TemplateSection("edit_types", "Edit types", 40, _edit_types, EDIT_TYPES)
+summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHADES}, NUMBERS)
+aggregations = TemplateSection("aggregations", "Aggregations", 51, _aggregations, NUMBERS)
+variants = TemplateSection("variants", "Options", 52, _variants, METHODS)
+sets = TemplateSection("sets", "Sets", 54, _sets, NUMBERS)
 agreement = TemplateSection("agreement", "People", 55, _agreement)
 unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"failures": failures(context)})
-gallery = TemplateSection("gallery", "Gallery", 70, _gallery)
-measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.as_text(context.run)})
+measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.as_text(context.run)}, SETUP)
 
 
 @dataclass(frozen=True, slots=True)

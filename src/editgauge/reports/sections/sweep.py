@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.findings.summary import ALL
 from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot
-from editgauge.reports.sections.standard import TemplateSection
+from editgauge.reports.sections.standard import METHODS, TemplateSection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,4 +97,4 @@ def _content(context: Context) -> dict[str, Any] | None:
     return {"swept": list(zip(found, plots, strict=True))}
 
 
-section = TemplateSection("sweep", "Swept options", 35, _content)
+section = TemplateSection("sweep", "Swept options", 35, _content, METHODS)

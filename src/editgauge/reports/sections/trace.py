@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from editgauge.core.trace.summary import FOLDER, TIMELINE, Profile, read_profile
 from editgauge.render.words import number
-from editgauge.reports.sections.standard import TemplateSection
+from editgauge.reports.sections.standard import SETUP, TemplateSection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,4 +144,4 @@ def _content(context: Context) -> dict[str, Any] | None:
     }
 
 
-section = TemplateSection("profile", "Time", 85, _content)
+section = TemplateSection("profile", "Time", 85, _content, SETUP)

@@ -12,7 +12,7 @@ from editgauge.findings.trials import TOTAL, TrialCell, count_trials, trial_cell
 from editgauge.render import words
 from editgauge.render.svg import scale_for
 from editgauge.reports.figures.side_by_side import Mark, Series, plot
-from editgauge.reports.sections.standard import TemplateSection
+from editgauge.reports.sections.standard import METHODS, NUMBERS, TemplateSection
 from editgauge.reports.sections.variants import base_of
 
 if TYPE_CHECKING:
@@ -106,5 +106,5 @@ def _trials(context: Context) -> dict[str, Any] | None:
     return {"trial_tables": found, "trials": count_trials(context.run)} if found else None
 
 
-side_by_side = TemplateSection("side_by_side", "Side by side", 45, _side_by_side)
-trials = TemplateSection("trials", "Trials", 53, _trials)
+side_by_side = TemplateSection("side_by_side", "Side by side", 45, _side_by_side, METHODS)
+trials = TemplateSection("trials", "Trials", 53, _trials, NUMBERS)

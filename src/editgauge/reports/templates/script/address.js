@@ -1,6 +1,7 @@
 /* The address holds the view: `#anchor?method=…&sort=…`, so that a link shows the same. */
 
-const IN_THE_ADDRESS = ["text", "method", "type", "reading", "status", "reason", "sort", "by"];
+const IN_THE_ADDRESS = ["text", "method", "type", "reading", "status", "reason", "sort", "by", "evidence"];
+const TICKS = ["slider", "blind"];
 
 function readAddress() {
   const [anchor, query] = location.hash.slice(1).split("?");
@@ -15,9 +16,10 @@ function writeAddress(anchor) {
   const query = new URLSearchParams();
   for (const name of IN_THE_ADDRESS) {
     const value = filters.elements[name]?.value;
-    if (value && !(name === "by" && !filters.elements.sort.value)) query.set(name, value);
+    const usual = name === "evidence" && value === usualEvidence;
+    if (value && !usual && !(name === "by" && !filters.elements.sort.value)) query.set(name, value);
   }
-  for (const name of ["slider", "evidence"]) {
+  for (const name of TICKS) {
     const box = filters.elements[name];
     if (box.checked !== box.defaultChecked) query.set(name, box.checked ? "on" : "off");
   }
@@ -36,7 +38,7 @@ function takeOver(query) {
     if (field && query.has(name)) field.value = query.get(name);
     if (field && field.value === "" && field.options) field.selectedIndex = 0;
   }
-  for (const name of ["slider", "evidence"]) {
+  for (const name of TICKS) {
     if (query.has(name)) filters.elements[name].checked = query.get(name) === "on";
   }
   if (query.has("score")) chooseScore(query.get("score"));
@@ -48,23 +50,29 @@ function takeOver(query) {
 function followAddress() {
   const { anchor, query } = readAddress();
   if (query) takeOver(query);
-  filter(view.page);
+  const turned = showTab(tabOf(anchor));
+  if (shownTab() === galleryTab) filter(view.page);
   if (anchor.startsWith("edit-")) showEdit(anchor.slice("edit-".length));
   document.querySelector(".target")?.classList.remove("target");
   const target = anchor && document.getElementById(anchor);
-  if (target) {
+  const isTab = tabLinks.some((link) => link.hash === `#${anchor}`);
+  if (target && !isTab) {
     target.classList.add("target");
     (target.hidden ? target.closest("section") : target).scrollIntoView(); /* folded: nothing to show for this score */
+  } else if (turned) {
+    const bar = document.querySelector(".bar");
+    scrollTo(0, Math.min(scrollY, bar.parentElement.offsetTop + document.querySelector(".top").offsetHeight));
   }
   writeAddress(anchor);
 }
 
 function showEdit(id) {
-  const known = gallery.edits.some((edit) => edit.id === id);
-  if (!known) return;
+  if (!gallery.edits.some((edit) => edit.id === id)) return;
   if (!view.found.some(([edit]) => edit.id === id)) {
     filters.reset();
     filter();
   }
-  drawPage(Math.floor(view.found.findIndex(([edit]) => edit.id === id) / EDITS_ON_A_PAGE));
+  const place = view.found.findIndex(([edit]) => edit.id === id);
+  drawPage(Math.floor(place / EDITS_ON_A_PAGE));
+  drawAt(place % EDITS_ON_A_PAGE);
 }

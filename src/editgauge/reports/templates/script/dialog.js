@@ -4,10 +4,16 @@ const larger = document.getElementById("larger");
 const FORMS = ["edited", "source", "difference", "slider"];
 const current = { edit: null, outcome: null, form: "edited", map: null, opener: null };
 
-function neighbors() {
-  const start = view.page * EDITS_ON_A_PAGE;
-  return view.found.slice(start, start + EDITS_ON_A_PAGE)
-    .flatMap(([edit, outcomes]) => outcomes.map((outcome) => [edit, outcome]));
+/* The outcome before or after the one that is shown, over all edits that match. */
+function neighbor(by) {
+  const at = view.found.findIndex(([edit]) => edit === current.edit);
+  if (at < 0) return undefined;
+  const ordered = ([edit, outcomes]) => (blind() ? blindOrder(edit).filter((each) => outcomes.includes(each)) : outcomes);
+  const outcomes = ordered(view.found[at]);
+  const next = outcomes[outcomes.indexOf(current.outcome) + by];
+  if (next) return [current.edit, next];
+  const found = by > 0 ? view.found.slice(at + 1).find((pair) => pair[1].length > 0) : view.found.slice(0, at).findLast((pair) => pair[1].length > 0);
+  return found && [found[0], ordered(found).at(by > 0 ? 0 : -1)];
 }
 
 function openLarger(edit, outcome, form, opener) {
@@ -27,9 +33,7 @@ function redraw() {
 }
 
 function step(by) {
-  const all = neighbors();
-  const at = all.findIndex(([, outcome]) => outcome === current.outcome);
-  const next = all[at + by];
+  const next = neighbor(by);
   if (!next) return;
   [current.edit, current.outcome] = next;
   redraw();
@@ -54,15 +58,20 @@ function drawLarger() {
   add(title, "h2", { dir: "auto" }, edit.instruction || edit.id);
   const line = add(title, "p", { class: "n" });
   add(line, "bdi", {}, edit.id);
-  if (outcome) add(line, "b", {}, outcome.method);
-  if (outcome?.seed) add(line, "span", {}, `seed ${outcome.seed}`);
+  if (outcome) add(line, "b", {}, nameOf(edit, outcome));
+  if (outcome?.seed && !blind()) add(line, "span", {}, `seed ${outcome.seed}`);
   button(head, "×", { class: "close", "aria-label": "Close" }, () => larger.close());
   const body = add(larger, "div", { class: "body" });
   drawStage(add(body, "div", { class: "show" }));
   const side = add(body, "div", { class: "side" });
   if (outcome) verdict(side, outcome, true);
   facts(side, edit);
-  labels(side, [...edit.marks, ...(outcome?.marks ?? [])], outcome?.notes ?? [], outcome?.damaged);
+  const marks = [...edit.marks, ...(outcome?.marks ?? [])];
+  for (const problem of outcome?.damaged ?? []) add(side, "p", { class: "warning" }, problem);
+  for (const protocol of gallery.protocols.keys()) {
+    const drawn = protocol === shownEvidence() ? marks : []; /* the legend is of what is drawn; remarks are of all */
+    labels(side, protocol, drawn, outcome?.notes ?? []);
+  }
   mapChoices(side, shownForm());
   for (const chart of outcome?.curves ?? []) curves(side, chart);
   for (const chart of outcome?.scatters ?? []) scatter(side, chart);
@@ -74,21 +83,21 @@ function drawStage(parent) {
   const form = shownForm();
   const map = chosenMap(form);
   const source = pictureOf(edit.source);
-  const shown = form === "source" ? source : pictureOf(form === "difference" ? outcome.difference : outcome?.edited) ?? source;
-  const name = form === "source" ? "source" : form === "difference" ? "difference" : `edited by ${outcome?.method}`;
-  if (shown.problem !== undefined) {
-    absent(parent, name, shown.problem);
+  const picture = form === "source" ? source : pictureOf(form === "difference" ? outcome.difference : outcome?.edited) ?? source;
+  const name = form === "source" ? "source" : form === "difference" ? "difference" : `edited by ${outcome && nameOf(edit, outcome)}`;
+  if (picture.problem !== undefined) {
+    absent(parent, name, picture.problem);
     return;
   }
   const stage = add(parent, "div", { class: "stage", tabindex: form === "slider" ? -1 : 0, role: "group", "aria-label": name });
-  const [width, height] = (source.frame ?? shown.frame);
+  const [width, height] = (source.frame ?? picture.frame);
   stage.style.setProperty("--ratio", width / height);
   stage.style.setProperty("--natural", `${width}px`);
-  image(stage, shown, "large", name, { loading: "eager", width, height });
+  image(stage, picture, "large", name, { loading: "eager", width, height });
   if (form === "edited" || form === "slider") under(stage, source, "large");
   if (map) layMap(stage, map);
-  const marks = outcome?.marks ?? [];
-  if (filters.elements.evidence.checked) overlay(source.frame, { source: edit.marks, difference: [...edit.marks, ...marks] }[form] ?? marks, stage);
+  const marks = shown(outcome?.marks ?? []);
+  overlay(source.frame, { source: shown(edit.marks), difference: [...shown(edit.marks), ...marks] }[form] ?? marks, stage);
   if (form === "slider") {
     stage.classList.add("sliding");
     slider(stage, "the edited picture");
@@ -99,9 +108,7 @@ function drawStage(parent) {
 
 function drawControls() {
   const controls = add(larger, "footer");
-  const all = neighbors();
-  const at = all.findIndex(([, outcome]) => outcome === current.outcome);
-  button(controls, "←", { "aria-label": "Previous outcome" }, () => step(-1)).disabled = at <= 0;
+  button(controls, "←", { "aria-label": "Previous outcome" }, () => step(-1)).disabled = !neighbor(-1);
   const forms = add(controls, "div", { class: "forms", role: "group", "aria-label": "What to show" });
   for (const form of possibleForms()) {
     button(forms, form, { "aria-pressed": form === shownForm() }, () => {
@@ -110,7 +117,18 @@ function drawControls() {
       (larger.querySelector(".slide") ?? larger.querySelector(`.forms [aria-pressed=true]`)).focus();
     });
   }
-  button(controls, "→", { "aria-label": "Next outcome" }, () => step(1)).disabled = at < 0 || at >= all.length - 1;
+  button(controls, "→", { "aria-label": "Next outcome" }, () => step(1)).disabled = !neighbor(1);
+}
+
+/* After a walk through the pictures, the page is where the walk ended. */
+function showCurrent() {
+  const at = view.found.findIndex(([edit]) => edit === current.edit);
+  current.opener = null;
+  const page = Math.floor(at / EDITS_ON_A_PAGE);
+  if (page !== view.page) drawPage(page);
+  const card = drawAt(at % EDITS_ON_A_PAGE);
+  card?.focus({ preventScroll: true });
+  card?.scrollIntoView();
 }
 
 function startDialog() {
@@ -122,5 +140,9 @@ function startDialog() {
     event.preventDefault();
   });
   larger.addEventListener("click", (event) => { if (event.target === larger) larger.close(); });
-  larger.addEventListener("close", () => current.opener?.isConnected && current.opener.focus());
+  larger.addEventListener("close", () => {
+    const card = current.opener?.closest(".card");
+    if (card && card.id !== `edit-${current.edit.id}`) showCurrent();
+    else if (current.opener?.isConnected) current.opener.focus();
+  });
 }

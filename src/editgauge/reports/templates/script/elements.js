@@ -1,8 +1,8 @@
 "use strict";
-/* Draws the gallery from the data in the page, a few edits at a time.
+/* Draws the gallery from the data in the page, only what is near the window.
    Texts of the run are only ever set as text, never as HTML. */
 
-const EDITS_ON_A_PAGE = 20;
+const EDITS_ON_A_PAGE = 20000; /* browsers do not scroll much more than ten million pixels */
 const MOST_COLUMNS = 5;
 const MOST_NARROW_COLUMNS = 3;
 const SVG = "http://www.w3.org/2000/svg";

@@ -6,7 +6,7 @@ function startExamples() {
     const edit = edits.get(link.dataset.edit);
     const outcome = edit?.outcomes.find((each) => each.method === link.dataset.method && String(each.seed ?? 0) === link.dataset.seed);
     const pictures = [edit?.source, outcome?.edited].map(pictureOf).map((picture) => (picture?.problem === undefined ? picture : undefined));
-    const both = link.closest(".disputed") !== null;
+    const both = link.closest(".disputed") !== null || link.dataset.both !== undefined;
     link.prepend(...(both ? pictures : [pictures[1] ?? pictures[0]]).map(thumb));
   }
 }

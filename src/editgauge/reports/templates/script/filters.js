@@ -1,4 +1,4 @@
-/* Which edits are shown, in which order, and which page of them. */
+/* Which edits are shown, and in which order. */
 
 const view = { found: [], page: 0 };
 const sortKey = () => (filters.elements.sort.value ? filters.elements.by.value : "");
@@ -33,14 +33,6 @@ function sorted(found) {
   return found.toSorted((a, b) => (rank.get(a) === rank.get(b) ? 0 : (rank.get(a) < rank.get(b)) === ascending ? -1 : 1));
 }
 
-function drawPage(to) {
-  view.page = to;
-  const start = to * EDITS_ON_A_PAGE;
-  place.replaceChildren();
-  view.found.slice(start, start + EDITS_ON_A_PAGE).forEach(drawEdit);
-  for (const pager of pagers) drawPager(pager, start);
-}
-
 function drawPager(pager, start) {
   const found = view.found.length;
   const last = Math.min(start + EDITS_ON_A_PAGE, found);
@@ -56,18 +48,32 @@ function drawPager(pager, start) {
     turner.disabled = !possible;
   };
   if (found > EDITS_ON_A_PAGE) turn("← previous", view.page - 1, view.page > 0);
-  add(pager, "span", { role: "status" }, found ? `Edits ${start + 1} to ${last} of ${of}` : "No edit matches.");
+  add(pager, "span", { role: "status" }, found ? (found > EDITS_ON_A_PAGE ? `Edits ${start + 1} to ${last} of ${of}` : `${found === all ? `${of} edits` : of}`) : "No edit matches.");
   if (found > EDITS_ON_A_PAGE) turn("next →", view.page + 1, last < found);
 }
 
 function filter(page = 0) {
   view.found = sorted(matching());
-  place.classList.toggle("bare", !filters.elements.evidence.checked);
   filters.querySelector(".by").hidden = !filters.elements.sort.value;
+  filters.elements.method.disabled = filters.elements.blind.checked;
   drawPage(Math.min(page, Math.max(0, Math.ceil(view.found.length / EDITS_ON_A_PAGE) - 1)));
 }
 
+/* One protocol's evidence at a time; the usual one is of the score that answers first. */
+const usualEvidence = gallery.protocols.find((name) => gallery.scores[0]?.key.startsWith(`${name}/`)) ?? gallery.protocols[0] ?? "none";
+const shownEvidence = () => gallery.protocols.indexOf(filters.elements.evidence.value);
+
+function startEvidence() {
+  const choice = filters.elements.evidence;
+  for (const name of [...gallery.protocols, "none"]) {
+    const option = add(choice, "option", { value: name }, name);
+    option.defaultSelected = name === usualEvidence;
+  }
+  choice.value = usualEvidence;
+}
+
 function startFilters() {
+  startEvidence();
   for (const edit of gallery.edits) {
     edit.text = [edit.id, edit.type, spaced(edit.type), edit.instruction, ...edit.facts.flat()].join(" ").toLowerCase();
   }

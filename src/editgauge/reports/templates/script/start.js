@@ -6,8 +6,7 @@ startDialog();
 startExamples();
 startCopying();
 window.addEventListener("hashchange", followAddress);
-window.addEventListener("beforeprint", () => {
-  for (const image of document.images) image.loading = "eager";
-});
+window.addEventListener("beforeprint", drawForPaper);
+startKeys();
 filters.elements.by.value = chosenScore();
 followAddress();

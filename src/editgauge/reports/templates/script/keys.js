@@ -1,0 +1,38 @@
+/* Keys of the page: J and K go from edit to edit, E changes the evidence, B hides the methods, digits choose a part. */
+
+function goToCard(by) {
+  const cards = [...place.querySelectorAll(".card")];
+  const middle = innerHeight / 3;
+  const here = document.activeElement?.closest(".card") ?? cards.findLast((card) => card.getBoundingClientRect().top < middle);
+  const next = cards[cards.indexOf(here) + by] ?? (by > 0 && !here ? cards[0] : undefined);
+  if (!next) return;
+  next.focus({ preventScroll: true });
+  next.scrollIntoView();
+}
+
+function nextEvidence() {
+  const choice = filters.elements.evidence;
+  choice.selectedIndex = (choice.selectedIndex + 1) % choice.options.length;
+  choice.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+const GALLERY_KEYS = {
+  j: () => goToCard(1),
+  k: () => goToCard(-1),
+  e: nextEvidence,
+  b: () => filters.elements.blind.click(),
+  "/": () => filters.elements.text.focus(),
+};
+
+function startKeys() {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || larger.open) return;
+    if (document.activeElement?.matches("input[type=search], select, input[type=range]")) return;
+    const tab = /^[1-9]$/.test(event.key) ? tabLinks[Number(event.key) - 1] : undefined;
+    const action = shownTab() === galleryTab ? GALLERY_KEYS[event.key.toLowerCase()] : undefined;
+    if (!tab && !action) return;
+    event.preventDefault();
+    if (tab) location.hash = tab.hash;
+    else action();
+  });
+}
