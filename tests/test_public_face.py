@@ -191,7 +191,7 @@ STILL_PRIVATE = {
     "editgauge.audits.cards.sheet",
     "editgauge.audits.cards.values",
     "editgauge.audits.probes.probes",
-    "editgauge.findings.aggregations",
+    "editgauge.findings.aggregates.aggregations",
     "editgauge.methods.prompts",
     "editgauge.stats.raters",
 }

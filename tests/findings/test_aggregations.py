@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from editgauge.core.run import Record, Run
-from editgauge.findings.aggregations import (
+from editgauge.findings.aggregates.aggregations import (
     OF_A_METHOD,
     OF_ALL_METHODS,
     aggregate_method,

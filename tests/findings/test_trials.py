@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from editgauge.core.run import Record, Run
-from editgauge.findings.trials import TOTAL, TrialCell, count_trials, trial_cells
+from editgauge.findings.aggregates.trials import TOTAL, TrialCell, count_trials, trial_cells
 
 VALUES = {
     1: {"color": [0.2, 0.4], "size": [1.0]},

@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Run
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.aggregations import aggregate_method
+from editgauge.findings.aggregates.aggregations import aggregate_method
 from editgauge.findings.people.matching import wanted_scores
 from editgauge.findings.summary import ALL, Cell, edit_types, headlines, summarize
 from editgauge.findings.verdicts import RunVerdicts

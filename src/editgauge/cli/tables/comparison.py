@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge.cli.tables.common import named, new_table, number, show
-from editgauge.findings.aggregations import OF_A_METHOD, apart, chosen_by_paper
+from editgauge.findings.aggregates.aggregations import OF_A_METHOD, apart, chosen_by_paper
 from editgauge.findings.summary import ALL, FEW_SOURCES
 from editgauge.stats.pairwise import ALPHA
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.findings.aggregations import OF_A_METHOD, OF_ALL_METHODS, aggregations, chosen_by_paper
+from editgauge.findings.aggregates.aggregations import OF_A_METHOD, OF_ALL_METHODS, aggregations, chosen_by_paper
 from editgauge.render.words import number
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.core.run import SetScore
 from editgauge.core.run.sets import ALL
-from editgauge.findings.aggregations import OF_A_METHOD, OF_ALL_METHODS
+from editgauge.findings.aggregates.aggregations import OF_A_METHOD, OF_ALL_METHODS
 from editgauge.methods.card import read_card
 from editgauge.render.words import number
 from editgauge.reports import methods_text as paper

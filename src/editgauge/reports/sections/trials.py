@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.edit_types import vocabulary
-from editgauge.findings.aggregations import aggregations
-from editgauge.findings.trials import TOTAL, TrialCell, count_trials, trial_cells
+from editgauge.findings.aggregates.aggregations import aggregations
+from editgauge.findings.aggregates.trials import TOTAL, TrialCell, count_trials, trial_cells
 from editgauge.render import words
 from editgauge.render.svg import scale_for
 from editgauge.reports.figures.side_by_side import Mark, Series, plot

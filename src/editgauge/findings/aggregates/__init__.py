@@ -1,0 +1,1 @@
+"""Many scores as one number: over edit types, source images, methods and trials."""
