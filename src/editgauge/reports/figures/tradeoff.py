@@ -25,7 +25,7 @@ LETTER, LINE = 6.6, 15
 LONGEST_NAME = 26
 
 
-class Box(NamedTuple):
+class LabelBox(NamedTuple):
     """A part of the drawing that is taken."""
 
     left: float
@@ -33,7 +33,7 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
-    def meets(self, other: Box) -> bool:
+    def meets(self, other: LabelBox) -> bool:
         """Whether the two overlap."""
         return (
             self.left < other.right
@@ -130,13 +130,13 @@ def _point(point: TradeOffPoint, plane: Plane) -> Markup:
 def _names(points: Sequence[TradeOffPoint], plane: Plane) -> list[Markup]:
     """Every method's name beside its point, where no other point or name stands; no name where all is full."""
     at = [(plane.x(point.kept.value), plane.y(point.done.value)) for point in points]
-    taken = [Box(x - 7, y - 7, x + 7, y + 7) for x, y in at]
+    taken = [LabelBox(x - 7, y - 7, x + 7, y + 7) for x, y in at]
     drawn = []
     for point, (x, y) in zip(points, at, strict=True):
         name = point.method if len(point.method) <= LONGEST_NAME else point.method[: LONGEST_NAME - 1] + "…"
         wide = len(name) * LETTER
         for left, low in ((x + 11, y - 5), (x - 11 - wide, y - 5), (x + 11, y + 15), (x - 11 - wide, y + 15)):
-            box = Box(left, low - LINE + 3, left + wide, low + 3)
+            box = LabelBox(left, low - LINE + 3, left + wide, low + 3)
             if box.left >= LEFT and box.right <= WIDTH and box.top >= TOP - LINE and not any(map(box.meets, taken)):
                 taken.append(box)
                 drawn.append(label(left, low, name, style=f"method-name{_style(point)}"))
