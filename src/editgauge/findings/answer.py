@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from editgauge.findings.verdicts import RunVerdicts, ScoreVerdicts
 
 MOST_NAMED = 3
-"""So many methods are named in one clause; further ones are counted."""
+"""Methods named in one clause; further ones are counted."""
 BEST: Mapping[Question | None, tuple[str, str]] = {
     "done": ("does what was asked most often", "do what was asked most often"),
     "kept": ("keeps the rest best", "keep the rest best"),

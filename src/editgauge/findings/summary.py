@@ -29,7 +29,7 @@ FEW_SOURCES = FEWEST_SOURCES
 OWN_PROTOCOL = "editgauge"
 """Held against people's ratings: of scores that answer a question equally often, its score is the primary one."""
 FIRST_OF_A_PROTOCOL = 3
-"""Where no score of the run answers a question, so many of the first scores stand in."""
+"""Where no score of the run answers a question, this number of first scores stands in."""
 ScoreKey = tuple[str, str]
 """Protocol and name of a score."""
 

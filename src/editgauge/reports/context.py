@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from editgauge.findings.agree import Agreement
 
 
-MOST_SHOWN, SHOWN_OF_MANY = 20_000, 5_000
-"""Of more edits than this only some are shown one by one: a browser opens the page of that many in seconds."""
+MOST_SHOWN, SHOWN_OF_MANY = 100_000, 5_000
+"""Of more outcomes than the first only that many edits are shown one by one: a browser opens the page in seconds."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Context:
     @cached_property
     def sample(self) -> frozenset[str] | None:
         """The edits that are shown one by one, drawn at random when there are very many; None for all of them."""
-        if len(self.run.edits) <= MOST_SHOWN:
+        if self.counts.outcomes <= MOST_SHOWN or len(self.run.edits) <= SHOWN_OF_MANY:
             return None
         places = set(Random(0).sample(range(len(self.run.edits)), SHOWN_OF_MANY))  # noqa: S311 - no secret
         return frozenset(edit for place, edit in enumerate(self.run.edits) if place in places)
