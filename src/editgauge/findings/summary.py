@@ -27,7 +27,7 @@ ALL = "all"
 FEW_SOURCES = FEWEST_SOURCES
 """With fewer source images a confidence interval is not reliable; tables mark it."""
 OWN_PROTOCOL = "editgauge"
-"""Held against people's ratings: of scores that answer a question equally often, its score is the primary one."""
+"""Compared with people's ratings: of scores that answer a question equally often, its score is the primary one."""
 FIRST_OF_A_PROTOCOL = 3
 """Where no score of the run answers a question, this number of first scores stands in."""
 ScoreKey = tuple[str, str]
