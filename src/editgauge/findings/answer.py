@@ -26,7 +26,7 @@ BEST: Mapping[Question | None, tuple[str, str]] = {
     "quality": ("makes the most natural pictures", "make the most natural pictures"),
     None: ("does best", "do best"),
 }
-"""What is said of one method, and of several."""
+"""Words about one method, and about several."""
 LEVEL: Mapping[Question | None, str] = {
     "done": "No method does what was asked significantly more often than another",
     "kept": "no method keeps the rest significantly better than another",

@@ -30,7 +30,7 @@ class Highlight(NamedTuple):
     outcome: ScoredOutcome
     instruction: str
     values: Values
-    """What is said of it."""
+    """What the scores say about it."""
 
 
 def highlights(context: Context) -> list[Highlight]:
