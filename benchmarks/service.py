@@ -1,25 +1,34 @@
-"""The score service against calling `score` in a loop: requests per second, latency, memory, as measured in one run.
+"""The score service against calling `score` in a loop: requests per second, processor time, latency, memory.
 
     python benchmarks/service.py [--pairs 24] [--soak-seconds 0]
 
-The loop calls `editgauge.score` in this process, which loads its models for each call, as a user's script would. The
-service gets the same pairs from several clients at once. Answers are not remembered from one to the other: every pair
-is a new picture. `--soak-seconds 600` sends mixed good and bad requests and prints statuses and memory.
+Two kinds of work, both of pictures that no cache has seen: every pair another source image, and groups of eight
+outcomes of one source image, as in reinforcement learning or when methods are compared. Both are done by
+
+- `editgauge.score` in a loop, which loads its models for each call,
+- `editgauge.Scorer` in a loop, whose models stay loaded,
+- the service, asked by eight clients at once.
+
+Answers are kept on disk as always, so the loop looks at a source image once too. Processor time hardly depends on what
+else the machine does; requests per second do. `--soak-seconds 600` sends mixed good and bad requests and prints how
+each kind was answered, and the memory of the process.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
-import os
 import socket
 import threading
 import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ["EDITGAUGE_CACHE_BYTES"] = "0"
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Any
 
 import httpx
 import numpy as np
@@ -34,83 +43,141 @@ from editgauge.look.scorer import Scorer
 from editgauge.serving.app import make_app
 
 CLIENTS = 8
+INSTRUCTION = "Make the cat darker."
+Pair = tuple[Pixels, Pixels]
 
 
-def pair(number: int) -> tuple[Pixels, Pixels]:
-    """A cat and a darker cat, with a pixel that makes them new to every cache."""
-    cat = np.ascontiguousarray(skimage.data.chelsea()[:300, :400])
-    cat[number % 300, number // 300 % 400] ^= 1
-    return cat, (cat * 0.6).astype(np.uint8)
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast some pairs were scored."""
+
+    per_second: float
+    processor_seconds: float
+    """Of one pair."""
 
 
-def body(number: int) -> dict[str, object]:
-    before, after = (base64.b64encode(png_bytes(pixels)).decode() for pixels in pair(number))
-    return {"sources": [before], "outcome": after, "instruction": "Make the cat darker."}
+def pairs(number: int, outcomes_per_source: int) -> list[Pair]:
+    """Cats and darker cats, with a little noise that makes them new to every cache."""
+    return list(islice(_pairs(outcomes_per_source), number))
 
 
-def in_a_loop(pairs: int) -> float:
-    began = time.perf_counter()
-    for number in range(pairs):
-        editgauge.score(*pair(number), "Make the cat darker.")
-    return pairs / (time.perf_counter() - began)
+def _pairs(outcomes_per_source: int) -> Iterator[Pair]:
+    noise = np.random.default_rng()
+    while True:
+        cat = skimage.data.chelsea()[:300, :400] // 2 + noise.integers(0, 2, (300, 400, 3), dtype=np.uint8) + 60
+        for _ in range(outcomes_per_source):
+            yield cat, (cat * noise.uniform(0.4, 0.8)).astype(np.uint8)
 
 
-def over_http(address: str, pairs: int) -> tuple[float, list[float]]:
-    seconds: list[float] = []
+def body(pair: Pair) -> dict[str, Any]:
+    source, outcome = (base64.b64encode(png_bytes(pixels)).decode() for pixels in pair)
+    return {"sources": [source], "outcome": outcome, "instruction": INSTRUCTION}
 
-    def ask(number: int) -> None:
+
+def speed_of(work: Callable[[], object], number: int) -> Speed:
+    since, processor = time.perf_counter(), time.process_time()
+    work()
+    return Speed(number / (time.perf_counter() - since), (time.process_time() - processor) / number)
+
+
+def over_http(address: str, bodies: Sequence[dict[str, Any]]) -> list[float]:
+    """The seconds that each request took."""
+
+    def ask(content: dict[str, Any]) -> float:
         since = time.perf_counter()
-        httpx.post(f"{address}/v1/score", json=body(number), timeout=600).raise_for_status()
-        seconds.append(time.perf_counter() - since)
+        httpx.post(f"{address}/v1/score", json=content, timeout=600).raise_for_status()
+        return time.perf_counter() - since
 
-    began = time.perf_counter()
     with ThreadPoolExecutor(CLIENTS) as clients:
-        list(clients.map(ask, range(10_000, 10_000 + pairs)))
-    return pairs / (time.perf_counter() - began), sorted(seconds)
+        return list(clients.map(ask, bodies))
 
 
 def soak(address: str, seconds: float) -> None:
     """Mixed good and bad requests; prints how each kind was answered, and how memory moved."""
-    bad = [{}, {"sources": ["x"], "outcome": "x", "instruction": "x"}, {**body(0), "outcome": "bm8gaW1hZ2U="}]
-    statuses: dict[tuple[str, int], int] = {}
+    good, statuses = _pairs(CLIENTS), Counter[str]()
     process, until = psutil.Process(), time.monotonic() + seconds
-    with ThreadPoolExecutor(CLIENTS) as clients:
+    picture = png_bytes(next(good)[0])
+    bad: dict[str, dict[str, Any]] = {
+        "empty": {},
+        "not base64": {"sources": ["§"], "outcome": "§", "instruction": "x"},
+        "text file": {**body(next(good)), "outcome": base64.b64encode(b"no image").decode()},
+        "cut file": {**body(next(good)), "outcome": base64.b64encode(picture[: len(picture) // 2]).decode()},
+        "picture bomb": {**body(next(good)), "outcome": base64.b64encode(bomb(picture)).decode()},
+        "wrong type": {**body(next(good)), "edit_type": "nonsense"},
+    }
 
-        def ask(number: int) -> tuple[str, int]:
-            content = bad[number % 3] if number % 2 else body(number)
-            kind = "bad" if number % 2 else "good"
-            return kind, httpx.post(f"{address}/v1/score", json=content, timeout=600).status_code
+    def ask(kind: str, content: dict[str, Any]) -> str:
+        return f"{kind}: {httpx.post(f'{address}/v1/score', json=content, timeout=600).status_code}"
 
-        for start in count(0, 4 * CLIENTS):
-            for answer in clients.map(ask, range(start, start + 4 * CLIENTS)):
-                statuses[answer] = statuses.get(answer, 0) + 1
-            if start % (40 * CLIENTS) == 0:
-                print(f"{process.memory_info().rss / 1e6:.0f} MB after {sum(statuses.values())} requests", flush=True)
-            if time.monotonic() > until:
+    with ThreadPoolExecutor(2 * CLIENTS) as clients:
+        for turn in count(1):
+            requests = [("good", body(pair)) for pair in islice(good, CLIENTS)] + list(bad.items())
+            statuses.update(clients.map(ask, *zip(*requests, strict=True)))
+            over = time.monotonic() > until
+            if turn % 10 == 1 or over:
+                megabytes = process.memory_info().rss / 1e6
+                print(
+                    f"{megabytes:.0f} MB, {process.num_threads()} threads after {statuses.total()} requests", flush=True
+                )
+            if over:
                 break
-    print({f"{kind} {status}": number for (kind, status), number in sorted(statuses.items())})
+    print(", ".join(f"{answer} x {number}" for answer, number in sorted(statuses.items())))
+
+
+def bomb(png: bytes) -> bytes:
+    """The same small file, whose header claims 60,000 x 60,000 pixels."""
+    header = png[12:16] + (60_000).to_bytes(4) * 2 + png[24:29]
+    return png[:12] + header + zlib.crc32(header).to_bytes(4) + png[33:]
+
+
+@contextmanager
+def online(scorer: Scorer) -> Iterator[str]:
+    """The address of a service with these models."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(server_config(make_app(scorer)))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+def show(name: str, speed: Speed, loop: Speed) -> None:
+    ratios = speed.per_second / loop.per_second, loop.processor_seconds / speed.processor_seconds
+    print(
+        f"  {name:<24} {speed.per_second:6.2f} a second ({ratios[0]:4.1f} x), "
+        f"{speed.processor_seconds:5.2f} CPU seconds each ({ratios[1]:4.1f} x less)",
+        flush=True,
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=24)
     parser.add_argument("--soak-seconds", type=float, default=0)
-    given = parser.parse_args()
-    plain = in_a_loop(given.pairs)
-    with Scorer() as scorer, socket.create_server(("127.0.0.1", 0)) as listening:
+    options = parser.parse_args()
+    with Scorer() as scorer:
         scorer.warm_up().result()
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server = uvicorn.Server(server_config(make_app(scorer)))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        served, seconds = over_http(address, given.pairs)
-        if given.soak_seconds:
-            soak(address, given.soak_seconds)
-        server.should_exit = True
-        thread.join()
-    percentile = {share: seconds[min(len(seconds) - 1, int(share / 100 * len(seconds)))] for share in (50, 95, 99)}
-    print(f"`score` in a loop: {plain:.2f} a second; the service: {served:.2f} a second; ratio {served / plain:.1f}")
-    print("latency " + ", ".join(f"p{share} {value:.2f} s" for share, value in percentile.items()))
+        for pair in pairs(1, 1):
+            scorer.score(*pair, INSTRUCTION)
+        with online(scorer) as address:
+            for group in (1, 8):
+                print("every pair another source" if group == 1 else f"{group} outcomes of each source")
+                work = pairs(options.pairs, group)
+                loop = speed_of(lambda work=work: [editgauge.score(*each, INSTRUCTION) for each in work], len(work))
+                show("`score` in a loop", loop, loop)
+                work = pairs(options.pairs, group)
+                show(
+                    "`Scorer` in a loop",
+                    speed_of(lambda work=work: [scorer.score(*each, INSTRUCTION) for each in work], len(work)),
+                    loop,
+                )
+                bodies, seconds = [body(each) for each in pairs(options.pairs, group)], list[float]()
+                show("the service", speed_of(lambda: seconds.extend(over_http(address, bodies)), len(bodies)), loop)
+                shares = zip((50, 95, 99), np.percentile(seconds, (50, 95, 99)), strict=True)
+                print("  latency " + ", ".join(f"p{share} {value:.2f} s" for share, value in shares))
+            if options.soak_seconds:
+                soak(address, options.soak_seconds)
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def test_a_client_gets_the_scores_of_the_same_call_in_python(address: str, photo
 
     assert [(line["name"], line["value"]) for line in answer["scores"]] == [(each.name, each.value) for each in here]
     assert answer["verdict"]["sentence"] == here.verdict.sentence
-    assert answer["scores"][0]["evidence"] is None
+    assert answer["scores"][0]["evidence"] == []
 
 
 def test_a_reward_that_cannot_be_told_is_an_abstention_not_a_number(address: str, photo: Pixels) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
 
@@ -70,12 +71,13 @@ class Scorer:
         self._loop.close()
 
     def score(self, before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> ScoreResult:
-        """The scores of one edited image; `fields` are those of `editgauge.score`, such as `subject` or `mask`."""
+        """The scores of one edited image; `fields` are those of `EditFields`, such as `subject` or `mask`."""
         return self.submit(before, after, instruction, **fields).result()
 
     def submit(self, before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> Future[ScoreResult]:
         """The same, without waiting for it. Cancelling the future stops the work."""
-        return self._run(self._score(lambda: _item(before, after, instruction, **fields)))
+        known = EditFields(**fields)
+        return self._run(self._score(lambda: _loaded(known.edit(before, instruction), before, after)))
 
     def submit_edit(self, edit: Edit, before: ImageLike, after: ImageLike) -> Future[ScoreResult]:
         """The same for an edit of a benchmark, with all that is known about it."""
@@ -101,45 +103,46 @@ class Scorer:
         async with self._gate.entered() as hold:
             item = load()
             hold(bytes_of_work(item.source.nbytes + item.edited.nbytes))
-            scores = [
-                _verdict(each.name, spec, row)
-                for each in self.protocols
-                for spec, row in zip(each.scores, await item_rows(each, item, self._see), strict=True)
-            ]
+            rows = await asyncio.gather(*(item_rows(each, item, self._see) for each in self.protocols))
+        scores = [
+            _verdict(each.name, spec, row)
+            for each, own in zip(self.protocols, rows, strict=True)
+            for spec, row in zip(each.scores, own, strict=True)
+        ]
         return ScoreResult(scores, item, sum_up(scores, item.edit), self.remark)
 
 
-def _item(
-    before: ImageLike,
-    after: ImageLike,
-    instruction: str,
-    *,
-    edit_type: str | None = None,
-    subject: str | None = None,
-    from_: str | None = None,
-    to: str | None = None,
-    position: str | None = None,
-    anchor: str | None = None,
-    mask: ImageLike | None = None,
-    source_caption: str | None = None,
-    target_caption: str | None = None,
-    fields: str | Path | None = None,
-) -> Item:
-    """What there is to score, with the fields of the edit that were given, and the rest read from the instruction."""
-    edit = Edit(
-        id="edit",
-        source=Picture("source", _path(before)),
-        type=read_edit_type(edit_type) if edit_type else UNSPECIFIED,
-        instruction=instruction,
-        subject=subject,
-        from_=from_,
-        to=to,
-        position=_position(position, anchor),
-        source_caption=source_caption,
-        target_caption=target_caption,
-        mask=_mask(mask),
-    )
-    return _loaded(complete(edit, read_kept(Path(fields)) if fields else None), before, after)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditFields:
+    """What is known about an edit beside its instruction, as in `editgauge.score`; the rest is read from that."""
+
+    edit_type: str | None = None
+    subject: str | None = None
+    from_: str | None = None
+    to: str | None = None
+    position: str | None = None
+    anchor: str | None = None
+    mask: ImageLike | None = None
+    source_caption: str | None = None
+    target_caption: str | None = None
+    fields: str | Path | None = None
+
+    def edit(self, before: ImageLike, instruction: str) -> Edit:
+        """The edit, with what was read from the instruction."""
+        edit = Edit(
+            id="edit",
+            source=Picture("source", _path(before)),
+            type=read_edit_type(self.edit_type) if self.edit_type else UNSPECIFIED,
+            instruction=instruction,
+            subject=self.subject,
+            from_=self.from_,
+            to=self.to,
+            position=_position(self.position, self.anchor),
+            source_caption=self.source_caption,
+            target_caption=self.target_caption,
+            mask=_mask(self.mask),
+        )
+        return complete(edit, read_kept(Path(self.fields)) if self.fields else None)
 
 
 def _loaded(edit: Edit, before: ImageLike, after: ImageLike) -> Item:

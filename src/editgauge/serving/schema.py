@@ -6,18 +6,22 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from dataclasses import asdict, fields, replace
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from editgauge.core.errors import BadInput
-from editgauge.core.types import Edit
+from editgauge.core.types import Position, Step
 from editgauge.look.result import ScoreResult, Verdict
+from editgauge.look.scorer import EditFields
+from editgauge.look.verdict import Summary
 
 REWARD = ("editgauge", "overall")
 """Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
-FIELDS = frozenset({"edit_type", "subject", "from_", "to", "position", "anchor", "source_caption", "target_caption"})
+FIELDS = {field.name for field in fields(EditFields)} - {"mask", "fields"}
+"""Texts of a request that are passed on as they are."""
 DATA_ADDRESS = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,", re.ASCII)
 MOST_WORDS = 20_000
 """Characters of one text."""
@@ -63,27 +67,35 @@ class Reward(BaseModel):
     """Why there is no value, from the closed list of reasons."""
 
 
-class ScoreLine(BaseModel):
-    """One score."""
+@pydantic_dataclass(frozen=True)
+class VerdictAnswer(Summary):
+    """The verdict on one edited picture."""
 
-    protocol: str
-    name: str
-    value: float | None
-    status: Literal["scored", "unscored"]
-    reason: str | None
-    higher_is_better: bool
-    range: tuple[float, float]
-    evidence: list[dict[str, Any]] | None = None
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
+    @property
+    def sentence(self) -> str:
+        """One plain line."""
+        return Summary.sentence.fget(self)  # type: ignore[attr-defined,no-any-return]
+
+
+class EditAnswer(BaseModel):
+    """How the instruction was read."""
+
+    edit_type: str
+    subject: str | None
+    from_: str | None = Field(alias="from")
+    to: str | None
+    position: Position | None
+    steps: list[Step]
 
 
 class ScoreResponse(BaseModel):
     """The verdict, the reward and all scores of one edited picture."""
 
-    verdict: dict[str, Any]
+    verdict: VerdictAnswer
     reward: Reward
-    scores: list[ScoreLine]
-    edit: dict[str, Any]
-    """How the instruction was read."""
+    scores: list[Verdict] = Field(description="with evidence only if the request asks for it")
+    edit: EditAnswer
 
 
 class Problem(BaseModel):
@@ -121,7 +133,7 @@ def arguments_of(request: ScoreRequest) -> dict[str, Any]:
         "after": _image(request.outcome, "outcome"),
         "instruction": request.instruction,
         "mask": _image(request.mask, "mask") if request.mask else None,
-        **request.model_dump(include=set(FIELDS)),
+        **request.model_dump(include=FIELDS),
     }
 
 
@@ -136,13 +148,19 @@ def _image(text: str, name: str) -> bytes:
 
 def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
     """What the service answers; evidence is large and comes only when it was asked for."""
+    edit = result.edit
     return ScoreResponse(
-        verdict={**asdict(result.verdict), "sentence": result.verdict.sentence},
+        verdict=VerdictAnswer(**asdict(result.verdict)),
         reward=_reward(list(result)),
-        scores=[
-            ScoreLine(**{**asdict(each), "evidence": list(each.evidence) if evidence else None}) for each in result
-        ],
-        edit=_reading(result.edit),
+        scores=[each if evidence else replace(each, evidence=()) for each in result],
+        edit=EditAnswer(
+            edit_type=edit.type,
+            subject=edit.subject,
+            **{"from": edit.from_},
+            to=edit.to,
+            position=edit.position,
+            steps=list(edit.reading.steps) if edit.reading else [],
+        ),
     )
 
 
@@ -151,15 +169,3 @@ def _reward(scores: Sequence[Verdict]) -> Reward:
         if (each.protocol.split("[")[0], each.name) == REWARD:
             return Reward(value=each.value, abstained=each.value is None, reason=each.reason)
     return Reward(value=None, abstained=True, reason="no_rule")
-
-
-def _reading(edit: Edit) -> dict[str, Any]:
-    """What the edit asks for, as it was judged."""
-    return {
-        "edit_type": edit.type,
-        "subject": edit.subject,
-        "from": edit.from_,
-        "to": edit.to,
-        "position": asdict(edit.position) if edit.position else None,
-        "steps": [asdict(step) for step in edit.reading.steps] if edit.reading else [],
-    }
