@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, islice
 from typing import Any
 
@@ -40,7 +41,7 @@ import editgauge
 from editgauge.core.http import server_config
 from editgauge.core.images import Pixels, png_bytes
 from editgauge.look.scorer import Scorer
-from editgauge.serving.app import make_app
+from editgauge.serving.app import ServiceLimits, make_app
 
 CLIENTS = 8
 INSTRUCTION = "Make the cat darker."
@@ -80,16 +81,21 @@ def speed_of(work: Callable[[], object], number: int) -> Speed:
     return Speed(number / (time.perf_counter() - since), (time.process_time() - processor) / number)
 
 
-def over_http(address: str, bodies: Sequence[dict[str, Any]]) -> list[float]:
-    """The seconds that each request took."""
+def in_turn(score: Callable[[Pixels, Pixels, str], object], work: Sequence[Pair]) -> None:
+    for pair in work:
+        score(*pair, INSTRUCTION)
+
+
+def over_http(address: str, bodies: Sequence[dict[str, Any]], seconds: list[float]) -> None:
+    """Asks for all of them; `seconds` gets the time of each request."""
 
     def ask(content: dict[str, Any]) -> float:
         since = time.perf_counter()
-        httpx.post(f"{address}/v1/score", json=content, timeout=600).raise_for_status()
+        httpx.post(f"{address}/v1/score", json=content, timeout=900).raise_for_status()
         return time.perf_counter() - since
 
     with ThreadPoolExecutor(CLIENTS) as clients:
-        return list(clients.map(ask, bodies))
+        seconds.extend(clients.map(ask, bodies))
 
 
 def soak(address: str, seconds: float) -> None:
@@ -107,7 +113,7 @@ def soak(address: str, seconds: float) -> None:
     }
 
     def ask(kind: str, content: dict[str, Any]) -> str:
-        return f"{kind}: {httpx.post(f'{address}/v1/score', json=content, timeout=600).status_code}"
+        return f"{kind}: {httpx.post(f'{address}/v1/score', json=content, timeout=900).status_code}"
 
     with ThreadPoolExecutor(2 * CLIENTS) as clients:
         for turn in count(1):
@@ -134,7 +140,7 @@ def bomb(png: bytes) -> bytes:
 def online(scorer: Scorer) -> Iterator[str]:
     """The address of a service with these models."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(server_config(make_app(scorer)))
+        server = uvicorn.Server(server_config(make_app(scorer, limits=ServiceLimits(seconds=900))))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -164,16 +170,17 @@ def main() -> None:
             for group in (1, 8):
                 print("every pair another source" if group == 1 else f"{group} outcomes of each source")
                 work = pairs(options.pairs, group)
-                loop = speed_of(lambda work=work: [editgauge.score(*each, INSTRUCTION) for each in work], len(work))
+                loop = speed_of(partial(in_turn, editgauge.score, work), len(work))
                 show("`score` in a loop", loop, loop)
                 work = pairs(options.pairs, group)
                 show(
                     "`Scorer` in a loop",
-                    speed_of(lambda work=work: [scorer.score(*each, INSTRUCTION) for each in work], len(work)),
+                    speed_of(partial(in_turn, scorer.score, work), len(work)),
                     loop,
                 )
-                bodies, seconds = [body(each) for each in pairs(options.pairs, group)], list[float]()
-                show("the service", speed_of(lambda: seconds.extend(over_http(address, bodies)), len(bodies)), loop)
+                bodies = [body(each) for each in pairs(options.pairs, group)]
+                seconds: list[float] = []
+                show("the service", speed_of(partial(over_http, address, bodies, seconds), len(bodies)), loop)
                 shares = zip((50, 95, 99), np.percentile(seconds, (50, 95, 99)), strict=True)
                 print("  latency " + ", ".join(f"p{share} {value:.2f} s" for share, value in shares))
             if options.soak_seconds:

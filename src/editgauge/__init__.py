@@ -8,7 +8,7 @@ The verbs of the command line are functions here, with the same words:
     run = editgauge.run("sample", outcomes={"mine": "outcomes/"}, protocol=["preservation"], out="run")
     editgauge.report("run", out="report")
 
-Everything is imported when it is first used, so `import editgauge` costs next to nothing.
+Everything is imported when it is first used, so `import editgauge` is cheap.
 """
 
 from importlib import import_module as _import_module

@@ -1,4 +1,4 @@
-"""News fragments of a kind that nobody declared would be left out of the changelog without a word."""
+"""News fragments of an undeclared kind would be left out of the changelog silently."""
 
 from __future__ import annotations
 
@@ -13,5 +13,4 @@ def test_every_fragment_is_of_a_declared_kind() -> None:
     declared = {kind["directory"] for kind in settings["type"]}
     fragments = [path for path in (ROOT / settings["directory"]).glob("*.md") if path.name != "README.md"]
 
-    assert fragments
     assert {path.name: path.suffixes[-2][1:] for path in fragments if path.suffixes[-2][1:] not in declared} == {}

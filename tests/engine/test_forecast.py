@@ -181,10 +181,14 @@ def test_a_run_on_a_benchmark_that_has_a_name_is_enough(home: Path, plugged_in: 
     assert (found.benchmark, found.outcomes, found.done) == ("plugin-benchmark", 3, 0)
 
 
-def test_a_run_on_a_folder_of_one_s_own_must_be_told_where_it_lies(home: Path, plugged_in: Path) -> None:
+def test_a_run_remembers_where_its_benchmark_is_and_asks_when_it_moved(home: Path, plugged_in: Path) -> None:
     score(home)
-    with pytest.raises(BadInput, match=r"was run on 'photos'.*editgauge plan FOLDER --out .*run"):
+    assert plan(home / "run").outcomes == 0
+    place = Path(Run.open(home / "run").manifest.places["benchmark"])
+    place.rename(place.with_name("moved"))
+    with pytest.raises(BadInput, match=r"was run on '.*photos'.*editgauge plan FOLDER --out .*run"):
         plan(home / "run")
+    assert plan(place.with_name("moved"), out=home / "run").outcomes == 0
 
 
 def test_outcomes_without_an_image_take_no_time(home: Path, plugged_in: Path) -> None:

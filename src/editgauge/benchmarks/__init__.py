@@ -56,8 +56,7 @@ def open_benchmark(
         images: where its source images lie, when they come from elsewhere (such as a COCO folder).
     """
     name = str(benchmark)
-    looks_like_path = isinstance(benchmark, Path) or "/" in name or "\\" in name or name in {".", ".."}
-    if name not in benchmarks and (looks_like_path or Path(name).exists()):
+    if is_path(benchmark):
         load = _forms.get(_form(Path(name)))
         return _called(load, name, {"data": data, "images": images}, Path(name))
     base, written = split_name(name)
@@ -65,6 +64,13 @@ def open_benchmark(
     options = read_options(base, load, written)
     opened = _called(partial(load, **options) if options else load, base, {"data": data, "images": images})
     return replace(opened, name=full_name(base, options)) if options else opened
+
+
+def is_path(benchmark: str | Path) -> bool:
+    """Whether a benchmark is opened by a path, not by a name."""
+    name = str(benchmark)
+    looks_like_path = isinstance(benchmark, Path) or "/" in name or "\\" in name or name in {".", ".."}
+    return name not in benchmarks and (looks_like_path or Path(name).exists())
 
 
 def _form(path: Path) -> str:

@@ -55,7 +55,7 @@ def defaults(file: Path, app: typer.Typer) -> dict[str, Any]:
 
 
 def _of_group(content: dict[str, Any], group: Any, problems: list[str], name: str = "") -> dict[str, Any]:
-    """What the file says about the verbs of a group; those of a group within it stand below its name."""
+    """What the file says about the verbs of a group; those of a group within it are nested below its name."""
     read: dict[str, Any] = {}
     for verb, options in content.items():
         called, command = f"{name}{verb}", group.commands.get(verb)

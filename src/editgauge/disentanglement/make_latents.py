@@ -92,7 +92,7 @@ def make_latents(
 ) -> Path:
     """Writes `<prompt>.npy`, and `<prompt>.png` where the pipeline can decode, for every prompt; gives the folder.
 
-    Every prompt starts from the same white image and the same noise. Given again it continues: what is there stays.
+    Every prompt starts from the same white image and the same noise. Run again, it continues: what is there stays.
 
     Args:
         settings: the pipeline and its settings.

@@ -53,8 +53,8 @@ class Comparison:
     verdict: Literal["first", "second", "neither"] = "neither"
     """Who is significantly better: the adjusted p-value is below 0.05, so the interval excludes zero."""
     survives_missing: bool | None = None
-    """Whether the verdict holds if all missing scores were as bad for the winner as can be; None without a verdict, or
-    for a score without limits."""
+    """Whether the verdict holds if all missing scores were the worst possible for the winner; None without a verdict,
+    or for a score without limits."""
     p_over_scores: float | None = None
     """The adjusted p-value, corrected for the scores shown beside it too (Holm)."""
     margin: float | None = None

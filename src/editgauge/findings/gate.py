@@ -118,7 +118,7 @@ def gate(
         summary: Markdown file to write, for a pull request.
     """
     if not (max_drop >= 0 and np.isfinite(max_drop)):
-        raise BadInput(f"--max-drop is a number from 0 on, in the unit of the score; got {max_drop}.")
+        raise BadInput(f"--max-drop is a number of at least 0, in the unit of the score; got {max_drop}.")
     new, old = Run.open(Path(run)), Run.open(Path(against))
     _comparable(new, old)
     methods = [name for name in new.manifest.methods if name in old.manifest.methods]

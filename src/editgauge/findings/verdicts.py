@@ -78,7 +78,7 @@ class ScoreVerdicts:
         return found is not None and found.better(higher_is_better=self.spec.higher_is_better) == "first"
 
     def survives_missing(self, found: PairDifference) -> bool | None:
-        """Whether a verdict holds if all that is missing were as bad for the winner as can be.
+        """Whether a verdict holds if all that is missing were the worst possible for the winner.
 
         None without a verdict, or when it cannot be said because the score has no limits.
         """

@@ -1,4 +1,4 @@
-"""What a judge is asked: words, pictures with labels, and the form that the answer shall have."""
+"""What a judge is asked: words, pictures with labels, and the form that the answer must have."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Shown:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Question(Generic[Value]):
-    """One thing to be asked of a judge; `repetition` counts when the very same thing is asked again."""
+    """One thing to be asked of a judge; `repetition` counts when the same question is asked again."""
 
     words: Words
     form: Form[Value]

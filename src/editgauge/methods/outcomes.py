@@ -94,7 +94,7 @@ class FoundOutcomes:
         return self.counts.present
 
     def sentence(self, method: str) -> str:
-        """What was found, to be said aloud: `mine: found 643 of 646 outcomes, EditVal layout, 3 missing`."""
+        """What was found, as printed: `mine: found 643 of 646 outcomes, EditVal layout, 3 missing`."""
         kinds = Counter(fault.kind for fault in self.faults)
         _, absent, seeds = self.counts
         first = next((fault for fault in self.faults if fault.kind == "misspelled"), None)

@@ -20,7 +20,7 @@ HIGHEST_PSNR = 100.0
 
 SIGMA = 1.5
 RADIUS = 5
-"""Of the SSIM window: 11 x 11 pixels, beyond which a Gaussian of sigma 1.5 is next to nothing."""
+"""Of the SSIM window: 11 x 11 pixels, beyond which a Gaussian of sigma 1.5 is negligible."""
 STABLE_MEANS = 0.01**2
 STABLE_VARIANCES = 0.03**2
 """The paper's C1 = (K1 L)^2 and C2 = (K2 L)^2 for images in [0, 1]."""

@@ -244,7 +244,7 @@ class Faces:
     expressions: NDArray[np.float32]
     """n x 52, in the order of `EXPRESSIONS`; NaN where a face is too small or hidden."""
     angles: NDArray[np.float32]
-    """n x 3, in degrees: turned to the person's left, raised, tilted to the person's left; NaN likewise."""
+    """n x 3, in degrees: turned to the person's left, raised, tilted to the person's left; NaN as above."""
 
     def __len__(self) -> int:
         return len(self.boxes)

@@ -135,7 +135,7 @@ def whisker(mean: Mean, scale: AxisRange, width: int, *, unsure: bool, spoken: s
 
 
 def axis(scale: AxisRange, width: int) -> Markup:
-    """The ends of a scale, to stand under its whiskers."""
+    """The ends of a scale, shown below its whiskers."""
     first, last = MARGIN, width - MARGIN
     return Markup(
         '<svg class="axis" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-label="from {low} to {high}">'

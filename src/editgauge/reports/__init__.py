@@ -34,7 +34,7 @@ class Section(typing.Protocol):
     # `tab: str`, where it has one, names the tab in which it stands with others; else it has a tab of its own.
 
     def render(self, context: Context) -> Markup | None:
-        """What stands under the heading; None when there is nothing to show, and the section is left out."""
+        """The content below the heading; None when there is nothing to show, and the section is left out."""
         ...
 
 

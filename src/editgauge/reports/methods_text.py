@@ -22,7 +22,7 @@ DIGITS = 12
 
 
 class Paragraph(NamedTuple):
-    """A heading and what stands under it."""
+    """A heading and the content below it."""
 
     title: str
     text: str

@@ -1,4 +1,4 @@
-"""Does one evaluator agree with people more often than another, on the very same questions?
+"""Does one evaluator agree with people more often than another, on the same questions?
 
 Both answer the same questions, so only those count on which they differ. The test is that of all pairs of methods
 (`stats.pairwise`): McNemar's exact test for answers that are right or wrong, Student's t corrected for skewness where

@@ -84,7 +84,7 @@ def object_changes(
         source: the picture before
         edited: the picture after, in the same frame
         seen: things in the source from half the operating point on
-        seen_after: things in the edited picture, likewise
+        seen_after: things in the edited picture, the same
         changed: where the pictures differ
         point: minimum confidence at which something counts as seen
     """

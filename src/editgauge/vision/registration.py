@@ -1,4 +1,4 @@
-"""Is it the same picture, only shifted, cropped or scaled? Lays an edited picture back over its source.
+"""Is it the same picture, only shifted, cropped or scaled? Aligns an edited picture with its source.
 
 `frame_proposals` tells how the frame may have moved, simplest first; the pixels decide. A proposal is taken only if it
 explains clearly more of the picture than the simpler one before it, so that an object that was moved or enlarged never

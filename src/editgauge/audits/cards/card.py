@@ -1,4 +1,4 @@
-"""The card of one score: how it fares on probes with known truth. Pure statistics, whatever gives the numbers."""
+"""The card of one score: how it does on probes with known truth. Pure statistics, whatever gives the numbers."""
 
 from __future__ import annotations
 

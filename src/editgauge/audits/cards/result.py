@@ -71,7 +71,7 @@ class AuditCard:
     steadiness: Mapping[str, Estimate]
     """Of judges, by score: do they agree with themselves, and whatever the order of pictures?"""
     pairs: Mapping[str, PairFindings]
-    """By judge: how it fares when it is shown two outcomes."""
+    """By judge: how it does when it is shown two outcomes."""
     sides: Mapping[str, SideChoices]
     """By model: can it tell left from right? Over all photographs, for nothing was chosen by them."""
     blend: Blend | None

@@ -173,7 +173,7 @@ def _failures(rule: str, failed: int, form: Ratings) -> list[float]:
 
 
 def _said(call: Call, model: str) -> str | None:
-    """The text of an answer, be it a refusal; None where nothing was said to the end."""
+    """The text of an answer, or a refusal; None where nothing was said to the end."""
     if call.body is None:
         return None
     reply = read_reply(call.body)

@@ -51,7 +51,7 @@ class ScoreByJudge:
 
 @dataclass(frozen=True, slots=True)
 class Retest:
-    """What a judge answers when it is asked the very same again."""
+    """What a judge answers when it is asked the same question again."""
 
     judge: str
     questions: int

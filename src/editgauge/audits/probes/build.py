@@ -123,7 +123,7 @@ def probes(
 
 
 def _release(folder: Path) -> None:
-    """Empties a folder in which no probe was made, so that it can be given again with other settings."""
+    """Empties a folder in which no probe was made, so that it can be used again with other settings."""
     if not (folder / OUTCOMES).exists():
         shutil.rmtree(folder / PICTURES, ignore_errors=True)
         (folder / SETTINGS).unlink(missing_ok=True)

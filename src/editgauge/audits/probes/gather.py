@@ -77,7 +77,7 @@ def _refuse_too_few(names: Collection[str], what: str) -> None:
 
 
 def _copy_of_theirs(folder: Path, name: str, path: Path, quiet: bool) -> tuple[Picture, float] | None:
-    """The small copy of a photograph that a user brings; None, said aloud, when it cannot be read."""
+    """The small copy of a photograph that a user brings; None, with a message, when it cannot be read."""
     try:
         return _copy(folder, name, path)
     except BadImage as error:

@@ -94,7 +94,7 @@ class AttributeFiles:
         self._advance()
 
     def told(self) -> Written:
-        """What came of it, said aloud."""
+        """What came of it, as printed."""
         done = Written(tuple(self._files), self._made, self._kept, tuple(self._lacking))
         files = ", ".join(str(file) for file in self._files)
         summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"

@@ -109,7 +109,7 @@ def _explanations(comparisons: Sequence[Comparison]) -> list[str]:
     if lost:
         notes.append(f"Corrected for all {len(comparisons)} scores shown (Holm), not significant: {', '.join(lost)}.")
     if any(each.survives_missing is False for each in comparisons):
-        notes.append("Not in the worst case: the verdict fails if all missing scores were as bad for it as can be.")
+        notes.append("Not in the worst case: the verdict fails if all missing scores were the worst possible for it.")
     margins = {each.margin for each in comparisons if each.within_margin}
     if margins:
         notes.append(f"Margin {margins.pop():g}: by the same interval of the difference.")

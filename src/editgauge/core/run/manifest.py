@@ -69,6 +69,8 @@ class Manifest:
     """Which part of the outcomes this run holds, such as `2/8`; nothing for all of them."""
     fields_sha256: str = ""
     """Of the file with readings of the instructions; nothing where the run was given none."""
+    places: dict[str, str] = field(default_factory=dict)
+    """Where the benchmark is (`benchmark`, for a folder of the user's own) and its files (`data`, `images`)."""
     schema: int = SCHEMA
 
     def save(self, folder: Path) -> None:
@@ -159,6 +161,7 @@ def manifest_problems(stored: dict[str, Any]) -> list[str]:
         "roles": lambda value: _is_mapping(value, list) and all(map(_are_texts, value.values())),
         "sets_sha256": lambda value: value == "" or _is_hash(value),
         "shard": _is_text,
+        "places": lambda value: _is_mapping(value, str),
         "protocols": lambda value: _is_mapping(value, dict) and all(map(_is_protocol, value.values())),
     }
     damaged = [name for name, fits in checks.items() if name in stored and not fits(stored[name])]

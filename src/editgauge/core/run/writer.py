@@ -147,6 +147,7 @@ class RunWriter:
         earlier.judges |= wanted.judges
         earlier.models |= wanted.models
         earlier.roles |= wanted.roles
+        earlier.places |= wanted.places
         for method, counts in wanted.planned.items():
             earlier.planned[method] = {**earlier.planned.get(method, {}), **counts}
         earlier.environment, earlier.finished, earlier.shard = wanted.environment, None, wanted.shard

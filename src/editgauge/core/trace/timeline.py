@@ -4,7 +4,7 @@
         ...
     rows = await timeline.stepped(name, work)   # the steps of a coroutine, without the time for which it waits
 
-Nothing is recorded, and next to nothing spent, until `start`. What is recorded can be opened with Perfetto or
+Nothing is recorded, and hardly any time is spent, until `start`. What is recorded can be opened with Perfetto or
 chrome://tracing, and is also summed up: each second belongs to the innermost span that held it.
 """
 

@@ -32,7 +32,7 @@ from editgauge.models.cache import place
 SOURCES = 6
 """Source images whose outcomes are scored to tell from, unless another number is asked for."""
 BYTES_OF_THE_PARENT = 200_000_000
-"""Of the process that hands out and writes (`benchmarks/scale.py`: 190 MB with next to nothing to hold)."""
+"""Of the process that hands out and writes (`benchmarks/scale.py`: 190 MB with hardly anything to hold)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,8 @@ def plan(
         max_tokens=max_tokens,
         shard=part,
         limit=limit,
+        data=data,
+        images=images,
     )
     if is_run(benchmark) or (not outcomes and is_run(out)):
         given = given.completed(has_models=models is not None)
@@ -152,7 +154,7 @@ def plan(
         given.benchmark,
         given.outcomes,
         given.protocol,
-        data=DataOptions(data=data, images=images, limit=given.limit),
+        data=DataOptions(data=given.data, images=given.images, limit=given.limit),
         layout=layout,
         allow_outside=allow_outside,
         models=ModelOptions(models=models, model=given.model),
@@ -174,7 +176,7 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
     with_image = Counter(task.edit.source.name for task in tasks if task.outcome.image)
     some = some_of(tasks, list(with_image), sources)
     if not some:
-        raise BadInput("There is no outcome with an image to tell from.")
+        raise BadInput("No outcome has an image, so nothing can be estimated.")
     times = with_image.total() / len(some)
     workers = choose_worker_count(
         processes,

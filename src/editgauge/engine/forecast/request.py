@@ -25,6 +25,8 @@ class ForecastRequest:
     max_tokens: int | None
     shard: Shard
     limit: int | None
+    data: str | Path | None
+    images: str | Path | None
     seed: int = 0
 
     def completed(self, *, has_models: bool) -> ForecastRequest:
@@ -44,6 +46,8 @@ class ForecastRequest:
             seed=run.seed,
             shard=read_shard(run.shard or None) if self.shard == WHOLE else self.shard,
             limit=run.edits if self.limit is None else self.limit,
+            data=self.data or run.places.get("data"),
+            images=self.images or run.places.get("images"),
         )
 
 
@@ -53,11 +57,11 @@ def is_run(place: str | Path) -> bool:
 
 
 def _known_benchmark(run: Manifest, folder: Path) -> str:
-    """The run's benchmark by its name; a run does not say where a folder of the user's own lies."""
-    name = run.benchmark
-    if name.partition("[")[0] not in benchmarks:
+    """The run's benchmark by its name, or where the run found it."""
+    name = run.places.get("benchmark", run.benchmark)
+    if not Path(name).exists() and name.partition("[")[0] not in benchmarks:
         raise BadInput(
-            f"'{folder}' was run on '{name}', which is no benchmark that is known by name. If it is a folder of your "
-            f"own, say where it lies: editgauge plan FOLDER --out {folder}"
+            f"'{folder}' was run on '{name}', which is neither the name of a benchmark nor a folder here. "
+            f"Give the benchmark's folder: editgauge plan FOLDER --out {folder}"
         )
     return name

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge import __version__
-from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks import is_path, open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
 from editgauge.core.edits import edits_sha256
 from editgauge.core.errors import BadInput
@@ -144,8 +144,15 @@ def prepare(
         judges=jury.told(),
         fields_sha256=readings.sha256 if readings else "",
         shard="" if shard == WHOLE else str(shard),
+        places=_places(benchmark, data),
     )
     return RunPlan(opened, chosen, choice, found, manifest, jury, shard, frozenset(followed))
+
+
+def _places(benchmark: str | Path, data: DataOptions) -> dict[str, str]:
+    """Where the benchmark is and its files, as far as its name does not say it: `verify` and `plan` need them again."""
+    named = {"benchmark": benchmark if is_path(benchmark) else None, "data": data.data, "images": data.images}
+    return {name: str(_place(str(path))) for name, path in named.items() if path is not None}
 
 
 def _roles(protocol: Protocol, models: Collection[str]) -> list[str]:

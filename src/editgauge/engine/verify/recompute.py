@@ -34,7 +34,7 @@ NOT_AT_HAND = frozenset({"no_model", "crashed", "budget", "refused", "unreachabl
 
 
 class BenchmarkPlace(NamedTuple):
-    """Where the benchmark of a run lies, for one that its name alone does not find."""
+    """Where the benchmark of a run is; what is left out is taken from the run."""
 
     benchmark: str | Path | None = None
     data: str | Path | None = None
@@ -89,7 +89,8 @@ def recompute(run: Run, count: int, place: BenchmarkPlace, seed: int, quiet: boo
     try:
         edits = _edits(run, place)
     except EditGaugeError as error:
-        hint = " Name a folder of your own with --benchmark." if isinstance(error, UnknownName) else ""
+        moved = isinstance(error, UnknownName) or "benchmark" in run.manifest.places
+        hint = " Give its folder with --benchmark." if moved and not place.benchmark else ""
         why = str(error).splitlines()[0] + hint
         found.pass_over(why, sum(len(s) for each in chosen for s in each.stored.values()))
         return found
@@ -114,9 +115,13 @@ def sample(run: Run, count: int, seed: int) -> list[Sampled]:
 
 
 def _edits(run: Run, place: BenchmarkPlace) -> dict[str, Edit]:
-    """The edits of the very benchmark that was run; another one is refused."""
-    name = place.benchmark or run.manifest.benchmark
-    opened = open_benchmark(name, place.data, place.images)
+    """The edits of the same benchmark that was run; another one is refused."""
+    places = run.manifest.places
+    opened = open_benchmark(
+        place.benchmark or places.get("benchmark") or run.manifest.benchmark,
+        place.data or places.get("data"),
+        place.images or places.get("images"),
+    )
     edits = [_as_run(edit, run.edits[edit.id]) for edit in opened.edits if edit.id in run.edits]
     if edits_sha256(edits) != run.manifest.edits_sha256:
         raise EditGaugeError(f"the benchmark '{opened.name}' holds other edits here than the run was made with")

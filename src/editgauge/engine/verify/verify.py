@@ -64,7 +64,7 @@ def verify(
     Args:
         run: run folder.
         recompute: number of outcomes to score again, drawn at random; 0 for none.
-        benchmark: the benchmark's folder, if it is one of your own.
+        benchmark: the benchmark's folder, if it is no longer where the run found it.
         seed: random seed that draws the outcomes.
         quiet: print no progress.
     """

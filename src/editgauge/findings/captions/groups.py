@@ -15,7 +15,7 @@ COUNT = "differences"
 TOLD_NOTHING = "told nothing"
 SHOWN = ("main_matched", "mp", "hr", COUNT)
 DONE = 2
-"""EditInspector's level of accuracy from which the edit was done, be it in an unexpected way."""
+"""EditInspector's level of accuracy from which the edit was done, even in an unexpected way."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Do yes-or-no scores say what people say? Balanced accuracy and its kin, by question (EditInspector, table 3).
+"""Do yes-or-no scores say what people say? Balanced accuracy and the like, by question (EditInspector, table 3).
 
 Yes is what the score calls 1: for a score where lower is better, such as `artifacts`, it is the fault that is found.
 """

@@ -112,7 +112,7 @@ def wanted_scores(
 ) -> list[tuple[str, ScoreSpec]]:
     """The scores of the run and of judges with these names: `edit`, `pixlens/edit`, by wild cards `augclip*/*`; or all.
 
-    `clip_i` is `clip_i[clip-b16]` too: whoever names no model means whichever was asked.
+    `clip_i` is `clip_i[clip-b16]` too: a name without a model means the one that was used.
     """
     everything = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
     everything += judges

@@ -15,7 +15,7 @@ from editgauge.methods.diffusion.weights import PipelineWeights, clear_errors
 from editgauge.methods.options import number, offers, text, whole
 
 STABLE_DIFFUSION = "stable-diffusion-v1-5/stable-diffusion-v1-5"
-STRENGTH = number(0.8, "how much of the noise is added to the source: 1 keeps next to nothing of it", most=1.0)
+STRENGTH = number(0.8, "how much of the noise is added to the source: 1 keeps hardly anything of it", most=1.0)
 
 
 class SDEdit(Diffusion):

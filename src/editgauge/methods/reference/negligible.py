@@ -1,4 +1,4 @@
-"""The source image, changed by next to nothing: what an editor leaves that keeps everything and does not edit.
+"""The source image, changed by hardly anything: what an editor leaves that keeps everything and does not edit.
 
 AugCLIP, section 5.2, calls such outcomes excessively preserved and does not say how they are made; ours are a slight
 crop, a slight change of brightness, and one generation of JPEG, as when a picture is merely sent on.
@@ -39,7 +39,7 @@ class Negligible(Method):
         return hardly_touched(source, chance_of(edit, seed))
 
     def settings(self) -> dict[str, Any]:
-        """How much is next to nothing."""
+        """How much is negligible."""
         return {"crop": CROP, "brightness": BRIGHTNESS, "jpeg": JPEG}
 
 

@@ -31,7 +31,7 @@ def synonyms(word: str) -> tuple[str, ...]:
 
 
 def siblings(word: str) -> tuple[str, ...]:
-    """Other kinds of what this is a kind of, by WordNet (for a zebra: horse, ass …); raises `CannotTell` likewise."""
+    """Other kinds of what this is a kind of, by WordNet (for a zebra: horse, ass …); raises `CannotTell` as well."""
     wordnet, sense = _sense(word)
     beside = (kind for parent in wordnet.kind_of(sense) for kind in wordnet.kinds(parent) if kind != sense)
     return tuple(dict.fromkeys(wordnet.names(kind)[0] for kind in beside))

@@ -1,8 +1,8 @@
 """A model's own word for a phrase, and how it was found; never by how the letters look.
 
 The steps, in this order: the word itself, its singular, the documented table, WordNet (the most frequent sense of a
-noun, when it is a kind of what a known word means), and at last the head noun with its describing words taken off. A
-wider word is never narrowed: a car is a vehicle, but whoever asks for a vehicle may have a boat in mind.
+noun, when it is a kind of what a known word means), and finally the head noun with its describing words taken off. A
+wider word is never narrowed: a car is a vehicle, but someone who asks for a vehicle may mean a boat.
 """
 
 from __future__ import annotations

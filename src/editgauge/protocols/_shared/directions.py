@@ -1,6 +1,6 @@
 """Directions in a space that pictures and texts share: did the picture go where the words point?
 
-All vectors are rows of an embedder such as CLIP; their lengths do not matter unless it is said.
+All vectors are rows of an embedder such as CLIP; their lengths do not matter unless stated.
 """
 
 from __future__ import annotations

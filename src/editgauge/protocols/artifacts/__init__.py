@@ -125,8 +125,8 @@ class Artifacts(Protocol):
     ) -> set[BoxSides]:
         """The boxes of things of which only an outline says whether they meet the mask, or how far.
 
-        By the paper's rule a thing that the detector is as sure of as before is no artifact wherever it lies, and one
-        that lies inside the mask meets it.
+        By the paper's rule a thing that the detector is as sure of as before is no artifact wherever it is, and one
+        inside the mask meets it.
         """
         sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.word, edited)]
         if self._rule is as_in_the_paper:

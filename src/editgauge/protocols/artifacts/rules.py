@@ -48,7 +48,7 @@ def as_in_the_paper(
         edit: the request
         edited: words for the object that the edit itself changes
         before: what is seen in the source, from half the operating point on
-        after: what is seen in the edited picture, likewise
+        after: what is seen in the edited picture, the same
         mask: where the edit was made
         point: minimum confidence at which something counts as seen
         options: the threshold

@@ -29,8 +29,8 @@ PAPER = (
     "Text-Guided Image Editing, arXiv 2410.11374"
 )
 COMMON = (
-    "Weights that are not positive are clipped at 0.001; when a whole set is, all attributes weigh the same, and it "
-    "is said.",
+    "Weights that are not positive are clipped at 0.001; when a whole set is, all attributes weigh the same, and "
+    "the evidence says so.",
     "C of eq. 7 is not stated: it is 1, scikit-learn's own; `c=NUMBER` is another.",
     "LDA has Ledoit and Wolf's shrinkage in the span of the points and takes no weights.",
     "Naive weights are cosines with the way from source to target text, backwards for source attributes.",
@@ -85,7 +85,7 @@ class AugClip(Protocol):
         return {"augclip": Score(result.score, shown(self.name, attributes, seen, result, self._reading))}
 
     async def part(self, item: Item, see: Sight) -> Part:
-        """How well the hyperplane parts the attributes, and whether the source image was there already."""
+        """How well the hyperplane separates the attributes, and whether the source image was there already."""
         _, _, result = await self._fitted(item, see)
         return (np.array([result.misclassified, float(result.already_there)]),)
 

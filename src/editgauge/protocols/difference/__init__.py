@@ -211,7 +211,7 @@ async def _objects(item: Item, see: Sight) -> Score:
 
 DEVIATIONS = (
     "Prompts are our own; answers have a fixed form, so that 'no difference' is never read from prose.",
-    "Differences are paired one to one, as many as can be; the paper leaves open what happens to doubles.",
+    "Differences are paired one to one, as many as possible; the paper leaves open what happens to doubles.",
     "Each person's caption is compared by itself, and the mean taken; the paper does not say which of three it used.",
     "HR without any prediction is unscored, not 0.",
     "Objects whose nouns are the same or synonyms in WordNet are alike without any call.",

@@ -60,7 +60,7 @@ def agreement(
 ) -> Agreement:
     """How far the model's differences are the human's.
 
-    Every difference counts for one of the other side at most, and as many as can be are paired. The paper prints
+    Every difference counts for one of the other side at most, and as many as possible are paired. The paper prints
     sets, and leaves open what happens when two differences of one side match the same one of the other.
 
     Args:

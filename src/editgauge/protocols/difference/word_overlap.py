@@ -15,9 +15,9 @@ UNIT = (0.0, 1.0)
 WORDING = (
     ScoreSpec("bleu", True, UNIT, "BLEU of the model's caption against people's."),
     ScoreSpec("rouge_1", True, UNIT, "ROUGE-1, F-measure, against the nearest of people's captions."),
-    ScoreSpec("rouge_2", True, UNIT, "ROUGE-2, likewise."),
-    ScoreSpec("rouge_l", True, UNIT, "ROUGE-L, likewise."),
-    ScoreSpec("meteor", True, UNIT, "METEOR, likewise; synonyms by WordNet."),
+    ScoreSpec("rouge_2", True, UNIT, "ROUGE-2, the same."),
+    ScoreSpec("rouge_l", True, UNIT, "ROUGE-L, the same."),
+    ScoreSpec("meteor", True, UNIT, "METEOR, the same, with synonyms by WordNet."),
 )
 
 

@@ -91,7 +91,7 @@ class Calibration:
 
     @property
     def name(self) -> str:
-        """The file's own name with the beginning of its SHA-256: the same content is the same one wherever it lies."""
+        """The file's own name with the beginning of its SHA-256: the same content is the same one in every folder."""
         return f"{Path(self.file).name}@{self.sha256[:SIGNS]}"
 
 

@@ -38,7 +38,7 @@ SUBJECT = ("subject_sift", "subject_iou", "subject_ssim", "subject_color", "subj
 SUBJECT_TYPES = ("color", "size", "position_replacement", "object_addition")
 """The types whose subject is compared (tables 2 and 5 have no others, nor has the released code)."""
 MEANT_TO_CHANGE = {"color": "subject_color", "size": "subject_iou", "position_replacement": "subject_position"}
-"""Shown, but left out of the averages: the edit asks for that very change (table 5 averages so)."""
+"""Shown, but left out of the averages: the edit asks for that change (table 5 averages so)."""
 MOST_ARROWS = 20
 
 

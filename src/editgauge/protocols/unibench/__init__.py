@@ -68,7 +68,7 @@ class UniBench(Protocol):
             ScoreSpec(
                 "fidelity", True, span, "Mean of target and position fidelity, as far as the task has them.", "done"
             ),
-            ScoreSpec("consistency", True, pictures, "Mean of target and background consistency, likewise.", "kept"),
+            ScoreSpec("consistency", True, pictures, "Mean of target and background consistency, as above.", "kept"),
             *(ScoreSpec(name, True, ranges.get(name, (0.0, 1.0)), about) for name, about in ABOUT_PARTS.items()),
         )
 

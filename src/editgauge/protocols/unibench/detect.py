@@ -44,7 +44,7 @@ class UniBenchDetect(Protocol):
     deviations = (
         "Not a score of the paper: CLIP similarity is replaced by detection, geometry and histograms.",
         "Change class counts what is found only where it touches the original object's place.",
-        "Place: how straight the way from anchor to target goes in the asked direction, 0 from 90 degrees on.",
+        "Place: how straight the way from anchor to target goes in the asked direction, 0 at 90 degrees and more.",
         "In front of, behind and next to say nothing about a picture's plane: their place is unscored.",
     )
     needs = ("detector", "segmenter")

@@ -167,7 +167,7 @@ class EmbeddedAlbum(Album):
 
 
 def _key(*files: ImageFile) -> str:
-    """Another one whenever a file changes, or the way copies are made. Hashed: a report shall not tell paths."""
+    """Another one whenever a file changes, or the way copies are made. Hashed: a report must not reveal paths."""
     stamps = [(ImageStamp.of(Path(file.path)), file.pixels) for file in files]
     return hashlib.blake2b(repr((SMALL, LARGE, QUALITY, FULL_HEAT, stamps)).encode(), digest_size=12).hexdigest()
 

@@ -102,7 +102,7 @@ def _if_missing(found: ScoreStandings) -> str:
     difference = found.verdicts.between(one.method, two.method) if found.verdicts else None
     if found.verdicts is None or difference is None or found.verdicts.survives_missing(difference) is not False:
         return ""
-    return ", but not if all missing scores were as bad for it as can be"
+    return ", but not if all missing scores were the worst possible for it"
 
 
 def _sample(context: Context, few: Container[tuple[str, str]]) -> Iterable[Markup]:

@@ -100,7 +100,7 @@ class TemplateSection:
     """The tab in which it stands with others; its own without one."""
 
     def render(self, context: Context) -> Markup | None:
-        """What stands under the heading."""
+        """The content below the heading."""
         content = self.content(context)
         return None if content is None else context.render(f"{self.name}.html.j2", **content)
 
