@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,15 @@ from editgauge.cli import app
 from editgauge.cli._options_file import take_file
 
 ROOT = Path(__file__).parents[2]
+SHELLS = ("", "bash", "sh", "console", "text")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def commands(page: Path) -> list[str]:
     """The lines of a page's code blocks that start with `editgauge`, without comments; continued lines are joined."""
-    blocks = re.findall(r"^```(?:bash|sh|console)?\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    blocks = re.findall(r"^```([^\n]*)\n(.*?)^```\s*?$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    shown = [block for language, block in blocks if language in SHELLS]
+    lines = "\n".join(shown).replace("\\\n", " ").splitlines()
     starts = [line.strip().removeprefix("$ ") for line in lines]
     return [line for line in starts if line.startswith("editgauge ")]
 
@@ -41,7 +44,7 @@ def test_every_command_of_a_page_is_one_that_the_program_takes(page: Path) -> No
 def refusal(line: str) -> str:
     """What the command line says against these words; nothing is run."""
     first = re.split(r" (?:>|\||&&) ", line)[0]
-    words, _ = take_file(shlex.split(first.replace("…", ""), comments=True)[1:])
+    words, file = take_file(shlex.split(first.replace("…", ""), comments=True)[1:])
     command: Any = get_command(app)
     while words and getattr(command, "commands", {}).get(words[0]):
         command, words = command.commands[words[0]], words[1:]
@@ -50,12 +53,22 @@ def refusal(line: str) -> str:
     try:
         command.make_context(command.name, list(words))
     except Exception as error:  # typer brings its own copy of click's errors
-        return str(getattr(error, "message", "") or "") if not hasattr(error, "exit_code") or error.exit_code else ""
+        problem = "" if getattr(error, "exit_code", 1) == 0 else str(error) or type(error).__name__
+        return "" if file and problem.startswith("Missing") else problem  # the file may hold it
     return ""
+
+
+def taken_options(words: Sequence[str]) -> set[str]:
+    """The options that the command of these words takes."""
+    command: Any = get_command(app)
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    return {name for parameter in command.params for name in parameter.opts}
 
 
 def test_a_misspelled_command_would_be_noticed() -> None:
     assert "no verb 'rum'" in refusal("editgauge rum sample")
+    assert "Missing" in refusal("editgauge edit sample --out outcomes")
     assert "No such option" in refusal("editgauge run sample --outcomes mine=x --protocl editval")
 
 

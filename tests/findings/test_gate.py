@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from editgauge.cli import app
@@ -21,6 +23,7 @@ Scored = Callable[..., Path]
 
 pytest_plugins = ["pytester"]
 PLUGIN = "editgauge.cli.pytest_plugin"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -106,7 +109,7 @@ def test_runs_that_cannot_be_compared_are_refused(scored: Scored, changes: dict[
 
 
 def test_unfinished_runs_and_odd_margins_are_refused(scored: Scored) -> None:
-    with pytest.raises(BadInput, match="from 0 on"):
+    with pytest.raises(BadInput, match="at least 0"):
         gate(scored("new"), against=scored("base"), max_drop=-1)
     with pytest.raises(BadInput, match="is not finished"):
         gate(scored("unfinished", finish=False), against=scored("bases"), max_drop=0.1)
@@ -142,3 +145,25 @@ def test_the_plugin_takes_the_baseline_from_the_command_line(scored: Scored, pyt
     plugin = (*(() if is_installed else ("-p", PLUGIN)), "-p", "no:cacheprovider")
     pytester.runpytest_inprocess(*plugin, "--edit-baseline", str(base)).assert_outcomes(passed=1, failed=1)
     pytester.runpytest_inprocess(*plugin).assert_outcomes(skipped=2)
+
+
+@pytest.mark.parametrize(("status", "summary"), [(0, "passed"), (1, "failed"), (2, "")])
+def test_the_action_passes_its_inputs_on_and_ends_as_the_gate_does(tmp_path: Path, status: int, summary: str) -> None:
+    """The script of `action.yml`, with a stand-in that writes down how it was called."""
+    (step,) = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["runs"]["steps"]
+    program = tmp_path / "bin" / "editgauge"
+    program.parent.mkdir()
+    writes = f"echo {summary} > gate.md" if summary else "true"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > called\n{writes}\nexit {status}\n')
+    program.chmod(0o755)
+    inputs = {"RUN": "my run", "AGAINST": "baseline", "MAX_DROP": "0.05", "SCORE": "edit *", "METHOD": ""}
+    assert inputs.keys() == step["env"].keys()
+    environment = {**inputs, "PATH": f"{program.parent}:/usr/bin:/bin", "GITHUB_STEP_SUMMARY": str(tmp_path / "page")}
+    ended = subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environment, check=False)
+
+    expected = ["gate", "my run", "--against", "baseline", "--max-drop", "0.05"]
+    assert ended.returncode == status
+    assert (tmp_path / "called").read_text().splitlines() == [
+        *expected, "--score", "edit", "--score", "*", "--summary", "gate.md",
+    ]  # fmt: skip
+    assert ((tmp_path / "page").read_text().strip() if summary else "") == summary

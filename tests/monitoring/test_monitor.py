@@ -103,3 +103,43 @@ def test_odd_numbers_are_refused(wrong: dict[str, Any], benchmark: Path, tmp_pat
 def test_an_unknown_logger_is_refused(benchmark: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="tensorbord"):
         editgauge.Monitor(benchmark, out=tmp_path / "eval", log_to=["tensorbord"])
+
+
+def test_mlflow_gets_names_that_it_accepts_and_the_sheet(
+    benchmark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mlflow", reason="NOT TESTED: needs pip install mlflow-skinny")
+    import mlflow
+
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
+    with mlflow.start_run() as active:
+        with editgauge.Monitor(benchmark, out=tmp_path / "eval", limit=1, protocol=["preservation"]) as monitor:
+            monitor.evaluate(7, lambda image, instruction: image)
+        for logger in monitor._loggers:
+            if type(logger).__name__ == "MLflow":
+                logger.log(
+                    8, {"editgauge/editval/context[dinov2-s14]": 0.5}, monitor.folder / "step-00000007/sheet.png"
+                )
+    stored = mlflow.MlflowClient()
+    assert [each.step for each in stored.get_metric_history(active.info.run_id, "editgauge/preservation/ssim")] == [7]
+    assert stored.get_run(active.info.run_id).data.metrics["editgauge/editval/context:dinov2-s14"] == 0.5
+    assert [each.path for each in stored.list_artifacts(active.info.run_id, "editgauge/step-00000007")] == [
+        "editgauge/step-00000007/sheet.png"
+    ]
+
+
+def test_weights_and_biases_gets_numbers_and_the_sheet(
+    benchmark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("wandb", reason="NOT TESTED: needs pip install wandb")
+    import wandb
+
+    run = wandb.init(project="test", mode="offline", dir=str(tmp_path))
+    with editgauge.Monitor(benchmark, out=tmp_path / "eval", limit=1, protocol=["preservation"]) as monitor:
+        monitor.evaluate(7, lambda image, instruction: image)
+    summary = dict(run.summary)
+    run.finish()
+    assert summary["editgauge/preservation/ssim"] == pytest.approx(1)
+    assert summary["editgauge/step"] == 7
+    assert "editgauge/sheet" in summary

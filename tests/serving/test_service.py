@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -210,3 +214,32 @@ def test_serving_to_others_needs_tokens(content: str | None, message: str, tmp_p
         file.write_text(content)
     with pytest.raises(BadInput, match=message):
         serve(host="0.0.0.0", tokens=None if content is None else file)
+
+
+def test_sigterm_lets_a_running_request_finish(photo: Pixels, after: Pixels) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "editgauge", "serve", "--port", str(port), "--protocol", "preservation", "--quiet"]
+    with subprocess.Popen(command) as process, ScoreClient(f"http://127.0.0.1:{port}") as client:
+        try:
+            while not _is_ready(client):
+                assert process.poll() is None
+            large = [np.tile(each, (8, 8, 1)) for each in (photo, after)]
+            with ThreadPoolExecutor(1) as other:
+                answer = other.submit(client.score, *large, "Make it darker.")
+                while "editgauge_items_at_once 1.0" not in httpx.get(f"http://127.0.0.1:{port}/metrics").text:
+                    assert not answer.done(), "answered before it could be seen"
+                process.send_signal(signal.SIGTERM)
+                assert answer.result()["scores"]
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        ScoreClient(f"http://127.0.0.1:{port}").is_ready()
+
+
+def _is_ready(client: ScoreClient) -> bool:
+    try:
+        return client.is_ready()
+    except ServiceError:
+        return False

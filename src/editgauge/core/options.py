@@ -76,7 +76,7 @@ class JudgeOptions:
         price: price of a million tokens, as `PROMPT,COMPLETION` such as `2.5,10`.
         budget: maximum total cost of all calls; needs a price.
         max_tokens: maximum length of an answer in tokens.
-        prompts: folder with prompts, or one YAML file, in place of the built-in ones.
+        prompts: folder with prompts, or one YAML file, instead of the built-in ones.
         replay: ask no judge; take the answers from the transcripts of an earlier run.
         panel: combine the answers of all judges as well: median, mean or majority.
         quorum: minimum number of judges of a panel that must answer; default: more than half.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -56,11 +57,20 @@ class MLflow:
 
     def log(self, step: int, values: Mapping[str, float], sheet: Path) -> None:
         """Metrics and an artifact."""
-        self._mlflow.log_metrics(dict(values), step=step)
+        self._mlflow.log_metrics({mlflow_name(name): value for name, value in values.items()}, step=step)
         self._mlflow.log_artifact(str(sheet), f"editgauge/{sheet.parent.name}")
 
     def close(self) -> None:
         """The run belongs to the training loop."""
+
+
+def mlflow_name(name: str) -> str:
+    """A name that MLflow accepts: it takes no brackets.
+
+    >>> mlflow_name("editgauge/editval/context[dinov2-s14]"), mlflow_name("editgauge/pixlens@released/edit")
+    ('editgauge/editval/context:dinov2-s14', 'editgauge/pixlens_released/edit')
+    """
+    return re.sub(r"[^\w\-. :/]", "_", name.replace("[", ":").replace("]", ""), flags=re.ASCII)
 
 
 class WeightsAndBiases:

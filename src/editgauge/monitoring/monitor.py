@@ -177,7 +177,7 @@ class Monitor:
         earlier = history.read_text("utf-8") if history.exists() else ""
         write_text(history, earlier + json.dumps(line) + "\n")
         values = {name: score.mean for name, score in evaluation.scores.items() if score.mean is not None}
-        values |= {f"{name}/unscored": float(score.unscored) for name, score in evaluation.scores.items()}
+        values |= {f"unscored/{name}": float(score.unscored) for name, score in evaluation.scores.items()}
         values |= {"seconds_editing": evaluation.seconds_editing, "seconds_scoring": evaluation.seconds_scoring}
         values = {f"editgauge/{name}": value for name, value in values.items()}
         for logger in self._loggers:

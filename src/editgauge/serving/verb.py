@@ -53,10 +53,8 @@ def serve(
         quiet: print no remarks.
     """
     try:
-        import uvicorn
-
         app = import_module("editgauge.serving.app")
-        from editgauge.core.http import server_config
+        from editgauge.core.http import GracefulServer, server_config
     except ImportError as error:
         raise EditGaugeError(f"Serving needs `pip install 'editgauge[serve]'`; it lacks '{error.name}'.") from error
     known = _tokens(Path(tokens) if tokens else None)
@@ -69,7 +67,7 @@ def serve(
         say(f"http://{host}:{port} scores with {', '.join(each.name for each in scorer.protocols)}.", quiet=quiet)
         limits = app.ServiceLimits(seconds=timeout, items_at_once=items)
         served = app.make_app(scorer, tokens=known, limits=limits)
-        uvicorn.Server(server_config(served, host=host, port=port, seconds_to_finish=SECONDS_TO_FINISH)).run()
+        GracefulServer(server_config(served, host=host, port=port, seconds_to_finish=SECONDS_TO_FINISH)).run()
 
 
 def _tokens(file: Path | None) -> tuple[str, ...]:

@@ -194,7 +194,7 @@ def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000, trus
         host: address to listen on; 127.0.0.1 is reachable from this machine only.
         port: port to listen on.
         trusted_proxy: address of a proxy in front of the server whose `X-Forwarded-For` and `X-Forwarded-Proto` are
-            believed, such as 127.0.0.1; without one, nobody's are. Several are joined with commas.
+            believed, such as 127.0.0.1; without one, none are believed. Several are joined with commas.
     """
     try:
         web = import_module("editgauge.studies.web")

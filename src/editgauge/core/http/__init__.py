@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import h11
@@ -56,6 +58,20 @@ class TimedProtocol(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+class GracefulServer(uvicorn.Server):
+    """Ends normally after Ctrl-C or SIGTERM once running requests are answered; the caller can then clean up.
+
+    Uvicorn's own server raises the signal again, which kills the process on the spot.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Listens to signals while it serves."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
 
 
 def server_config(

@@ -41,7 +41,7 @@ LABELS = {
     "reference": "A picture of a correct edit:",
 }
 DEVIATIONS = (
-    "The questions are worded by ourselves unless --prompts gives another wording, which the name then tells.",
+    "The questions are worded by ourselves unless --prompts gives another wording, which the name then shows.",
     "The edited image is resized to the source's size before it is shown.",
     "What the judge refuses, or answers so that it cannot be read even after one repair question, is unscored.",
 )

@@ -1,4 +1,4 @@
-"""The items of a study as tasks for another tool, under names that tell nothing; and whose answers come back."""
+"""The items of a study as tasks for another tool, under neutral names; and whose answers come back."""
 
 from __future__ import annotations
 
