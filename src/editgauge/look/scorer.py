@@ -71,12 +71,12 @@ class Scorer:
         self._loop.close()
 
     def score(self, before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> ScoreResult:
-        """The scores of one edited image; `fields` are those of `EditFields`, such as `subject` or `mask`."""
+        """The scores of one edited image; `fields` are those of `KnownFields`, such as `subject` or `mask`."""
         return self.submit(before, after, instruction, **fields).result()
 
     def submit(self, before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> Future[ScoreResult]:
         """The same, without waiting for it. Cancelling the future stops the work."""
-        known = EditFields(**fields)
+        known = KnownFields(**fields)
         return self._run(self._score(lambda: _loaded(known.edit(before, instruction), before, after)))
 
     def submit_edit(self, edit: Edit, before: ImageLike, after: ImageLike) -> Future[ScoreResult]:
@@ -113,7 +113,7 @@ class Scorer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditFields:
+class KnownFields:
     """What is known about an edit beside its instruction, as in `editgauge.score`; the rest is read from that."""
 
     edit_type: str | None = None

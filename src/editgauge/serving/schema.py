@@ -15,12 +15,12 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Position, Step
 from editgauge.look.result import ScoreResult, Verdict
-from editgauge.look.scorer import EditFields
+from editgauge.look.scorer import KnownFields
 from editgauge.look.verdict import Summary
 
 REWARD = ("editgauge", "overall")
 """Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
-FIELDS = {field.name for field in fields(EditFields)} - {"mask", "fields"}
+FIELDS = {field.name for field in fields(KnownFields)} - {"mask", "fields"}
 """Texts of a request that are passed on as they are."""
 DATA_ADDRESS = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,", re.ASCII)
 MOST_WORDS = 20_000
