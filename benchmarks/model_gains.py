@@ -4,9 +4,9 @@
     python benchmarks/model_gains.py table gains.jsonl [--brisque svm.txt --ranges ranges.json]
 
 FOLDER is `ImagenHub_Text-Guided_IE` with its outcomes and RATINGS the folder of ImagenHub's rating tables. `measure`
-takes about a second and a half of one core for an outcome and can be stopped and begun again; edits that no model can
-answer are looked at once. `table` fits `editgauge/edit` without each role on other photographs, and prints coverage,
-AUROC and correlations. `--brisque` is the published model file of BRISQUE in libsvm's format.
+takes about a second and a half of one core for an outcome and can be stopped and begun again. `table` fits
+`editgauge/edit` without each role on other photographs, and prints coverage, AUROC and correlations. `--brisque` is the
+published model file of BRISQUE in libsvm's format.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from editgauge.methods.outcomes import find_outcomes
 from editgauge.metrics import metrics
 from editgauge.metrics.natural_statistics import natural_statistics
 from editgauge.metrics.tokens import focus_of_change, semantic_change, structure_distance
+from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service
 from editgauge.protocols.editgauge.asked import not_judged
@@ -75,17 +76,21 @@ async def measure(folder: Path, ratings: Path, out: Path) -> None:
     """Appends what is not in the file yet."""
     known = read(out) if out.is_file() else []
     done = {(each["edit"], each["method"]) for each in known}
-    silent = {each["edit"]: not any(variant["answered"] for variant in each["variants"].values()) for each in known}
     rated = sorted(outcomes_of(folder, ratings), key=_shuffled)
-    with Service(choose_models("lite-plus", {}, ROLES).models) as see, out.open("a", encoding="utf-8") as lines:
+    with (
+        Service(choose_models("lite-plus", {}, ROLES).models, place()) as see,
+        out.open("a", encoding="utf-8") as lines,
+    ):
         for edit, outcome, said in rated:
             if (edit.id, outcome.method) in done or outcome.image is None:
                 continue
             item = prepare(edit, outcome, read_image(edit.source.path), read_image(outcome.image))
-            variants = {} if silent.get(edit.id) else await _variants(item, see)
-            silent.setdefault(edit.id, not any(variant["answered"] for variant in variants.values()))
             record = {"edit": edit.id, "photo": edit.id.rpartition("_")[0], "method": outcome.method, **said}
-            record |= {"variants": variants, "raw": await _raw(item, see), "rises": await _rises(item, see)}
+            record |= {
+                "variants": await _variants(item, see),
+                "raw": await _raw(item, see),
+                "rises": await _rises(item, see),
+            }
             lines.write(f"{json.dumps(record)}\n")
             lines.flush()
 
@@ -124,7 +129,8 @@ async def _rises(item: Item, see: Service) -> dict[str, float | None]:
     if see.knows(word):
         tokens = await asyncio.gather(see.patches(item.source), see.patches(item.edited))
         height, width = item.source.shape[:2]
-        boxes = [None, *changed_places(*tokens, width, height)]
+        change = semantic_change(*(each.tokens for each in tokens))
+        boxes = [None, *changed_places(change, width, height)]
         before, after = [
             max([(await see.classify(picture, box)).share(word) for box in boxes])
             for picture in (item.source, item.edited)
@@ -136,6 +142,7 @@ async def _rises(item: Item, see: Service) -> dict[str, float | None]:
 async def _raw(item: Item, see: Service) -> Record:
     """What models and metrics say of the two pictures."""
     before, after = await asyncio.gather(see.patches(item.source), see.patches(item.edited))
+    change = semantic_change(before.tokens, after.tokens)
     first, second = await asyncio.gather(see.embed_image(item.source), see.embed_image(item.edited))
     faces = await asyncio.gather(see.faces(item.source), see.faces(item.edited))
     cosines = faces[0].similarity(faces[1])
@@ -145,10 +152,10 @@ async def _raw(item: Item, see: Service) -> Record:
     unread = [old for old in readable if not any(o == old and np.isfinite(faces[1].smile[n]) for o, n in pairs)]
     return {
         "class token": float(first @ second),
-        "patches": 1 - float(semantic_change(before.tokens, after.tokens).mean()),
+        "patches": 1 - float(change.mean()),
         "focus": focus_of_change(before.tokens, after.tokens),
         "structure": -structure_distance(before.tokens, after.tokens),
-        "token length": token_features(before, after)["token_length"],
+        "token length": token_features(before, after, change)["token_length"],
         "LPIPS": -await see.distance(item.source, item.edited),
         "SSIM": metrics.get("ssim")(as_unit(item.source), as_unit(item.edited)),
         "statistics": [natural_statistics(as_unit(each)).tolist() for each in (item.source, item.edited)],
@@ -198,16 +205,16 @@ def read_brisque(file: Path, ranges: Path) -> Record:
 
 def without_tokens(values: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:
     """The features without those that come from patch tokens; 0 tells nothing, None would mean another kind of edit."""
-    of_tokens = {*FEATURES["contained"], "novelty", "most_changed", "token_length"}
+    of_tokens = {*FEATURES["contained"], "untouched", "new_seen", "novelty", "most_changed", "token_length"}
     return {
         question: {name: 0.0 if name in of_tokens and value is not None else value for name, value in each.items()}
         for question, each in values.items()
     }
 
 
-def ablation(records: Sequence[Record], name: str, *, tokens: bool = True) -> tuple[float, float]:
-    """Share of the outcomes that `edit` answers, and its AUROC for mean SC >= 0.5, by fits on other photographs."""
-    answered = [each for each in records if each["variants"].get(name, {}).get("answered")]
+def ablation(records: Sequence[Record], name: str, *, tokens: bool = True) -> tuple[float, float, float]:
+    """Share of the outcomes looked into, share that `edit` answers, and its AUROC for mean SC >= 0.5, by fits on other
+    photographs."""
     rated = [
         Rated(
             edit=each["edit"],
@@ -215,13 +222,15 @@ def ablation(records: Sequence[Record], name: str, *, tokens: bool = True) -> tu
             method=each["method"],
             done=each["SC"],
             quality=each["PQ"],
-            answered=True,
+            answered=each["variants"][name]["answered"],
             values=each["variants"][name]["values"] if tokens else without_tokens(each["variants"][name]["values"]),
         )
-        for each in answered
+        for each in records
     ]
-    edit, _ = out_of_fold(rated, methods=False)
-    return len(answered) / len(records), float(roc_auc_score([each["SC"] >= PASSED for each in answered], edit))
+    scores = out_of_fold(rated, methods=False)
+    good = np.array([each["SC"] >= PASSED for each in records])[scores.answered]
+    auroc = float(roc_auc_score(good, scores.edit[scores.answered]))
+    return float(np.mean([each.answered for each in rated])), float(scores.answered.mean()), auroc
 
 
 def _rise(rises: Mapping[str, float | None], name: str) -> float | None:
@@ -253,12 +262,12 @@ def table(file: Path, model: Path | None, ranges: Path | None) -> None:
         known = [(rise, each) for each in records if (rise := _rise(each["rises"], name)) is not None]
         auroc = roc_auc_score([each["SC"] >= PASSED for _, each in known], [rise for rise, _ in known])
         print(f"| {name} | {len(known)} | {len({each['edit'] for _, each in known})} | {auroc:.2f} |")
-    print("\n| `editgauge/edit` | answers | AUROC |\n|---|---|---|")
+    print("\n| `editgauge/edit` | looked into | answers | AUROC |\n|---|---|---|---|")
     for name in ("all", "without text reader", "without classifier", "COCO words alone"):
-        coverage, auroc = ablation(records, name)
-        print(f"| {name} | {coverage:.0%} | {auroc:.2f} |")
-    coverage, auroc = ablation(records, "all", tokens=False)
-    print(f"| without patch tokens | {coverage:.0%} | {auroc:.2f} |")
+        looked, coverage, auroc = ablation(records, name)
+        print(f"| {name} | {looked:.0%} | {coverage:.0%} | {auroc:.2f} |")
+    looked, coverage, auroc = ablation(records, "all", tokens=False)
+    print(f"| without patch tokens | {looked:.0%} | {coverage:.0%} | {auroc:.2f} |")
 
 
 def main() -> None:

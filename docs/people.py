@@ -1,13 +1,14 @@
 """Holds every score of a run against people's ratings, for the page `explanation/people.md`.
 
-    editgauge run imagenhub --data FOLDER --outcomes 'FOLDER/*' --protocol editgauge --protocol editval \
-        --protocol pixlens --protocol preservation --models lite --out run
-    python docs/people.py run --ratings RATINGS --judges vie_scores/*.tsv --unseen unseen.jsonl
+    editgauge run imagenhub --data FOLDER --outcomes 'FOLDER/*' --models lite --out run
+    python docs/people.py run --ratings RATINGS --judges vie_scores/*.tsv --unseen unseen.jsonl \
+        --apart magicbrush-run --apart-ratings ratings.csv
 
 FOLDER is `ImagenHub_Text-Guided_IE` with its outcomes, RATINGS the folder of ImagenHub's rating tables, and the judges'
 answers are VIEScore's. `edit`, `quality` and `overall` of `editgauge` were fitted on these ratings, so their rows come
-from fits that have not seen the photograph (`python -m editgauge.audits.fit.ratings fit … --unseen unseen.jsonl`). The
-table is written into the page between its two marks.
+from fits that have not seen the photograph (`python -m editgauge.audits.fit.ratings fit … --unseen unseen.jsonl`).
+`--apart` is a run over another ground with ratings of its own, on which nothing was fitted. The tables are written into
+the page between its two marks.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ PAGE = Path(__file__).parent / "explanation/people.md"
 START, END = "<!-- table: docs/people.py -->", "<!-- end of table -->"
 QUESTIONS = {"SC": "semantic consistency", "PQ": "perceptual quality", "overall": "overall"}
 PASSED = 0.5
+ANOTHER = "(another ground)"
 LEAST = 0.02
 """Share of the outcomes under which a score has no row."""
 Key = tuple[str, str]
@@ -118,13 +120,13 @@ def scores_of(run: Run) -> dict[str, dict[Key, float]]:
 
 
 def unseen_scores(file: Path) -> dict[str, dict[Key, float]]:
-    """The scores of `editgauge` by fits that have not seen the photograph, or neither photograph nor method."""
+    """The scores of `editgauge` by fits that have not seen the photograph, or neither photograph nor method, by fit."""
     found: dict[str, dict[Key, float]] = {}
     for line in file.read_text("utf-8").splitlines():
         record = json.loads(line)
-        what = "photograph and method unseen" if record["unseen_method"] else "photograph unseen"
         for name, value in record["scores"].items():
-            found.setdefault(f"editgauge/{name}` ({what})", {})[record["edit"], record["method"]] = value
+            scores = found.setdefault(f"editgauge/{name}` ({record['fit']})", {})
+            scores[record["edit"], record["method"]] = value
     return found
 
 
@@ -178,15 +180,47 @@ def one_rater(answers: Mapping[Key, Mapping[str, float]], of: int) -> Row:
     return held_against("*one rater against the others*", scores, people, len(people) or of)
 
 
+def apart(run: Run, ratings: Path, fitted: Mapping[str, Mapping[Key, float]]) -> list[str]:
+    """A table of another ground: the rank correlation of every score with every scale of its ratings."""
+    answers = list(published_ratings("magicbrush", ratings))
+    scales = list(dict.fromkeys(str(each["question"]) for each in answers))
+    names = {name.partition("`")[0] for name in fitted}
+    scores = {f"`{name.partition('`')[0]}`": each for name, each in fitted.items()} | {
+        f"`{name}`": each for name, each in scores_of(run).items() if name not in names and len(set(each.values())) > 1
+    }
+    people = {scale: {edit: value for (edit, _), value in mean_of(answers, scale).items()} for scale in scales}
+    outcomes = {edit for edit, _ in next(iter(scores_of(run).values()))} & set(people[scales[0]])
+    lines = [f"| score | answers | {' | '.join(scales)} |", f"|---|---|{'---|' * len(scales)}"]
+    rows = []
+    for name, each in scores.items():
+        values = {edit: value for (edit, _), value in each.items() if edit in outcomes}
+        if len(values) > LEAST * len(outcomes):
+            cells = [_pooled(values, people[scale]) for scale in scales]
+            rows.append((name, len(values) / len(outcomes), cells))
+    rows.sort(key=lambda row: -(row[2][-1].value or -1))
+    lines += [f"| {name} | {share:.0%} | {' | '.join(shown(cell) for cell in cells)} |" for name, share, cells in rows]
+    head = f"### A second ground: {len(outcomes)} edits of one editor, {scales[0]} to {scales[-1]} by five people"
+    return [head, "", *lines, ""]
+
+
+def _pooled(scores: Mapping[str, float], people: Mapping[str, float]) -> Estimate:
+    edits = sorted(edit for edit in scores if edit in people)
+    x, y = (np.array([each[edit] for edit in edits]) for each in (scores, people))
+    return spearman(x, y, np.array([edit.rpartition("-")[0] for edit in edits]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("--ratings", required=True, type=Path)
     parser.add_argument("--judges", nargs="*", type=Path, default=[])
     parser.add_argument("--unseen", required=True, type=Path)
+    parser.add_argument("--apart", type=Path, help="a run over another ground")
+    parser.add_argument("--apart-ratings", type=Path, help="CSV with id, turn, rater and scales")
     given = parser.parse_args()
     run = Run.open(given.run)
-    fitted = unseen_scores(given.unseen)
+    by_fit = unseen_scores(given.unseen)
+    fitted = {name: each for name, each in by_fit.items() if not name.endswith(ANOTHER)}
     plain = {
         name: each for name, each in scores_of(run).items() if not any(new.startswith(f"{name}`") for new in fitted)
     }
@@ -217,6 +251,9 @@ def main() -> None:
                 *surest,
                 "",
             ]
+    if given.apart:
+        others = {name: each for name, each in by_fit.items() if name.endswith(ANOTHER)}
+        lines += apart(Run.open(given.apart), given.apart_ratings, others)
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)

@@ -290,6 +290,16 @@ def test_objects_with_outlines(pictures: list[Pixels]) -> None:
     assert batches(Filler, "cut") == [1], "nobody is asked to cut out nothing"
 
 
+def test_a_thing_is_outlined_once_whoever_asks_and_with_what_else(pictures: list[Pixels]) -> None:
+    see = Service({"segmenter": "Filler"})
+    small, large = [0, 0, 3, 3], [0, 0, 5, 5]
+    both, one = ask_all(
+        [see.segment(pictures[0], Prompt(boxes=np.array(boxes, np.float32))) for boxes in ([small, large], [large])]
+    )
+    assert [int(mask.sum()) for mask in (*both, *one)] == [9, 25, 25]
+    assert batches(Filler, "cut") == [2]
+
+
 def test_masks_of_other_prompts_are_other_answers(pictures: list[Pixels]) -> None:
     see = Service({"segmenter": "Filler"})
     prompts = [Prompt(boxes=np.array([[0, 0, side, side]], np.float32)) for side in (3, 5, 3)]

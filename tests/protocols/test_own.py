@@ -15,7 +15,7 @@ import skimage
 from editgauge.core.evidence import Note
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import BoolMask
-from editgauge.core.types import Edit, Position
+from editgauge.core.types import Edit, Position, Score, Unscored
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge.appearance import style_fit, to_lab
 from editgauge.protocols.editgauge.artifact_features import flaws
@@ -225,6 +225,57 @@ def test_what_was_looked_for_or_measured_is_judged(
     staged = {role: ([thing for _ in one], [thing for _ in other]) for role, (one, other) in pairs.items()}
 
     assert not_judged(viewed(cat, cat, edit, staged)) is None
+
+
+@pytest.mark.parametrize(("after", "reason"), [(0.02, "not_detected"), (0.4, None)])
+def test_a_classifier_that_looks_alone_can_see_a_thing_but_not_that_it_is_missing(
+    after: float, reason: str | None, cat: Pixels
+) -> None:
+    """It overlooks small things: a quarter of the outcomes in which it alone sees nothing are called done by people."""
+    alone = replace(viewed(cat, cat, {"type": "object_addition", "to": "hat"}), named={"comes": Named("hat", 0, after)})
+    unscored = not_judged(alone)
+
+    assert (unscored.reason if unscored else None) == reason
+    assert (asked_features(alone)["presence"] is None) == (reason is not None)
+
+
+def verdict(view: View, redrawn: dict[str, float]) -> Score | Unscored:
+    values = {"greatest_changed": 0.9, "least_changed": 0.0, "mean_changed": 0.1, "unmatched": 0.05, **redrawn}
+    whole = replace(view, redrawn=values)
+    return own._edit(whole, *own._answers(whole))
+
+
+def test_an_untouched_and_a_wholly_redrawn_picture_are_not_done_whatever_was_asked_for(cat: Pixels) -> None:
+    view = viewed(cat, cat, {"type": "object_addition", "to": "apron"})
+    redrawn = {"least_changed": 0.6, "mean_changed": 0.7, "unmatched": 0.6}
+    untouched = dict.fromkeys(("greatest_changed", "least_changed", "mean_changed", "unmatched"), 0.01)
+
+    assert isinstance(verdict(view, {}), Unscored)
+    for values, words in ((untouched, "Nothing was edited"), (redrawn, "redrawn as a whole")):
+        given = verdict(view, values)
+        assert isinstance(given, Score)
+        assert given.value < 0.15
+        assert any(words in piece.text for piece in given.evidence if isinstance(piece, Note))
+
+
+@pytest.mark.parametrize("edit", [{"type": "unspecified"}, {"type": "style", "to": "a mosaic"}])
+def test_a_redrawn_picture_is_no_failure_where_that_may_have_been_asked_for(edit: dict[str, Any], cat: Pixels) -> None:
+    redrawn = {"least_changed": 0.6, "mean_changed": 0.7, "unmatched": 0.6}
+
+    assert isinstance(verdict(viewed(cat, cat, edit), redrawn), Unscored)
+
+
+def test_a_thing_at_a_changed_place_is_newer_than_one_that_was_there(cat: Pixels) -> None:
+    added, change = {"type": "object_addition", "to": "cat"}, np.zeros((16, 16))
+    change[3:13, 4:11] = 1.0
+    face, other = seen(FACE, cat.shape), seen(ELSEWHERE, cat.shape)
+    values = [
+        asked_features(replace(viewed(cat, cat, added, {"comes": pair}), change=change))["new_seen"]
+        for pair in (([], [face]), ([face], [face]), ([], [other]), ([], []))
+    ]
+
+    assert values[0] == pytest.approx(0.75)
+    assert values[1:] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(("relation", "sign"), [("left", -1), ("right", 1)])

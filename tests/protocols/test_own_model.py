@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.protocols.editgauge.asked import NEW
 from editgauge.protocols.editgauge.features import FEATURES, Question
 from editgauge.protocols.editgauge.model import FILE, TREES, Model, Node, fitted
 
@@ -25,7 +24,17 @@ WORSE = (
     "frame_lost",
 )
 PLAINER = ("rim_gain", "rim_change", "soft_beside", "blurred", "shines_through", "again", "beyond_near")
-BETTER = ("something_new", "presence", "presence_gain", "gone", "color_rank", "style_fit", "place_fit", "size_fit")
+BETTER = (
+    "presence",
+    "presence_gain",
+    "new_seen",
+    "new_by_both",
+    "gone",
+    "color_rank",
+    "style_fit",
+    "place_fit",
+    "size_fit",
+)
 maybe = st.none() | st.floats(-1, 2)
 
 
@@ -113,7 +122,8 @@ def test_a_slightly_more_disturbed_rest_is_slightly_less_preserved() -> None:
 def test_a_thing_that_is_not_seen_is_never_done_whatever_else_changed() -> None:
     """No pass without evidence of what was asked for: `edit` is this chance times one that is at most 1."""
     nothing: dict[str, float | None] = dict.fromkeys(FEATURES["asked"])
-    unseen = {**nothing, "asks_presence": 1.0, "something_new": NEW, "presence": 0.0, "presence_gain": 0.0}
+    of_presence = ("untouched", "presence", "presence_gain", "new_seen", "new_by_both")
+    unseen = {**nothing, **dict.fromkeys(of_presence, 0.0), "asks_presence": 1.0}
 
     assert fitted().models["asked"].answer(unseen).value < 0.5
     assert fitted().models["asked"].answer({**unseen, "replaced": 0.0}).value < 0.5

@@ -97,7 +97,7 @@ def test_ratings_weigh_the_evidence_of_a_role_by_what_it_told() -> None:
 
 def test_a_calibration_with_weights_of_roles_moves_the_edit_and_says_so() -> None:
     scores = {"edit": Score(0.5), "quality": Score(0.5), "overall": together(0.5, 0.5), JUDGED: Score(1.0)}
-    made = by_people(scores, Calibration("c.json", "00", "4", {}, {}, {JUDGED: 2.0, WORDS: 1.0}))
+    made = by_people(scores, Calibration("c.json", "00", Own.version, {}, {}, {JUDGED: 2.0, WORDS: 1.0}))
     edit, overall = made["edit"], made["overall"]
     assert isinstance(edit, Score)
     assert isinstance(overall, Score)

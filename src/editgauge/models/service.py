@@ -120,12 +120,16 @@ class Service:
         return detections.over(detector.operating_point if least is None else least)
 
     async def segment(self, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
-        """One mask per box or point."""
-        kind, given = ("boxes", prompt.boxes) if prompt.points is None else ("points", prompt.points)
-        if given is not None and len(given) == 0:
+        """One mask per box or point; each is a question of its own, so that nobody outlines a thing again."""
+        kind, rows = ("boxes", prompt.boxes) if prompt.points is None else ("points", prompt.points)
+        if rows is None or len(rows) == 0:
             return np.zeros((0, *image.shape[:2]), np.bool_)
-        masks = await self._second_look(self._model_for("segmenter"), image, "cut", prompt, kind, _numbers(given))
-        return cast(NDArray[np.bool_], masks)
+        model = self._model_for("segmenter")
+        alone = [np.asarray(row, np.float32)[np.newaxis] for row in rows]
+        masks = await asyncio.gather(
+            *(self._second_look(model, image, "cut", Prompt(**{kind: row}), kind, _numbers(row)) for row in alone)
+        )
+        return np.concatenate(masks)
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
         """What is seen of the phrases, with outlines."""

@@ -1,13 +1,14 @@
 """Fits `edit` and `quality` of the protocol `editgauge` on outcomes that people rated, together with probes.
 
-    python -m editgauge.audits.fit.ratings measure imagenhub --data FOLDER --outcomes 'FOLDER/*' --ratings FOLDER --out
-    rated.jsonl python -m editgauge.audits.fit.ratings probes PROBES --out probes.jsonl
+    python -m editgauge.audits.fit.ratings measure imagenhub --data FOLDER --outcomes 'FOLDER/*' \\
+        --ratings imagenhub=RATINGS --out rated.jsonl
+    python -m editgauge.audits.fit.ratings probes PROBES --out probes.jsonl
     python -m editgauge.audits.fit.ratings fit rated.jsonl --probes PROBES --measured probes.jsonl
 
 `measure` keeps the features of every rated outcome in a file, so that a second fit looks at no picture again. Besides
 the rated outcomes it measures the untouched source, for which nothing was done, and the benchmark's own reference.
 `fit` reports how well unseen photographs, and unseen methods on unseen photographs, are judged before it writes the
-model.
+model: the mean over several ways to share the photographs out to folds, and the worst of them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sklearn.model_selection import GroupKFold
 from editgauge.audits.fit.features import ROLES, read_measured
 from editgauge.audits.fit.features import measure as measure_probes
 from editgauge.audits.fit.fit import truth_of_done
-from editgauge.audits.people.ground import mean_ratings
+from editgauge.audits.people.ground import GOOD, mean_ratings
 from editgauge.audits.probes.probes import Probe, read_probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.concurrency import run_async
@@ -45,7 +46,8 @@ from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service, describe
 from editgauge.protocols import editgauge as own
-from editgauge.protocols.editgauge.asked import not_judged
+from editgauge.protocols.editgauge import REDRAWN
+from editgauge.protocols.editgauge.asked import UNTOUCHED, VISIBLE, not_judged
 from editgauge.protocols.editgauge.calibrated import QUALITY_SHARE
 from editgauge.protocols.editgauge.features import FEATURES, features, fingerprint
 from editgauge.protocols.editgauge.further import JUDGED, WORDS
@@ -57,24 +59,28 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 SUMS: tuple[Question, ...] = ("asked", "contained", "quality")
-UNTOUCHED, REFERENCE, PROBES = "the source", "the reference", "probes"
+SOURCE, REFERENCE, PROBES = "the source", "the reference", "probes"
 RISING = (
-    "something_new", "presence", "presence_gain", "gone", "replaced", "color_gain", "color_rank", "color_rank_gain",
-    "style_fit", "style_gain", "place_fit", "third_fit", "size_fit",
+    "presence", "presence_gain", "new_seen", "new_by_both", "gone", "replaced", "color_gain", "color_rank",
+    "color_rank_gain", "style_fit", "style_gain", "place_fit", "third_fit", "size_fit",
 )  # fmt: skip
 """Features of which more never speaks against the edit being done: their weights are not negative."""
+FALLING = ("untouched",)
+"""Features of which more never speaks for it."""
 SET = {"text_fit": 2.0, "text_gain": 1.0, "count_wrong": -3.0, WORDS: 1.5, JUDGED: 1.5}
 """Weights that are set and not fitted, because hardly any rated outcome has these features: requested words that can be
 read letter by letter pass, another number than was asked for does not. That of a joint embedder is set as well, for
-none was available. The judge's is what a logistic fit of people's ratings on the published answers of two judges alone
-gives (VIEScore's GPT-4o and Gemini: 2.3 and 1.1; 1.5 for both together)."""
+none was available. The judge's lies between those that people's ratings give to the published answers of two judges
+beside all other evidence, on photographs not fitted on (VIEScore's GPT-4o 2.4, Gemini 1.1)."""
 SEEN_GONE = 1.0
 """The least weight of a thing that was seen before and is not seen any more: too few rated removals tell it."""
 NOT_THERE = -0.5
 """The most that the log-odds may be when a requested thing is not seen at all: no pass without seeing it."""
 SHRINKAGE = 0.5
 FOLDS = 8
-WEIGHTS = {UNTOUCHED: 0.3, REFERENCE: 0.3, PROBES: 0.2}
+REPEATS = 5
+"""Ways to share out the photographs to folds."""
+WEIGHTS = {SOURCE: 0.3, REFERENCE: 0.3, PROBES: 0.2}
 """How much one outcome counts that no person rated."""
 DIGITS = 4
 
@@ -90,7 +96,7 @@ class Rated:
     """The mean rating from 0 to 1, or the known truth."""
     quality: float | None
     answered: bool
-    """Was what was asked for looked for?"""
+    """Was what was asked for looked for? `edit` is also given where nothing was edited or all was redrawn."""
     values: Mapping[str, Mapping[str, float | None]]
 
     @property
@@ -99,9 +105,9 @@ class Rated:
         return WEIGHTS.get(self.method, 1.0)
 
 
-async def measure(benchmark: str, data: str, outcomes: Sequence[str], ratings: str, out: Path) -> None:
+async def measure(benchmark: str, data: str | None, outcomes: Sequence[str], ratings: str, out: Path) -> None:
     """Appends what is not in the file yet."""
-    edits = open_benchmark(benchmark, Path(data)).edits
+    edits = open_benchmark(benchmark, Path(data) if data else None).edits
     places = [text.split("=", 1) for text in expand(outcomes)]
     found = [find_outcomes(name, Path(where), edits) for name, where in places]
     answers = mean_ratings(read_ratings(Path(ratings)))
@@ -115,13 +121,13 @@ async def measure(benchmark: str, data: str, outcomes: Sequence[str], ratings: s
         for edit, outcome in todo:
             assert outcome.image is not None  # noqa: S101 - only outcomes with a picture are listed
             view = await look(make_item(edit, outcome, read_image(edit.source.path), read_image(outcome.image)), see)
-            said = answers.get((edit.id, outcome.method), {})
+            said = _said(answers, edit.id, outcome.method)
             values = features(view)
             record = Rated(
                 edit=edit.id,
                 photo=edit.origin,
                 method=outcome.method,
-                done={UNTOUCHED: 0.0, REFERENCE: 1.0}.get(outcome.method, said.get("done")),
+                done={SOURCE: 0.0, REFERENCE: 1.0}.get(outcome.method, said.get("done")),
                 quality=said.get("quality"),
                 answered=not_judged(view) is None and len(edit.reading.steps if edit.reading else ()) <= 1,
                 values={str(question): each for question, each in values.items()},
@@ -137,14 +143,21 @@ def _outcomes(
     by_edit: dict[str, list[Outcome]] = {}
     for these in found:
         for outcome in these.outcomes:
-            if outcome.image is not None and (outcome.edit_id, outcome.method) in answers:
+            if outcome.image is not None and _said(answers, outcome.edit_id, outcome.method):
                 by_edit.setdefault(outcome.edit_id, []).append(outcome)
     for edit in edits:
-        yield edit, Outcome(edit_id=edit.id, method=UNTOUCHED, image=edit.source.path)
+        yield edit, Outcome(edit_id=edit.id, method=SOURCE, image=edit.source.path)
         if edit.reference is not None:
             yield edit, Outcome(edit_id=edit.id, method=REFERENCE, image=edit.reference.path)
         for outcome in by_edit.get(edit.id, ()):
             yield edit, outcome
+
+
+def _said(answers: Mapping[tuple[str, str], dict[str, float]], edit: str, method: str) -> dict[str, float]:
+    """The mean ratings of an outcome; those of a file that is about one editor do not name it."""
+    if method in WEIGHTS:
+        return {}
+    return answers.get((edit, method)) or answers.get((edit, ""), {})
 
 
 def read_rated(file: Path) -> list[Rated]:
@@ -171,37 +184,70 @@ def _looked_for(values: Mapping[Any, Mapping[str, float | None]]) -> bool:
 
 
 def table(records: Sequence[Rated], question: Question) -> Floats:
-    """A row per outcome, a column per feature; 0 where a feature has no value, which adds nothing."""
+    """A row per outcome, a column per feature; 0 where a feature has no value, which adds nothing.
+
+    Of what was not looked for only the features of the picture as a whole count.
+    """
     return np.array(
-        [[each.values[question].get(name) or 0.0 for name in FEATURES[question]] for each in records], np.float64
+        [
+            [
+                (each.values[question].get(name) or 0.0)
+                if each.answered or question != "asked" or name in FALLING
+                else 0.0
+                for name in FEATURES[question]
+            ]
+            for each in records
+        ],
+        np.float64,
     )
 
 
 def fit_edit(records: Sequence[Rated]) -> tuple[Floats, Floats]:
-    """Weights of `asked` and of `contained`, intercept last: the product of the two chances is that of being done."""
+    """Weights of `asked` and of `contained`, intercept last: the product of the two chances is that of being done.
+
+    The intercept of `asked` alone stands for what nobody looked for, so that every outcome tells about over-editing.
+    """
     asked, contained = table(records, "asked"), table(records, "contained")
-    done = np.array([each.done or 0.0 for each in records])
+    done = np.array([_verdict(each.done or 0.0) for each in records])
     weights = np.array([each.weight for each in records])
     spread, center = np.maximum(contained.std(axis=0), 1e-6), contained.mean(axis=0)
     scaled = (contained - center) / spread
     first, local = asked.shape[1], is_local(records)
+    shrunk = np.ones(first + scaled.shape[1] + 2)
+    shrunk[[first, -1]] = 0
 
-    def loss(numbers: Floats) -> float:
-        chance = _chance(asked, numbers[: first + 1]) * np.where(local, _chance(scaled, numbers[first + 1 :]), 1)
-        chance = np.clip(chance, 1e-6, 1 - 1e-6)
+    def loss(numbers: Floats) -> tuple[float, Floats]:
+        there = _chance(asked, numbers[: first + 1])
+        kept = np.where(local, _chance(scaled, numbers[first + 1 :]), 1)
+        chance = np.clip(there * kept, 1e-6, 1 - 1e-6)
         fit = -(weights * (done * np.log(chance) + (1 - done) * np.log(1 - chance))).sum()
-        return float(fit + SHRINKAGE * (numbers[:first] ** 2).sum() + SHRINKAGE * (numbers[first + 1 : -1] ** 2).sum())
+        slope = -weights * (done / chance - (1 - done) / (1 - chance))
+        of_asked, of_kept = slope * kept * there * (1 - there), local * slope * there * kept * (1 - kept)
+        steps = [asked.T @ of_asked, [of_asked.sum()], scaled.T @ of_kept, [of_kept.sum()]]
+        shrinkage = SHRINKAGE * shrunk * numbers
+        return float(fit + (shrinkage * numbers).sum()), np.concatenate(steps) + 2 * shrinkage
 
-    bounds: list[tuple[float | None, float | None]] = [
-        (0.0, None) if name in RISING else (None, None) for name in FEATURES["asked"]
-    ]
-    bounds += [(None, NOT_THERE / 2), *([(None, 0.0)] * scaled.shape[1]), (None, None)]
-    bounds[FEATURES["asked"].index("asks_presence")] = (None, NOT_THERE / 2)
-    bounds[FEATURES["asked"].index("gone")] = (SEEN_GONE, None)
-    for name, weight in SET.items():
-        bounds[FEATURES["asked"].index(name)] = (weight, weight)
-    numbers = minimize(loss, np.zeros(len(bounds)) - 0.3, method="L-BFGS-B", bounds=bounds).x
+    bounds = [*(_bound(name) for name in FEATURES["asked"]), (None, NOT_THERE / 2)]
+    bounds += [*([(None, 0.0)] * scaled.shape[1]), (None, None)]
+    start = np.array([np.clip(-0.3, *bound) if any(end is not None for end in bound) else -0.3 for bound in bounds])
+    numbers = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     return numbers[: first + 1], _unscaled(numbers[first + 1 :], center, spread)
+
+
+def _verdict(rating: float) -> float:
+    """Between the mean rating, which has degrees, and the majority's verdict, at which the pass mark of 0.5 belongs."""
+    return (rating + float(rating >= GOOD)) / 2
+
+
+def _bound(name: str) -> tuple[float | None, float | None]:
+    """The least and the greatest weight of a feature of `asked`."""
+    if name in SET:
+        return SET[name], SET[name]
+    if name == "gone":
+        return SEEN_GONE, None
+    if name == "asks_presence":
+        return None, NOT_THERE / 2
+    return (0.0, None) if name in RISING else (None, 0.0) if name in FALLING else (None, None)
 
 
 def is_local(records: Sequence[Rated]) -> NDArray[np.bool_]:
@@ -233,70 +279,133 @@ def _unscaled(numbers: Floats, center: Floats, spread: Floats) -> Floats:
     return np.append(weights, numbers[-1] - weights @ center)
 
 
-def judged(records: Sequence[Rated], train: Sequence[Rated]) -> tuple[Floats, Floats]:
-    """`edit` and `quality` of outcomes, by a fit on others."""
-    asked, contained = fit_edit([each for each in train if each.answered and each.done is not None])
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`edit` and `quality` of outcomes, and which `edit` the protocol would give."""
+
+    edit: Floats
+    quality: Floats
+    answered: NDArray[np.bool_]
+
+    @property
+    def overall(self) -> Floats:
+        """As the protocol joins them."""
+        return np.asarray(self.edit ** (1 - QUALITY_SHARE) * self.quality**QUALITY_SHARE)
+
+
+def judged(records: Sequence[Rated], train: Sequence[Rated]) -> Judged:
+    """The scores of outcomes, by a fit on others."""
+    asked, contained = fit_edit([each for each in train if each.done is not None])
     quality = fit_quality([each for each in train if each.quality is not None])
     kept = np.where(is_local(records), _chance(table(records, "contained"), contained), 1)
     edit = _chance(table(records, "asked"), asked) * kept
-    return edit, _chance(table(records, "quality"), quality)
+    plain = (kept < REDRAWN) | is_untouched(records)
+    looked_for = np.array([each.answered for each in records])
+    return Judged(edit, _chance(table(records, "quality"), quality), looked_for | plain)
 
 
-def out_of_fold(records: Sequence[Rated], *, methods: bool) -> tuple[Floats, Floats]:
-    """`edit` and `quality` of every outcome by a fit that has seen neither its photograph nor, if asked, its method."""
+def is_untouched(records: Sequence[Rated]) -> NDArray[np.bool_]:
+    """Does no patch show anything else than before?"""
+    return np.array([(each.values["asked"]["untouched"] or 0.0) > 1 - UNTOUCHED / VISIBLE for each in records])
+
+
+def out_of_fold(records: Sequence[Rated], *, methods: bool, repeat: int = 0) -> Judged:
+    """Every outcome by a fit that has seen neither its photograph nor, if asked, its method."""
     photos = np.array([each.photo for each in records])
-    edit, quality = np.zeros(len(records)), np.zeros(len(records))
-    for kept, left_out in GroupKFold(min(FOLDS, len(set(photos)))).split(photos, photos, photos):
+    scores = Judged(np.zeros(len(records)), np.zeros(len(records)), np.zeros(len(records), np.bool_))
+    folds = GroupKFold(min(FOLDS, len(set(photos))), shuffle=True, random_state=repeat)
+    for kept, left_out in folds.split(photos, photos, photos):
         names = sorted({records[row].method for row in left_out}) if methods else [""]
         for name in names:
             rows = [row for row in left_out if records[row].method == name or not methods]
             train = [records[row] for row in kept if not methods or records[row].method != name]
-            edit[rows], quality[rows] = judged([records[row] for row in rows], train)
-    return edit, quality
+            part = judged([records[row] for row in rows], train)
+            scores.edit[rows], scores.quality[rows], scores.answered[rows] = part.edit, part.quality, part.answered
+    return scores
 
 
-def unseen(records: Sequence[Rated], *, methods: bool) -> dict[str, float]:
-    """How the fit fares on photographs, and on methods if asked, that it has not seen."""
-    of_people = np.array([each.method not in WEIGHTS for each in records])
-    return _agreement(records, *out_of_fold(records, methods=methods), of_people)
+def judged_apart(records: Sequence[Rated], others: Sequence[Rated]) -> Judged:
+    """Outcomes of another ground, by fits on the first one that have not seen their photographs."""
+    photos = np.array([each.photo for each in others])
+    scores = Judged(np.zeros(len(others)), np.zeros(len(others)), np.zeros(len(others), np.bool_))
+    for _, rows in GroupKFold(FOLDS).split(photos, photos, photos):
+        out = set(photos[rows])
+        part = judged([others[row] for row in rows], [each for each in records if each.photo not in out])
+        scores.edit[rows], scores.quality[rows], scores.answered[rows] = part.edit, part.quality, part.answered
+    return scores
 
 
-def write_unseen(records: Sequence[Rated], file: Path) -> None:
+def unseen(records: Sequence[Rated], *, methods: bool) -> dict[str, dict[str, float]]:
+    """How the fit fares on photographs, and on methods if asked, that it has not seen: mean, least and most."""
+    rows = [
+        _agreement(records, out_of_fold(records, methods=methods, repeat=repeat))
+        for repeat in range(1 if methods else REPEATS)
+    ]
+    return {
+        name: {
+            "mean": round(float(np.mean([row[name] for row in rows])), 3),
+            "least": round(min(row[name] for row in rows), 3),
+            "most": round(max(row[name] for row in rows), 3),
+        }
+        for name in rows[0]
+    }
+
+
+def write_unseen(records: Sequence[Rated], others: Sequence[Rated], file: Path) -> None:
     """The scores of every rated outcome by fits that have not seen it, as JSON lines, for `docs/people.py`."""
+    parts = {
+        "photograph unseen": (records, out_of_fold(records, methods=False)),
+        "photograph and method unseen": (records, out_of_fold(records, methods=True)),
+    }
+    if others:
+        parts["another ground"] = others, judged_apart(records, others)
     lines: list[str] = []
-    for methods in (False, True):
-        edit, quality = out_of_fold(records, methods=methods)
-        overall = edit ** (1 - QUALITY_SHARE) * quality**QUALITY_SHARE
-        for record, *values in zip(records, edit, quality, overall, strict=True):
+    for what, (outcomes, scores) in parts.items():
+        columns = (scores.answered, scores.edit, scores.quality, scores.overall)
+        for record, answered, *values in zip(outcomes, *columns, strict=True):
             if record.method in WEIGHTS:
                 continue
             named = dict(zip(("edit", "quality", "overall"), (round(float(value), 6) for value in values), strict=True))
-            known = named if record.answered else {"quality": named["quality"]}
-            lines.append(
-                json.dumps({"edit": record.edit, "method": record.method, "unseen_method": methods, "scores": known})
-            )
+            known = named if answered else {"quality": named["quality"]}
+            lines.append(json.dumps({"edit": record.edit, "method": record.method, "fit": what, "scores": known}))
     write_text(file, "\n".join(lines) + "\n")
 
 
-def _agreement(
-    records: Sequence[Rated], edit: Floats, quality: Floats, of_people: NDArray[np.bool_]
-) -> dict[str, float]:
+def _agreement(records: Sequence[Rated], scores: Judged) -> dict[str, float]:
+    """With people's ratings, of outcomes that people rated."""
+    of_people = np.array([each.method not in WEIGHTS for each in records])
     done = np.array([np.nan if each.done is None else each.done for each in records])
     rated = np.array([np.nan if each.quality is None else each.quality for each in records])
-    answered = of_people & np.array([each.answered for each in records])
+    answered, known = of_people & scores.answered, of_people & ~np.isnan(rated)
     method = np.array([each.method for each in records])
-    known = of_people & ~np.isnan(rated)
-    overall = edit ** (1 - QUALITY_SHARE) * quality**QUALITY_SHARE
-    said = np.sqrt(np.nan_to_num(done) * np.nan_to_num(rated))
+    looked_into = of_people & np.array([each.answered for each in records])
+    people = np.sqrt(np.nan_to_num(done) * np.nan_to_num(rated))
+    good, passed = done[answered] >= GOOD, scores.edit[answered] >= own.PASSED
     return {
-        "answered": round(float(answered.sum() / of_people.sum()), 3),
-        "edit_auroc": round(float(roc_auc_score(done[answered] >= 0.5, edit[answered])), 3),
-        "edit_pooled": round(float(spearmanr(edit[answered], done[answered])[0]), 3),
-        "edit_per_method": round(_per_method(edit, done, answered, method), 3),
-        "quality_pooled": round(float(spearmanr(quality[known], rated[known])[0]), 3),
-        "quality_per_method": round(_per_method(quality, rated, known, method), 3),
-        "overall_pooled": round(float(spearmanr(overall[answered], said[answered])[0]), 3),
+        "answered": float(answered.sum() / of_people.sum()),
+        "looked_into": float(looked_into.sum() / of_people.sum()),
+        "edit_auroc": float(roc_auc_score(good, scores.edit[answered])),
+        "edit_auroc_looked_into": float(roc_auc_score(done[looked_into] >= GOOD, scores.edit[looked_into])),
+        "edit_pooled": _rho(scores.edit[answered], done[answered]),
+        "edit_per_method": _per_method(scores.edit, done, answered, method),
+        "edit_system": _system(scores.edit[answered], done[answered], method[answered]),
+        "pass_agrees": float((passed == good).mean()),
+        "pass_holds": float(good[passed].mean()) if passed.any() else 0.0,
+        "quality_pooled": _rho(scores.quality[known], rated[known]),
+        "quality_per_method": _per_method(scores.quality, rated, known, method),
+        "overall_pooled": _rho(scores.overall[answered], people[answered]),
+        "overall_system": _system(scores.overall[answered], people[answered], method[answered]),
     }
+
+
+def _rho(score: Floats, truth: Floats) -> float:
+    return float(spearmanr(score, truth)[0])
+
+
+def _system(score: Floats, truth: Floats, method: NDArray[Any]) -> float:
+    """The correlation of the methods' means."""
+    names = sorted(set(method))
+    return _rho(*(np.array([values[method == name].mean() for name in names]) for values in (score, truth)))
 
 
 def _per_method(score: Floats, truth: Floats, where: NDArray[np.bool_], method: NDArray[Any]) -> float:
@@ -311,7 +420,7 @@ def _per_method(score: Floats, truth: Floats, where: NDArray[np.bool_], method: 
 
 def fitted_models(records: Sequence[Rated]) -> dict[str, Any]:
     """The three models as a JSON value, with what they were fitted on and how they fare on what they have not seen."""
-    asked, contained = fit_edit([each for each in records if each.answered and each.done is not None])
+    asked, contained = fit_edit([each for each in records if each.done is not None])
     quality = fit_quality([each for each in records if each.quality is not None])
     numbers: dict[Question, Floats] = {"asked": asked, "contained": contained, "quality": quality}
     return {
@@ -345,7 +454,8 @@ def main() -> None:
     verbs = parser.add_subparsers(dest="verb", required=True)
     measuring = verbs.add_parser("measure", help="keep the features of rated outcomes in a file")
     measuring.add_argument("benchmark")
-    for option in ("--data", "--ratings", "--out"):
+    measuring.add_argument("--data")
+    for option in ("--ratings", "--out"):
         measuring.add_argument(option, required=True)
     measuring.add_argument("--outcomes", required=True, action="append")
     probing = verbs.add_parser("probes", help="keep the features of probes with known truth in a file")
@@ -355,6 +465,9 @@ def main() -> None:
     fitting.add_argument("rated", nargs="+", type=Path)
     fitting.add_argument("--probes", type=Path)
     fitting.add_argument("--measured", type=Path)
+    fitting.add_argument(
+        "--apart", nargs="*", type=Path, default=[], help="rated outcomes that are judged, not fitted on"
+    )
     fitting.add_argument("--unseen", type=Path, help="write what fits say that have not seen the outcome")
     given = parser.parse_args()
     if given.verb == "measure":
@@ -367,7 +480,7 @@ def main() -> None:
     if given.probes and given.measured:
         records += rated_probes(given.probes, given.measured)
     if given.unseen:
-        write_unseen(records, given.unseen)
+        write_unseen(records, [each for file in given.apart for each in read_rated(file)], given.unseen)
     result = fitted_models(records)
     write_text(Path(str(own.__file__)).parent / RATINGS_FILE, f"{json.dumps(result, indent=1)}\n")
     say(json.dumps(result["provenance"], indent=1), quiet=False)

@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from editgauge.core.edit_types import UNSPECIFIED
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.steps import STEPS_DONE, share_done
-from editgauge.protocols.editgauge.asked import not_judged
+from editgauge.protocols.editgauge.asked import UNTOUCHED, not_judged
 from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration, read_calibration
 from editgauge.protocols.editgauge.explanations import CLAIMS, reasons, shown
@@ -38,6 +39,9 @@ NO_TOKENS = Unscored(
     "no_model", "no image embedder with patch tokens; choose one with --model image_embedder=dinov2-s14"
 )
 PASSED = 0.5
+REDRAWN = 0.15
+"""Chance that nothing else was redrawn under which an edit of a part failed, whatever was asked for: people called 5 of
+the 100 such outcomes done that nobody could look into."""
 FURTHER: Mapping[str, ScoreSpec] = {
     "joint_embedder": ScoreSpec(
         WORDS, True, (-1.0, 1.0), "How much nearer the picture came to the requested words, by the joint embedder."
@@ -59,12 +63,13 @@ class Own(Protocol):
     paper = (
         "EditGauge; composed of what EditVal, PixLens and EditInspector look at, fitted on people's ratings and probes."
     )
-    version = "4"
+    version = "5"
     deviations: tuple[str, ...] = (
         "Fitted with the models of the profile `lite`; with other models the numbers order outcomes but need not be "
         "frequencies until `editgauge build calibration` has seen ratings.",
         "The edited image is resized to the source's size, and aligned with it where a common frame is certain.",
-        "`edit` is unscored where nothing that was asked for could be looked for or measured.",
+        "`edit` is unscored where nothing that was asked for could be looked for or measured, unless nothing was "
+        "edited or the whole picture was redrawn.",
     )
     needs = ("detector", "segmenter", "image_embedder")
     prefers = ("classifier", "text_reader", "joint_embedder")
@@ -185,17 +190,35 @@ def _answers(view: View) -> Answers:
 
 
 def _edit(view: View, answers: Mapping[Question, Answer], values: Mapping[Question, Values]) -> Score | Unscored:
-    """What was asked for is there, and nothing else was redrawn."""
-    unscored = not_judged(view) or (None if view.redrawn else NO_TOKENS)
-    if unscored:
-        return unscored
+    """What was asked for is there, and nothing else was redrawn.
+
+    Where nobody can say what is there, the answer is known all the same if nothing was edited or all was redrawn.
+    """
+    if not view.redrawn:
+        return not_judged(view) or NO_TOKENS
     asked, contained = answers["asked"], answers["contained"]
-    told = (*shown(view), *reasons(asked, values["asked"], CLAIMS["asked"]))
-    if view.roles.everywhere or view.roles.behind:
-        return Score(asked.value, told)
-    value = asked.value * contained.value
+    local = not (view.roles.everywhere or view.roles.behind)
+    value = asked.value * contained.value if local else asked.value
+    pieces = (*shown(view), *reasons(asked, values["asked"], CLAIMS["asked"]))
+    unscored = not_judged(view)
+    if unscored:
+        plain = _plainly_not_done(view, contained.value if local and view.edit.type != UNSPECIFIED else 1.0)
+        if plain is None:
+            return unscored
+        pieces = (Note(f"{plain} Whether the thing itself is there was not seen: {unscored.detail}."), *pieces)
+    if not local:
+        return Score(value, pieces)
     product = f"{asked.value:.2f} asked for and there x {contained.value:.2f} nothing else redrawn = {value:.2f}."
-    return Score(value, (Note(product), *told, *reasons(contained, values["contained"], CLAIMS["contained"])))
+    return Score(value, (Note(product), *pieces, *reasons(contained, values["contained"], CLAIMS["contained"])))
+
+
+def _plainly_not_done(view: View, contained: float) -> str | None:
+    """Why the edit was not done, or not without over-editing, whatever was asked for."""
+    if view.redrawn["greatest_changed"] < UNTOUCHED:
+        return "Nothing was edited: no patch of the picture shows anything else than before."
+    if contained < REDRAWN:
+        return f"The picture was redrawn as a whole: the chance that nothing else changed is {contained:.2f}."
+    return None
 
 
 def _all_steps(steps: Sequence[Score | Unscored]) -> Score | Unscored:

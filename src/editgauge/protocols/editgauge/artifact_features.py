@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.masks import grown
-from editgauge.protocols.editgauge.appearance import detail, residue, sharpness, to_lab, uneven
+from editgauge.protocols.editgauge.appearance import detail, residue, sharpness, uneven
 from editgauge.protocols.editgauge.outlines import bump, seen_again, signed_distance, step
 from editgauge.protocols.editgauge.roles import removes
 
@@ -43,7 +43,7 @@ def flaws(view: View) -> Values:
     part = view.changes.mask if region is None else view.changes.mask & region
     if not part.any():
         return dict.fromkeys(OF_FLAWS)
-    before, after = to_lab(view.source), to_lab(view.edited)
+    before, after = view.labs
     return {
         **_of_the_edge(view, part, before, after),
         **_of_the_inside(view, part, before, after),

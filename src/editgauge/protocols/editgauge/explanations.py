@@ -22,9 +22,11 @@ FAINT = 0.1
 MEANINGS: MappingProxyType[str, str] = MappingProxyType(
     {
         "asks_presence": "something new was looked for",
-        "something_new": "how much the most changed patches changed, at most 0.5",
+        "untouched": "how little even the most changed patch changed, 0 where something was clearly edited",
         "presence": "how confidently the requested thing is seen, 0.5 at a model's operating point",
         "presence_gain": "how much more confidently the requested thing is seen than before",
+        "new_seen": "how confidently it is seen at a changed place where it was not before",
+        "new_by_both": "the mean of that and of the classifier's gain, or the one that there is",
         "gone": "how much less confidently the thing that should go is seen than before",
         "replaced": "how confidently the new thing is seen, times how much less confidently the old one",
         "count_wrong": "whether another number is seen than was asked for",
@@ -41,8 +43,8 @@ MEANINGS: MappingProxyType[str, str] = MappingProxyType(
         WORDS: "how much nearer the picture came to the requested words, by the joint embedder, from -1 to 1",
         JUDGED: "how well the judge says it was done, from -1 to 1",
         "most_changed": "how much the most changed patches changed, from 0 to 2",
-        "median_changed": "how much the median patch changed, from 0 to 2",
-        "share_changed": "the share of patches that show something else",
+        "mean_changed": "how much patches changed on average, from 0 to 2",
+        "least_changed": "how much even the least changed quarter of the patches changed, from 0 to 2",
         "unmatched": "how unlike every patch of the source the edited picture's patches are on average",
         "novelty": "how unlike every patch of the source the newest patches are",
         "token_length": "how much longer the patches' tokens became",

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import as_unit
 from editgauge.metrics.pixels import ssim
-from editgauge.protocols.editgauge.appearance import detail, to_lab
+from editgauge.protocols.editgauge.appearance import detail
 from editgauge.protocols.editgauge.artifact_features import OF_FLAWS, flaws
-from editgauge.protocols.editgauge.asked import asked_features
-from editgauge.protocols.editgauge.further import JUDGED, WORDS
+from editgauge.protocols.editgauge.asked import ASKED, asked_features
 
 if TYPE_CHECKING:
     from editgauge.protocols.editgauge.asked import Values
@@ -38,7 +37,7 @@ def keeping(view: View) -> Values:
     rest = view.shown if region is None else view.shown & ~region
     if region is None or not rest.any():
         return frame | dict.fromkeys(OF_THE_REST)
-    before, after = to_lab(view.source), to_lab(view.edited)
+    before, after = view.labs
     put_back = np.where(rest[..., np.newaxis], view.edited, view.source)
     gained = math.log2(detail(after, rest) / detail(before, rest))
     away = np.linalg.norm(after - before, axis=2)[rest]
@@ -61,12 +60,8 @@ def _middle(view: View) -> NDArray[np.float64]:
 Question = Literal["asked", "contained", "quality", "disturbed", "flawed"]
 
 FEATURES: Mapping[Question, tuple[str, ...]] = {
-    "asked": (
-        "asks_presence", "something_new", "presence", "presence_gain", "gone", "replaced", "count_wrong", "color_gain",
-        "color_rank", "color_rank_gain", "style_fit", "style_gain", "place_fit", "third_fit", "size_fit", "text_fit",
-        "text_gain", WORDS, JUDGED,
-    ),
-    "contained": ("median_changed", "share_changed", "unmatched"),
+    "asked": ASKED,
+    "contained": ("least_changed", "mean_changed", "unmatched"),
     "quality": ("novelty", "most_changed", "token_length", "clipped", "sharper"),
     "disturbed": ("frame_lost", "frame_moved", *OF_THE_REST),
     "flawed": OF_FLAWS,

@@ -12,8 +12,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.metrics.tokens import semantic_change
-
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.models.answers import Patches
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
 BoxSides = tuple[float, float, float, float]
 """Left, top, right, bottom, in pixels."""
 
-CHANGED = 0.7
-"""Cosine of two tokens under which a patch shows something else."""
 CLEARLY_CHANGED = 0.25
 """Least change of a patch (1 - cosine) that belongs to a changed place."""
 MOST_PLACES = 2
@@ -30,13 +26,12 @@ AROUND = 1.25
 """The side of the square around a changed place, in sides of the place."""
 
 
-def token_features(before: Patches, after: Patches) -> dict[str, float]:
-    """What changed between two pictures, patch by patch.
+def token_features(before: Patches, after: Patches, change: NDArray[np.float64]) -> dict[str, float]:
+    """What changed between two pictures, patch by patch; `change` is `semantic_change` of their tokens.
 
     `novelty` compares each patch of the edited picture with the most similar patch anywhere in the source: what no
     patch of the source resembles is either new content or an artifact.
     """
-    change = semantic_change(before.tokens, after.tokens)
     old, new = (_units(each) for each in (before, after))
     nearest = (new @ old.T).max(axis=1)
     lengths = [float(np.linalg.norm(each.tokens.astype(np.float32), axis=2).mean()) for each in (before, after)]
@@ -44,8 +39,9 @@ def token_features(before: Patches, after: Patches) -> dict[str, float]:
         "novelty": 1 - float(np.percentile(nearest, 5)),
         "unmatched": 1 - float(nearest.mean()),
         "most_changed": float(np.percentile(change, 97)),
-        "median_changed": float(np.median(change)),
-        "share_changed": float((change > 1 - CHANGED).mean()),
+        "greatest_changed": float(change.max()),
+        "mean_changed": float(change.mean()),
+        "least_changed": float(np.percentile(change, 25)),
         "token_length": (lengths[1] - lengths[0]) / 10,
     }
 
@@ -56,15 +52,23 @@ def _units(picture: Patches) -> NDArray[np.float32]:
     return np.asarray(tokens / np.maximum(np.linalg.norm(tokens, axis=1, keepdims=True), 1e-6), np.float32)
 
 
-def changed_places(before: Patches, after: Patches, width: int, height: int) -> list[BoxSides]:
+def changed_places(change: NDArray[np.float64], width: int, height: int) -> list[BoxSides]:
     """Squares around the places where the tokens changed most, strongest first; none when nothing changed."""
-    change = semantic_change(before.tokens, after.tokens)
     rows, columns = change.shape
     least = max(CLEARLY_CHANGED, float(np.percentile(change, 85)))
     count, labels, boxes, _ = cv2.connectedComponentsWithStats((change >= least).astype(np.uint8), connectivity=4)
     strength = {label: float(change[labels == label].sum()) for label in range(1, count)}
     strongest = sorted(strength, key=lambda label: -strength[label])[:MOST_PLACES]
     return [_square(boxes[label], columns, rows, width, height) for label in strongest]
+
+
+def changed_in(change: NDArray[np.float64], box: BoxSides, width: int, height: int) -> float:
+    """How much most of the patches under a box changed: the upper quartile."""
+    rows, columns = change.shape
+    left, top, right, bottom = box
+    across = slice(max(0, int(left * columns / width)), max(1, math.ceil(right * columns / width)))
+    down = slice(max(0, int(top * rows / height)), max(1, math.ceil(bottom * rows / height)))
+    return float(np.percentile(change[down, across], 75)) if change[down, across].size else 0.0
 
 
 def _square(box: NDArray[np.int32], columns: int, rows: int, width: int, height: int) -> BoxSides:

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.masks import BoolMask, grown
+from editgauge.core.masks import BoolMask, Rectangle, grown
+from editgauge.metrics.tokens import semantic_change
+from editgauge.models.answers import Prompt
 from editgauge.protocols._shared.changes import changes_of, operating_point
+from editgauge.protocols.editgauge.appearance import Lab, to_lab
 from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
 from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.editgauge.roles import Region, Roles, roles_of
@@ -73,8 +77,15 @@ class View:
     """The lines of text in both pictures, for edits of text; None when nobody can read them."""
     redrawn: dict[str, float] = field(default_factory=dict)
     """How much was redrawn, by patch tokens and pixels; empty when no model gives patch tokens."""
+    change: NDArray[np.float64] | None = None
+    """How much each patch changed; None when no model gives patch tokens."""
     further: FurtherEvidence = field(default_factory=FurtherEvidence)
     """What a joint embedder and a judge say, where there are any."""
+    labs: tuple[Lab, Lab] = field(init=False)
+    """Both pictures in CIE Lab."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labs", (to_lab(self.source), to_lab(self.edited)))
 
     @property
     def diagonal(self) -> float:
@@ -121,7 +132,7 @@ async def look(item: Item, see: Perception) -> View:
     point = operating_point(see)
     words = {role: word for role, word in roles.words().items() if word}
     answers = await gather(*(_pair(see, item.source, edited, word, point) for word in words.values()))
-    redrawn, places = await _redrawn(item, see)
+    redrawn, change, places = await _redrawn(item, see)
     judged = {role: word for role, word in words.items() if role in ("comes", "goes") and see.knows(word)}
     named = await gather(*(_named(see, item, role, word, places) for role, word in judged.items()))
     return View(
@@ -138,6 +149,7 @@ async def look(item: Item, see: Perception) -> View:
         named=dict(zip(judged, named, strict=True)),
         read=await _read(item, see) if item.edit.type == "text" else None,
         redrawn=redrawn,
+        change=change,
         further=await joint_evidence(item, see),
     )
 
@@ -151,24 +163,27 @@ async def _pair(see: Perception, source: Pixels, edited: Pixels, word: str, poin
 
 
 async def _things(see: Perception, picture: Pixels, word: str, point: float) -> tuple[PicturedThing, ...]:
-    seen = await see.instances(picture, word, least=HALF_SURE * point)
-    rows: Sequence[tuple[list[float], BoolMask, float]] = list(
-        zip(seen.detections.boxes.tolist(), seen.masks, seen.detections.confidences.tolist(), strict=True)
-    )
-    return tuple(
-        PicturedThing(word, (box[0], box[1], box[2], box[3]), mask, sure) for box, mask, sure in rows if mask.any()
-    )
+    """Outlined where the detector is sure; what it only half sees is its box, for its confidence alone counts."""
+    seen = await see.detect(picture, word, least=HALF_SURE * point)
+    sure = seen.over(point)
+    outlines = list(await see.segment(picture, Prompt(boxes=sure.boxes)))
+    boxes = [(box[0], box[1], box[2], box[3]) for box in seen.boxes.tolist()]
+    height, width = picture.shape[:2]
+    masks = [*outlines, *(Rectangle(*box).render(width, height) for box in boxes[len(outlines) :])]
+    rows = zip(boxes, masks, seen.confidences.tolist(), strict=True)
+    return tuple(PicturedThing(word, box, mask, confidence) for box, mask, confidence in rows if mask.any())
 
 
-async def _redrawn(item: Item, see: Perception) -> tuple[dict[str, float], list[BoxSides]]:
-    """How much was redrawn, and the places that changed most."""
+async def _redrawn(item: Item, see: Perception) -> tuple[dict[str, float], NDArray[np.float64] | None, list[BoxSides]]:
+    """How much was redrawn, the change of every patch, and the places that changed most."""
     try:
         before, after = await gather(see.patches(item.source), see.patches(item.edited))
     except CannotTell:
-        return {}, []
+        return {}, None, []
     height, width = item.source.shape[:2]
-    values = token_features(before, after) | pixel_features(item.source, item.edited)
-    return values, changed_places(before, after, width, height)
+    change = semantic_change(before.tokens, after.tokens)
+    values = token_features(before, after, change) | pixel_features(item.source, item.edited)
+    return values, change, changed_places(change, width, height)
 
 
 async def _read(item: Item, see: Perception) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
