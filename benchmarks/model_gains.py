@@ -25,7 +25,8 @@ import numpy as np
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from editgauge.audits.fit.ratings import SUMS, Rated, out_of_fold
+from editgauge.audits.fit.rated import Rated
+from editgauge.audits.fit.ratings import SUMS, out_of_fold
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
 from editgauge.core.concurrency import run_async

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,36 +30,27 @@ from sklearn.model_selection import GroupKFold
 from editgauge.audits.fit.features import ROLES, read_measured
 from editgauge.audits.fit.features import measure as measure_probes
 from editgauge.audits.fit.fit import truth_of_done
-from editgauge.audits.people.ground import GOOD, mean_ratings
+from editgauge.audits.fit.rated import PROBES, WEIGHTS, Rated, measure, read_rated
+from editgauge.audits.people.ground import GOOD
 from editgauge.audits.probes.probes import Probe, read_probes
-from editgauge.benchmarks import open_benchmark
 from editgauge.core.concurrency import run_async
 from editgauge.core.files import write_text
-from editgauge.core.images import read_image
-from editgauge.core.progress import progress, say
-from editgauge.core.types import Edit, Outcome
-from editgauge.engine.worker.scoring import prepare as make_item
-from editgauge.findings.people.ratings import read_ratings
-from editgauge.methods.layouts.discover import expand
-from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
-from editgauge.models.cache import place
+from editgauge.core.progress import say
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service, describe
+from editgauge.models.service import describe
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge import REDRAWN
-from editgauge.protocols.editgauge.asked import UNTOUCHED, VISIBLE, not_judged
+from editgauge.protocols.editgauge.asked import UNTOUCHED, VISIBLE
 from editgauge.protocols.editgauge.calibrated import QUALITY_SHARE
-from editgauge.protocols.editgauge.features import FEATURES, features, fingerprint
+from editgauge.protocols.editgauge.features import FEATURES, fingerprint
 from editgauge.protocols.editgauge.further import JUDGED, WORDS
 from editgauge.protocols.editgauge.model import RATINGS_FILE
-from editgauge.protocols.editgauge.view import look
 
 if TYPE_CHECKING:
     from editgauge.protocols.editgauge.features import Question
 
 Floats = NDArray[np.float64]
 SUMS: tuple[Question, ...] = ("asked", "contained", "quality")
-SOURCE, REFERENCE, PROBES = "the source", "the reference", "probes"
 RISING = (
     "presence", "presence_gain", "new_seen", "new_by_both", "gone", "replaced", "color_gain", "color_rank",
     "color_rank_gain", "style_fit", "style_gain", "place_fit", "third_fit", "size_fit",
@@ -80,89 +71,7 @@ SHRINKAGE = 0.5
 FOLDS = 8
 REPEATS = 5
 """Ways to share out the photographs to folds."""
-WEIGHTS = {SOURCE: 0.3, REFERENCE: 0.3, PROBES: 0.2}
-"""How much one outcome counts that no person rated."""
 DIGITS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Rated:
-    """An outcome with its features and what people said about it."""
-
-    edit: str
-    photo: str
-    method: str
-    done: float | None
-    """The mean rating from 0 to 1, or the known truth."""
-    quality: float | None
-    answered: bool
-    """Was what was asked for looked for? `edit` is also given where nothing was edited or all was redrawn."""
-    values: Mapping[str, Mapping[str, float | None]]
-
-    @property
-    def weight(self) -> float:
-        """How much it counts in a fit."""
-        return WEIGHTS.get(self.method, 1.0)
-
-
-async def measure(benchmark: str, data: str | None, outcomes: Sequence[str], ratings: str, out: Path) -> None:
-    """Appends what is not in the file yet."""
-    edits = open_benchmark(benchmark, Path(data) if data else None).edits
-    places = [text.split("=", 1) for text in expand(outcomes)]
-    found = [find_outcomes(name, Path(where), edits) for name, where in places]
-    answers = mean_ratings(read_ratings(Path(ratings)))
-    known = {(each.edit, each.method) for each in read_rated(out)} if out.is_file() else set()
-    todo = [each for each in _outcomes(edits, found, answers) if (each[0].id, each[1].method) not in known]
-    with (
-        Service(choose_models("lite", {}, ROLES).models, place()) as see,
-        progress("measuring", len(todo), quiet=False) as advance,
-        out.open("a", encoding="utf-8") as lines,
-    ):
-        for edit, outcome in todo:
-            assert outcome.image is not None  # noqa: S101 - only outcomes with a picture are listed
-            view = await look(make_item(edit, outcome, read_image(edit.source.path), read_image(outcome.image)), see)
-            said = _said(answers, edit.id, outcome.method)
-            values = features(view)
-            record = Rated(
-                edit=edit.id,
-                photo=edit.origin,
-                method=outcome.method,
-                done={SOURCE: 0.0, REFERENCE: 1.0}.get(outcome.method, said.get("done")),
-                quality=said.get("quality"),
-                answered=not_judged(view) is None and len(edit.reading.steps if edit.reading else ()) <= 1,
-                values={str(question): each for question, each in values.items()},
-            )
-            lines.write(f"{json.dumps(asdict(record))}\n")
-            lines.flush()
-            advance()
-
-
-def _outcomes(
-    edits: Sequence[Edit], found: Sequence[FoundOutcomes], answers: Mapping[tuple[str, str], Any]
-) -> Iterator[tuple[Edit, Outcome]]:
-    by_edit: dict[str, list[Outcome]] = {}
-    for these in found:
-        for outcome in these.outcomes:
-            if outcome.image is not None and _said(answers, outcome.edit_id, outcome.method):
-                by_edit.setdefault(outcome.edit_id, []).append(outcome)
-    for edit in edits:
-        yield edit, Outcome(edit_id=edit.id, method=SOURCE, image=edit.source.path)
-        if edit.reference is not None:
-            yield edit, Outcome(edit_id=edit.id, method=REFERENCE, image=edit.reference.path)
-        for outcome in by_edit.get(edit.id, ()):
-            yield edit, outcome
-
-
-def _said(answers: Mapping[tuple[str, str], dict[str, float]], edit: str, method: str) -> dict[str, float]:
-    """The mean ratings of an outcome; those of a file that is about one editor do not name it."""
-    if method in WEIGHTS:
-        return {}
-    return answers.get((edit, method)) or answers.get((edit, ""), {})
-
-
-def read_rated(file: Path) -> list[Rated]:
-    """What was measured."""
-    return [Rated(**json.loads(line)) for line in file.read_text("utf-8").splitlines()]
 
 
 def rated_probes(folder: Path, measured: Path) -> list[Rated]:

@@ -40,8 +40,8 @@ NO_TOKENS = Unscored(
 )
 PASSED = 0.5
 REDRAWN = 0.15
-"""Chance that nothing else was redrawn under which an edit of a part failed, whatever was asked for: people called 5 of
-the 100 such outcomes done that nobody could look into."""
+"""Chance that nothing else was redrawn under which an edit of a part failed, whatever was asked for: people called 1 of
+81 such outcomes done that nobody could look into."""
 FURTHER: Mapping[str, ScoreSpec] = {
     "joint_embedder": ScoreSpec(
         WORDS, True, (-1.0, 1.0), "How much nearer the picture came to the requested words, by the joint embedder."
