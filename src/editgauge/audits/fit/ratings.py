@@ -189,7 +189,7 @@ def _unscaled(numbers: Floats, center: Floats, spread: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class FittedScores:
     """`edit` and `quality` of outcomes, and which `edit` the protocol would give."""
 
     edit: Floats
@@ -202,7 +202,7 @@ class Judged:
         return np.asarray(self.edit ** (1 - QUALITY_SHARE) * self.quality**QUALITY_SHARE)
 
 
-def judged(records: Sequence[Rated], train: Sequence[Rated]) -> Judged:
+def judged(records: Sequence[Rated], train: Sequence[Rated]) -> FittedScores:
     """The scores of outcomes, by a fit on others."""
     asked, contained = fit_edit([each for each in train if each.done is not None])
     quality = fit_quality([each for each in train if each.quality is not None])
@@ -210,7 +210,7 @@ def judged(records: Sequence[Rated], train: Sequence[Rated]) -> Judged:
     edit = _chance(table(records, "asked"), asked) * kept
     plain = (kept < REDRAWN) | is_untouched(records)
     looked_for = np.array([each.answered for each in records])
-    return Judged(edit, _chance(table(records, "quality"), quality), looked_for | plain)
+    return FittedScores(edit, _chance(table(records, "quality"), quality), looked_for | plain)
 
 
 def is_untouched(records: Sequence[Rated]) -> NDArray[np.bool_]:
@@ -218,10 +218,10 @@ def is_untouched(records: Sequence[Rated]) -> NDArray[np.bool_]:
     return np.array([(each.values["asked"]["untouched"] or 0.0) > 1 - UNTOUCHED / VISIBLE for each in records])
 
 
-def out_of_fold(records: Sequence[Rated], *, methods: bool, repeat: int = 0) -> Judged:
+def out_of_fold(records: Sequence[Rated], *, methods: bool, repeat: int = 0) -> FittedScores:
     """Every outcome by a fit that has seen neither its photograph nor, if asked, its method."""
     photos = np.array([each.photo for each in records])
-    scores = Judged(np.zeros(len(records)), np.zeros(len(records)), np.zeros(len(records), np.bool_))
+    scores = FittedScores(np.zeros(len(records)), np.zeros(len(records)), np.zeros(len(records), np.bool_))
     folds = GroupKFold(min(FOLDS, len(set(photos))), shuffle=True, random_state=repeat)
     for kept, left_out in folds.split(photos, photos, photos):
         names = sorted({records[row].method for row in left_out}) if methods else [""]
@@ -233,10 +233,10 @@ def out_of_fold(records: Sequence[Rated], *, methods: bool, repeat: int = 0) -> 
     return scores
 
 
-def judged_apart(records: Sequence[Rated], others: Sequence[Rated]) -> Judged:
+def judged_apart(records: Sequence[Rated], others: Sequence[Rated]) -> FittedScores:
     """Outcomes of another ground, by fits on the first one that have not seen their photographs."""
     photos = np.array([each.photo for each in others])
-    scores = Judged(np.zeros(len(others)), np.zeros(len(others)), np.zeros(len(others), np.bool_))
+    scores = FittedScores(np.zeros(len(others)), np.zeros(len(others)), np.zeros(len(others), np.bool_))
     for _, rows in GroupKFold(FOLDS).split(photos, photos, photos):
         out = set(photos[rows])
         part = judged([others[row] for row in rows], [each for each in records if each.photo not in out])
@@ -280,7 +280,7 @@ def write_unseen(records: Sequence[Rated], others: Sequence[Rated], file: Path) 
     write_text(file, "\n".join(lines) + "\n")
 
 
-def _agreement(records: Sequence[Rated], scores: Judged) -> dict[str, float]:
+def _agreement(records: Sequence[Rated], scores: FittedScores) -> dict[str, float]:
     """With people's ratings, of outcomes that people rated."""
     of_people = np.array([each.method not in WEIGHTS for each in records])
     done = np.array([np.nan if each.done is None else each.done for each in records])
