@@ -21,7 +21,7 @@ READ_BOTH_WAYS = {
     "src/editgauge/core/phrases.py",
     "src/editgauge/core/run/manifest.py",
     "src/editgauge/core/text.py",
-    "src/editgauge/findings/people/feedback.yaml",
+    "src/editgauge/benchmarks/editinspector/issue_kinds.yaml",
     "src/editgauge/instructions/becoming.py",
     "src/editgauge/instructions/clauses.py",
     "src/editgauge/instructions/commands.py",

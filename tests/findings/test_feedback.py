@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from editgauge.benchmarks.datasets import Remark
+from editgauge.benchmarks.editinspector.issue_kinds import kinds, kinds_of
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.findings.people.feedback import feedback, feedback_svg, kinds, kinds_of, sort_remarks
+from editgauge.findings.people.feedback import feedback, feedback_svg, sort_remarks
 
 
 @pytest.mark.parametrize(

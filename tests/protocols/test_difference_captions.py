@@ -27,6 +27,7 @@ ASKED = {
     "Turn the description into": "triplets",
     "Can both mean the same kind": "object",
     "Do they mean the same difference": "same",
+    "Another program could not read": "repair",
 }
 PEOPLE = ["The grey counter was replaced with a white table. A vase was added. The rug is gone.", "A vase was added."]
 TOLD = ["A vase was added on the counter.", "A clock was removed."]
@@ -56,6 +57,8 @@ def answering(**changes: str) -> Callable[[str, int], str]:
             return json.dumps({"triplets": rows})
         if kind == "same":
             return "yes" if text.count("vase") == 2 else "no"
+        if kind == "repair":
+            return "unclear"
         usual = {"all": {"differences": TOLD}, "main": {"difference": TOLD[0]}, "object": {"answer": "no"}}
         return json.dumps(usual[kind])
 
@@ -83,11 +86,15 @@ def item(**extras: Any) -> Item:
     )  # fmt: skip
 
 
-def scored(served: Served, protocol: Protocol = difference_captions, **extras: Any) -> Scores:
+def by_judge(protocol: Protocol = difference_captions) -> Protocol:
+    return protocol.variant({"grader": MODEL})
+
+
+def scored(served: Served, protocol: Protocol | None = None, **extras: Any) -> Scores:
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
             see: Any = Seeing({MODEL: judge})
-            return await protocol.given({"judge": MODEL}).score(item(**extras), see)
+            return await (protocol or by_judge()).given({"judge": MODEL}).score(item(**extras), see)
 
     return asyncio.run(score())
 
@@ -177,20 +184,30 @@ def test_objects_that_words_do_not_tell_are_shown_to_the_judge(served: Served) -
     assert "jug" in asked[0]
 
 
-def test_by_rules_the_judge_is_asked_for_captions_alone(served: Served) -> None:
+def test_the_rules_grade_unless_a_grader_is_named(served: Served) -> None:
     served.plan = answering()
-    by_rules = difference_captions.variant({"rules": ""})
-    found = values(scored(served, by_rules, differences=PEOPLE))
+    found = values(scored(served, difference_captions, differences=PEOPLE))
     assert {question(text) for text in served.seen} == {"all", "main"}
     assert found["mp"] == pytest.approx((1 / 3 + 1) / 2)
     assert found["main_matched"] == 0.5
-    assert by_rules.needs == ("judge", "text_similarity")
+    assert difference_captions.needs == ("judge", "text_similarity")
+    assert difference_captions.variant({"grader": "rules"}).name == "difference-captions"
+
+
+def test_what_the_rules_cannot_read_is_unscored_and_not_zero(served: Served) -> None:
+    served.plan = answering(all='{"differences": ["Hm."]}', main='{"difference": "Hm."}')
+    found = values(scored(served, difference_captions, differences=PEOPLE))
+    assert (found["mp"], found["hr"], found["main_matched"]) == ("unparsable", "unparsable", "unparsable")
+    served.plan = answering()
+    found = values(scored(served, difference_captions, differences=["Hm.", PEOPLE[1]]))
+    assert (found["mp"], found["main_matched"]) == (1.0, 1.0)
+    assert values(scored(served, difference_captions, differences=["Hm."]))["main_matched"] == "unparsable"
 
 
 def test_as_released_replacing_is_changing(served: Served) -> None:
     served.plan = answering(all='{"differences": ["The counter became a table."]}')
     assert values(scored(served, differences=PEOPLE[:1]))["mp"] == 0
-    assert values(scored(served, as_released, differences=PEOPLE[:1]))["mp"] == pytest.approx(1 / 3)
+    assert values(scored(served, by_judge(as_released), differences=PEOPLE[:1]))["mp"] == pytest.approx(1 / 3)
 
 
 def test_sets_count_differences_and_weigh_rare_words(served: Served) -> None:
@@ -217,13 +234,15 @@ def test_it_is_named_after_its_judge_and_its_options() -> None:
     assert difference_captions.given({"judge": "gpt-4o"}).name == "difference-captions[gpt-4o]"
     both = difference_captions.variant({"pipeline": "", "gpt-4o": ""})
     assert both.name == both.given({"judge": "other"}).name == "difference-captions[gpt-4o,pipeline]"
-    assert both.needs == ("judge", "captioner")
-    judged = difference_captions.variant({"pipeline": "judge"}).given({"judge": "a"})
-    assert (judged.name, judged.needs) == ("difference-captions[a,pipeline=judge]", ("judge",))
+    assert (both.needs, both.prefers) == (("judge", "captioner", "text_similarity"), ("detector",))
+    judged = difference_captions.variant({"pipeline": "judge", "grader": "b"}).given({"judge": "a"})
+    assert (judged.name, judged.needs) == ("difference-captions[a,grader=b,pipeline=judge]", ("judge",))
     assert as_released.given({"judge": "a"}).name == "difference-captions@released[a]"
 
 
-@pytest.mark.parametrize("options", [{"a": "", "b": ""}, {"pipeline": "3"}, {"zoom": "2"}])
+@pytest.mark.parametrize(
+    "options", [{"a": "", "b": ""}, {"pipeline": "3"}, {"zoom": "2"}, {"rules": ""}, {"grader": ""}]
+)
 def test_options_it_does_not_have_are_explained(options: Mapping[str, str]) -> None:
     with pytest.raises(BadInput, match="three zooms"):
         difference_captions.variant(options)

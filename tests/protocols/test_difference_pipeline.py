@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from editgauge.engine.worker.perception import RunPerception
 from editgauge.models.hub.captions import Captioner
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.protocols.difference import difference_captions
-from editgauge.protocols.difference.pipeline import edited_place, nouns
+from editgauge.protocols.difference.edited_place import WIDE, EditedPlace, edited_place
+from editgauge.protocols.difference.pipeline import nouns
 from editgauge.protocols.difference.zooms import SMALLEST, closest_to, cropped, zoom_frames
 from tests.endpoint import MODEL, Served
 
@@ -97,16 +99,53 @@ def item(mask: BoolMask | None, edited: Pixels | None = None) -> Item:
     return Item(edit=edit, outcome=outcome, source=source, edited=after, mask=mask)
 
 
-def test_without_a_mask_the_place_is_where_the_pictures_differ() -> None:
+def place(about: Item, see: Any = None) -> EditedPlace:
+    async def found() -> EditedPlace:
+        async with RunPerception({}) as blind:
+            return await edited_place(about, see or blind)
+
+    return asyncio.run(found())
+
+
+def test_without_a_mask_the_place_is_the_strongest_change() -> None:
     before = np.full((64, 96, 3), 90, np.uint8)
     after = before.copy()
     after[20:50, 30:70] = (250, 20, 20)
+    after[2:8, 2:10] = (120, 120, 120)
     there = item(None, after)
-    found = edited_place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
-    assert found[20:50, 30:70].mean() > 0.8
-    assert found.mean() < 0.5
+    found = place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
+    assert found.how == "the strongest change"
+    assert found.mask[20:50, 30:70].mean() > 0.8
+    assert not found.mask[:10, :12].any()
     with pytest.raises(CannotTell, match="do not differ"):
-        edited_place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=before))
+        place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=before))
+
+
+def test_where_nearly_everything_changed_the_place_is_where_most_did() -> None:
+    before = np.full((90, 120, 3), 90, np.uint8)
+    after = before.copy()
+    after[:, :] = (90, 150, 90)
+    after[60:80, 80:110] = (255, 0, 0)
+    there = item(None, after)
+    found = place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
+    assert "where most changed" in found.how
+    assert found.mask.mean() < WIDE / 3
+    assert found.mask[60:80, 80:110].mean() > 0.8
+
+
+def test_without_a_mask_the_place_is_the_object_that_the_edit_names(staged: Callable[..., tuple[Item, Any]]) -> None:
+    removal = {"type": "object_removal", "subject": "dog"}
+    about, see = staged(removal, source={"dog": [(10, 20, 60, 90)]}, edited={"dog": [(200, 200, 240, 240)]})
+    found = place(about, see)
+    assert found.how == "the box of dog in the source"
+    assert found.mask[20:90, 10:60].all()
+    assert found.mask.sum() == 70 * 50
+    exchange = {"type": "object_replacement", "subject": "dog", "to": "cat"}
+    about, see = staged(exchange, source={"dog": [(10, 20, 60, 90)]}, edited={"cat": [(5, 10, 50, 80)]})
+    assert place(about, see).how == "the box of dog in the source and of cat in the edited image"
+    color = {"type": "color", "subject": "dog", "to": "red"}
+    about, see = staged(color, source={}, edited={"dog": [(5, 10, 50, 80)], "red": [(0, 0, 9, 9)]})
+    assert place(about, see).how == "the box of dog in the edited image"
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +185,7 @@ def scored(served: Served, blip: Path, about: Item) -> Scores:
     async def score() -> Scores:
         jury = read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
         async with RunPerception({"captioner": f"captioner:{blip}"}, jury=jury) as see:
-            return await difference_captions.variant({"pipeline": "", MODEL: ""}).score(about, see)
+            return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(about, see)
 
     return asyncio.run(score())
 
@@ -184,7 +223,9 @@ def test_the_judge_may_caption_the_looks_itself(served: Served) -> None:
     async def score() -> Scores:
         async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as see:
             about = item(box_mask((64, 96), 40, 20, 70, 50), np.full((64, 96, 3), 9, np.uint8))
-            return await difference_captions.variant({"pipeline": "judge", MODEL: ""}).score(about, see)
+            return await difference_captions.variant({"pipeline": "judge", MODEL: "", "grader": MODEL}).score(
+                about, see
+            )
 
     served.plan = answer
     scores = asyncio.run(score())
@@ -205,7 +246,7 @@ def test_without_a_captioner_it_says_so(served: Served) -> None:
     async def score() -> Any:
         async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as see:
             about = item(box_mask((64, 96), 40, 20, 70, 50))
-            return await difference_captions.variant({"pipeline": "", MODEL: ""}).score(about, see)
+            return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(about, see)
 
     with pytest.raises(CannotTell, match="captioner"):
         asyncio.run(score())

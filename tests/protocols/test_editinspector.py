@@ -31,10 +31,16 @@ ASKED = {
     "out of keeping with the request": "why not consistent",
     "Where is the changed part not cleanly made": "why not precise",
     "a point in common": "shared",
+    "Another program could not read": "repair",
 }
 """What of a prompt tells which question it is."""
 CAPTION = {"difference_caption": "The grey counter became white."}
-ALL_YES = {**dict.fromkeys(ASKED.values(), "yes"), "why not consistent": "No shadow.", "why not precise": "Blurred."}
+ALL_YES = {
+    **dict.fromkeys(ASKED.values(), "yes"),
+    "repair": "unclear",
+    "why not consistent": "No shadow.",
+    "why not precise": "Blurred.",
+}
 REFUSAL = "I'm sorry, but I can't help with that."
 
 
@@ -143,9 +149,10 @@ def test_an_answer_counts_without_an_explanation(served: Served) -> None:
 
 
 @pytest.mark.parametrize(("said", "value"), [("yes", 1.0), ("no", 0.0), (REFUSAL, "refused")])
-def test_feedback_is_compared_with_that_of_people(served: Served, said: str, value: float | str) -> None:
+def test_feedback_is_compared_with_that_of_people_by_a_grader(served: Served, said: str, value: float | str) -> None:
     served.plan = answering({**ALL_YES, "shared": said})
-    scores = inspect(served, feedback={"consistent": ["No shadow under it.", "Too large."]})
+    graded = f"editinspector[{MODEL},grader={MODEL}]"
+    scores = inspect(served, graded, feedback={"consistent": ["No shadow under it.", "Too large."]})
     assert values(scores)["feedback_shared_consistent"] == value
     assert values(scores)["feedback_shared_precise"] == "not_applicable"
     (compared,) = [each for each in served.requests if not _shows(each)]
@@ -156,13 +163,25 @@ def test_feedback_is_compared_with_that_of_people(served: Served, said: str, val
         assert notes(scores["feedback_shared_consistent"])[1] == told
 
 
+@pytest.mark.parametrize(
+    ("people", "value"),
+    [(["No shadow under it."], 1.0), (["Too large."], 0.0), (["Hm."], "unparsable")],
+)
+def test_without_a_grader_the_kinds_of_issue_tell_whether_a_point_is_shared(
+    served: Served, people: list[str], value: float | str
+) -> None:
+    served.plan = answering(ALL_YES)
+    scores = inspect(served, feedback={"consistent": people})
+    assert values(scores)["feedback_shared_consistent"] == value
+    assert all(_shows(each) for each in served.requests)  # nobody is asked whether remarks share a point
+
+
 def test_another_judge_may_grade_the_feedback(served: Served) -> None:
     served.plan = answering({**ALL_YES, "shared": "yes"})
     other = f"editinspector[grader=nobody,{MODEL}]"
     scores = inspect(served, other, feedback={"consistent": ["No shadow under it."]})
     assert values(scores)["feedback_shared_consistent"] == "no_model"
-    graded = inspect(served, f"editinspector[grader={MODEL},{MODEL}]", feedback={"consistent": ["No shadow under it."]})
-    assert values(graded)["feedback_shared_consistent"] == 1.0
+    assert open_protocol(f"editinspector[grader=rules,{MODEL}]").name == f"editinspector[{MODEL}]"
 
 
 def test_asked_again_the_majority_counts_and_steadiness_is_measured(served: Served) -> None:

@@ -92,6 +92,7 @@ def choose_with_models(
     if prompts is not None:
         given = [each.worded(prompts.stem, own_prompts(prompts)) for each in given]
     strangers = [f"'{each.name}' asks '{each.judge}'" for each in given if each.judge and each.judge not in judges]
+    strangers += [f"'{each.name}' is graded by '{each.grader}'" for each in given if each.grader not in (None, *judges)]
     if strangers:
         raise BadInput(f"--judge names {', '.join(judges)}; was an option mistyped?", strangers)
     if judges and not any(each.judge for each in given):

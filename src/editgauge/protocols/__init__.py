@@ -33,6 +33,8 @@ class Protocol(typing.Protocol):
     """The roles of models without which it can score nothing; `judge` is one of them."""
     judge: str | None = None
     """The judge that it asks, by name; None as long as it was given none, and for those that ask nobody."""
+    grader: str | None = None
+    """The judge that compares answers with what people say, by name; None where rules do."""
     prefers: tuple[str, ...] = ()
     """The roles that add evidence to its scores: asked where the profile has a model, done without otherwise."""
     uses: tuple[str, ...] = ()

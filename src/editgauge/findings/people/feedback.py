@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from html import escape
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from editgauge.benchmarks.datasets import Remark, remarks
+from editgauge.benchmarks.editinspector.issue_kinds import kinds, kinds_of
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
 from editgauge.stats.intervals import Mean, clustered_mean
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of issue, and the words that tell it."""
-
-    label: str
-    pattern: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +54,6 @@ def sort_remarks(told: Sequence[Remark]) -> tuple[Feedback, ...]:
     return tuple(_sorted(question, [each for each in told if each.question == question]) for question in questions)
 
 
-def kinds_of(text: str) -> tuple[str, ...]:
-    """The kinds of issue that a remark speaks of.
-
-    >>> kinds_of("The bird has an odd shape and its edges are blurry.")
-    ('shape', 'blur', 'edges')
-    """
-    return tuple(name for name, kind in kinds().items() if kind.pattern.search(text))
-
-
-@cache
-def kinds() -> dict[str, Kind]:
-    """The ten kinds, by name."""
-    text = resources.files(__package__ or "").joinpath("feedback.yaml").read_text("utf-8")
-    return {name: Kind(told["label"], _pattern(told["words"])) for name, told in yaml.safe_load(text).items()}
-
-
-def _pattern(words: Sequence[str]) -> re.Pattern[str]:
-    told = (re.escape(word).replace(r"\*", r"\w*").replace(r"\ ", r"\s+") for word in words)
-    return re.compile(rf"\b(?:{'|'.join(told)})\b", re.IGNORECASE)
-
-
 def _sorted(question: str, told: Sequence[Remark]) -> Feedback:
     found = [kinds_of(each.text) for each in told]
     sources = np.array([each.source for each in told], dtype=np.str_)
@@ -107,18 +75,18 @@ STYLE = (
 
 def feedback_svg(questions: Mapping[str, Mapping[str, Mean]]) -> str:
     """An SVG document with a panel per question, all on one scale; the shares are of remarks."""
-    ends = [share.high or share.value for kinds in questions.values() for share in kinds.values()]
+    ends = [share.high or share.value for shares in questions.values() for share in shares.values()]
     most = max(ends, default=0.0) or 1.0
     parts, top = [], 0
-    for question, kinds in questions.items():
-        n = next((share.n for share in kinds.values()), 0)
+    for question, shares in questions.items():
+        n = next((share.n for share in shares.values()), 0)
         parts.append(f'<text class="title" x="14" y="{top + 22}">{escape(question)}: share of {n} remarks</text>')
-        for place, (label, share) in enumerate(kinds.items()):
+        for place, (label, share) in enumerate(shares.items()):
             parts.append(_row(label, share, top + HEAD + place * ROW, most))
-        top += HEAD + ROW * len(kinds) + FOOT
+        top += HEAD + ROW * len(shares) + FOOT
     told = "; ".join(
-        f"{question}: {', '.join(f'{label} {share.value:.0%}' for label, share in kinds.items())}"
-        for question, kinds in questions.items()
+        f"{question}: {', '.join(f'{label} {share.value:.0%}' for label, share in shares.items())}"
+        for question, shares in questions.items()
     )
     size = f'viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" height="{top}"'
     return (

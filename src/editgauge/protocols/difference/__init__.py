@@ -20,10 +20,9 @@ from editgauge.protocols.difference.answers import (
     told_by_pipeline,
     told_directly,
     triplets_by_judge,
-    triplets_by_rules,
 )
 from editgauge.protocols.difference.objects import embedded, judged, known_alike
-from editgauge.protocols.difference.parsing import first_change
+from editgauge.protocols.difference.parsing import first_change, read_triplets
 from editgauge.protocols.difference.people import human_captions
 from editgauge.protocols.difference.questions import same_difference
 from editgauge.protocols.difference.sets import SETS, set_scores
@@ -51,10 +50,11 @@ OBJECTS = ScoreSpec("objects", True, (0.0, 1e6), "How many objects a detector se
 OPTIONS = {
     "pipeline": "captions at three zooms around the mask, then one call without pictures",
     "pipeline=judge": "the same, with captions by the judge instead of a captioner",
-    "rules": "triplets by rules and objects by sentence embeddings, not by the judge",
+    "grader=NAME": "a judge of the run reads triplets and compares them; the rules do without it",
 }
-GRADER = "grader"
-"""The option that names another judge of the run to read triplets and match them; else the examined judge does."""
+ASK_A_GRADER = "a judge may, as [grader=NAME]"
+GRADER, RULES = "grader", "rules"
+"""Who reads triplets and compares them with people's; never the examined judge, unless it is named."""
 TELLING: dict[str | None, Callable[[Item, Sight, str], Awaitable[ModelDifferences]]] = {
     None: told_directly,
     "": told_by_pipeline,
@@ -76,7 +76,7 @@ class DifferenceCaptions(Protocol):
         "Does a model tell the differences that people tell? Main difference, MP and HR of triplets, n-grams beside."
     )
     paper = "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988"
-    version = "1"
+    version = "2"
     sets = SETS
 
     def __init__(
@@ -88,27 +88,28 @@ class DifferenceCaptions(Protocol):
         self._options, self._released, self._models = dict(options or {}), released, dict(models or {})
         self.judge = self._models.get("judge")
         self._judge = self.judge or "judge"
-        self._grader = self._options.get(GRADER) or self._judge
-        self._by_rules = "rules" in self._options
+        self.grader = self._options.get(GRADER)
         base = "difference-captions@released" if released else "difference-captions"
         self.name = variant_name(base, self._options | ({self._judge: ""} if "judge" in self._models else {}))
         captioner = ("captioner",) if self._options.get("pipeline") == "" else ()
-        self.needs = ("judge", *captioner, *(("text_similarity",) if self._by_rules else ()))
+        self.needs = ("judge", *captioner, *(() if self.grader else ("text_similarity",)))
+        self.prefers = ("detector",) if "pipeline" in self._options else ()
         self.uses = ("detector",)
         self.scores = (*SPECS, *([OBJECTS] if "detector" in self._models else []))
         self.deviations = DEVIATIONS + (RELEASED if released else ())
         self._tell = TELLING[self._options.get("pipeline")]
-        self._read = triplets_by_rules if self._by_rules else triplets_by_judge
 
     def variant(self, options: Mapping[str, str]) -> Protocol:
-        """The protocol by another way (`pipeline`, `rules`, or both), or with a judge: any other name is one."""
+        """The protocol by another way (`pipeline`, `grader=NAME`), or with a judge: any other name is one."""
         written = {f"{name}={value}" if value else name: name for name, value in options.items()}
         chosen = {name: options[name] for option, name in written.items() if option in OPTIONS or name == GRADER}
         judges = [option for option, name in written.items() if option not in OPTIONS and name != GRADER]
-        if len(judges) > 1 or any("=" in option for option in judges):
+        if len(judges) > 1 or any("=" in option for option in judges) or RULES in judges or chosen.get(GRADER) == "":
             known = [f"{name}: {means}" for name, means in OPTIONS.items()]
-            given = ", ".join(written)
-            raise BadInput(f"'{self.name}' takes the name of one judge, and these options; got [{given}].", known)
+            wrong = ", ".join(written)
+            raise BadInput(f"'{self.name}' takes the name of one judge, and these options; got [{wrong}].", known)
+        if chosen.get(GRADER) == RULES:
+            del chosen[GRADER]
         models = {**self._models, **({"judge": judges[0]} if judges else {})}
         return DifferenceCaptions(chosen, self._released, models)
 
@@ -119,11 +120,11 @@ class DifferenceCaptions(Protocol):
     async def score(self, item: Item, see: Sight) -> Scores:
         """What the model told, by itself and against people's captions."""
         answer = await self._tell(item, see, self._judge)
-        metadata = (Note(f"Metadata: {answer.metadata}"),) if answer.metadata else ()
         shown = (
             Note(f"Told: {answer.caption or 'no difference'}"),
             Note(f"Main: {answer.main or 'none'}"),
-            *metadata,
+            *([Note(f"Metadata: {answer.metadata}")] if answer.metadata else []),
+            *([Note(f"Zooms around {answer.place}.")] if answer.place else []),
         )
         main, triplets, wording = await gather(
             attempt(self._main_matched(item, answer, see)),
@@ -156,23 +157,44 @@ class DifferenceCaptions(Protocol):
         main = answer.main
         if main is None:
             return Score(0.0, (Note("The model saw no difference."),))
-        matched = await gather(*(self._same_main(first, main, answer, see) for first in people))
-        notes = (f"{'matched' if same else 'not matched'}: {text}" for same, text in zip(matched, people, strict=True))
-        return Score(fmean(matched), tuple(map(Note, notes)))
+        compare = self._same_by_judge if self.grader else self._same_by_rules
+        compared = await gather(*(compare(first, main, answer, see) for first in people))
+        verdicts = [(same, text) for same, text in zip(compared, people, strict=True) if same is not None]
+        if not verdicts:
+            raise CannotTell("unparsable", f"the rules read no difference in what people say, such as '{people[0]}'")
+        notes = (f"{'matched' if same else 'not matched'}: {text}" for same, text in verdicts)
+        return Score(fmean(same for same, _ in verdicts), tuple(map(Note, notes)))
 
-    async def _same_main(self, human: str, main: str, answer: ModelDifferences, see: Sight) -> bool:
-        if not self._by_rules:
-            return (await see.ask(same_difference(human, main, see), role=self._grader)).value
-        one = (await self._read(human, see, self._grader))[:1]
-        other = (answer.triplet,) if answer.triplet else (await self._read(main, see, self._grader))[:1]
+    async def _same_by_judge(self, human: str, main: str, answer: ModelDifferences, see: Sight) -> bool | None:
+        return (await see.ask(same_difference(human, main, see), role=self.grader or "")).value
+
+    async def _same_by_rules(self, human: str, main: str, answer: ModelDifferences, see: Sight) -> bool | None:
+        """None where the rules cannot read what the person says."""
+        one = read_triplets(human)[:1]
+        other = (answer.triplet,) if answer.triplet else read_triplets(main)[:1]
+        if not other:
+            raise CannotTell("unparsable", f"the rules read no difference in '{main}'; {ASK_A_GRADER}")
         strict, _ = await self._agreements(one, other, see)
-        return strict.found > 0
+        return strict.found > 0 if one else None
+
+    async def _read(self, caption: str, see: Sight) -> tuple[Triplet, ...]:
+        if self.grader:
+            return await triplets_by_judge(caption, see, self.grader)
+        return read_triplets(caption)
+
+    async def _of_model(self, answer: ModelDifferences, see: Sight) -> tuple[Triplet, ...]:
+        if answer.triplet:
+            return (answer.triplet,)
+        triplets = await self._read(answer.caption, see)
+        if answer.caption and not triplets and not self.grader:
+            raise CannotTell("unparsable", f"the rules read no difference in '{answer.caption}'; {ASK_A_GRADER}")
+        return triplets
 
     async def _triplets(self, item: Item, answer: ModelDifferences, see: Sight) -> dict[str, Score | Unscored]:
         try:
             captions = human_captions(item.edit)
-            model = (answer.triplet,) if answer.triplet else await self._read(answer.caption, see, self._grader)
-            people = await gather(*(self._read(caption, see, self._grader) for caption in captions))
+            model = await self._of_model(answer, see)
+            people = await gather(*(self._read(caption, see) for caption in captions))
             agreements = await gather(*(self._agreements(human, model, see) for human in people))
         except CannotTell as unable:
             return {spec.name: Unscored(unable.reason, unable.detail) for spec in TRIPLETS}
@@ -189,7 +211,7 @@ class DifferenceCaptions(Protocol):
         self, human: Sequence[Triplet], model: Sequence[Triplet], see: Sight
     ) -> tuple[Agreement, Agreement]:
         """Strictly, and softly."""
-        opinion = embedded(see) if self._by_rules else judged(see, self._grader)
+        opinion = judged(see, self.grader) if self.grader else embedded(see)
         alike = await known_alike(human, model, opinion)
         strict = agreement(human, model, alike, released=self._released)
         return strict, agreement(human, model, alike, soft=True, released=self._released)
@@ -211,6 +233,7 @@ async def _objects(item: Item, see: Sight) -> Score:
 
 DEVIATIONS = (
     "Prompts are our own; answers have a fixed form, so that 'no difference' is never read from prose.",
+    "Rules read the differences and compare them, or the judge of [grader=NAME]; the paper asks GPT-4 and GPT-4o.",
     "Differences are paired one to one, as many as possible; the paper leaves open what happens to doubles.",
     "Each person's caption is compared by itself, and the mean taken; the paper does not say which of three it used.",
     "HR without any prediction is unscored, not 0.",

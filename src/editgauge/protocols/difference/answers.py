@@ -6,7 +6,6 @@ from asyncio import gather
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.protocols.difference.parsing import read_triplets
 from editgauge.protocols.difference.pipeline import pipeline_caption
 from editgauge.protocols.difference.questions import (
     SaidCaption,
@@ -36,6 +35,8 @@ class ModelDifferences:
     """What the object was like before, where the model says so."""
     target_attributes: tuple[str, ...] = ()
     """What it is like now."""
+    place: str = ""
+    """How the part of the picture was chosen that the caption is about."""
 
     @property
     def metadata(self) -> str:
@@ -66,7 +67,7 @@ async def told_directly(item: Item, see: Sight, judge: str) -> ModelDifferences:
 
 async def told_by_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
     """The judge sees no picture, only captions of the place by a captioner: one difference comes of it."""
-    return _one(await pipeline_caption(item, see, judge, see.caption))
+    return _one(*await pipeline_caption(item, see, judge, see.caption))
 
 
 async def told_by_judged_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
@@ -75,22 +76,17 @@ async def told_by_judged_pipeline(item: Item, see: Sight, judge: str) -> ModelDi
     async def caption(picture: Pixels) -> str:
         return (await see.ask(seen_in(picture, see), role=judge)).value
 
-    return _one(await pipeline_caption(item, see, judge, caption))
+    return _one(*await pipeline_caption(item, see, judge, caption))
 
 
-def _one(said: SaidCaption) -> ModelDifferences:
+def _one(said: SaidCaption, place: str) -> ModelDifferences:
     attributes = tuple(said.source_attributes), tuple(said.target_attributes)
-    return ModelDifferences((said.caption,), said.caption, said.triplet, *attributes)
+    return ModelDifferences((said.caption,), said.caption, said.triplet, *attributes, place)
 
 
-async def triplets_by_judge(caption: str, see: Sight, judge: str) -> tuple[Triplet, ...]:
+async def triplets_by_judge(caption: str, see: Sight, grader: str) -> tuple[Triplet, ...]:
     """The differences in a caption, read by a judge; an empty caption has none."""
     if not caption:
         return ()
-    answer = await see.ask(triplets_in(caption, see), role=judge)
+    answer = await see.ask(triplets_in(caption, see), role=grader)
     return tuple(Triplet(each.source or None, each.target or None, each.action) for each in answer.value.triplets)
-
-
-async def triplets_by_rules(caption: str, see: Sight, judge: str) -> tuple[Triplet, ...]:
-    """The differences in a caption, read by rules."""
-    return read_triplets(caption)

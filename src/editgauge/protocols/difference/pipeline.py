@@ -14,9 +14,9 @@ from editgauge.core.errors import CannotTell
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.models.vocabulary.phrases import singulars
 from editgauge.models.vocabulary.resolve import PULL
+from editgauge.protocols.difference.edited_place import edited_place
 from editgauge.protocols.difference.questions import SaidCaption, told_from_captions
 from editgauge.protocols.difference.zooms import closest_to, cropped, zoom_frames
-from editgauge.vision.changed_regions import change_mask
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
@@ -34,8 +34,8 @@ NO_NOUN = re.compile(
 """Words of instructions that WordNet also has as nouns, and that say nothing about things."""
 
 
-async def pipeline_caption(item: Item, see: Sight, judge: str, caption: Captioning) -> SaidCaption:
-    """A difference caption with its metadata; raises `CannotTell` where no change is to be seen.
+async def pipeline_caption(item: Item, see: Sight, judge: str, caption: Captioning) -> tuple[SaidCaption, str]:
+    """A difference caption with its metadata, and the place it is about; raises `CannotTell` where nothing changed.
 
     Args:
         item: the two pictures and the instruction
@@ -43,18 +43,11 @@ async def pipeline_caption(item: Item, see: Sight, judge: str, caption: Captioni
         judge: who writes the caption
         caption: who says what a part of a picture shows
     """
-    mask = edited_place(item)
-    before, after = await gather(*(_grounded(picture, mask, item, caption) for picture in (item.source, item.edited)))
+    place = await edited_place(item, see)
+    pictures = item.source, item.edited
+    before, after = await gather(*(_grounded(picture, place.mask, item, caption) for picture in pictures))
     answer = await see.ask(told_from_captions(item.edit.instruction, before, after, see), role=judge)
-    return answer.value
-
-
-def edited_place(item: Item) -> BoolMask:
-    """The edit's own mask, or where the two pictures differ."""
-    mask = item.mask if item.mask is not None else change_mask(item.source, item.edited)
-    if not mask.any():
-        raise CannotTell("not_detected", "the edit has no mask, and the pictures do not differ anywhere")
-    return mask
+    return answer.value, place.how
 
 
 def nouns(text: str, wordnet: WordNet) -> list[frozenset[str]]:

@@ -24,7 +24,8 @@ DEVIATIONS = (
     "Technical precision is asked so that yes means cleanly made; the paper's wording leaves open what yes means.",
     "The edited image is resized to the source's size before it is shown.",
     "What the judge finds wrong is asked where it answers no, as people are asked, and where people found something; "
-    "whether both share a point is decided by the same judge, or by that of [grader=NAME]; the paper asks GPT-4o.",
+    "both share a point where they speak of one of the ten kinds of issue (A.7), or where the judge of [grader=NAME] "
+    "says so; the paper asks GPT-4o.",
     "What the judge refuses or answers in another form is unscored.",
 )
 ZERO_OR_ONE = (0.0, 1.0)
@@ -52,12 +53,13 @@ class EditInspector(Protocol):
 
     about = "Five yes-or-no questions to a judge: followed, consistent, precise, artifacts, caption; and what is wrong."
     paper = PAPER
-    version = "1"
+    version = "2"
     deviations = DEVIATIONS
     needs = ("judge",)
 
     def __init__(self, judge: str | None = None, options: Options = Options()) -> None:  # noqa: B008 - frozen
         self.judge = judge
+        self.grader = options.grader
         self._options = options
         words = {"repeat": str(options.repeat)} if options.repeat > 1 else {}
         words |= {"swap": ""} if options.swap else {}
@@ -73,16 +75,16 @@ class EditInspector(Protocol):
     def variant(self, options: Mapping[str, str]) -> EditInspector:
         """`[repeat=3]` asks everything three times and takes the majority; `[swap]` asks in both orders of pictures.
 
-        `[grader=NAME]` lets another judge of the run decide whether feedback is that of people. Another word is the
-        name of the judge.
+        `[grader=NAME]` lets a judge of the run decide whether feedback is that of people, instead of the rules. Another
+        word is the name of the judge.
         """
         judges = [word for word in options if word not in ("repeat", "swap", "grader")]
         if len(judges) > 1 or any(options[word] for word in (*judges, "swap") if word in options):
             name = variant_name("editinspector", options)
             raise BadInput(f"editinspector takes repeat=N, swap, grader=NAME and the name of one judge; got '{name}'.")
-        chosen = Options(
-            _odd(options["repeat"]) if "repeat" in options else 1, "swap" in options, options.get("grader")
-        )
+        repeat = _odd(options["repeat"]) if "repeat" in options else 1
+        grader = options.get("grader")
+        chosen = Options(repeat, "swap" in options, None if grader == "rules" else grader)
         return EditInspector(judges[0] if judges else None, chosen)
 
     def given(self, models: Mapping[str, str]) -> EditInspector:

@@ -6,6 +6,7 @@ from asyncio import gather
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from editgauge.benchmarks.editinspector.issue_kinds import kinds_of
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Note
 from editgauge.core.types import Item, Score, Unscored
@@ -38,20 +39,21 @@ class Options:
     repeat: int = 1
     swap: bool = False
     grader: str | None = None
-    """Who decides whether a judge's feedback is that of people; the examined judge itself when None."""
+    """The judge who decides whether feedback has a point in common with that of people; the rules when None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """All answers to one question."""
 
-    given: tuple[Answer[bool], ...]
+    usual: tuple[Answer[bool], ...]
+    """In the usual order of the pictures."""
     swapped: Answer[bool] | None
 
     @property
     def verdict(self) -> bool:
         """What most of the answers in the usual order say."""
-        return sum(answer.value for answer in self.given) * 2 > len(self.given)
+        return sum(answer.value for answer in self.usual) * 2 > len(self.usual)
 
 
 class Inspection:
@@ -90,7 +92,7 @@ class Inspection:
     def self_agreement(self) -> Score | Unscored:
         """How often two answers to the same question are the same, over the questions that were answered."""
         try:
-            consistency = self_consistency([[each.value for each in one.given] for one in self._answers.values()])
+            consistency = self_consistency([[each.value for each in one.usual] for one in self._answers.values()])
         except CannotTell as unable:
             return Unscored(unable.reason, unable.detail)
         return Score(
@@ -99,10 +101,10 @@ class Inspection:
 
     def order_agreement(self) -> Score | Unscored:
         """The share of questions with the same answer when the pictures change places."""
-        both = [(one.given[0].value, one.swapped.value) for one in self._answers.values() if one.swapped]
+        both = [(one.usual[0].value, one.swapped.value) for one in self._answers.values() if one.swapped]
         if not both:
             return Unscored("not_applicable", "no question was answered in both orders")
-        return Score(sum(given == swapped for given, swapped in both) / len(both))
+        return Score(sum(usual == swapped for usual, swapped in both) / len(both))
 
     async def _verdict(self, name: str) -> Score:
         slots = {"instruction": needed(self._item.edit.instruction, "what is asked for")}
@@ -114,7 +116,7 @@ class Inspection:
         turned = [question.swapped()] if self._options.swap else []
         answers = await gather(*(self._see.ask(each, role=self._judge) for each in (*usual, *turned)))
         answered = self._answers[name] = Answered(tuple(answers[: len(usual)]), answers[-1] if turned else None)
-        return Score(float(answered.verdict), tuple(Note(text) for text in _told(name, self._judge, answered)))
+        return Score(float(answered.verdict), tuple(Note(text) for text in _sentences(name, self._judge, answered)))
 
     async def _feedback(self, name: str) -> Answer[str]:
         instruction = needed(self._item.edit.instruction, "what is asked for")
@@ -123,21 +125,37 @@ class Inspection:
 
     async def _shared(self, name: str, feedback: str, people: tuple[str, ...]) -> Score:
         """Whether the judge's feedback has a point in common with that of people (appendix A.6)."""
-        words = self._see.prompt("inspect_feedback_shared").render(first=feedback, second="\n".join(people))
-        grader = self._options.grader or self._judge
-        answer = await self._see.ask(Question(words=words, form=YesNo()), role=grader)
-        finding = f"{grader} finds {'a' if answer.value else 'no'} point in common with people"
-        said = f"{name}: {finding} ({_link(answer)})."
-        return Score(float(answer.value), (Note(said), Note(f"{name}: people say: {' / '.join(people)}")))
+        grader = self._options.grader
+        if grader is None:
+            shared, finding = _shared_kinds(feedback, people)
+        else:
+            words = self._see.prompt("inspect_feedback_shared").render(first=feedback, second="\n".join(people))
+            answer = await self._see.ask(Question(words=words, form=YesNo()), role=grader)
+            shared = answer.value
+            finding = f"{grader} finds {'a' if shared else 'no'} point in common with people ({_link(answer)})"
+        notes = Note(f"{name}: {finding}."), Note(f"{name}: people say: {' / '.join(people)}")
+        return Score(float(shared), notes)
+
+
+def _shared_kinds(feedback: str, people: tuple[str, ...]) -> tuple[bool, str]:
+    """Whether two remarks speak of one kind of issue, and that in words; raises `CannotTell` where one names none."""
+    own, theirs = kinds_of(feedback), {kind for remark in people for kind in kinds_of(remark)}
+    if not own or not theirs:
+        whose = "the judge's feedback" if not own else "people's feedback"
+        raise CannotTell(
+            "unparsable", f"{whose} names none of the ten kinds of issue; a judge may grade it: grader=NAME"
+        )
+    common = [kind for kind in own if kind in theirs]
+    return bool(common), f"both speak of {', '.join(common)}" if common else "no kind of issue is named by both"
 
 
 def _with(verdict: Score | Unscored, note: Note) -> Score | Unscored:
     return replace(verdict, evidence=(*verdict.evidence, note))
 
 
-def _told(name: str, judge: str, answered: Answered) -> list[str]:
+def _sentences(name: str, judge: str, answered: Answered) -> list[str]:
     """Who answered what to which question, and the calls that show it."""
-    sentences = [f"{name}: {judge} answers {_word(answer)} ({_link(answer)})." for answer in answered.given]
+    sentences = [f"{name}: {judge} answers {_word(answer)} ({_link(answer)})." for answer in answered.usual]
     if answered.swapped:
         other = f"{_word(answered.swapped)} with the pictures in the other order"
         sentences.append(f"{name}: {judge} answers {other} ({_link(answered.swapped)}).")
