@@ -142,6 +142,20 @@ def test_the_same_seed_makes_the_same_set(bench: Path, ruled: Training, tmp_path
         assert (again.folder / name).read_bytes() == (ruled.folder / name).read_bytes()
 
 
+def test_a_machine_labels_artifacts_only_where_it_is_asked_to_and_each_such_lesson_says_so(
+    bench: Path, ruled: Training, tmp_path: Path
+) -> None:
+    assert not any(each.labeled_by for each in ruled.lessons)
+    done = training(bench, out=tmp_path / "marked", machine_artifacts=True, quiet=True)
+    made = [*done.lessons, *done.dropped]
+    by_machine = {each.id: each.labeled_by for each in made if each.question == "artifacts"}
+    assert len(by_machine) == sum(each.question == "edit" and each.kind == "edit" for each in made)
+    assert set(by_machine.values()) == {"artifacts with EfficientDet-Lite2"}
+    assert all(not each.labeled_by for each in made if each.question != "artifacts")
+    for chat in read_lines(done.folder):
+        assert chat.get("labeled_by", "") == by_machine.get(chat["id"], "")
+
+
 def test_an_outcome_of_a_method_is_not_held_for_right(bench: Path, tmp_path: Path) -> None:
     outcomes = tmp_path / "mine"
     write_png(read_image(bench / "bowl-cup-edited.png"), outcomes / "bowl-cup.png")

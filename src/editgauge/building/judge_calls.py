@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from editgauge.core.errors import BadInput
+from editgauge.core.progress import say
+from editgauge.core.types import Edit
 from editgauge.engine.judges import Jury
-from editgauge.judges import ModelJudge, open_judge
+from editgauge.judges import ModelJudge, open_judge, open_prompt
+from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound
 
 T = TypeVar("T")
 WAITING = 4
@@ -30,6 +34,43 @@ def the_judge(jury: Jury, out: Path) -> ModelJudge:
         price=jury.price,
         budget=jury.budget,
         replay=jury.replay,
+    )
+
+
+def most_calls(
+    jury: Jury, questions: int, *, prompts: Sequence[str], text_bytes: int, images: int = 0, quiet: bool = False
+) -> CallBound:
+    """What the judge of a builder can be asked at most, which is printed too; nothing is asked.
+
+    Args:
+        jury: the one judge.
+        questions: the most that there are, without repair questions.
+        prompts: their names; one may hold another, so that they are added up.
+        text_bytes: what is put into them at most, besides earlier answers.
+        images: the most that one of them shows.
+        quiet: print nothing.
+    """
+    if not jury.addresses:
+        raise BadInput("--dry-run says what a judge would be asked; rules ask nobody.")
+    (address,) = jury.addresses.values()
+    judge = open_judge(address, parameters=jury.parameters, price=jury.price)
+    longest = sum(len(open_prompt(name, folder=jury.prompts).text.encode()) for name in prompts)
+    earlier = jury.max_tokens * BYTES_PER_TOKEN
+    bound = judge.bound(questions, text_bytes=longest + text_bytes + earlier, images=images)
+    cost = "give --price for the cost" if bound.cost is None else f"cost at most {bound.cost:.4g}"
+    say(
+        f"{bound.judge}: at most {bound.questions:,} questions, {bound.calls:,} calls with repair questions, "
+        f"{bound.prompt_tokens:,} tokens of prompts and {bound.completion_tokens:,} of answers; {cost}. "
+        "Nothing was asked.",
+        quiet=quiet,
+    )
+    return bound
+
+
+def edit_bytes(edits: Iterable[Edit]) -> int:
+    """The most bytes of text that one of the edits has."""
+    return max(
+        (len(f"{each.instruction}{each.source_caption}{each.target_caption}".encode()) for each in edits), default=0
     )
 
 

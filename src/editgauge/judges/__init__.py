@@ -70,6 +70,7 @@ __all__ = [
 
 BUILT_IN = {
     "openai": "editgauge.judges.endpoint:open_endpoint",
+    "reward": "editgauge.judges.local.reward:open_reward",
     "transformers": "editgauge.judges.local:open_local",
 }
 
@@ -86,7 +87,8 @@ def open_judge(
     """The judge of an address.
 
     Args:
-        address: `openai:MODEL@URL` for an OpenAI-compatible endpoint, `transformers:FOLDER` for a model on this machine
+        address: `openai:MODEL@URL` for an OpenAI-compatible endpoint, `transformers:FOLDER` for a model here,
+            `reward:FOLDER` for a reward model
         transcripts: The folder in which calls are recorded.
         client: Options of the way to the model: for `openai`, `key` (the environment variable's name) and `at_once`.
         options: Those of `ModelJudge`: parameters, patience, price, budget, replay, …

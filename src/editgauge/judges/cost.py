@@ -59,6 +59,26 @@ class Estimate:
         return self.questions - self.recorded
 
 
+@dataclass(frozen=True, slots=True)
+class CallBound:
+    """What a judge can be asked at most, if no attempt fails; nothing was asked. Tokens are estimates of ours."""
+
+    judge: str
+    questions: int
+    calls: int
+    """A repair question for each of them included."""
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """None where no price is known."""
+
+
+def largest_prompt(text_bytes: int, images: int, parameters: Parameters, per_image: int | None = None) -> int:
+    """The tokens of a question with that many bytes of text and images, which are as large as they are ever sent."""
+    side = math.ceil(parameters.most_side / SIDE_PER_TOKEN)
+    return math.ceil(text_bytes / BYTES_PER_TOKEN) + images * (per_image or side * side) + TOKENS_AROUND * (1 + images)
+
+
 def prompt_tokens(question: Question[Any], parameters: Parameters, per_image: int | None = None) -> int:
     """About how many tokens a question has; models differ, above all in what a picture is to them.
 

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 from editgauge.core.ask import Ask, Request
 from editgauge.core.errors import Hopeless
 from editgauge.judges.calls import Call
-from editgauge.judges.cost import BYTES_PER_TOKEN, Estimate, Ledger, Price
+from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound, Estimate, Ledger, Price, largest_prompt
 from editgauge.judges.faults import Fault, NoAnswer
 from editgauge.judges.interfaces import Answer, Card, Client
 from editgauge.judges.pace import Pace, Patience
@@ -29,6 +29,8 @@ from editgauge.judges.transcripts import Transcripts
 Value = TypeVar("Value")
 
 IN_VAIN: frozenset[Fault] = frozenset({"rejected", "unreachable"})
+LARGEST_SCHEMA = 6_000
+"""Bytes; no form of ours has a longer one."""
 MOST_IN_VAIN = 8
 """This many questions without a single answer, and no further one is worth the wait."""
 
@@ -151,11 +153,29 @@ class ModelJudge:
         new = [each for key, each in distinct.items() if self._known(key) is None]
         raised = (self.ledger.raised(self._asker.prompt_tokens(each), bool(each.images)) for each in new)
         repairs = [each for each in new if each.form.schema is not None] if self._repair else []
-        repeated = sum(_repair_tokens(each, self.parameters.max_tokens) for each in repairs)
+        schemas = (len(json.dumps(each.form.schema)) for each in repairs)
+        repeated = sum(_repair_tokens(schema, self.parameters.max_tokens) for schema in schemas)
         prompts = math.ceil(sum(raised) + self.ledger.raised(repeated, pictures=False))
         completions = (len(new) + len(repairs)) * self.parameters.max_tokens
         cost = self.ledger.price.cost(prompts, completions)
         return Estimate(len(distinct), len(distinct) - len(new), prompts, completions, cost, len(repairs))
+
+    def bound(self, questions: int, *, text_bytes: int, images: int) -> CallBound:
+        """What that many questions take at most, each with a repair question.
+
+        Args:
+            questions: the most that can be asked.
+            text_bytes: of the longest of them.
+            images: the most that one of them shows.
+        """
+        prompt = largest_prompt(text_bytes, images, self.parameters, self._asker.tokens_per_image)
+        repairs = questions if self._repair else 0
+        repair = _repair_tokens(LARGEST_SCHEMA, self.parameters.max_tokens)
+        raised = self.ledger.raised(prompt, bool(images)) * questions + self.ledger.raised(repair, False) * repairs
+        tokens, completions = math.ceil(raised), (questions + repairs) * self.parameters.max_tokens
+        price = self.ledger.price
+        cost = price.cost(tokens, completions) if price.prompt or price.completion else None
+        return CallBound(self.name, questions, questions + repairs, tokens, completions, cost)
 
     async def reply(self, request: Request) -> Call:
         """The call for a request of the ask layer, recorded; what went wrong is in it."""
@@ -227,6 +247,6 @@ class ModelJudge:
         return None, ""
 
 
-def _repair_tokens(question: Question[Any], max_tokens: int) -> int:
+def _repair_tokens(schema_bytes: int, max_tokens: int) -> int:
     """About how many tokens a repair question has at most: its own words, the schema, and the answer it shows."""
-    return max_tokens + 200 + len(json.dumps(question.form.schema)) // BYTES_PER_TOKEN
+    return max_tokens + 200 + schema_bytes // BYTES_PER_TOKEN

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from editgauge.core.types import Item, Scores, ScoreSpec
+    from editgauge.core.types import Edit, Item, Scores, ScoreSpec
     from editgauge.protocols._shared.perception import Sight as Sight
 
 Part = tuple["NDArray[Any]", ...]
@@ -45,6 +45,13 @@ class Protocol(typing.Protocol):
     async def score(self, item: Item, see: Sight) -> Scores:
         """A score, or the reason why there is none, for every name in `scores`."""
         ...
+
+    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
+        """How many different questions judges can be asked about that many outcomes of an edit, by judge.
+
+        It bounds what a run costs, so it must hold whatever the judges answer; without repair questions.
+        """
+        return {}
 
     async def part(self, item: Item, see: Sight) -> Part:
         """What the scores of a set need to know of one outcome."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.building.attributes.files import AttributeFiles, Written
+from editgauge.building.judge_calls import edit_bytes, most_calls
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.images import read_image
@@ -21,7 +22,7 @@ from editgauge.engine.judges import Jury, read_jury
 from editgauge.judges import Parameters, open_judge, open_prompt
 from editgauge.judges.prompts import Prompt
 from editgauge.protocols.augclip import rule_attributes as by_rules
-from editgauge.protocols.augclip.judge_attributes import LENGTHS, Wanted, ask_attributes, told_by
+from editgauge.protocols.augclip.judge_attributes import LENGTHS, PROMPTS, Wanted, ask_attributes, told_by
 
 MOST_TOKENS = 1024
 """Thirty long attributes need more than the usual 512."""
@@ -49,6 +50,7 @@ def attributes(
     max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
+    dry_run: bool = False,
     quiet: bool = False,
 ) -> Written:
     """Write the attributes of a benchmark's edits, for the protocol augclip.
@@ -68,13 +70,14 @@ def attributes(
         number: number of attributes for source and target; default: the judge decides.
         temperature: sampling temperature of the judge; default 0, and 1 with several seeds.
         max_tokens: maximum length of an answer in tokens; default 1024.
+        dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
     """
     wanted = _wanted(length, number)
     _check(judge, rules, seeds, wanted)
     edits = open_benchmark(benchmark, data, images).edits[:limit]
     file = Path(out)
-    if judge is None:
+    if judge is None and not dry_run:
         work = AttributeFiles(file, edits, 1, by_rules.BY, quiet)
         with work.saved():
             for edit, seed in work.left():
@@ -85,9 +88,14 @@ def attributes(
     )
     jury = read_jury(judges, max_tokens=MOST_TOKENS)
     warmth = temperature if temperature is not None else VARIED if seeds > 1 else 0.0
-    (name,) = jury.addresses
+    name = next(iter(jury.addresses), by_rules.BY)
     by = told_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
     work = AttributeFiles(file, edits, seeds, by, quiet)
+    if dry_run:
+        questions = len(PROMPTS) * len(list(work.left()))
+        texts = edit_bytes(edits)
+        asking = most_calls(jury, questions, prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet)
+        return Written((), 0, 0, (), asking)
     with work.saved():
         run_async(_asked(work, jury, warmth, wanted))
     return work.told()

@@ -14,6 +14,7 @@ from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.progress import progress, say
 from editgauge.core.types import Edit
 from editgauge.judges import NoAnswer
+from editgauge.judges.cost import CallBound
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Written:
     made: int
     kept: int
     lacking: tuple[Lacking, ...]
+    asking: CallBound | None = None
+    """Of a dry run: what the judge can be asked at most."""
 
     @property
     def faults(self) -> Counter[str]:

@@ -20,8 +20,8 @@ from editgauge.benchmarks.unibench.masks import run_lengths
 from editgauge.building.coco.annotations import Coco, CocoImage, read_coco
 from editgauge.building.editval import rule_proposals as rules
 from editgauge.building.editval.file import form_fault, overlap_fault, write_editval
-from editgauge.building.editval.judge_proposals import ask_classes, ask_operations, told_by
-from editgauge.building.judge_calls import each_of, the_judge
+from editgauge.building.editval.judge_proposals import PROMPTS, ask_classes, ask_operations, told_by
+from editgauge.building.judge_calls import each_of, most_calls, the_judge
 from editgauge.building.left_out import report_beside, write_report
 from editgauge.building.review.file import (
     CandidateGroup,
@@ -66,6 +66,7 @@ def editval(
     max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
+    dry_run: bool = False,
     quiet: bool = False,
 ) -> BuiltBenchmark:
     """Build a set of edits in the way of EditVal from COCO annotations, for people to review.
@@ -87,6 +88,7 @@ def editval(
         least_share: minimum share of the image that the object's box covers.
         most_share: maximum share of the image that the object's box covers.
         max_tokens: maximum length of an answer in tokens; default 1024.
+        dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
     """
     file, folder = Path(out), Path(images)
@@ -108,6 +110,11 @@ def editval(
         raise BadInput(
             f"No image in '{folder}' shows one object of a class, alone and neither too small nor too large."
         )
+    if dry_run:
+        questions = len(TYPES) * (1 + min(classes, len(fitting)))
+        names = len(", ".join(fitting).encode())
+        asking = most_calls(jury or Jury(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
+        return BuiltBenchmark(file, review_beside(file), report_beside(file), 0, 0, 0, (), asking)
     if jury is None:
         by = rules.BY
         _by_rules(found, coco_annotations, list(fitting), classes, operations)

@@ -6,13 +6,14 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from random import Random
 
 from editgauge.benchmarks import open_benchmark
+from editgauge.building.judge_calls import edit_bytes, most_calls
 from editgauge.building.training.authors import Author, RuleAuthor
 from editgauge.building.training.card import Training, told, write_card
 from editgauge.building.training.decoys import ChangeScene
@@ -26,7 +27,7 @@ from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.images import read_image, resized
 from editgauge.core.options import Amount, Count, JudgeOptions, Pairs, Paths
 from editgauge.core.progress import progress, say
-from editgauge.core.types import Benchmark, Edit, Outcome
+from editgauge.core.types import Benchmark, Edit, Item, Outcome, Unscored
 from editgauge.engine.judges import FOLDER, Jury, read_jury
 from editgauge.engine.options import pairs
 from editgauge.findings.people.ratings import read_ratings
@@ -35,12 +36,17 @@ from editgauge.judges.prompts import Prompt
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service, describe
+from editgauge.protocols import open_protocol
 
 AT_ONCE = 16
 """Outcomes under way: their pictures are in memory."""
 RULES = "rules"
 ROLES = ("detector", "text_similarity")
 PROMPTS = ("negative_edit", "reverse_edit")
+QUESTIONS = 3
+"""About one outcome at most: how the edit reads, a negative of it, and one of the way back."""
+ARTIFACTS, HALF = "artifacts", 0.5
+"""The protocol that may label artifacts, and from which value its verdict is a yes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,7 @@ def training(
     images: str | Path | None = None,
     limit: Count | None = None,
     ratings: str | Path | None = None,
+    machine_artifacts: bool = False,
     models: str = "lite",
     model: Pairs = (),
     seed: int = 0,
@@ -70,11 +77,13 @@ def training(
     max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
+    dry_run: bool = False,
     quiet: bool = False,
 ) -> Training:
     """Build training data for judges: edits, negatives of them, and the reverse edits, as conversations.
 
     Every answer is known from how an instance was made, or from people; what is not known is left out and counted.
+    Labels of a machine are taken only where you ask for them, and are marked.
 
     Example:
         $ editgauge build training magicbrush --data dev --out lessons
@@ -87,7 +96,9 @@ def training(
         judge: source of the text of made-up edits: `rules`, `openai:MODEL@URL`, `transformers:FOLDER`, or
             `NAME=ADDRESS`.
         ratings: people's ratings of the methods' outcomes, in the format that `editgauge agree` reads.
+        machine_artifacts: label artifacts by the protocol `artifacts` where people did not; such lessons are marked.
         seed: random seed that draws decoys and balances the classes.
+        dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
     """
     folder = _new(Path(out))
@@ -102,8 +113,14 @@ def training(
         )
     opened = open_benchmark(benchmark, data, images)
     jobs = _jobs(opened, outcomes, ratings, limit)
+    if dry_run:
+        texts = edit_bytes(job.edit for job in jobs)
+        asking = most_calls(jury, QUESTIONS * len(jobs), prompts=PROMPTS, text_bytes=texts, quiet=quiet)
+        return Training(folder, opened.name, opened.license, next(iter(jury.addresses)), seed, asking=asking)
     prompt = partial(open_prompt, folder=jury.prompts)
     with Service(chosen.models) as service:
+        if machine_artifacts:
+            jobs = run_async(_with_artifacts(jobs, service))
         results = run_async(_all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet))
     made = list(chain.from_iterable(lessons for lessons, _ in results))
     kept, dropped = balanced(made, seed)
@@ -173,6 +190,34 @@ def _by_reference(edit: Edit) -> _Job:
     image = edit.reference.path if edit.reference else None
     labels = ACCEPTED if levels is None else labels_of(levels)
     return _Job(edit, Outcome(edit_id=edit.id, method=REFERENCE, image=image), labels)
+
+
+async def _with_artifacts(jobs: Sequence[_Job], see: Service) -> list[_Job]:
+    """The same outcomes, with the verdict of a protocol on their artifacts where no person gave one."""
+    protocol = open_protocol(ARTIFACTS)
+    labeled_by = f"{ARTIFACTS} with {see.card('detector').id}"
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(job: _Job) -> _Job:
+        if job.labels.artifacts is not None:
+            return job
+        async with places:
+            try:
+                scene = (await asyncio.to_thread(_subject, job, see)).scene
+                item = Item(
+                    edit=job.edit, outcome=job.outcome, source=scene.before, edited=scene.after, mask=scene.mask
+                )
+                verdict = (await protocol.score(item, see))["artifact"]  # type: ignore[arg-type]
+            except (
+                BadImage,
+                CannotTell,
+            ):  # without a verdict there is no such lesson, which is then counted as left out
+                return job
+        if isinstance(verdict, Unscored):
+            return job
+        return replace(job, labels=replace(job.labels, artifacts=verdict.value >= HALF, artifacts_by=labeled_by))
+
+    return list(await asyncio.gather(*map(one, jobs)))
 
 
 async def _all(

@@ -12,6 +12,7 @@ from editgauge.building.training.export import LLAVA, MESSAGES
 from editgauge.building.training.lessons import NOBODY_SAYS, Lesson, OmittedLesson
 from editgauge.building.training.sheet import SHEET
 from editgauge.core.files import write_json, write_text
+from editgauge.judges.cost import CallBound
 
 CARD = "card.json"
 PAGE = "README.md"
@@ -27,19 +28,24 @@ class Training:
     author: str
     """Rules, or the judge with its prompts."""
     seed: int
-    lessons: tuple[Lesson, ...]
-    dropped: tuple[Lesson, ...]
+    lessons: tuple[Lesson, ...] = ()
+    dropped: tuple[Lesson, ...] = ()
     """For the balance of yes and no."""
-    left_out: tuple[OmittedLesson, ...]
+    left_out: tuple[OmittedLesson, ...] = ()
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    asking: CallBound | None = None
+    """Of a dry run: what the judge can be asked at most."""
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """How many lessons there are, counted in five ways."""
+        """How many lessons there are, counted in several ways."""
         return {
             "by action": _count(each.action for each in self.lessons),
             "by question": _count(each.question for each in self.lessons),
             "by instance": _count(each.kind for each in self.lessons),
             "by answer": _count(f"{each.question}: {_word(each)}" for each in self.lessons),
+            "labeled by a machine": _count(
+                f"{each.question}: {_word(each)}, by {each.labeled_by}" for each in self.lessons if each.labeled_by
+            ),
             "dropped for balance": _count(f"{each.question}: {_word(each)}" for each in self.dropped),
         }
 
@@ -76,7 +82,7 @@ def _page(done: Training) -> str:
     return f"""# Training data for judges of edits
 
 {len(done.lessons)} questions with answers about edits of `{done.benchmark}`, made by {done.author}, seed {done.seed}.
-Every answer follows from how the instance was made or was given by people; where neither is so, there is no lesson.
+{_origin(done)}
 Of each question and action there are as many yes as no.
 
 License of the pictures and labels: {done.license or "not told by the benchmark"}.
@@ -91,6 +97,15 @@ License of the pictures and labels: {done.license or "not told by the benchmark"
 
 {left}
 """
+
+
+def _origin(done: Training) -> str:
+    if any(each.labeled_by for each in done.lessons):
+        return (
+            "Answers follow from how the instance was made, were given by people, or, where `labeled_by` says so, by a "
+            "machine, which errs: such labels are weak."
+        )
+    return "Every answer follows from how the instance was made or was given by people; else there is no lesson."
 
 
 def _table(title: str, counts: dict[str, int]) -> str:

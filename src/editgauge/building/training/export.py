@@ -89,6 +89,7 @@ def _llava(lesson: Lesson, shot: Shot, halves: Prompt) -> dict[str, Any]:
         "id": lesson.id,
         "image": shot.pair,
         "conversations": [{"from": who, "value": text} for who, text in turns],
+        **_mark(lesson),
     }
 
 
@@ -102,7 +103,13 @@ def _messages(lesson: Lesson, shot: Shot) -> dict[str, Any]:
             {"role": "user", "content": [*shown, _text(lesson.asked)]},
             {"role": "assistant", "content": [_text(said(lesson.answer))]},
         ],
+        **_mark(lesson),
     }
+
+
+def _mark(lesson: Lesson) -> dict[str, str]:
+    """Says of an answer that a machine gave it."""
+    return {"labeled_by": lesson.labeled_by} if lesson.labeled_by else {}
 
 
 def _text(text: str) -> dict[str, str]:

@@ -32,13 +32,15 @@ class Labels:
     artifacts: bool | None = None
     caption_right: bool | None = None
     """Of the difference caption that comes with the edit."""
+    artifacts_by: str = ""
+    """The protocol and model that labeled the artifacts, where no person did."""
 
 
 def labels_of(levels: Mapping[str, float | None]) -> Labels:
     """People's majorities as labels.
 
     >>> labels_of({"accuracy": 3, "artifacts": 1, "precise": None})
-    Labels(accurate=True, consistent=None, precise=None, artifacts=False, caption_right=None)
+    Labels(accurate=True, consistent=None, precise=None, artifacts=False, caption_right=None, artifacts_by='')
     """
     labels = {
         _FIELDS.get(name, name): _YES[name](level)

@@ -44,6 +44,8 @@ class Lesson:
     before: Path
     after: Path
     """The pictures in the order in which they are shown: those of a reversed edit have changed places."""
+    labeled_by: str = ""
+    """The protocol and model that gave the answer; empty where people gave it or it follows from the making."""
 
     @property
     def id(self) -> str:
@@ -156,7 +158,8 @@ def _take(
         slots |= {"caption": caption} if question == "caption_right" else {}
         asked = prompt(PROMPTS.get(question, question)).render(**slots).text
         outcome = (subject.edit.id, subject.method, subject.seed)
-        lessons.append(Lesson(*outcome, kind, told.action, question, asked, answer, before, after))
+        machine = subject.labels.artifacts_by if question == "artifacts" else ""
+        lessons.append(Lesson(*outcome, kind, told.action, question, asked, answer, before, after, machine))
 
 
 def _answers(kind: Kind, subject: Subject, caption: str | None) -> Iterator[tuple[str, str | None, bool | str | None]]:

@@ -14,10 +14,11 @@ from itertools import islice
 from pathlib import Path
 
 from editgauge.building.coco.annotations import Coco, read_coco
-from editgauge.building.judge_calls import each_of, the_judge
+from editgauge.building.judge_calls import each_of, most_calls, the_judge
+from editgauge.building.left_out import report_beside
 from editgauge.building.review.file import review_beside
 from editgauge.building.unibench import rule_proposals as by_rules
-from editgauge.building.unibench.judge_proposals import Drafted, draft, told_by
+from editgauge.building.unibench.judge_proposals import CORRECTIONS, PROMPTS, Drafted, draft, told_by
 from editgauge.building.unibench.proposals import candidates_of, sorted_out
 from editgauge.building.unibench.scenes import EditableScene, make_scene
 from editgauge.building.unibench.selection import Chosen, Criteria, OmittedTask, choose
@@ -30,6 +31,7 @@ from editgauge.core.progress import say
 from editgauge.core.text import counted
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.judges import NoAnswer, open_prompt
+from editgauge.judges.cost import CallBound
 
 RULES = "rules"
 MOST_TOKENS = 4096
@@ -38,6 +40,10 @@ AT_ONCE = 32
 """Images that are decoded and asked about before the next are looked at."""
 SIZES = 64, 4096
 USUAL = Criteria()
+TRIES = 2
+"""With a limit, a judge is asked about no more than that many times as many images."""
+BYTES_OF_AN_OBJECT = 120
+"""In a question: its name and where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,8 @@ class BuiltBenchmark:
     kept: int
     """Images of an earlier run that were left as they were."""
     left_out: tuple[OmittedTask, ...]
+    asking: CallBound | None = None
+    """Of a dry run: what the judge can be asked at most."""
 
 
 def unibench(
@@ -76,6 +84,7 @@ def unibench(
     max_tokens: Count | None = None,
     prompts: str | Path | None = None,
     replay: bool = False,
+    dry_run: bool = False,
     quiet: bool = False,
 ) -> BuiltBenchmark:
     """Build a UniBench from COCO annotations, with candidates for people to review.
@@ -102,6 +111,7 @@ def unibench(
         most_objects: maximum number of annotated objects per image.
         least_kept: minimum share of an object that lies inside the square.
         max_tokens: maximum length of an answer in tokens; default 4096.
+        dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
     """
     criteria = Criteria(least_share, most_share, fewest, most_objects, least_kept)
@@ -117,6 +127,14 @@ def unibench(
     )
     jury = None if judge == RULES else read_jury(judges, max_tokens=MOST_TOKENS)
     annotations = read_coco(Path(coco), Path(captions) if captions else None)
+    if dry_run:
+        fit = sum(isinstance(each, Chosen) for each in choose(annotations, criteria, captions is not None, seed))
+        fit = fit if limit is None else min(fit, TRIES * limit)
+        texts = len(", ".join(annotations.classes).encode()) * 2 + criteria.most_objects * BYTES_OF_AN_OBJECT
+        asking = most_calls(
+            jury or Jury(), fit * (CORRECTIONS + 1), prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet
+        )
+        return BuiltBenchmark(file, review_beside(file), report_beside(file), 0, 0, 0, (), asking)
     by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts)) if jury else by_rules.BY
     settings = {"size": size, "seed": seed, "candidates": candidates, "captions": captions is not None}
     work = ReviewWork(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
@@ -127,7 +145,8 @@ def unibench(
                 for each in wave:
                     _by_rules(each, work, folder, size, criteria, annotations, candidates, seed)
         else:
-            run_async(_by_judge(waves, work, folder, size, criteria, jury, candidates))
+            most = None if limit is None else TRIES * limit
+            run_async(_by_judge(_at_most(waves, most), work, folder, size, criteria, jury, candidates))
     built = BuiltBenchmark(
         file, review_beside(file), work.report, work.images, work.candidates, work.kept, work.left_out
     )
@@ -145,6 +164,15 @@ def _waves(chosen: Iterator[Chosen | OmittedTask], work: ReviewWork, limit: int 
     fit = (each for each in map(work.chosen, chosen) if each is not None)
     while wave := list(islice(fit, work.wanted(limit, AT_ONCE))):
         yield [each for each in wave if not work.keep(each.image.number)]
+
+
+def _at_most(waves: Iterator[list[Chosen]], most: int | None) -> Iterator[list[Chosen]]:
+    """No more images than that: a judge that drafts nothing would be asked about all there are."""
+    for wave in waves:
+        yield wave[:most]
+        most = None if most is None else most - len(wave)
+        if most is not None and most <= 0:
+            return
 
 
 def _scene(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,17 @@ from editgauge.core.errors import BadInput
 from editgauge.core.fetch import cache_root
 from editgauge.core.files import write_json
 from editgauge.core.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
-from editgauge.core.run import Run, segments
-from editgauge.core.run.manifest import Manifest
-from editgauge.core.run.records import fingerprint
 from editgauge.engine.forecast.effort import expected, free_cores
+from editgauge.engine.forecast.judge_cost import Extrapolation, questions_at_most
+from editgauge.engine.forecast.remaining import Remaining
 from editgauge.engine.forecast.request import ForecastRequest, is_run
 from editgauge.engine.forecast.trial import TrialResult, score_some, some_of
 from editgauge.engine.forecast.usage import ModelEffort
 from editgauge.engine.judges import FOLDER, judges_of, read_jury
 from editgauge.engine.plan.run_plan import RunPlan, prepare
 from editgauge.engine.plan.shards import read_shard
-from editgauge.engine.plan.tasks import AGAIN, all_tasks, keys_of
 from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
 from editgauge.engine.schedule.local import Setup
-from editgauge.engine.worker.scoring import ScoringTask, stamps_of
 from editgauge.models.cache import place
 
 SOURCES = 6
@@ -105,6 +102,8 @@ def plan(
     price: str | None = None,
     max_tokens: Count | None = None,
     prompts: str | Path | None = None,
+    panel: str | None = None,
+    quorum: Count | None = None,
     call_seconds: Amount | None = None,
     processes: Natural = 0,
     sources: Count = SOURCES,
@@ -149,7 +148,9 @@ def plan(
     )
     if is_run(benchmark) or (not outcomes and is_run(out)):
         given = given.completed(has_models=models is not None)
-    judges = JudgeOptions(judge=given.judge, price=price, max_tokens=given.max_tokens, prompts=prompts)
+    judges = JudgeOptions(
+        judge=given.judge, price=price, max_tokens=given.max_tokens, prompts=prompts, panel=panel, quorum=quorum
+    )
     wanted = prepare(
         given.benchmark,
         given.outcomes,
@@ -190,7 +191,8 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
     names = tuple(each.name for each in wanted.protocols)
     setup = Setup(names, wanted.choice.models, place(), wanted.jury, transcripts)
     before = free_cores(machine.cores)
-    took = score_some(setup, some, times, call_seconds, workers.processes)
+    limits = questions_at_most(wanted.protocols, tasks)
+    took = score_some(setup, some, Extrapolation(times, limits, call_seconds), workers.processes)
     free = (before + free_cores(machine.cores)) / 2
     calibration = ModelSpeeds()
     calibration.add(took.seats)
@@ -306,27 +308,3 @@ def _read(path: Path) -> dict[str, float]:
         return {str(key): float(seconds) for key, seconds in stored.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
-
-
-class Remaining:
-    """The outcomes that a run into a folder would still score, each with the protocols that are left of it."""
-
-    def __init__(self, wanted: RunPlan, out: Path) -> None:
-        self._wanted = wanted
-        self._held = _held(wanted, out)
-
-    def __iter__(self) -> Iterator[ScoringTask]:
-        for task in all_tasks(self._wanted):
-            stamps = stamps_of(task)
-            left = tuple(key.protocol for key in keys_of(task) if fingerprint(key, *stamps) not in self._held)
-            if left:
-                yield replace(task, protocols=left)
-
-
-def _held(wanted: RunPlan, out: Path) -> set[int]:
-    """What the run holds and would keep; nothing when it would start over."""
-    if not is_run(out) or Manifest.load(out).differences(wanted.manifest):
-        return set()
-    scores = Run.open(out).scores
-    again = set(segments.keys(segments.of_reasons(scores, AGAIN)))
-    return {fingerprint(key, *images) for key, images in segments.stamps(scores) if key not in again}

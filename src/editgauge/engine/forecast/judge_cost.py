@@ -1,25 +1,28 @@
-"""What the judges of a run would be asked at most, and what that would cost: estimated from a few outcomes, without any
-call.
+"""What the judges of a run will be asked and what that costs, expected from a few outcomes and at most; without a call.
 
 Protocols ask further questions after some answers. They are therefore listened to twice, once with every answer yes and
-much, once with no and little, and of each prompt the larger number counts. Each answer may need a repair question.
+much, once with no and little, and of each prompt the larger number is expected. What is asked at most the protocols
+themselves say of each edit; each answer may need a repair question.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
 from editgauge.core.concurrency import run_async
+from editgauge.core.types import Edit
 from editgauge.engine.forecast.hypothetical import hypothetical
+from editgauge.engine.forecast.remaining import Remaining
 from editgauge.engine.judges import FOLDER
 from editgauge.engine.plan.run_plan import RunPlan
-from editgauge.engine.plan.tasks import all_tasks
 from editgauge.engine.worker.memory_gate import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
@@ -27,11 +30,65 @@ from editgauge.judges import Answer, Question
 from editgauge.judges.calls import Call
 from editgauge.judges.panel import members_of
 from editgauge.models.cache import place
+from editgauge.protocols import Protocol
 
 LOOKED_AT = 24
 """Outcomes from which the rest is estimated."""
+MOST_IMAGES = 3
+"""That a question shows."""
 
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLimits:
+    """What judges can be asked at most."""
+
+    questions: Mapping[str, int]
+    """By judge."""
+    text_bytes: int
+    """The longest text of an edit, which a question may hold."""
+    unknown: frozenset[str] = frozenset()
+    """Judges that a protocol asks without saying how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extrapolation:
+    """How a few outcomes tell what a whole run takes."""
+
+    times: float
+    """How many times as many outcomes there are."""
+    limits: QuestionLimits
+    call_seconds: float | None = None
+    """How long a call takes; as the transcripts tell when left out."""
+
+
+def questions_at_most(protocols: Sequence[Protocol], tasks: Iterable[ScoringTask]) -> QuestionLimits:
+    """What the judges can be asked about these outcomes, whatever they answer."""
+    opened = {each.name: each for each in protocols}
+    outcomes: Counter[tuple[str, str]] = Counter()
+    edits: dict[str, Edit] = {}
+    for task in tasks:
+        if task.outcome.image is not None:
+            edits[task.edit.id] = task.edit
+            outcomes.update((task.edit.id, name) for name in task.protocols)
+    silent = {
+        member
+        for each in opened.values()
+        if each.judge and type(each).questions_at_most is Protocol.questions_at_most
+        for member in members_of(each.judge)
+    }
+    questions: Counter[str] = Counter()
+    for (edit, name), count in outcomes.items():
+        for judge, most in opened[name].questions_at_most(edits[edit], count).items():
+            questions.update(dict.fromkeys(members_of(judge), most))
+    return QuestionLimits(dict(questions), max(map(_text_bytes, edits.values()), default=0), frozenset(silent))
+
+
+def _text_bytes(edit: Edit) -> int:
+    """Of all that an edit says in words."""
+    fields = (edit.instruction, edit.source_caption, edit.target_caption, edit.subject, edit.from_, edit.to)
+    return len(json.dumps([*fields, dict(edit.extras)], default=str, ensure_ascii=False).encode())
 
 
 class CountingPerception(RunPerception):
@@ -61,34 +118,46 @@ class CountingPerception(RunPerception):
             self.heard[self.inclined][member].append(question)
         return hypothetical(question, self.inclined)
 
-    def told(self, outcomes: int, times: float, call_seconds: float | None = None) -> dict[str, dict[str, Any]]:
-        """For each judge the calls, tokens, cost and time of that many times these outcomes.
+    def told(self, outcomes: int, by: Extrapolation) -> dict[str, dict[str, Any]]:
+        """For each judge the calls, tokens, cost and time of the whole run.
 
         Args:
             outcomes: how many were listened to
-            times: how many times as many there are
-            call_seconds: how long a call takes; as the transcripts tell when left out
+            by: how it follows from these
         """
-        return {name: self._told(name, outcomes, times, call_seconds) for name in self.judges}
+        return {name: self._told(name, outcomes, by) for name in self.judges}
 
-    def _told(self, name: str, outcomes: int, times: float, call_seconds: float | None) -> dict[str, Any]:
-        judge = self.judges[name]
-        found = judge.estimate(self.asked(name))
-        fields = {
-            "questions": round(found.questions * times),
-            "answered before": round(found.recorded * times),
-            "calls": math.ceil(found.calls * times),
-            "calls at most": math.ceil((found.calls + found.repairs) * times),
-            "prompt tokens": round(found.prompt_tokens * times),
-            "completion tokens at most": round(found.completion_tokens * times),
-            "derived from": f"{outcomes} outcomes; what follows from answers is counted, at most adds a repair to each",
+    def _told(self, name: str, outcomes: int, by: Extrapolation) -> dict[str, Any]:
+        judge, questions = self.judges[name], self.asked(name)
+        expected = judge.estimate(questions)
+        bound = judge.bound(
+            by.limits.questions.get(name, 0),
+            text_bytes=max((len(each.words.text.encode()) for each in questions), default=0) + by.limits.text_bytes,
+            images=max((len(each.images) for each in questions), default=MOST_IMAGES),
+        )
+        fields: dict[str, Any] = {
+            "questions": round(expected.questions * by.times),
+            "answered before": round(expected.recorded * by.times),
+            "calls": math.ceil(expected.calls * by.times),
         }
-        if judge.ledger.price.prompt or judge.ledger.price.completion:
-            fields["cost at most"] = round(found.cost * times, 4)
-        each = seconds_of_a_call(judge.name, judge.transcripts) if call_seconds is None else call_seconds
+        if name in by.limits.unknown:
+            fields["calls at most"] = "not known: a protocol does not say how much it asks (questions_at_most)"
+        else:
+            fields["calls"] = min(fields["calls"], bound.calls)
+            fields |= {
+                "calls at most": bound.calls,
+                "prompt tokens at most": bound.prompt_tokens,
+                "completion tokens at most": bound.completion_tokens,
+                **({} if bound.cost is None else {"cost at most": round(bound.cost, 4)}),
+            }
+        fields["derived from"] = (
+            f"the expected calls from {outcomes} outcomes; the most from all edits, whatever is answered, with a "
+            "repair question for each"
+        )
+        each = seconds_of_a_call(judge.name, judge.transcripts) if by.call_seconds is None else by.call_seconds
         if each is not None:
             fields |= {"seconds a call": round(each, 3), "calls at once": judge.at_once}
-            fields["seconds"] = round(found.calls * times * each / judge.at_once, 1)
+            fields["seconds"] = round(expected.calls * by.times * each / judge.at_once, 1)
         return fields
 
 
@@ -99,20 +168,22 @@ def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:
 
 
 def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
-    """For each judge the calls, tokens and cost of the whole run, or shard, at most."""
+    """For each judge the calls, tokens and cost of what is left of the run, or shard."""
     if not plan.jury.addresses:
         return {}
-    with_image = sum(task.outcome.image is not None for task in all_tasks(plan))
+    left = Remaining(plan, out)
+    limits = questions_at_most(plan.protocols, left)
+    with_image = sum(task.outcome.image is not None for task in left)
     if not with_image:
         return {}
-    tasks = (task for task in all_tasks(plan) if task.outcome.image)
+    tasks = (task for task in left if task.outcome.image)
     many = min(LOOKED_AT, with_image)
     evenly = {place * with_image // many for place in range(many)}
     some = [task for place, task in enumerate(tasks) if place in evenly]
     transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
     see = CountingPerception(plan.choice.models, place(), plan.jury, transcripts)
     run_async(_listen(plan, some, see))
-    return see.told(len(some), with_image / len(some))
+    return see.told(len(some), Extrapolation(with_image / len(some), limits))
 
 
 async def _listen(plan: RunPlan, tasks: Sequence[ScoringTask], see: CountingPerception) -> None:

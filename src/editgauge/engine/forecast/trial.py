@@ -21,6 +21,7 @@ import cv2
 from editgauge.core.errors import EditGaugeError
 from editgauge.core.run import Record, segments
 from editgauge.engine.forecast.effort import Effort, most_memory, so_far
+from editgauge.engine.forecast.judge_cost import Extrapolation
 from editgauge.engine.forecast.usage import ModelEffort, TimingPerception
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import Setup, threads_of
@@ -34,12 +35,11 @@ MOST_OF_A_SOURCE = 8
 
 @dataclass(frozen=True, slots=True)
 class TrialOrder:
-    """What is to be scored, and how many times as much there is."""
+    """What is to be scored, and how the whole follows from it."""
 
     setup: Setup
     tasks: Sequence[ScoringTask]
-    times: float
-    call_seconds: float | None
+    by: Extrapolation
     at: float
     """When it was given, by the clock on the wall: it is taken up when the process has started."""
 
@@ -83,11 +83,9 @@ def some_of(tasks: Iterable[ScoringTask], sources: Sequence[str], count: int) ->
     return [task for these in found.values() for task in these]
 
 
-def score_some(
-    setup: Setup, tasks: Sequence[ScoringTask], times: float, call_seconds: float | None, processes: int
-) -> TrialResult:
+def score_some(setup: Setup, tasks: Sequence[ScoringTask], by: Extrapolation, processes: int) -> TrialResult:
     """Scores them twice in a process of its own, with its share of the cores if the run has several processes."""
-    order = TrialOrder(setup, tasks, times, call_seconds, time.time())
+    order = TrialOrder(setup, tasks, by, time.time())
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "editgauge.engine.forecast.trial"],
         input=pickle.dumps(order),
@@ -113,7 +111,7 @@ async def _score_twice(order: TrialOrder, start: Effort) -> TrialResult:
         ears.inclined = True
         second, records = await _scored(order, ears)
     seats = tuple(seat.told() for seat in ears.seats)
-    judges = ears.told(len(order.tasks), order.times, order.call_seconds)
+    judges = ears.told(len(order.tasks), order.by)
     return TrialResult(records, seats, judges, start, second, first.without(second), most_memory())
 
 

@@ -18,7 +18,7 @@ from editgauge.protocols._shared.looking import needed
 from editgauge.protocols.augclip import rule_attributes as rules
 from editgauge.protocols.augclip.evidence import shown
 from editgauge.protocols.augclip.ideal import Fitted, Reading, Seen, fitted
-from editgauge.protocols.augclip.judge_attributes import ask_attributes, told_by
+from editgauge.protocols.augclip.judge_attributes import PROMPTS, ask_attributes, told_by
 from editgauge.protocols.augclip.options import Options, read_options
 
 if TYPE_CHECKING:
@@ -96,6 +96,11 @@ class AugClip(Protocol):
             return {spec.name: nothing for spec in self.sets}
         means = np.mean([part[0] for part in parts], axis=0)
         return {spec.name: Score(float(mean)) for spec, mean in zip(self.sets, means, strict=True)}
+
+    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
+        """They are about the source image and the request alone, so all outcomes of a first turn share them."""
+        judge = self._options.judge if self._options.origin == "judge" else None
+        return {judge: len(PROMPTS) * (outcomes if edit.follows else 1)} if judge else {}
 
     async def _fitted(self, item: Item, see: Sight) -> tuple[Attributes, Seen, Fitted]:
         attributes = self._chosen(await self._attributes(item, see))

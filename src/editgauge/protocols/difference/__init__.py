@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import gather
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -11,10 +12,11 @@ import numpy as np
 
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.evidence import Note
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.difference.answers import (
+    MOST_TRIPLETS,
     ModelDifferences,
     told_by_judged_pipeline,
     told_by_pipeline,
@@ -23,7 +25,7 @@ from editgauge.protocols.difference.answers import (
 )
 from editgauge.protocols.difference.objects import embedded, judged, known_alike
 from editgauge.protocols.difference.parsing import first_change, read_triplets
-from editgauge.protocols.difference.people import human_captions
+from editgauge.protocols.difference.people import human_captions, people_of
 from editgauge.protocols.difference.questions import same_difference
 from editgauge.protocols.difference.sets import SETS, set_scores
 from editgauge.protocols.difference.triplets import Agreement, Triplet, agreement
@@ -61,6 +63,10 @@ TELLING: dict[str | None, Callable[[Item, Sight, str], Awaitable[ModelDifference
     "judge": told_by_judged_pipeline,
 }
 """Who tells the differences, by the option `pipeline`."""
+QUESTIONS = {None: 2, "": 1, "judge": 1 + 2 * 3}
+"""How many questions that takes: for all differences and the main one, or for one caption and those of its zooms."""
+OBJECT_PAIRS = 4 * MOST_TRIPLETS**2
+"""Of one person's caption and the model's: sources and targets of every two differences."""
 
 
 class DifferenceCaptions(Protocol):
@@ -135,13 +141,18 @@ class DifferenceCaptions(Protocol):
         objects = {"objects": await attempt(_objects(item, see))} if OBJECTS in self.scores else {}
         return {"main_matched": main, **triplets, "differences": number, **wording, **objects}
 
+    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
+        """What the captions take, and with a grader all that it may be asked to read and compare."""
+        counts = Counter({self._judge: QUESTIONS[self._options.get("pipeline")] * outcomes})
+        people = len(people_of(edit))
+        if self.grader and people:
+            counts[self.grader] += (people + people + 1 + people * OBJECT_PAIRS) * outcomes
+        return counts
+
     async def part(self, item: Item, see: Sight) -> Part:
         """The number of differences, the caption, and people's captions where there are any."""
         answer = await self._tell(item, see, self._judge)
-        try:
-            people = human_captions(item.edit)
-        except CannotTell:
-            people = ()
+        people = people_of(item.edit)
         return (
             np.array([len(answer.differences)]),
             np.array([answer.caption]),

@@ -6,6 +6,7 @@ from asyncio import gather
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from editgauge.core.errors import CannotTell
 from editgauge.protocols.difference.pipeline import pipeline_caption
 from editgauge.protocols.difference.questions import (
     SaidCaption,
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.types import Item
     from editgauge.protocols import Sight
+
+
+MOST_TRIPLETS = 24
+"""More differences than any caption tells; it bounds how many objects a grader is asked to compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +94,7 @@ async def triplets_by_judge(caption: str, see: Sight, grader: str) -> tuple[Trip
     if not caption:
         return ()
     answer = await see.ask(triplets_in(caption, see), role=grader)
+    if len(answer.value.triplets) > MOST_TRIPLETS:
+        many = f"{grader} reads {len(answer.value.triplets)} differences in one caption, more than {MOST_TRIPLETS}"
+        raise CannotTell("unparsable", many)
     return tuple(Triplet(each.source or None, each.target or None, each.action) for each in answer.value.triplets)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from editgauge.core.edit_types import UNSPECIFIED
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Note
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.steps import STEPS_DONE, share_done
@@ -140,6 +140,10 @@ class Own(Protocol):
             raise BadInput(f"The calibration of '{self.name}' is for the numbers of other models.", other)
         roles = {role: models[role] for role in FURTHER if role in models}
         return Own(self._calibration, roles | ({"judge": self.judge} if self.judge else {}))
+
+    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
+        """One for each outcome, with a judge."""
+        return {self.judge: outcomes} if self.judge else {}
 
     async def score(self, item: Item, see: Sight) -> Scores:
         """The answers with their reasons; by other people's ratings where there is a calibration."""

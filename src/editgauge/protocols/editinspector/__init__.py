@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from asyncio import gather
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.types import Item, Scores, ScoreSpec
+from editgauge.core.types import Edit, Item, Scores, ScoreSpec
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols.editinspector.inspection import EXPLAINED, PROMPTS, SHARED, Inspection, Options
 
@@ -90,6 +90,16 @@ class EditInspector(Protocol):
     def given(self, models: Mapping[str, str]) -> EditInspector:
         """Asks the judge that was named first: in the protocol's own name, or by the run."""
         return EditInspector(self.judge or models.get("judge"), self._options)
+
+    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
+        """All questions in every repetition and order, what is wrong, and whether people say the same."""
+        if self.judge is None:
+            return {}
+        times = self._options.repeat + self._options.swap
+        counts = Counter({self.judge: (len(PROMPTS) * times + len(EXPLAINED)) * outcomes})
+        if self.grader:
+            counts[self.grader] += len(EXPLAINED) * outcomes
+        return counts
 
     async def score(self, item: Item, see: Sight) -> Scores:
         """The five answers, whether what was found wrong is what people found, and how steady the judge is."""

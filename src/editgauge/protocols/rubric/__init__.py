@@ -18,7 +18,7 @@ import numpy as np
 
 from editgauge.core.errors import BadInput, CannotTell, UnknownName
 from editgauge.core.evidence import Note
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.judges import Answer, NoAnswer, Question, Shown
 from editgauge.judges.forms import Ratings
 from editgauge.judges.prompts import Prompt
@@ -129,6 +129,12 @@ class RubricProtocol(Protocol):
             values = [found.get(spec.name) for found, _ in passes]
             scores[spec.name] = _mean(values, () if scores else tuple(notes))
         return scores
+
+    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
+        """Every question that applies, in each repetition and order."""
+        questions = sum(self._rubric.applies(each.when, edit) for each in self._rubric.questions)
+        times = self._options.repeat * (2 if self._options.swap else 1)
+        return {self.judge: questions * times * outcomes} if self.judge else {}
 
     async def part(self, item: Item, see: Sight) -> Part:
         """The scores that sets are made of, with the fields that group them."""

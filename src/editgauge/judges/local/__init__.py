@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import importlib
 import importlib.util
+import json
 import threading
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 HASHED = 12
 """This many digits of the weights' hash stand in a model's name."""
+CONFIG, ADAPTER = "config.json", "adapter_config.json"
 SHOWN_OF_AN_ERROR = 300
 
 
@@ -43,14 +45,20 @@ class LocalModel:
     @cached_property
     def model(self) -> str:
         """The folder's name with a hash of the weights, because two models may be in folders of one name."""
-        weights = sorted(self._folder.glob("*.safetensors"))
-        if not weights:
-            raise BadInput(f"'{self._folder}' holds no weights (*.safetensors); is the folder complete?")
         digest = hashlib.sha256()
-        for file in [self._folder / "config.json", *weights]:
+        settings = self._folder / (ADAPTER if self._is_adapter else CONFIG)
+        for file in [settings, *self.weight_files]:
             with file.open("rb") as content:
                 digest.update(hashlib.file_digest(content, "sha256").digest())
         return f"{Path(self._name).name}@{digest.hexdigest()[:HASHED]}"
+
+    @property
+    def weight_files(self) -> list[Path]:
+        """The files that hold its weights; an adapter's own alone."""
+        files = sorted(self._folder.glob("*.safetensors"))
+        if not files:
+            raise BadInput(f"'{self._folder}' holds no weights (*.safetensors); is the folder complete?")
+        return files
 
     async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
         """What the model says, in the shape of a chat completion; writing ends after `timeout` seconds."""
@@ -65,18 +73,18 @@ class LocalModel:
             import torch
 
             prepared = self._prepared(question, parameters)
-            asked = int(prepared["input_ids"].shape[1])
+            prompt_length = int(prepared["input_ids"].shape[1])
             with torch.inference_mode(), torch.random.fork_rng():
                 torch.manual_seed((parameters.seed or 0) + question.repetition)
                 written = self._network.generate(
                     **prepared, max_new_tokens=parameters.max_tokens, max_time=timeout, **_sampling(parameters)
-                )[0, asked:]
+                )[0, prompt_length:]
         text = self._processor.decode(written, skip_special_tokens=True)
         finish = "stop" if self._ended(written) else "length"
         return {
             "model": self.model,
             "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": finish}],
-            "usage": {"prompt_tokens": asked, "completion_tokens": len(written)},
+            "usage": {"prompt_tokens": prompt_length, "completion_tokens": len(written)},
         }
 
     def _prepared(self, question: Question[Any], parameters: Parameters) -> Any:
@@ -86,7 +94,10 @@ class LocalModel:
         for shown in question.images:
             image = Image.fromarray(sent(shown.pixels, parameters.most_side))
             content += [{"type": "text", "text": shown.label}, {"type": "image", "image": image}]
-        content.append({"type": "text", "text": question.words.text})
+        return self._inputs([*content, {"type": "text", "text": question.words.text}])
+
+    def _inputs(self, content: list[dict[str, Any]]) -> Any:
+        """A message as the network takes it."""
         return self._processor.apply_chat_template(
             [{"role": "user", "content": content}],
             add_generation_prompt=True,
@@ -102,17 +113,21 @@ class LocalModel:
 
     @cached_property
     def _folder(self) -> Path:
-        if (Path(self._name) / "config.json").is_file():
-            return Path(self._name)
-        _transformers(self._name)
-        hub: Any = importlib.import_module("huggingface_hub")
-        try:
-            return Path(hub.snapshot_download(self._name, local_files_only=True))
-        except Exception as error:  # the hub's client has an error of its own for every way of not having it
-            raise BadInput(
-                f"There is no model at '{self._name}': neither a folder with a config.json, nor a model of the hub on "
-                f"this machine. Bring it with: hf download {self._name}"
-            ) from error
+        return _folder_of(self._name)
+
+    @property
+    def _is_adapter(self) -> bool:
+        return (self._folder / ADAPTER).is_file()
+
+    @cached_property
+    def _base(self) -> Path:
+        """Where the network itself is: an adapter names the model that it was trained on."""
+        if not self._is_adapter:
+            return self._folder
+        name = json.loads((self._folder / ADAPTER).read_text("utf-8")).get("base_model_name_or_path")
+        if not isinstance(name, str) or not name:
+            raise BadInput(f"'{self._folder / ADAPTER}' does not name the model that the adapter belongs to.")
+        return _folder_of(name)
 
     @cached_property
     def _processor(self) -> Any:
@@ -130,7 +145,7 @@ class LocalModel:
         import torch
 
         device = self._device or ("cuda" if torch.cuda.is_available() else "cpu")
-        network, told = self._loaded(
+        network, info = self._loaded(
             library.AutoModelForImageTextToText,
             local_files_only=True,
             trust_remote_code=False,
@@ -138,17 +153,39 @@ class LocalModel:
             dtype="float32" if device == "cpu" else "auto",
             output_loading_info=True,
         )
-        gaps = sorted(told["missing_keys"])
+        gaps = sorted(info["missing_keys"])
         if gaps:  # the library would fill them with random numbers and merely warn
             raise BadInput(f"The weights of '{self._name}' lack {len(gaps)} tensors, such as '{gaps[0]}'.")
-        return network.eval().to(device)
+        return (self._adapted(network) if self._is_adapter else network).eval().to(device)
+
+    def _adapted(self, network: Any) -> Any:
+        """The network with the adapter's weights added to its own."""
+        if importlib.util.find_spec("peft") is None:
+            raise EditGaugeError(f"The adapter '{self._name}' needs peft: pip install 'editgauge[train]'")
+        peft: Any = importlib.import_module("peft")
+        return peft.PeftModel.from_pretrained(network, self._folder, local_files_only=True).merge_and_unload()
 
     def _loaded(self, kind: Any, **options: Any) -> Any:
         try:
-            return kind.from_pretrained(self._folder, **options)
+            return kind.from_pretrained(self._base, **options)
         except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
-            told = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
-            raise BadInput(f"The model '{self._name}' cannot be loaded: {told} Is the folder complete?") from error
+            message = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
+            raise BadInput(f"The model '{self._name}' cannot be loaded: {message} Is the folder complete?") from error
+
+
+def _folder_of(name: str) -> Path:
+    """The folder of a model or an adapter: a path, or where the hub's client keeps an id."""
+    if any((Path(name) / file).is_file() for file in (CONFIG, ADAPTER)):
+        return Path(name)
+    _transformers(name)
+    hub: Any = importlib.import_module("huggingface_hub")
+    try:
+        return Path(hub.snapshot_download(name, local_files_only=True))
+    except Exception as error:  # the hub's client has an error of its own for every way of not having it
+        raise BadInput(
+            f"There is no model at '{name}': neither a folder with a config.json, nor a model of the hub on this "
+            f"machine. Bring it with: hf download {name}"
+        ) from error
 
 
 def open_local(address: str, **options: Any) -> LocalModel:
