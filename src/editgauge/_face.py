@@ -12,6 +12,7 @@ VERBS: dict[str, dict[str, str]] = {
         "gate": "editgauge.findings.gate:gate",
         "plan": "editgauge.engine.forecast.forecast:plan",
         "edit": "editgauge.engine.edit.edit:edit",
+        "best": "editgauge.engine.best_of:best",
         "merge": "editgauge.engine.record.merge:merge",
         "leaderboard": "editgauge.reports.leaderboard.page:leaderboard",
         "disentangle": "editgauge.disentanglement.verb:disentangle",
