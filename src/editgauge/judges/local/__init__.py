@@ -134,10 +134,41 @@ class LocalModel:
         library = _transformers(self._name)
         options = {"local_files_only": True, "trust_remote_code": False}
         # The image processor that works with Pillow: answers must not depend on whether torchvision is installed.
-        processor = self._loaded(library.AutoProcessor, backend="pil", **options)
+        if importlib.util.find_spec("torchvision") is None and self._takes_videos(library):
+            processor = self._without_videos(library, backend="pil", **options)
+        else:
+            processor = self._loaded(library.AutoProcessor, backend="pil", **options)
         if not getattr(processor, "chat_template", None):
             raise BadInput(f"The model '{self._name}' has no chat template, so it cannot be asked questions.")
         return processor
+
+    def _processor_kind(self, library: Any) -> Any:
+        """The class that makes messages ready for this architecture; None where the library names none."""
+        settings = json.loads((self._base / CONFIG).read_text("utf-8"))
+        names = importlib.import_module("transformers.models.auto.processing_auto").PROCESSOR_MAPPING_NAMES
+        name = names.get(settings.get("model_type"))
+        return getattr(library, name) if name else None
+
+    def _takes_videos(self, library: Any) -> bool:
+        kind = self._processor_kind(library)
+        return kind is not None and "video_processor" in kind.get_attributes()
+
+    def _without_videos(self, library: Any, **options: Any) -> Any:
+        """The processor of a model that takes videos too, for pictures alone: its part for videos needs torchvision."""
+        kind = self._processor_kind(library)
+
+        class PictureProcessor(kind):  # type: ignore[misc]
+            def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
+                if argument_name == "video_processor" and argument is None:
+                    return None
+                return super().check_argument_for_proper_class(argument_name, argument)
+
+        pictures = self._loaded(library.AutoImageProcessor, **options)
+        del options["backend"]
+        words = self._loaded(library.AutoTokenizer, **options)
+        template = self._base / "chat_template.jinja"
+        chat = template.read_text("utf-8") if template.is_file() else words.chat_template
+        return PictureProcessor(pictures, words, None, chat_template=chat)
 
     @cached_property
     def _network(self) -> Any:
