@@ -90,8 +90,8 @@ def side_by_side(run: str | Path) -> SideBySide:
     values = _values(opened)
     scores = tuple(_compared(*key, by_judge) for key, by_judge in sorted(values.items()) if len(by_judge) > 1)
     folder = Path(run) / FOLDER
-    names = {str(told["model"]): name for name, told in opened.manifest.judges.items()}
-    retests = _retests(Transcripts(folder), names) if folder.is_dir() else ()
+    names = {str(entry["model"]): name for name, entry in opened.manifest.judges.items()}
+    retests = _retests(Transcripts(folder), names, _photographs(opened)) if folder.is_dir() else ()
     return SideBySide(scores, retests)
 
 
@@ -110,7 +110,7 @@ def _values(run: Run) -> dict[tuple[str, str], dict[str, Outcomes]]:
         judge = next((each for each in options if each in known or is_panel(each)), None)
         if judge is None or reason in ("not_applicable", "missing_outcome"):
             continue
-        family = variant_name(base, {each: told for each, told in options.items() if each != judge})
+        family = variant_name(base, {each: value for each, value in options.items() if each != judge})
         found[family, name][judge][tuple(outcome)] = value
     return found
 
@@ -141,31 +141,44 @@ def _apart(table: Any, outcomes: Sequence[Any]) -> tuple[str, ...]:
     )
 
 
-def _retests(calls: Transcripts, names: Mapping[str, str]) -> tuple[Retest, ...]:
+def _photographs(run: Run) -> dict[str, str]:
+    """The hash of a picture to the photograph that it was made from."""
+    columns = ("source", "source_pixels", "edited_pixels")
+    rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
+    return {pixels: source for source, *both in rows for pixels in both if pixels is not None}
+
+
+def _retests(calls: Transcripts, names: Mapping[str, str], photographs: Mapping[str, str]) -> tuple[Retest, ...]:
     groups: dict[str, dict[str, list[Mapping[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    clusters: dict[str, str] = {}
     for call in calls:
         answer = _answer(call)
         if answer is not None and "repairs" not in call.asked:
-            asked = {key: value for key, value in call.asked.items() if key != "repetition"}
-            groups[str(call.asked["model"])][json.dumps(asked, sort_keys=True)].append(answer)
-    found = []
+            question = json.dumps(
+                {key: each for key, each in call.asked.items() if key != "repetition"}, sort_keys=True
+            )
+            groups[str(call.asked["model"])][question].append(answer)
+            shown = (photographs.get(pixels) for _, pixels in call.asked["images"])
+            clusters[question] = next((each for each in shown if each is not None), question)
+    retests = []
     for model, questions in groups.items():
-        repeated = [answers for answers in questions.values() if len(answers) > 1]
+        repeated = [(clusters[each], answers) for each, answers in questions.items() if len(answers) > 1]
         if repeated:
-            found.append(_retest(names.get(model, model), repeated))
-    return tuple(found)
+            retests.append(_retest(names.get(model, model), repeated))
+    return tuple(retests)
 
 
-def _retest(judge: str, repeated: Sequence[Sequence[Mapping[str, float]]]) -> Retest:
-    same, variance, questions = [], [], []
-    for number, answers in enumerate(repeated):
+def _retest(judge: str, repeated: Sequence[tuple[str, Sequence[Mapping[str, float]]]]) -> Retest:
+    """Of questions that were asked several times, each with the photograph it is about."""
+    same, variance, sources = [], [], []
+    for photograph, answers in repeated:
         for name in answers[0]:
             values = [answer[name] for answer in answers]
             n = len(values)
             same.append(sum(a == b for a in values for b in values) / n / (n - 1) - 1 / (n - 1))
             variance.append(float(np.var(values, ddof=1)))
-            questions.append(number)
-    clusters = np.array(questions)
+            sources.append(photograph)
+    clusters = np.array(sources)
     return Retest(
         judge, len(repeated), clustered_mean(np.array(same), clusters), clustered_mean(np.array(variance), clusters)
     )

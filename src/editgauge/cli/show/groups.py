@@ -163,6 +163,12 @@ def judges_compare(result: Any, given: Given) -> None:
     show_side_by_side(result)
 
 
+def judges_tables(result: Any, given: Given) -> None:
+    from editgauge.cli.tables.judges import show_inspector_tables
+
+    show_inspector_tables(result)
+
+
 def judges_check(result: Any, given: Given) -> int | None:
     from editgauge.cli.tables.judges import show_check
 

@@ -11,9 +11,11 @@ from editgauge.cli.tables.common import new_table, show
 
 if TYPE_CHECKING:
     from editgauge.audits.judges.guess_cost import GuessCost
+    from editgauge.audits.judges.inspector_tables import InspectorTables
     from editgauge.audits.judges.ledger import Checked, Drift
     from editgauge.audits.judges.side_by_side import SideBySide
     from editgauge.stats.intervals import Mean
+    from editgauge.stats.resampling import Estimate
 
 
 def show_guess_cost(result: Sequence[GuessCost]) -> None:
@@ -48,6 +50,28 @@ def show_check(result: Checked) -> None:
     show(Text(_drift("the first check", result.since_first)))
     if result.since_last and result.since_last.since != result.since_first.since:
         show(Text(_drift("the last check", result.since_last)))
+
+
+def show_inspector_tables(result: InspectorTables) -> None:
+    """Tables 3 and 4 of EditInspector, a column per judge."""
+    for title, rows in (
+        ("EditInspector, table 3: questions (balanced accuracy) and difference captions", result.table_3),
+        ("EditInspector, table 4: difference captions by their words", result.table_4),
+    ):
+        table = new_table(f"{title}, 95 % intervals, (n)")
+        table.add_column("", no_wrap=True)
+        for judge in result.judges:
+            table.add_column(judge, justify="right")
+        for row, values in rows.items():
+            table.add_row(row, *(_cell(values[judge]) for judge in result.judges))
+        show(table)
+    show(Text("-: the run has no such score of this judge; the questions need --ratings.", style="dim"))
+
+
+def _cell(value: Estimate) -> str:
+    if value.value is None:
+        return "-"
+    return f"{_with_interval(value.value, value.low, value.high)} ({value.n})"
 
 
 def show_side_by_side(result: SideBySide) -> None:

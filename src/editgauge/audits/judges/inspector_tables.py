@@ -1,0 +1,151 @@
+"""The verb `judges tables`: EditInspector's tables 3 and 4 for the judges of a run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from editgauge.core.errors import BadInput
+from editgauge.core.run import Run
+from editgauge.findings.evaluators.binary import binary_agreement
+from editgauge.judges.panel import is_panel
+from editgauge.protocols import read_variant
+from editgauge.stats.intervals import clustered_mean
+from editgauge.stats.resampling import Estimate, as_estimate
+
+INSPECTOR, CAPTIONS = "editinspector", "difference-captions"
+QUESTIONS = {
+    "Accuracy": "edit",
+    "Contextual Consistency": "consistent",
+    "Technical Precision": "precise",
+    "Artifacts": "artifacts",
+    "Difference Caption Accuracy": "caption_right",
+}
+"""Rows of table 3, by the score that answers the question; the value is the balanced accuracy against people."""
+DIFFERENCES = {
+    "Main Difference": "main_matched",
+    "MP": "mp",
+    "MP soft": "soft_mp",
+    "HR": "hr",
+    "HR soft": "soft_hr",
+    "Avg. Diff": "differences",
+    "No Diffs": "differences",
+}
+WORDS = {
+    "Main Difference": "main_matched",
+    "MP": "mp",
+    "HR": "hr",
+    "METEOR": "meteor",
+    "ROUGE-1": "rouge_1",
+    "ROUGE-2": "rouge_2",
+    "BLEU": "bleu",
+}
+"""Rows of table 4."""
+NO_DIFFS = "No Diffs"
+NOT_SCORED = Estimate(None, None, None, 0, 0, "the run has no such score of this judge")
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorTables:
+    """Both tables: rows to judges to values, each with its interval and its number of outcomes."""
+
+    judges: tuple[str, ...]
+    table_3: Mapping[str, Mapping[str, Estimate]]
+    table_4: Mapping[str, Mapping[str, Estimate]]
+
+
+def tables(run: str | Path, *, ratings: str | Path | None = None) -> InspectorTables:
+    """Print EditInspector's tables 3 and 4 for all judges of a run.
+
+    Table 3: the balanced accuracy of the five questions against people, and difference captions. Table 4: the captions
+    compared by their words too. Intervals draw whole source images.
+
+    Example:
+        $ editgauge judges tables run --ratings ratings.csv
+        >>> tables("run", ratings="ratings.csv")
+
+    Args:
+        run: run folder with the protocols `editinspector`, `difference-captions` or both.
+        ratings: people's answers, as `editgauge data ratings editinspector` writes them; needed for the questions.
+    """
+    opened = Run.open(Path(run))
+    columns = _columns(opened)
+    if not columns:
+        raise BadInput(
+            f"The run '{run}' holds neither {INSPECTOR} nor {CAPTIONS} by a judge: run with --protocol {INSPECTOR} "
+            f"--protocol {CAPTIONS} --judge …"
+        )
+    judges = tuple(dict.fromkeys(judge for judge, _ in columns))
+    accuracy = _accuracies(run, ratings, columns) if ratings is not None else {}
+    values = _values(opened, columns)
+    return InspectorTables(
+        judges,
+        {
+            **{
+                row: {each: accuracy.get((each, name), NOT_SCORED) for each in judges}
+                for row, name in QUESTIONS.items()
+            },
+            **_rows(DIFFERENCES, judges, values),
+        },
+        _rows(WORDS, judges, values),
+    )
+
+
+Columns = dict[tuple[str, str], str]
+"""(judge, protocol without options) to the protocol's full name."""
+
+
+def _columns(run: Run) -> Columns:
+    """Who is examined by which protocol; a judge that was asked in several ways has a column for each."""
+    columns: Columns = {}
+    for protocol in run.manifest.protocols:
+        base, options = read_variant(protocol)
+        judge = next((each for each in options if each in run.manifest.judges or is_panel(each)), None)
+        if judge is None or base.partition("@")[0] not in (INSPECTOR, CAPTIONS):
+            continue
+        further = [f"{name}={value}" if value else name for name, value in options.items() if name != judge]
+        further += ["@released"] if "@" in base else []
+        name = " ".join([judge, *further]) if base.startswith(CAPTIONS) else judge
+        columns[name, INSPECTOR if base == INSPECTOR else CAPTIONS] = protocol
+    return columns
+
+
+def _accuracies(run: str | Path, ratings: str | Path, columns: Columns) -> dict[tuple[str, str], Estimate]:
+    judge_of = {protocol: judge for (judge, base), protocol in columns.items() if base == INSPECTOR}
+    if not judge_of:
+        return {}
+    scores = binary_agreement(run, ratings, [f"{protocol}/*" for protocol in judge_of]).scores
+    return {(judge_of[each.protocol], each.spec.name): each.verdicts.balanced_accuracy for each in scores}
+
+
+def _values(run: Run, columns: Columns) -> dict[tuple[str, str], tuple[list[float], list[str]]]:
+    """Judge and score to the values that there are, with their source images."""
+    judge_of = {protocol: judge for (judge, base), protocol in columns.items() if base == CAPTIONS}
+    values: dict[tuple[str, str], tuple[list[float], list[str]]] = defaultdict(lambda: ([], []))
+    names = ("protocol", "name", "source", "value")
+    for protocol, name, source, value in zip(*(run.scores[each].to_pylist() for each in names), strict=True):
+        if protocol in judge_of and value is not None:
+            numbers, sources = values[judge_of[protocol], name]
+            numbers.append(value)
+            sources.append(source)
+    return values
+
+
+def _rows(
+    rows: Mapping[str, str],
+    judges: tuple[str, ...],
+    values: Mapping[tuple[str, str], tuple[list[float], list[str]]],
+) -> dict[str, dict[str, Estimate]]:
+    return {row: {each: _mean(row, values.get((each, name))) for each in judges} for row, name in rows.items()}
+
+
+def _mean(row: str, values: tuple[list[float], list[str]] | None) -> Estimate:
+    if values is None:
+        return NOT_SCORED
+    numbers, sources = np.array(values[0]), np.array(values[1])
+    counted = (numbers == 0).astype(np.float64) if row == NO_DIFFS else numbers
+    return as_estimate(clustered_mean(counted, sources))
