@@ -39,6 +39,7 @@ from editgauge.core.types import ScoreSpec as ScoreSpec
 from editgauge.core.types import Scores as Scores
 from editgauge.core.types import Unscored as Unscored
 from editgauge.disentanglement.verb import disentangle as disentangle
+from editgauge.engine.best_of import best as best
 from editgauge.engine.edit.edit import edit as edit
 from editgauge.engine.forecast.forecast import plan as plan
 from editgauge.engine.prefer.prefer import prefer as prefer
@@ -133,6 +134,7 @@ __all__ = [
     "agree",
     "as_unit",
     "audit",
+    "best",
     "build",
     "cache",
     "changes",

@@ -70,6 +70,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "judges": {
         "check": "editgauge.audits.judges.ledger:check",
         "compare": "editgauge.audits.judges.side_by_side:side_by_side",
+        "captions": "editgauge.audits.judges.captions:captions",
         "tables": "editgauge.audits.judges.inspector_tables:tables",
         "guess-cost": "editgauge.audits.judges.guess_cost:guess_cost",
     },

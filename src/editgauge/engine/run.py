@@ -66,6 +66,7 @@ def run(
     model: Pairs = (),
     attributes: str | Path | None = None,
     fields: str | Path | None = None,
+    captions: str | Path | None = None,
     judge: str | Pairs = (),
     price: str | None = None,
     budget: Amount | None = None,
@@ -103,6 +104,7 @@ def run(
         allow_outside: let an outcome list name images outside its own folder.
         attributes: file with the attributes of the edits, from `editgauge build attributes`.
         fields: file with readings of the instructions, from `editgauge understand --file`; they win over all others.
+        captions: file with difference captions of single outcomes, from `editgauge judges captions`.
         seed: random seed.
         processes: worker processes; 0 chooses by cores, memory and GPUs.
         engine: where to score: `local` processes, or a `ray` cluster.
@@ -138,6 +140,7 @@ def run(
             "allow_outside": allow_outside,
             "attributes": attributes,
             "fields": fields,
+            "captions": captions,
             "seed": seed,
             "shard": part,
         },
@@ -223,6 +226,7 @@ def _plan(
         allow_outside=given["allow_outside"],
         attributes=given["attributes"],
         fields=given["fields"],
+        captions=given["captions"],
         shard=given["shard"],
     )
 

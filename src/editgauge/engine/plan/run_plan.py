@@ -10,6 +10,7 @@ from typing import Any
 from editgauge import __version__
 from editgauge.benchmarks import is_path, open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
+from editgauge.benchmarks.editinspector.outcome_captions import attach_captions, read_captions
 from editgauge.core.edits import edits_sha256
 from editgauge.core.errors import BadInput
 from editgauge.core.options import DataOptions, ModelOptions, Paths
@@ -100,6 +101,7 @@ def prepare(
     attributes: str | Path | None = None,
     shard: Shard = WHOLE,
     fields: str | Path | None = None,
+    captions: str | Path | None = None,
 ) -> RunPlan:
     """Opens the benchmark and finds the outcomes; writes nothing."""
     names, remark = (protocol, "") if protocol else usual_protocols(models)
@@ -116,6 +118,8 @@ def prepare(
         opened = use_kept(opened, readings)
     if attributes is not None:
         opened = attach(opened, read_attributes(attributes))
+    if captions is not None:
+        opened = attach_captions(opened, read_captions(captions))
     found = {
         name: find_outcomes(name, place, opened.edits, layout, allow_outside=allow_outside)
         for name, place in places.items()

@@ -25,7 +25,7 @@ from editgauge.protocols.difference.answers import (
 )
 from editgauge.protocols.difference.objects import embedded, judged, known_alike
 from editgauge.protocols.difference.parsing import first_change, read_triplets
-from editgauge.protocols.difference.people import human_captions, people_of
+from editgauge.protocols.difference.people import human_captions, most_people, people_of
 from editgauge.protocols.difference.questions import same_difference
 from editgauge.protocols.difference.sets import SETS, set_scores
 from editgauge.protocols.difference.triplets import Agreement, Triplet, agreement
@@ -144,7 +144,7 @@ class DifferenceCaptions(Protocol):
     def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
         """What the captions take, and with a grader all that it may be asked to read and compare."""
         counts = Counter({self._judge: QUESTIONS[self._options.get("pipeline")] * outcomes})
-        people = len(people_of(edit))
+        people = most_people(edit)
         if self.grader and people:
             counts[self.grader] += (people + people + 1 + people * OBJECT_PAIRS) * outcomes
         return counts
@@ -152,7 +152,7 @@ class DifferenceCaptions(Protocol):
     async def part(self, item: Item, see: Sight) -> Part:
         """The number of differences, the caption, and people's captions where there are any."""
         answer = await self._tell(item, see, self._judge)
-        people = people_of(item.edit)
+        people = people_of(item.edit, item.outcome)
         return (
             np.array([len(answer.differences)]),
             np.array([answer.caption]),
@@ -164,7 +164,7 @@ class DifferenceCaptions(Protocol):
         return set_scores(parts)
 
     async def _main_matched(self, item: Item, answer: ModelDifferences, see: Sight) -> Score | Unscored:
-        people = [first_change(caption) for caption in human_captions(item.edit)]
+        people = [first_change(caption) for caption in human_captions(item.edit, item.outcome)]
         main = answer.main
         if main is None:
             return Score(0.0, (Note("The model saw no difference."),))
@@ -203,7 +203,7 @@ class DifferenceCaptions(Protocol):
 
     async def _triplets(self, item: Item, answer: ModelDifferences, see: Sight) -> dict[str, Score | Unscored]:
         try:
-            captions = human_captions(item.edit)
+            captions = human_captions(item.edit, item.outcome)
             model = await self._of_model(answer, see)
             people = await gather(*(self._read(caption, see) for caption in captions))
             agreements = await gather(*(self._agreements(human, model, see) for human in people))

@@ -24,7 +24,7 @@ WORDING = (
 async def wording_scores(item: Item, answer: ModelDifferences) -> dict[str, Score | Unscored]:
     """A score for each of `WORDING`; no caption at all shares no word with anybody."""
     try:
-        people = human_captions(item.edit)
+        people = human_captions(item.edit, item.outcome)
     except CannotTell as unable:
         return {spec.name: Unscored(unable.reason, unable.detail) for spec in WORDING}
     said = answer.caption

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from editgauge.benchmarks.editinspector.issue_kinds import kinds_of
+from editgauge.benchmarks.editinspector.outcome_captions import caption_of
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Note
 from editgauge.core.types import Item, Score, Unscored
@@ -109,7 +110,7 @@ class Inspection:
     async def _verdict(self, name: str) -> Score:
         slots = {"instruction": needed(self._item.edit.instruction, "what is asked for")}
         if name == "caption_right":
-            slots["caption"] = needed(self._item.edit.extras.get("difference_caption"), "what changed, in a caption")
+            slots["caption"] = needed(self._caption(), "what changed, in a caption")
         words = self._see.prompt(PROMPTS[name]).render(**slots)
         question = Question(words=words, form=YesNo(), images=self._images)
         usual = [question.again(number) for number in range(self._options.repeat)]
@@ -117,6 +118,11 @@ class Inspection:
         answers = await gather(*(self._see.ask(each, role=self._judge) for each in (*usual, *turned)))
         answered = self._answers[name] = Answered(tuple(answers[: len(usual)]), answers[-1] if turned else None)
         return Score(float(answered.verdict), tuple(Note(text) for text in _sentences(name, self._judge, answered)))
+
+    def _caption(self) -> str | None:
+        """The caption of this outcome (`run --captions`), or else that of the edit."""
+        own = caption_of(self._item.edit, self._item.outcome)
+        return own.caption if own is not None else self._item.edit.extras.get("difference_caption")
 
     async def _feedback(self, name: str) -> Answer[str]:
         instruction = needed(self._item.edit.instruction, "what is asked for")

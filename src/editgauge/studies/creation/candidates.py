@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from editgauge.benchmarks.editinspector.outcome_captions import OutcomeCaption
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import read_text
@@ -90,6 +91,25 @@ def offer(run: Run, unit: Unit, attributes: Path | None) -> CandidateList:
     make = _singles if unit == "outcome" else _pairs
     candidates = [one for edit, found in by_edit.items() for one in make(_fields(run, edit, found), found)]
     return CandidateList(candidates, skipped, scored)
+
+
+def with_captions(
+    candidates: Sequence[PageCandidate], captions: Mapping[tuple[str, str, int], OutcomeCaption]
+) -> list[PageCandidate]:
+    """The same pages, each with the difference caption of its own outcome; raises `BadInput` where none has one."""
+    found = [_captioned(each, captions) for each in candidates]
+    if candidates and all(one is other for one, other in zip(found, candidates, strict=True)):
+        raise BadInput(f"None of the {len(captions)} captions belongs to an outcome that this study can ask about.")
+    return found
+
+
+def _captioned(candidate: PageCandidate, captions: Mapping[tuple[str, str, int], OutcomeCaption]) -> PageCandidate:
+    keys = candidate.outcomes
+    own = captions.get((keys[0].edit, keys[0].method, keys[0].seed)) if len(keys) == 1 else None
+    if own is None or not own.caption:
+        return candidate
+    extras = {**candidate.fields.get("extras", {}), "difference_caption": own.caption}
+    return replace(candidate, fields={**candidate.fields, "extras": extras})
 
 
 def _outcomes(run: Run, skipped: Counter[str], scored: dict[Path, str]) -> Iterator[_Found]:

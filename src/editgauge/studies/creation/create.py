@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from editgauge import __version__
+from editgauge.benchmarks.editinspector.outcome_captions import read_captions
 from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.files import DRAFT, write_text
 from editgauge.core.images import pixel_hash, read_image, write_png
@@ -20,7 +21,7 @@ from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
 from editgauge.studies.assignment.chance import draw
 from editgauge.studies.assignment.queue import SHUFFLE_BELOW
-from editgauge.studies.creation.candidates import PageCandidate, offer
+from editgauge.studies.creation.candidates import PageCandidate, offer, with_captions
 from editgauge.studies.creation.gold import GoldItem, read_gold
 from editgauge.studies.creation.sampling import sampled
 from editgauge.studies.design import Design, find_design, read_design
@@ -40,6 +41,7 @@ def create(
     out: str | Path = "study",
     database: str | None = None,
     attributes: str | Path | None = None,
+    captions: str | Path | None = None,
     seed: int = 0,
     quiet: bool = False,
 ) -> Study:
@@ -60,6 +62,7 @@ def create(
         out: study folder to write.
         database: PostgreSQL URL; default: an SQLite file in the study folder.
         attributes: JSONL file with edit_id, source, target, for designs that compare attributes.
+        captions: file from `editgauge judges captions`: each outcome is shown with its own difference caption.
         seed: random seed: the sample, the order of pages, the sides of pairs.
         quiet: print no progress.
     """
@@ -72,6 +75,8 @@ def create(
     text, beside = find_design(design)
     asked = read_design(text, Path(design).name)
     offered = offer(opened, asked.unit, Path(attributes) if attributes else None)
+    if captions is not None:
+        offered.candidates = with_captions(offered.candidates, read_captions(captions))
     golden = read_gold(Path(gold), asked, offered.candidates) if gold else []
     taken = {item.candidate.key for item in golden}
     rated = sampled([c for c in offered.candidates if c.key not in taken], sample, items, opened, seed)

@@ -1,0 +1,99 @@
+"""The verb `judges captions`: the difference captions of a run's outcomes, and what people of a study made of them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+from editgauge.benchmarks.editinspector.outcome_captions import Captions, OutcomeCaption, write_captions
+from editgauge.core.errors import BadInput
+from editgauge.core.progress import say
+from editgauge.core.run import Run
+
+PROTOCOL, SCORE, TOLD = "difference-captions", "differences", "Told: "
+"""Which protocol writes captions, and how the evidence of which score gives one."""
+NOTHING = "no difference"
+CORRECTED = "differences"
+"""The question of the study design `editinspector` whose answer is the corrected caption."""
+
+
+def captions(
+    run: str | Path,
+    *,
+    out: str | Path,
+    protocol: str | None = None,
+    study: str | Path | None = None,
+    quiet: bool = False,
+) -> Path:
+    """Write the difference caption of every outcome of a run, with what people corrected in a study.
+
+    `editgauge study create --captions` shows the captions to people; `editgauge run --captions` scores with them.
+
+    Example:
+        $ editgauge judges captions run --out captions.jsonl
+        $ editgauge judges captions run --study study --out corrected.jsonl
+        >>> captions("run", out="captions.jsonl")
+
+    Args:
+        run: run folder with the protocol `difference-captions`.
+        out: file to write, `.jsonl`: a line per outcome.
+        protocol: full name of the protocol whose captions to take, where the run has several.
+        study: study folder with the design `editinspector`: what people wrote is kept beside the machine's caption.
+        quiet: print no remarks.
+    """
+    opened = Run.open(Path(run))
+    name = _protocol(opened, protocol)
+    told = _captions(opened, name)
+    people = _corrected(Path(study)) if study is not None else {}
+    strangers = [key for key in people if key not in told]
+    if people and len(strangers) == len(people):
+        raise BadInput(f"No outcome of the study '{study}' is one of the run '{run}'.")
+    merged = {key: OutcomeCaption(each.caption, each.by, tuple(people.get(key, ()))) for key, each in told.items()}
+    write_captions(out, merged)
+    edited = sum(bool(each.people) for each in merged.values())
+    words = f", {edited} with captions by people" if study is not None else ""
+    say(f"{out}: captions of {len(merged)} outcomes by {name}{words}.", quiet=quiet)
+    return Path(out)
+
+
+def _protocol(run: Run, wanted: str | None) -> str:
+    there = [name for name in run.manifest.protocols if name.partition("[")[0].partition("@")[0] == PROTOCOL]
+    if wanted in there:
+        return str(wanted)
+    if wanted is not None or len(there) != 1:
+        problem = f"has no protocol '{wanted}'" if wanted else f"has {len(there)} protocols that write captions"
+        raise BadInput(f"The run '{run.folder}' {problem}; name one with --protocol.", there)
+    return there[0]
+
+
+def _captions(run: Run, protocol: str) -> Captions:
+    captions: Captions = {}
+    for key, score, text in run.all_evidence():
+        if key.protocol != protocol or score != SCORE:
+            continue
+        note = str(json.loads(text).get("note", ""))
+        if note.startswith(TOLD):
+            caption = note.removeprefix(TOLD)
+            captions[key.edit, key.method, key.seed] = OutcomeCaption("" if caption == NOTHING else caption, protocol)
+    if not captions:
+        raise BadInput(f"No outcome of the run '{run.folder}' has a caption by '{protocol}'.")
+    return captions
+
+
+def _corrected(folder: Path) -> dict[tuple[str, str, int], list[str]]:
+    """What people wrote about each outcome, one text for each of them."""
+    from editgauge.studies.answers.records import records
+    from editgauge.studies.study import Study
+
+    texts: dict[tuple[str, str, int], list[str]] = defaultdict(list)
+    with Study.open(folder) as study:
+        if study.design.question(CORRECTED) is None or study.design.unit != "outcome":
+            raise BadInput(f"The study '{folder}' asks nobody for a caption; its design must be `editinspector`.")
+        with study.database.read() as session:
+            for page in records(session):
+                text = page.answers.get(CORRECTED)
+                if page.state == "done" and page.kind == "rated" and isinstance(text, str) and text.strip():
+                    (shown,) = page.compared
+                    texts[page.edit, shown["method"], shown["seed"]].append(text.strip())
+    return texts
