@@ -30,7 +30,7 @@ HEADS = ("following", "quality")
 REWARD_MARK = "<|Reward|>"
 """Where a model that knows this token is read; else at the last token."""
 PIXELS = 256 * 28 * 28
-"""Pictures are shown with so many pixels, as EditReward was trained."""
+"""Pixels of a picture as it is shown, because EditReward was trained with that number."""
 _HEAD = re.compile(r"rm_heads?\.(?:(?P<name>[a-z_]+\d*)\.)?(?:(?P<layer>\d+)\.)?(?P<kind>weight|bias)")
 
 Layer = dict[str, "torch.Tensor"]
