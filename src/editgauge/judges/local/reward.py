@@ -85,7 +85,7 @@ class RewardModel(LocalModel):
 
     @cached_property
     def _heads(self) -> dict[str, list[Layer]]:
-        """The layers of each head in their order, as they lie in the weights; nothing for a model that writes."""
+        """The layers of each head in their order, as the weights hold them; nothing for a model that writes."""
         from safetensors import safe_open
 
         found: dict[str, dict[int, Layer]] = defaultdict(lambda: defaultdict(dict))
