@@ -49,9 +49,9 @@ def _verb(name: str, command: Any) -> str:
         is_option = parameter.param_type_name == "option"
         spelled = ", ".join(f"`{one}`" for one in parameter.opts) if is_option else f"`{parameter.name.upper()}`"
         default = parameter.default if is_option and not parameter.required else None
-        told = "needed" if parameter.required else _default(default)
+        note = "required" if parameter.required else _default(default)
         words = (getattr(parameter, "help", None) or "").replace("|", "\\|")
-        lines.append(f"| {spelled} | {words} | {told} |")
+        lines.append(f"| {spelled} | {words} | {note} |")
     return "\n".join(lines) + "\n"
 
 

@@ -66,3 +66,9 @@ def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL))
     broken = [t for t in targets if not t.startswith(("http://", "https://")) and not (page.parent / t).exists()]
     assert not broken
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "protocols").glob("*.md")), ids=lambda page: page.stem)
+def test_every_protocol_page_has_its_picture(page: Path) -> None:
+    assert f"](../pictures/protocols/{page.stem}.jpg)" in page.read_text("utf-8")
+    assert (ROOT / "docs/pictures/protocols" / f"{page.stem}.jpg").stat().st_size < 150_000

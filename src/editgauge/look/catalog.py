@@ -85,7 +85,7 @@ def list_names(kind: str | None = None, name: str | None = None) -> list[dict[st
         >>> editgauge.list("metrics")
 
     Args:
-        kind: benchmarks, methods, protocols, metrics, models, judges, datasets, layouts, rubrics or edit-types; by
+        kind: one of benchmarks, methods, protocols, metrics, models, judges, datasets, layouts, rubrics, edit-types; by
             default the kinds themselves.
         name: a method: list the options that `edit` takes for it.
     """

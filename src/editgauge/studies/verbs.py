@@ -90,7 +90,7 @@ def export(
     Args:
         study: study folder.
         out: file to write, .jsonl or .csv; for mturk and label-studio a folder.
-        form: ratings or choices (for `editgauge agree`), answers (everything), or another tool's format. Default:
+        form: `ratings` or `choices` (for `editgauge agree`), answers (everything), or another tool's format. Default:
             ratings of outcomes, choices of pairs, answers about attributes.
         question: only this question.
         rater: only this rater, by name or label.
@@ -110,7 +110,7 @@ def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> Im
     Args:
         study: study folder.
         file: file with the answers.
-        form: answers, as `editgauge study export` writes them; or another tool's format.
+        form: `answers`, as `editgauge study export` writes them; or another tool's format.
     """
     with Study.open(study) as opened:
         if form == "answers":

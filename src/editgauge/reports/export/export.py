@@ -37,9 +37,9 @@ def export(run: str | Path, *, format: str, out: str | Path | None = None, summa
 
     Args:
         run: run folder.
-        format: csv, jsonl, parquet: every score; markdown, latex: the summary; unibench: its table 1;
-            methods-text, methods-markdown, methods-latex: how it was measured; paper: a folder with all of this and
-            the figures.
+        format: `csv`, `jsonl`, `parquet`: every score; `markdown`, `latex`: the summary; `unibench`: its table 1;
+            `methods-text`, `methods-markdown`, `methods-latex`: how it was measured; `paper`: a folder with all of this
+            and the figures.
         out: file to write, for paper a folder; default: standard output, in Python the bytes.
         summary: means with intervals and n, in csv, jsonl and parquet too.
     """

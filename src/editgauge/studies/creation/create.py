@@ -53,11 +53,11 @@ def create(
 
     Args:
         run: run folder.
-        design: editval, editinspector, 2afc, attribute-importance, or a design file (.yaml).
+        design: `editval`, `editinspector`, `2afc`, `attribute-importance`, or a design file (.yaml).
         raters: number of people who rate each item.
         items: number of items; default: all.
-        sample: all, stratified (at random, as many of every method and edit type; the chance of each item is kept, and
-            `estimate` and `accept` weight by it), or disagreement (where the automatic scores disagree most).
+        sample: `all`, `stratified` (at random, as many of every method and edit type; each item's chance is kept, and
+            `estimate` and `accept` weight by it), or `disagreement` (where the automatic scores disagree most).
         gold: JSONL file with items of known answer, which are mixed in.
         out: study folder to write.
         database: PostgreSQL URL; default: an SQLite file in the study folder.
