@@ -199,7 +199,7 @@ def apart(run: Run, ratings: Path, fitted: Mapping[str, Mapping[Key, float]]) ->
             rows.append((name, len(values) / len(outcomes), cells))
     rows.sort(key=lambda row: -(row[2][-1].value or -1))
     lines += [f"| {name} | {share:.0%} | {' | '.join(shown(cell) for cell in cells)} |" for name, share, cells in rows]
-    head = f"### A second ground: {len(outcomes)} edits of one editor, {scales[0]} to {scales[-1]} by five people"
+    head = f"### A second ground: {len(outcomes)} edits of one editor"
     return [head, "", *lines, ""]
 
 
@@ -246,7 +246,7 @@ def main() -> None:
         if question == "SC":
             surest = risk_by_coverage(fitted["editgauge/edit` (photograph unseen)"], people)
             lines += [
-                "Verdicts of `edit` (photograph unseen, pass at 0.5), the surest outcomes first:",
+                "Verdicts of `edit` (photograph unseen, pass at 0.5), the most confident outcomes first:",
                 "",
                 *surest,
                 "",
