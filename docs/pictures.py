@@ -3,7 +3,7 @@
     python docs/pictures.py
 
 Needs the photographs (`editgauge data pull photos`), the small models (`editgauge models pull lite`) and, for the
-screenshots, a Chromium.
+screenshot, a Chromium.
 """
 
 from __future__ import annotations
@@ -61,28 +61,18 @@ def _tile(pixels: Pixels) -> Image.Image:
     return picture.crop((left, top, left + WIDTH, top + HEIGHT))
 
 
-def screenshots() -> None:
-    """The overview of the whole sample, and the gallery of edits whose photographs may be shown."""
+def card() -> None:
+    """One edit in the gallery of a report; only of photographs that may be shown."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
-        sys.exit("no Chromium here: the screenshots were not made")
+        sys.exit("no Chromium here: the screenshot was not made")
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
-        folder = Path(temporary)
-        whole = _report("sample", folder / "whole")
-        few = _report(str(_public_domain_benchmark(folder / "few-benchmark")), folder / "few")
+        report = _report(str(_public_domain_benchmark(Path(temporary) / "benchmark")), Path(temporary) / "few")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1240, "height": 1250})
-        page.goto(whole.as_uri())
-        page.screenshot(path=OUT / "report.png", clip={"x": 0, "y": 0, "width": 1240, "height": 1330}, full_page=True)
-        page.set_viewport_size({"width": 1240, "height": 900})
-        page.goto(few.as_uri())
-        page.locator("#gallery").scroll_into_view_if_needed()
-        page.locator("#gallery").evaluate("section => section.scrollIntoView()")
-        page.wait_for_timeout(1000)  # thumbnails are loaded as they come into view
-        page.screenshot(path=OUT / "gallery.jpg", quality=88, type="jpeg")
-        page.get_by_label("Evidence").uncheck()
-        card = page.locator("#gallery article").first
-        card.screenshot(path=OUT / "card.jpg", quality=88, type="jpeg")
+        page = browser.new_page(viewport={"width": 1240, "height": 900})
+        page.goto(f"{report.as_uri()}#gallery")
+        page.wait_for_timeout(4000)  # thumbnails are loaded as they come into view
+        page.locator("#gallery article").first.screenshot(path=OUT / "card.jpg", quality=88, type="jpeg")
         browser.close()
 
 
@@ -107,19 +97,19 @@ def _public_domain_benchmark(folder: Path) -> Path:
 
     import editgauge.benchmarks.sample as sample
 
-    told = yaml.safe_load((Path(sample.__file__).parent / "sample.yaml").read_text("utf-8"))
-    chosen = [edit for edit in told["edits"] if edit["id"] in SHOWN]
+    content = yaml.safe_load((Path(sample.__file__).parent / "sample.yaml").read_text("utf-8"))
+    chosen = [edit for edit in content["edits"] if edit["id"] in SHOWN]
     names = {edit["source"] for edit in chosen} | {"rocket"}
     paths = {edit.source.name: edit.source.path for edit in open_benchmark("sample").edits}
     folder.mkdir(parents=True)
     sources = {}
     for name in sorted(names):
-        source = dict(told["sources"][name])
+        source = dict(content["sources"][name])
         path = paths[source["image"]] if source["image"] in paths else paths[name]
         shutil.copy(path, folder / path.name)
         sources[name] = {**source, "image": path.name}
-    content = {"name": "public domain", "sources": sources, "edits": chosen}
-    (folder / "benchmark.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(content)), sort_keys=False), "utf-8")
+    few = {"name": "public domain", "sources": sources, "edits": chosen}
+    (folder / "benchmark.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(few)), sort_keys=False), "utf-8")
     return folder
 
 
@@ -142,8 +132,18 @@ def seen() -> None:
     sheet.save(OUT / "seen.jpg", quality=88)
 
 
+def changes() -> None:
+    """What changed when the cat was made black."""
+    edit = next(edit for edit in open_benchmark("sample").edits if edit.id == SHOWN[0])
+    with tempfile.TemporaryDirectory() as temporary:
+        drawn = Path(temporary) / "changes.png"
+        editgauge.changes(edit.source.path, _outcome(edit, "classical"), out=drawn)
+        Image.open(drawn).convert("RGB").save(OUT / "changes.jpg", quality=85)
+
+
 if __name__ == "__main__":
     OUT.mkdir(exist_ok=True)
     editors()
     seen()
-    screenshots()
+    changes()
+    card()
