@@ -35,7 +35,7 @@ VERBS: dict[str, dict[str, str]] = {
     "Manage": {
         "export": "editgauge.reports.export.export:export",
         "verify": "editgauge.engine.verify.verify:verify",
-        "diff": "editgauge.findings.diff:diff",
+        "diff": "editgauge.reports.run_changes:diff",
     },
 }
 """The verbs by the heading under which the command line lists them, each with its function."""

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.findings.diff import diff
+from editgauge.findings.diff import difference
 from editgauge.stats.attribution import CAUSES, Attribution, Cause, attribute
 
 Make = Callable[..., Record]
@@ -69,7 +69,7 @@ def test_a_run_without_a_score_has_no_mean_to_explain() -> None:
 
 
 def causes(first: Path, second: Path, name: str = "gain") -> Attribution:
-    (found,) = [shift.causes for shift in diff(first, second).shifts if shift.name == name]
+    (found,) = [shift.causes for shift in difference(first, second).shifts if shift.name == name]
     assert found is not None
     return found
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.findings.diff import Difference, diff
+from editgauge.findings.diff import Difference, difference
 
 Make = Callable[..., Record]
 MakeRun = Callable[..., Path]
@@ -29,7 +29,7 @@ def two(make_run: MakeRun, make_record: Make) -> Callable[..., Difference]:
         here = make_run(make_record(**{**first, **images}), second, name=f"{next(names)}")
         others = [second] if drop else [make_record(**{**first, **images, **(changed or {})}), second]
         there = make_run(*others, name=f"{next(names)}", **manifest)
-        return diff(here, there)
+        return difference(here, there)
 
     return compare
 
@@ -50,7 +50,7 @@ def test_equal_runs_are_the_same(two: Callable[..., Difference]) -> None:
 def test_a_run_is_the_same_as_itself(make_run: MakeRun, make_record: Make) -> None:
     folder = make_run(make_record("a"))
 
-    assert diff(folder, str(folder)).same_scores
+    assert difference(folder, str(folder)).same_scores
 
 
 def test_a_changed_score_is_found_and_its_means_told(two: Callable[..., Difference]) -> None:
@@ -137,7 +137,7 @@ def test_other_rules_of_a_protocol_are_named(
 
 
 def test_runs_of_different_methods_have_nothing_in_common(make_run: MakeRun, make_record: Make) -> None:
-    found = diff(
+    found = difference(
         make_run(make_record(scores={"gain": 0.5}), name="1"),
         make_run(make_record(scores={"gain": 0.5}, method="theirs"), name="2"),
     )
@@ -151,6 +151,6 @@ def test_runs_of_different_methods_have_nothing_in_common(make_run: MakeRun, mak
 
 
 def test_an_unfinished_run_is_told(make_run: MakeRun, make_record: Make) -> None:
-    found = diff(make_run(make_record(), name="1"), make_run(make_record(), name="2", finish=False))
+    found = difference(make_run(make_record(), name="1"), make_run(make_record(), name="2", finish=False))
 
     assert found.settings == {"finished": (True, False)}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BUILT_IN = {
     "sample": "editgauge.benchmarks.sample:load",
+    "demo": "editgauge.benchmarks.sample:load_demo",
     "editval": "editgauge.benchmarks.editval:load",
     "editval-pixlens": "editgauge.benchmarks.editval:load_pixlens",
     "editinspector": "editgauge.benchmarks.editinspector:load",

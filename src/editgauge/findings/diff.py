@@ -61,20 +61,8 @@ class Difference:
         return all(shift.same for shift in self.shifts)
 
 
-def diff(first: str | Path, second: str | Path) -> Difference:
-    """Show what differs between two runs, and what caused the change of each mean.
-
-    The causes (edits, missing items, images, models, rules, software) add up to the change. The exit code is 1 if
-    scores differ.
-
-    Example:
-        $ editgauge diff run run-of-yesterday
-        >>> editgauge.diff("run", "run-of-yesterday")
-
-    Args:
-        first: run folder.
-        second: another run folder.
-    """
+def difference(first: str | Path, second: str | Path) -> Difference:
+    """What differs between two runs, and what caused the change of each mean."""
     a, b = Run.open(Path(first)), Run.open(Path(second))
     return Difference(_settings(a, b), _images_changed(a, b), tuple(_shifts(a, b)))
 

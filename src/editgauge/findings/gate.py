@@ -178,7 +178,7 @@ def _comparable(new: Run, old: Run) -> None:
 def _check(
     protocol: str, spec: ScoreSpec, method: str, values: tuple[ScoredOutcomes, ScoredOutcomes], max_drop: float
 ) -> GateCheck:
-    by_edit = [_by_edit(each, protocol, spec.name, method) for each in values]
+    by_edit = [values_by_edit(each, protocol, spec.name, method) for each in values]
     lost = len(by_edit[1].keys() - by_edit[0].keys())
     both = by_edit[0].keys() & by_edit[1].keys()
     if not both:
@@ -198,7 +198,7 @@ def _judged(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> Ju
     return "not worse" if low >= -max_drop else "undecided"
 
 
-def _by_edit(outcomes: ScoredOutcomes, protocol: str, name: str, method: str) -> dict[str, float]:
+def values_by_edit(outcomes: ScoredOutcomes, protocol: str, name: str, method: str) -> dict[str, float]:
     """Edit to value; an edit with several seeds counts with their mean."""
     by_edit: dict[str, list[float]] = {}
     for key, value in outcomes.values.get((protocol, name), {}).items():

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""The fast one where the YAML library was built with it."""
 VOWELS = "aeiou"
 DOUBLED = frozenset(
     {"sit", "run", "swim", "cut", "get", "put", "set", "hit", "dig", "hug", "grab", "drop", "nod", "jog", "trot", "hop"}
@@ -21,7 +23,7 @@ IRREGULAR_ING = {"lie": "lying", "tie": "tying", "die": "dying", "ski": "skiing"
 @cache
 def _lists() -> dict[str, Any]:
     text = (resources.files(__package__) / "words.yaml").read_text(encoding="utf-8")
-    lists: dict[str, Any] = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - every value stays a text: 'on', 'no'
+    lists: dict[str, Any] = yaml.load(text, Loader=LOADER)  # noqa: S506 - every value stays a text: 'on', 'no'
     return lists
 
 

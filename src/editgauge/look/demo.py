@@ -15,15 +15,13 @@ from editgauge.protocols import open_protocol
 from editgauge.reports.page import report
 
 METHODS = ("identity", "classical", "overdone", "careless")
-EDITS = 32
-"""The first of the sample: eighteen photographs, enough for intervals, and all edit types."""
-PROFILE = "lite"
+BENCHMARK, PROFILE = "demo", "lite"
 
 
 def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
     """Evaluate four editors on real photographs, print a table and write a report.
 
-    Downloads photographs (52 MB) and small models (200 MB) once, edits 18 photographs with the reference editors, and
+    Downloads photographs (52 MB) and small models (200 MB) once, edits 14 photographs with the reference editors, and
     scores the outcomes: was the edit done, was the rest kept, are there artifacts. Run it again to continue after a
     stop.
 
@@ -42,8 +40,8 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
             pull_first(alternatives, quiet=quiet)
     outcomes = {method: folder / "outcomes" / method for method in METHODS}
     for method, place in outcomes.items():
-        edit("sample", method=method, out=place, limit=EDITS, quiet=quiet)
-    run("sample", outcomes=outcomes, out=folder / "run", models=PROFILE, limit=EDITS, quiet=quiet)
+        edit(BENCHMARK, method=method, out=place, quiet=quiet)
+    run(BENCHMARK, outcomes=outcomes, out=folder / "run", models=PROFILE, quiet=quiet)
     return report(folder / "run", out=folder / "report", quiet=quiet)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,23 @@ if TYPE_CHECKING:
 
 FOLDERS = {"skimage": "data", "sklearn": "datasets/images"}
 """Where libraries that are installed anyway keep their photographs."""
+
+
+FOR_THE_DEMO = (
+    *("chelsea-black", "coffee-oil", "astronaut-sketch", "motorcycle-blur", "pagoda-kite", "hotdogs-cartoon"),
+    *("beach-no-left", "beach-no-right", "beach-kite", "tennis-center", "tennis-no-ball", "tennis-teddy"),
+    *("parasol-red", "parasol-suitcase", "bowl-cup", "teddy-large", "laptop-cup", "laptop-scissors"),
+    *("kite-small", "kite-gone", "microwave-large", "microwave-suitcase"),
+)
+"""Edits about things that the small models know by name: what they ask for can be looked for, whatever the outcome."""
+
+
+def load_demo() -> Benchmark:
+    """The 22 edits of `sample` that small models can judge, for `editgauge demo`."""
+    whole = load()
+    edits = {edit.id: edit for edit in whole.edits}
+    about = f"{len(FOR_THE_DEMO)} edits of `sample`, about things that small models know by name"
+    return replace(whole, name="demo", about=about, edits=tuple(edits[name] for name in FOR_THE_DEMO))
 
 
 def load() -> Benchmark:

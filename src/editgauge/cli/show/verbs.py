@@ -253,6 +253,8 @@ def diff(result: Any, given: Given) -> int | None:
 
     show_difference(result)
     show_causes(result)
+    if given["report"] is not None:
+        typer.echo(f"Report: {given['report']}")
     return exit_code(result)
 
 

@@ -1,0 +1,237 @@
+"""The verb `diff`: what differs between two runs, in tables, and as a page of what got better and what got worse."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from editgauge.core.errors import BadInput
+from editgauge.core.run import Run
+from editgauge.core.types import QUESTIONS
+from editgauge.findings.diff import Difference, difference
+from editgauge.findings.gate import values_by_edit
+from editgauge.findings.people.matching import scored_outcomes
+from editgauge.findings.summary import ALL, FEW_SOURCES, headlines, summarize
+from editgauge.findings.verdicts import merged
+from editgauge.render import words
+from editgauge.render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html
+from editgauge.reports.assets import refuse_a_page_of_others
+from editgauge.reports.context import write_page
+from editgauge.reports.gallery.pictures import EmbeddedAlbum
+from editgauge.reports.outcomes import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from editgauge.core.types import ScoreSpec
+    from editgauge.findings.summary import ScoreKey
+    from editgauge.reports.outcomes import ImageFile, ScoredOutcome
+
+STYLES = ("base", "first", "tables", "changes", "media")
+SCRIPTS = ("theme", "leaderboard")
+MOST_SHOWN = 12
+"""Outcomes that got better, and that got worse, with their pictures."""
+LEAST_CHANGE = 0.01
+"""A change by a smaller share of the scale is none to look at."""
+OLD, NEW = "first", "second"
+OutcomePlace = tuple[str, str, int]
+"""Edit, method, seed."""
+
+
+def diff(first: str | Path, second: str | Path, *, report: str | Path | None = None) -> Difference:
+    """Show what differs between two runs, and what caused the change of each mean.
+
+    The causes (edits, missing items, images, models, rules, software) add up to the change. The exit code is 1 if
+    scores differ.
+
+    Example:
+        $ editgauge diff run-of-yesterday run
+        $ editgauge diff run-of-yesterday run --report changes.html
+        >>> editgauge.diff("run-of-yesterday", "run")
+
+    Args:
+        first: run folder.
+        second: another run folder.
+        report: .html file to write: what got better and what got worse from the first run to the second, as pictures.
+    """
+    found = difference(first, second)
+    if report is not None:
+        write_changes(Run.open(Path(first)), Run.open(Path(second)), found, Path(report))
+    return found
+
+
+class Moved(NamedTuple):
+    """One score of one outcome in two runs."""
+
+    key: ScoreKey
+    before: float
+    after: float
+    gain: float
+    """How much better it became, as a share of the scale; negative when it became worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedOutcome:
+    """An outcome whose scores moved, ready to show."""
+
+    title: str
+    edit: str
+    method: str
+    pictures: list[tuple[str, str]]
+    """What it is, and its address; an empty address where there is no picture."""
+    lines: list[str]
+    """What moved, the largest change first."""
+    same_pixels: bool
+
+
+def write_changes(first: Run, second: Run, found: Difference, file: Path) -> Path:
+    """The page; raises `BadInput` where it cannot be written or nothing can be compared."""
+    if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
+        raise BadInput(f"--report writes one .html file, and '{file}' is not one; try '{file / 'changes.html'}'.")
+    refuse_a_page_of_others(file)
+    keys = _common_scores(first, second)
+    if not keys:
+        raise BadInput("The two runs have no primary score in common: score both with the same --protocol.")
+    specs = {key: second.spec(*key) for key in keys}
+    pairs = _pairs(first, second)
+    moves = {place: _moves(*pair, specs) for place, pair in pairs.items()}
+    album = EmbeddedAlbum()
+    shown = {
+        better: [_changed(place, *pairs[place], moves[place], second, album) for place in _most(moves, better=better)]
+        for better in (True, False)
+    }
+    table, verdicts = _table(first, second, specs)
+    kinds = ("protocol ", "model ")
+    return write_page(
+        file,
+        "changes.html.j2",
+        STYLES,
+        SCRIPTS,
+        names=_names(first, second),
+        sentence=_sentence(verdicts),
+        table=as_html(table),
+        better=shown[True],
+        worse=shown[False],
+        unlike=[name for name in found.settings if name.startswith(kinds)],
+        settings={name: [words.without_folders(str(each)) for each in pair] for name, pair in found.settings.items()},
+        counts=(len(pairs), sum(a.edited != b.edited and _pixels(a) != _pixels(b) for a, b in pairs.values())),
+    )
+
+
+def _names(first: Run, second: Run) -> tuple[str, str]:
+    """The folders, as far as they differ."""
+    one, two = first.folder.resolve(), second.folder.resolve()
+    if one.name != two.name:
+        return one.name, two.name
+    return f"{one.parent.name}/{one.name}", f"{two.parent.name}/{two.name}"
+
+
+def _common_scores(first: Run, second: Run) -> list[ScoreKey]:
+    known = {(name, spec.name) for name, entry in first.manifest.protocols.items() for spec in entry.scores}
+    return [key for key in headlines(cell for cell in summarize(second) if cell.edit_type == ALL) if key in known]
+
+
+def _pairs(first: Run, second: Run) -> dict[OutcomePlace, tuple[ScoredOutcome, ScoredOutcome]]:
+    here, there = (
+        {(each.edit, each.method, each.seed): each for group in collect(run).values() for each in group}
+        for run in (first, second)
+    )
+    return {place: (here[place], there[place]) for place in there if place in here}
+
+
+def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, ScoreSpec]) -> list[Moved]:
+    """The scores that moved enough to look at, the largest change first."""
+    found = []
+    for key, spec in specs.items():
+        old, new = before.scores.get(key), after.scores.get(key)
+        if isinstance(old, float) and isinstance(new, float):
+            low, high = spec.range
+            span = high - low if math.isfinite(high - low) else max(abs(old), abs(new)) or 1.0
+            gain = (new - old if spec.higher_is_better else old - new) / span
+            if abs(gain) >= LEAST_CHANGE:
+                found.append(Moved(key, old, new, gain))
+    return sorted(found, key=lambda moved: -abs(moved.gain))
+
+
+def _most(moves: dict[OutcomePlace, list[Moved]], *, better: bool) -> list[OutcomePlace]:
+    sign = 1 if better else -1
+    gains = {place: max((sign * moved.gain for moved in some), default=0.0) for place, some in moves.items()}
+    ranked = sorted((place for place in gains if gains[place] > 0), key=lambda place: (-gains[place], place))
+    return ranked[:MOST_SHOWN]
+
+
+def _changed(
+    place: OutcomePlace,
+    before: ScoredOutcome,
+    after: ScoredOutcome,
+    moves: Sequence[Moved],
+    run: Run,
+    album: EmbeddedAlbum,
+) -> ChangedOutcome:
+    edit, method, seed = place
+    files = (("source", after.source), (OLD, before.edited), (NEW, after.edited))
+    return ChangedOutcome(
+        title=run.edits.get(edit, {}).get("instruction", "") or edit,
+        edit=edit,
+        method=f"{method}, seed {seed}" if seed else method,
+        pictures=[(name, _address(file, album)) for name, file in files],
+        lines=[f"{_named(moved.key, run)} {moved.before:.2f} → {moved.after:.2f}".replace("-", "−") for moved in moves],
+        same_pixels=_pixels(before) is not None and _pixels(before) == _pixels(after),
+    )
+
+
+def _address(file: ImageFile | None, album: EmbeddedAlbum) -> str:
+    copies = album.source(file) if file else {}
+    return album.embedded.get(copies.get("small", ""), "")
+
+
+def _pixels(outcome: ScoredOutcome) -> str | None:
+    return outcome.edited.pixels if outcome.edited else None
+
+
+def _named(key: ScoreKey, run: Run) -> str:
+    question = run.spec(*key).question
+    return QUESTIONS[question] if question else key[1]
+
+
+def _table(first: Run, second: Run, specs: dict[ScoreKey, ScoreSpec]) -> tuple[ResultTable, list[tuple[str, str, str]]]:
+    """The means on the edits that both runs have, and every significant change: method, score, better or worse."""
+    outcomes = scored_outcomes(first), scored_outcomes(second)
+    sources = {**outcomes[0].sources, **outcomes[1].sources}
+    rows: list[list[TableCell]] = []
+    verdicts: list[tuple[str, str, str]] = []
+    for key, spec in specs.items():
+        for method in [name for name in second.manifest.methods if name in first.manifest.methods]:
+            before, after = (values_by_edit(each, *key, method) for each in outcomes)
+            pair = merged(spec, {OLD: before, NEW: after}, sources).between(NEW, OLD) if before and after else None
+            name = Label(_named(key, second), "/".join(key))
+            if pair is None or pair.value is None:
+                rows.append([method, name, *[EmptyCell(text="no edit in both")] * 3, ""])
+                continue
+            verdict = {"first": "better", "second": "worse", "neither": "not significant"}[
+                pair.better(higher_is_better=spec.higher_is_better)
+            ]
+            if verdict != "not significant":
+                verdicts.append((method, _named(key, second), verdict))
+            few = pair.clusters < FEW_SOURCES
+            change = ValueCell(pair.value, pair.low, pair.high, n=pair.n, format="+.3f", few=few)
+            means = [
+                ValueCell(mean) if mean is not None else EmptyCell() for mean in (pair.second_mean, pair.first_mean)
+            ]
+            rows.append([method, name, *means, change, Label(verdict, style="plain" if few else "strong")])
+    columns = [Column("method", align="left"), Column("score", align="left"), Column("first"), Column("second")]
+    return ResultTable([*columns, Column("change"), Column("verdict", align="left")], rows, "Primary scores"), verdicts
+
+
+def _sentence(verdicts: Sequence[tuple[str, str, str]]) -> str:
+    if not verdicts:
+        return "No primary score of any method differs significantly between the two runs."
+    parts = []
+    for word in ("better", "worse"):
+        which = [f"{method} ({name})" for method, name, verdict in verdicts if verdict == word]
+        if which:
+            parts.append(f"significantly {word}: {', '.join(which)}")
+    text = "; ".join(parts)
+    return f"In the second run, {text}."
