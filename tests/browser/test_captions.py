@@ -43,7 +43,7 @@ def captions(make_run: Callable[..., Path], make_record: Callable[..., Record], 
 
 
 def test_the_plots_are_shown_in_the_colors_of_the_page(open_page: Callable[..., Page], captions: Path) -> None:
-    page = open_page(captions)
+    page = open_page(captions, "#captions")
     assert page.locator("#captions .panel svg").is_visible()
     line = page.locator("#captions .mp.line")
     assert line.evaluate("path => getComputedStyle(path).fill") == "none"
@@ -51,10 +51,10 @@ def test_the_plots_are_shown_in_the_colors_of_the_page(open_page: Callable[..., 
 
 
 def test_actions_come_first_and_then_what_people_say(open_page: Callable[..., Page], captions: Path) -> None:
-    page = open_page(captions)
+    page = open_page(captions, "#captions")
     assert page.locator("#captions tbody th").all_inner_texts() == ["Add", "Remove", "people: not done", "people: done"]
 
 
 def test_a_long_name_of_a_judge_does_not_widen_the_page(open_page: Callable[..., Page], captions: Path) -> None:
-    page = open_page(captions, size=(390, 844))
+    page = open_page(captions, "#captions", size=(390, 844))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

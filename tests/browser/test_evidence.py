@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+NOTES = "const notes = n => ['one', 'two', 'three', 'four', 'five'].slice(0, n).map(note => ({ note, by: [0] })); "
 SQUARE, ROOF = "M0 0h9v9h-9z", "M0 9L5 0L9 9z"
 
 
@@ -28,33 +29,39 @@ def test_an_arrow_points_where_a_point_went_and_a_ring_stands_where_one_stayed(p
     assert stayed.startswith("M5.5 7a")
 
 
-def test_outlines_of_one_shape_share_a_line_and_a_tone_and_others_have_their_own(page: Page) -> None:
+def test_what_is_seen_twice_is_named_once_and_outlines_of_another_shape_have_another_tone(page: Page) -> None:
     marks = [
-        {"on": "edited", "outline": SQUARE, "label": "cat"},
-        {"on": "edited", "outline": ROOF, "label": "the subject before"},
-        {"on": "edited", "outline": SQUARE, "label": "the subject now"},
+        {"on": "edited", "outline": SQUARE, "label": "cat", "by": [0]},
+        {"on": "edited", "outline": ROOF, "label": "the subject before", "by": [0]},
+        {"on": "edited", "outline": SQUARE, "label": "cat", "by": [0]},
+        {"on": "edited", "box": [1, 1, 3, 3], "label": "dog 0.91", "by": [0]},
+        {"on": "edited", "box": [4, 4, 3, 3], "label": "dog 0.85", "by": [0]},
     ]
     page.evaluate(
         "marks => { const main = document.querySelector('main'); toneOutlines(marks); "
-        "labels(main, marks, []); overlay([9, 9], marks, main); }",
+        "labels(main, 0, marks, []); overlay([9, 9], marks, main); }",
         marks,
     )
-    assert page.locator("main > .labels li").all_inner_texts() == ["cat, the subject now", "the subject before"]
+    assert page.locator("main > .labels li").all_inner_texts() == [
+        "cat",
+        "the subject before",
+        "dog 0.91, 0.85",
+    ]
     color = "each => each.map(path => getComputedStyle(path).stroke)"
-    in_the_list = page.locator("main > .labels .stroke").evaluate_all(color)
-    in_the_picture = page.locator("main > .evidence .stroke").evaluate_all(color)
+    in_the_list = page.locator("main > .labels .outline.stroke").evaluate_all(color)
+    in_the_picture = page.locator("main > .evidence .outline.stroke").evaluate_all(color)
     assert in_the_picture == [in_the_list[0], in_the_list[1], in_the_list[0]]
     assert in_the_list[0] != in_the_list[1]
 
 
 def test_a_card_tells_the_first_remarks_and_folds_the_others(page: Page) -> None:
-    page.evaluate("labels(document.querySelector('main'), [], ['one', 'two', 'three', 'four', 'five'], [], 3)")
+    page.evaluate(NOTES + "labels(document.querySelector('main'), 0, [], notes(5), [], 3)")
     assert page.locator("main > ul.labels li").all_inner_texts() == ["one", "two", "three"]
     page.get_by_text("2 more remarks").click()
     assert page.locator("main > details li").all_inner_texts() == ["four", "five"]
 
 
 def test_a_single_remark_is_not_folded(page: Page) -> None:
-    page.evaluate("labels(document.querySelector('main'), [], ['one', 'two', 'three', 'four'], [], 3)")
+    page.evaluate(NOTES + "labels(document.querySelector('main'), 0, [], notes(4), [], 3)")
     assert page.locator("main > ul.labels li").count() == 4
     assert page.locator("main > details").count() == 0

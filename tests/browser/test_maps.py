@@ -51,7 +51,7 @@ def opened(page: Page) -> Locator:
 
 
 def test_a_map_is_laid_over_its_picture_and_taken_away(open_page: OpenPage, mapped: Path) -> None:
-    page = open_page(mapped)
+    page = open_page(mapped, "#gallery")
     view = opened(page)
     first, second = (view.get_by_role("button", name=name) for name in ("Map: relevancy", "Map: edited minus"))
     assert view.locator(".over").count() == 0
@@ -74,7 +74,7 @@ def test_a_map_is_laid_over_its_picture_and_taken_away(open_page: OpenPage, mapp
 def test_a_map_stays_on_while_one_goes_through_outcomes_and_lies_on_its_own_form_only(
     open_page: OpenPage, mapped: Path
 ) -> None:
-    view = opened(open_page(mapped))
+    view = opened(open_page(mapped, "#gallery"))
     view.get_by_role("button", name="Map: relevancy").click()
     view.get_by_role("button", name="Next outcome").click()
     assert view.locator(".title b").inner_text() == "other"
@@ -84,7 +84,7 @@ def test_a_map_stays_on_while_one_goes_through_outcomes_and_lies_on_its_own_form
 
 
 def test_the_source_can_be_flipped_in_without_the_map(open_page: OpenPage, mapped: Path) -> None:
-    page = open_page(mapped)
+    page = open_page(mapped, "#gallery")
     view = opened(page)
     view.get_by_role("button", name="Map: relevancy").click()
     page.keyboard.down("f")
@@ -95,7 +95,7 @@ def test_the_source_can_be_flipped_in_without_the_map(open_page: OpenPage, mappe
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_is_open_is_what_is_printed_map_and_scale_included(open_page: OpenPage, mapped: Path, scheme: str) -> None:
-    page = open_page(mapped, color_scheme=scheme)
+    page = open_page(mapped, "#gallery", color_scheme=scheme)
     view = opened(page)
     view.get_by_role("button", name="Map: relevancy").click()
     page.emulate_media(media="print")

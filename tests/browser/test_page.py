@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from editgauge.core.run import Record
 
 OpenPage = Callable[..., "Page"]
+TABS = ("Answer", "Gallery", "Edit types", "Methods", "Numbers", "Unscored", "Setup")
 SIZES = {"laptop": (1366, 900), "phone": (390, 844)}
 
 
@@ -30,10 +31,15 @@ def violations(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(open_page: OpenPage, small_report: Path, scheme: str, size: str) -> None:
+def test_axe_finds_nothing_in_any_tab(open_page: OpenPage, small_report: Path, scheme: str, size: str) -> None:
     page = open_page(small_report, size=SIZES[size], color_scheme=scheme)
     assert page.title() == "synthetic: EditGauge report"
-    assert violations(page) == []
+    for place, tab in enumerate(TABS, start=1):
+        page.keyboard.press(str(place))
+        page.get_by_role("link", name=tab, exact=True).and_(page.locator("[aria-current]")).wait_for()
+        assert page.locator(".tab:visible").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), tab
+        assert violations(page) == [], tab
 
 
 def test_axe_finds_nothing_in_the_slider_and_the_larger_picture(open_page: OpenPage, small_report: Path) -> None:
@@ -45,19 +51,13 @@ def test_axe_finds_nothing_in_the_slider_and_the_larger_picture(open_page: OpenP
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_nothing_is_wider_than_the_window(open_page: OpenPage, small_report: Path, size: str) -> None:
-    page = open_page(small_report, size=SIZES[size])
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_every_picture_on_the_page_loads(
     open_page: OpenPage, small_report: Path, load_all_pictures: Callable[[Page], None]
 ) -> None:
     page = open_page(small_report, "#gallery")
     load_all_pictures(page)
     assert page.evaluate("[...document.images].filter((image) => image.naturalWidth === 0).length") == 0
-    assert page.locator("#edits img").count() > 20
+    assert page.locator("#edits img").count() > 10
 
 
 def test_the_theme_can_be_switched_and_is_kept(open_page: OpenPage, small_report: Path) -> None:
@@ -76,13 +76,14 @@ def test_the_theme_can_be_switched_and_is_kept(open_page: OpenPage, small_report
 
 
 def test_one_score_at_a_time_and_the_address_keeps_it(open_page: OpenPage, small_report: Path) -> None:
-    page = open_page(small_report)
+    page = open_page(small_report, "#heat_map")
     maps = page.locator("#heat_map .of-score:visible")
     assert maps.count() == 1
     assert "kept" in maps.inner_text()
     page.get_by_label("Score", exact=True).select_option("toy/damage")
     assert maps.count() == 1
-    for section in ("heat_map", "methods", "edit_types", "summary"):
+    for section in ("heat_map", "methods", "edit_types", "summary", "heat_map"):
+        page.evaluate(f"location.hash = '#{section}'")
         assert "damage" in page.locator(f"#{section} .of-score:visible").first.inner_text()
     again = open_page(small_report, f"#{page.url.partition('#')[2]}")
     assert "damage" in again.locator("#heat_map .of-score:visible").inner_text()
@@ -115,10 +116,10 @@ def test_a_single_file_opens_alone(
 ) -> None:
     file = report(small_run, out=tmp_path / "alone.html", quiet=True, single_file=True)
     requests: list[str] = []
-    page = open_page(file)
+    page = open_page(file, "#gallery")
     page.on("request", lambda request: requests.append(request.url))
     assert page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)") == []
-    assert page.locator("#edits article").count() == 20
+    assert page.locator("#edits article").count() >= 5
     load_all_pictures(page)
     assert page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
     page.locator(".stage.edited").first.click()
@@ -129,22 +130,22 @@ def test_a_single_file_opens_alone(
         assert [address for address in named if not address.startswith(("#", "data:"))] == []
 
 
-def test_five_thousand_edits_are_one_page_of_cards(open_page: OpenPage, large_run: Path, tmp_path: Path) -> None:
+def test_of_five_thousand_edits_only_those_near_the_window_are_drawn(
+    open_page: OpenPage, large_run: Path, tmp_path: Path
+) -> None:
     page = open_page(report(large_run, out=tmp_path / "report", quiet=True), "#gallery")
     cards = page.locator("#edits article")
-    assert cards.count() == 20
     status = page.get_by_role("status").first
-    assert status.inner_text() == "Edits 1 to 20 of 5,000"
+    assert status.inner_text() == "5,000 edits"
     page.get_by_label("Search").fill("number 4321 ")
-    assert status.inner_text() == "Edits 1 to 1 of 1 found (5,000 in all)"
+    assert status.inner_text() == "1 found (5,000 in all)"
     assert cards.get_by_role("heading", level=3).inner_text() == "Make number 4321 shine"
     page.get_by_label("Search").fill("zebra")
-    assert status.inner_text() == "Edits 1 to 20 of 121 found (5,000 in all)"
+    assert status.inner_text() == "121 found (5,000 in all)"
     page.get_by_role("button", name="Clear").click()
     page.goto(f"{page.url.partition('#')[0]}#edit-e4999")
     page.locator("#edit-e4999").wait_for()
-    assert status.inner_text() == "Edits 4981 to 5000 of 5,000"
-    assert cards.count() == 20
+    assert cards.count() < 100
 
 
 @pytest.mark.parametrize(("size", "beginning", "end"), [("phone", "56px", "0px"), ("laptop", "0px", "0px")])

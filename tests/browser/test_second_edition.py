@@ -93,11 +93,11 @@ def test_examples_of_failures_have_small_pictures_that_lead_to_the_gallery(
     open_page: OpenPage, small_report: Path, load_all_pictures: Callable[[Page], None]
 ) -> None:
     page = open_page(small_report, "#unscored")
-    pictures = page.locator(".examples .thumb img")
+    pictures = page.locator("#unscored .examples .thumb img")
     assert pictures.count() > 0
     load_all_pictures(page)
     assert page.evaluate("[...document.querySelectorAll('.thumb img')].every((each) => each.naturalWidth > 0)")
-    link = page.locator(".examples a").first
+    link = page.locator("#unscored .examples a").first
     edit = link.get_attribute("data-edit")
     link.click()
     page.locator(f"#edit-{edit}").wait_for()
@@ -105,6 +105,7 @@ def test_examples_of_failures_have_small_pictures_that_lead_to_the_gallery(
 
 def test_the_methods_section_is_copied(open_page: OpenPage, small_report: Path) -> None:
     page = open_page(small_report, "#measured", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_text("Methods section for a paper").click()
     page.get_by_role("button", name="Copy").click()
     page.get_by_text("Copied.").wait_for()
     copied = page.evaluate("navigator.clipboard.readText()")

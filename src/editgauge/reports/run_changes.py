@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Run
@@ -217,10 +217,10 @@ def _table(first: Run, second: Run, specs: dict[ScoreKey, ScoreSpec]) -> tuple[R
                 verdicts.append((method, _named(key, second), verdict))
             few = pair.clusters < FEW_SOURCES
             change = ValueCell(pair.value, pair.low, pair.high, n=pair.n, format="+.3f", few=few)
-            means = [
-                ValueCell(mean) if mean is not None else EmptyCell() for mean in (pair.second_mean, pair.first_mean)
-            ]
-            rows.append([method, name, *means, change, Label(verdict, style="plain" if few else "strong")])
+            both = pair.second_mean, pair.first_mean
+            means = [EmptyCell() if mean is None else ValueCell(mean) for mean in both]
+            style: Literal["strong", "weak"] = "weak" if verdict == "not significant" else "strong"
+            rows.append([method, name, *means, change, Label(verdict, style=style)])
     columns = [Column("method", align="left"), Column("score", align="left"), Column("first"), Column("second")]
     return ResultTable([*columns, Column("change"), Column("verdict", align="left")], rows, "Primary scores"), verdicts
 

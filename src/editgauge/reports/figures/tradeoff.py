@@ -135,7 +135,8 @@ def _names(points: Sequence[TradeOffPoint], plane: Plane) -> list[Markup]:
     for point, (x, y) in zip(points, at, strict=True):
         name = point.method if len(point.method) <= LONGEST_NAME else point.method[: LONGEST_NAME - 1] + "…"
         wide = len(name) * LETTER
-        for left, low in ((x + 11, y - 5), (x - 11 - wide, y - 5), (x + 11, y + 15), (x - 11 - wide, y + 15)):
+        beside = ((x + 11, y - 5), (x - 11 - wide, y - 5), (x + 11, y + 15), (x - 11 - wide, y + 15))
+        for left, low in (*beside, (x - wide / 2, y - 13), (x - wide / 2, y + 23)):
             box = LabelBox(left, low - LINE + 3, left + wide, low + 3)
             if box.left >= LEFT and box.right <= WIDTH and box.top >= TOP - LINE and not any(map(box.meets, taken)):
                 taken.append(box)

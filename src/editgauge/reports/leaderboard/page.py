@@ -12,7 +12,7 @@ from editgauge.reports.context import write_page
 from editgauge.reports.leaderboard.standings import standings, why_apart
 
 PAGE = "leaderboard.html"
-STYLES = ("base", "tables", "leaderboard", "media")
+STYLES = ("base", "first", "tables", "leaderboard", "media")
 SCRIPTS = ("theme", "leaderboard")
 
 

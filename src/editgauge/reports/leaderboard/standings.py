@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from editgauge.findings.summary import ALL, Cell, headlines, untouched_methods
+from editgauge.findings.summary import ALL, Cell, answers, headlines, untouched_methods
 from editgauge.findings.verdicts import merged
+from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.tables import ScoreTable, score_tables
 from editgauge.stats.intervals import clustered_mean
 from editgauge.stats.pairwise import Rank
@@ -19,6 +20,8 @@ from editgauge.stats.pairwise import Rank
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
+
+    from markupsafe import Markup
 
     from editgauge.core.run import Run
     from editgauge.core.run.manifest import ProtocolEntry
@@ -57,6 +60,8 @@ class Standing:
     """One for every score, the primary ones first; a cell for every player over all edits."""
     heads: int
     """How many of the tables are of primary scores."""
+    trade_off: Markup | None
+    """Edit done against rest kept; None when nothing answers both."""
     ranks: dict[tuple[str, str, str], Rank]
     """Protocol, score and player to the place; a method that leaves the source as it is has none."""
     warnings: list[str]
@@ -126,6 +131,8 @@ def _standing(kind: Kind, protocols: dict[str, ProtocolEntry], runs: list[Run]) 
         key=lambda label: rank.value if (rank := ranks.get((*first, label))) else len(players) + 1,
     )
     tables = score_tables(cells, order, [])
+    idle = {player.label for player in players if player.untouched}
+    done, kept = (answers(cells).get(question, [None])[0] for question in ("done", "kept"))
     return Standing(
         kind,
         protocols,
@@ -133,6 +140,7 @@ def _standing(kind: Kind, protocols: dict[str, ProtocolEntry], runs: list[Run]) 
         players=order,
         tables=tables,
         heads=len(primary),
+        trade_off=trade_off(cells, done, kept, order, idle) if done and kept else None,
         ranks=ranks,
         warnings=_warnings(runs),
     )

@@ -58,6 +58,7 @@ function followAddress() {
   const isTab = tabLinks.some((link) => link.hash === `#${anchor}`);
   if (target && !isTab) {
     target.classList.add("target");
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     (target.hidden ? target.closest("section") : target).scrollIntoView(); /* folded: nothing to show for this score */
   } else if (turned) {
     const bar = document.querySelector(".bar");
