@@ -49,7 +49,6 @@ from editgauge.engine.verify.verify import verify as verify
 from editgauge.findings.accept import accept as accept
 from editgauge.findings.agree import agree as agree
 from editgauge.findings.compare import compare as compare
-from editgauge.findings.diff import diff as diff
 from editgauge.findings.estimate import estimate as estimate
 from editgauge.findings.gate import gate as gate
 from editgauge.findings.power import power as power
@@ -81,6 +80,7 @@ from editgauge.protocols import Protocol as Protocol
 from editgauge.reports.export.export import export as export
 from editgauge.reports.leaderboard.page import leaderboard as leaderboard
 from editgauge.reports.page import report as report
+from editgauge.reports.run_changes import diff as diff
 from editgauge.serving.client import client as client
 from editgauge.serving.verb import serve as serve
 

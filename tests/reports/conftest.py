@@ -1,7 +1,7 @@
 """A report as a tree.
 
 - `scored`: a run of two methods on six edits, one outcome missing and one unreadable; and where the second method lies.
-- `as_page(path)`: a page, parsed; `page`: that of `scored`.
+- `as_page(path)`: a page, parsed; `page`: that of `scored`, in `report_folder`.
 """
 
 from __future__ import annotations
@@ -82,11 +82,17 @@ class Page(HTMLParser):
         return read
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def scored(
-    tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]
+    tmp_path_factory: pytest.TempPathFactory,
+    make_benchmark: Callable[..., Path],
+    make_outcomes: Callable[..., Path],
 ) -> tuple[Path, Path]:
-    """A run of two methods on six edits, one outcome missing and one unreadable; and where the second method lies."""
+    """A run of two methods on six edits, one outcome missing and one unreadable; and the folder of the second method.
+
+    All tests share it: one that changes a file puts it back.
+    """
+    tmp_path = tmp_path_factory.mktemp("scored")
     texts = ["<i>Make it black.</i>", NASTY, "Remove it.", "نص عربي", "As a drawing.", "Again."]
     benchmark = make_benchmark(tmp_path / "benchmark", edits=6, instruction=texts)
     first, second = (make_outcomes(benchmark, tmp_path / f"outcomes-{number}", number) for number in (1, 4))
@@ -103,9 +109,14 @@ def scored(
     return tmp_path / "run", second
 
 
-@pytest.fixture
-def page(scored: tuple[Path, Path], tmp_path: Path) -> Page:
-    return Page(report(scored[0], out=tmp_path / "report", quiet=True))
+@pytest.fixture(scope="session")
+def report_folder(scored: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report(scored[0], out=tmp_path_factory.mktemp("page") / "report", quiet=True).parent
+
+
+@pytest.fixture(scope="session")
+def page(report_folder: Path) -> Page:
+    return Page(report_folder / "index.html")
 
 
 @pytest.fixture

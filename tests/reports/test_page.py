@@ -91,7 +91,7 @@ def test_only_the_first_table_is_open_without_javascript(page: Page) -> None:
         assert {each.attributes["data-score"] for each in shown} == {tables[0].attributes["data-score"]}
 
 
-def test_the_gallery_shows_every_edit_with_every_outcome(page: Page, tmp_path: Path) -> None:
+def test_the_gallery_shows_every_edit_with_every_outcome(page: Page, report_folder: Path) -> None:
     gallery = page.gallery
     assert [edit["id"] for edit in gallery["edits"]] == [f"edit-00{number}" for number in range(6)]
     assert all([each["method"] for each in edit["outcomes"]] == ["soft", NASTY_METHOD] for edit in gallery["edits"])
@@ -103,7 +103,7 @@ def test_the_gallery_shows_every_edit_with_every_outcome(page: Page, tmp_path: P
     ]
     assert set(used) == set(range(len(gallery["pictures"])))
     named = {picture[size] for picture in gallery["pictures"] for size in ("small", "large") if size in picture}
-    assert named == {path.name for path in (tmp_path / "report" / "pictures").glob("*.jpg")}
+    assert named == {path.name for path in (report_folder / "pictures").glob("*.jpg")}
     names = [score["name"] for score in gallery["scores"]]
     assert 10 < gallery["edits"][0]["outcomes"][0]["values"][names.index("psnr")] < 100
 
@@ -123,8 +123,12 @@ def test_a_picture_that_is_missing_or_unreadable_has_a_placeholder(page: Page) -
 
 def test_no_path_of_this_machine_is_told(scored: tuple[Path, Path], tmp_path: Path) -> None:
     run, second = scored
-    (second / "edit-002.png").unlink()
-    told = report(run, out=tmp_path / "report", quiet=True).read_text("utf-8")
+    (second / "edit-002.png").rename(second / "away.png")
+    try:
+        told = report(run, out=tmp_path / "report", quiet=True).read_text("utf-8")
+    finally:
+        (second / "away.png").rename(second / "edit-002.png")
+    assert str(run.parent) not in told
     assert str(tmp_path) not in told
     assert "…/outcomes-4/edit-003.png" in told
     assert "…/outcomes-4/edit-002.png" in told
@@ -155,9 +159,14 @@ def test_a_picture_that_changed_or_went_since_is_told(
     scored: tuple[Path, Path], tmp_path: Path, photo: Pixels, as_page: Callable[[Path], Page]
 ) -> None:
     run, second = scored
+    (second / "edit-002.png").rename(second / "away.png")
+    before = (second / "edit-000.png").read_bytes()
     write_png(photo, second / "edit-000.png")
-    (second / "edit-002.png").unlink()
-    gallery = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery
+    try:
+        gallery = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery
+    finally:
+        (second / "edit-000.png").write_bytes(before)
+        (second / "away.png").rename(second / "edit-002.png")
     shown = [[gallery["pictures"][each["edited"]] for each in edit["outcomes"]] for edit in gallery["edits"]]
     assert shown[0][1]["changed"] is True
     assert "changed" not in shown[0][0]
@@ -171,15 +180,15 @@ def test_texts_of_the_run_are_inert(page: Page) -> None:
     for element in page.root.everything():
         assert not [name for name in element.attributes if name.startswith("on") or name == "style"]
     scripts = list((resources.files("editgauge.reports") / "templates" / "script").iterdir())
-    assert len(scripts) == 13
+    assert len(scripts) == 16
     for script in scripts:
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script.read_text("utf-8")
         )
 
 
-def test_no_request_can_leave_the_page(page: Page, tmp_path: Path) -> None:
-    texts = [path for path in (tmp_path / "report").rglob("*") if path.suffix in {".html", ".json"}]
+def test_no_request_can_leave_the_page(page: Page, report_folder: Path) -> None:
+    texts = [path for path in report_folder.rglob("*") if path.suffix in {".html", ".json"}]
     assert len(texts) == 3
     for path in texts:
         content = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
@@ -213,9 +222,11 @@ def test_evidence_goes_to_the_picture_it_is_about(
     gallery = as_page(report(make_run(record), out=tmp_path / "report", quiet=True)).gallery
     (edit,) = gallery["edits"]
     assert gallery["pictures"][edit["source"]]["frame"] == [128, 128]
-    assert edit["marks"] == [{"on": "source", "outline": "M20 10L20 49L59 49L59 10Z", "label": "may change"}]
-    assert edit["outcomes"][0]["marks"] == [{"on": "edited", "box": [1, 2, 30, 40], "label": "cat 0.88"}]
-    assert edit["outcomes"][0]["notes"] == ["A <b>sentence</b>."]
+    assert gallery["protocols"] == ["toy"]
+    outline = {"on": "source", "outline": "M20 10L20 49L59 49L59 10Z", "label": "may change", "by": [0]}
+    assert edit["marks"] == [outline]
+    assert edit["outcomes"][0]["marks"] == [{"on": "edited", "box": [1, 2, 30, 40], "label": "cat 0.88", "by": [0]}]
+    assert edit["outcomes"][0]["notes"] == [{"note": "A <b>sentence</b>.", "by": [0]}]
 
 
 def test_an_unfinished_run_says_so(

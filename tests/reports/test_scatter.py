@@ -29,8 +29,8 @@ def test_a_scatter_goes_to_its_outcome(
     run = make_run(make_record(source_image=stamp, edited_image=stamp, evidence=stored))
     (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]
     (outcome,) = edit["outcomes"]
-    assert outcome["scatters"] == [to_json(PIECE)]
-    assert outcome["notes"] == ["seen"]
+    assert outcome["scatters"] == [{**to_json(PIECE), "by": [0]}]
+    assert outcome["notes"] == [{"note": "seen", "by": [0]}]
 
 
 def test_a_damaged_scatter_is_told_in_its_place(

@@ -85,11 +85,11 @@ def sections(page: Page) -> list[str | None]:
     return [each.attributes["id"] for each in page.root.all("section")]
 
 
-def test_the_built_in_sections_come_in_their_order(made: Callable[[], Page]) -> None:
+def test_the_built_in_sections_come_in_their_order_and_every_tab_has_a_link(made: Callable[[], Page]) -> None:
     page = made()
     assert sections(page) == SHOWN
     links = [each.attributes["href"] for each in page.root.all("nav")[0].all("a")]
-    assert links == [f"#{name}" for name in SHOWN]
+    assert links == ["#overview", "#gallery", "#heat_map", "#methods", "#summary", "#unscored", "#measured"]
 
 
 def test_a_section_of_a_third_party_is_shown_in_its_place(
@@ -97,7 +97,7 @@ def test_a_section_of_a_third_party_is_shown_in_its_place(
 ) -> None:
     install("cost", "silent")
     page = made()
-    assert sections(page)[:3] == ["overview", "cost", "heat_map"]
+    assert sections(page)[:4] == ["overview", "gallery", "cost", "heat_map"]
     assert "silent" not in sections(page)
     assert page.section("cost").said() == "What it cost 1 by <mine>"
     assert "What it cost" in page.root.all("nav")[0].said()

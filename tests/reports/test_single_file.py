@@ -124,7 +124,7 @@ def test_a_damaged_piece_of_evidence_is_told_in_its_place(
     (outcome,) = edit["outcomes"]
     (told,) = outcome["damaged"]
     assert told.startswith("A piece of evidence for gain is damaged and cannot be shown (")
-    assert outcome["notes"] == ["fine"]
+    assert outcome["notes"] == [{"note": "fine", "by": [0]}]
 
 
 def test_unreadable_evidence_leaves_the_rest_of_the_page(

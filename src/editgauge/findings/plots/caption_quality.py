@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from editgauge.findings.captions.quality import Curve
+from editgauge.render.svg import AxisRange, Plane
 from editgauge.stats.intervals import Mean
 
 WIDTH, HEIGHT = 460, 320
@@ -22,13 +23,17 @@ STYLE = (
 )
 
 
+FIELD = Plane(AxisRange(0, 1), AxisRange(0, 1), LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
+"""Rates upwards; groups of outcomes have places of their own to the right."""
+
+
 def caption_quality_svg(curve: Curve) -> str:
     """An SVG document: a dot with its interval per group of outcomes and rate, joined by a line."""
     width = (WIDTH - LEFT - RIGHT) / max(len(curve.steps), 1)
     places = [LEFT + width * (place + 0.5) for place in range(len(curve.steps))]
     ends = {rate: _end(curve, rate) for rate in NAMES}
     heights = _label_heights(ends)
-    parts = [_grid(), _axis(curve, places)]
+    parts = [FIELD.levels((0, 0.25, 0.5, 0.75, 1), "{:.0%}".format), _axis(curve, places)]
     for rate, name in NAMES.items():
         parts += _drawn(curve, rate, places)
         if rate in heights:
@@ -46,13 +51,13 @@ def _drawn(curve: Curve, rate: str, places: Sequence[float]) -> list[str]:
     aside = -APART if rate == "mp" else APART
     steps = zip(places, curve.steps, strict=True)
     means = [(place + aside, mean) for place, step in steps if (mean := step.rates[rate]) is not None]
-    points = " L".join(f"{at:.1f} {_y(mean.value):.1f}" for at, mean in means)
+    points = " L".join(f"{at:.1f} {FIELD.y(mean.value):.1f}" for at, mean in means)
     found = [f'<path class="{rate} line" d="M{points}"/>'] if points else []
     for at, mean in means:
         if mean.low is not None and mean.high is not None:
-            whisker = f"M{at:.1f} {_y(mean.low):.1f}V{_y(mean.high):.1f}"
+            whisker = f"M{at:.1f} {FIELD.y(mean.low):.1f}V{FIELD.y(mean.high):.1f}"
             found.append(f'<path class="{rate} whisker" d="{whisker}"/>')
-        found.append(f'<circle class="{rate}" cx="{at:.1f}" cy="{_y(mean.value):.1f}" r="3.6"/>')
+        found.append(f'<circle class="{rate}" cx="{at:.1f}" cy="{FIELD.y(mean.value):.1f}" r="3.6"/>')
     return found
 
 
@@ -63,7 +68,7 @@ def _end(curve: Curve, rate: str) -> float | None:
 
 def _label_heights(ends: dict[str, float | None]) -> dict[str, float]:
     """Where each line's name stands: at its end, and not on the other's."""
-    heights = {rate: _y(value) + 4 for rate, value in ends.items() if value is not None}
+    heights = {rate: FIELD.y(value) + 4 for rate, value in ends.items() if value is not None}
     if len(heights) == 2 and abs(heights["mp"] - heights["hr"]) < LABEL_HEIGHT:
         upper, lower = sorted(heights, key=lambda rate: heights[rate])
         middle = sum(heights.values()) / 2
@@ -74,18 +79,6 @@ def _label_heights(ends: dict[str, float | None]) -> dict[str, float]:
 def _told(rates: Mapping[str, Mean | None]) -> str:
     known = ((NAMES[rate], mean) for rate, mean in rates.items() if mean is not None)
     return ", ".join(f"{name} {mean.value:.0%} of {mean.n}" for name, mean in known)
-
-
-def _y(share: float) -> float:
-    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
-
-
-def _grid() -> str:
-    return "".join(
-        f'<path class="grid" d="M{LEFT} {_y(share):.1f}H{WIDTH - RIGHT}"/>'
-        f'<text x="{LEFT - 8}" y="{_y(share) + 4:.1f}" text-anchor="end">{share:.0%}</text>'
-        for share in (0, 0.25, 0.5, 0.75, 1)
-    )
 
 
 def _axis(curve: Curve, places: Sequence[float]) -> str:
@@ -100,4 +93,4 @@ def _axis(curve: Curve, places: Sequence[float]) -> str:
         for place, step in zip(places, curve.steps, strict=True)
     )
     name = f'<text x="{middle:.0f}" y="{HEIGHT - 10}" text-anchor="middle">objects in the edited image</text>'
-    return f'{title}<path class="axis" d="M{LEFT} {_y(0):.1f}H{WIDTH - RIGHT}"/>{numbers}{name}'
+    return f'{title}<path class="axis" d="M{LEFT} {FIELD.y(0):.1f}H{WIDTH - RIGHT}"/>{numbers}{name}'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from editgauge.findings.evaluators.interpolation import Curve, Interpolation
+from editgauge.render.svg import AxisRange, Plane
 from editgauge.stats.resampling import Estimate
 
 WIDTH, PANEL = 460, 250
@@ -33,13 +34,13 @@ def interpolation_svg(found: Interpolation) -> str:
 
 
 def _panel(curve: Curve, found: Interpolation) -> str:
-    scale = _Scale(curve)
-    points = [(_x(gamma), point) for gamma, point in zip(found.gammas, curve.points, strict=True)]
+    scale = _plane(curve)
+    points = [(scale.x(gamma), point) for gamma, point in zip(found.gammas, curve.points, strict=True)]
     return "".join(
         (
             f'<text class="title" x="{LEFT}" y="20">{escape(curve.asked)}</text>',
             f'<text x="{WIDTH - RIGHT}" y="20" text-anchor="end">{escape(curve.measure)}</text>',
-            _grid(scale),
+            _frame(scale),
             _band(points, scale),
             _chance(curve.chance, scale),
             _line(points, scale),
@@ -49,35 +50,22 @@ def _panel(curve: Curve, found: Interpolation) -> str:
     )
 
 
-class _Scale:
-    """The upward axis, in steps of a fifth, wide enough for the curve, its band and chance."""
-
-    def __init__(self, curve: Curve) -> None:
-        ends = [end for point in curve.points for end in (point.value, point.low, point.high) if end is not None]
-        low, high = min([curve.chance, *ends]), max([curve.chance, *ends])
-        self.first, self.last = int(low * 5 // 1), int(-(-high * 5 // 1))
-        self.last = max(self.last, self.first + 1)
-
-    def y(self, value: float) -> float:
-        share = (value * 5 - self.first) / (self.last - self.first)
-        return PANEL - BOTTOM - share * (PANEL - TOP - BOTTOM)
+def _plane(curve: Curve) -> Plane:
+    """Upwards in steps of a fifth, wide enough for the curve, its band and chance."""
+    ends = [end for point in curve.points for end in (point.value, point.low, point.high) if end is not None]
+    low, high = min([curve.chance, *ends]), max([curve.chance, *ends])
+    first, last = int(low * 5 // 1), int(-(-high * 5 // 1))
+    up = AxisRange(first / 5, max(last, first + 1) / 5)
+    return Plane(AxisRange(0, 1), up, LEFT, TOP, WIDTH - RIGHT, PANEL - BOTTOM)
 
 
-def _x(gamma: float) -> float:
-    return LEFT + gamma * (WIDTH - LEFT - RIGHT)
-
-
-def _grid(scale: _Scale) -> str:
-    steps = (step / 5 for step in range(scale.first, scale.last + 1))
-    lines = "".join(
-        f'<path class="grid" d="M{LEFT} {scale.y(value):.1f}H{WIDTH - RIGHT}"/>'
-        f'<text x="{LEFT - 8}" y="{scale.y(value) + 4:.1f}" text-anchor="end">{value:.1f}</text>'
-        for value in steps
-    )
+def _frame(plane: Plane) -> str:
+    fifths = (step / 5 for step in range(round(plane.up.low * 5), round(plane.up.high * 5) + 1))
+    lines = plane.levels(fifths, "{:.1f}".format)
     return f'{lines}<path class="axis" d="M{LEFT} {PANEL - BOTTOM}H{WIDTH - RIGHT}"/>'
 
 
-def _band(points: list[tuple[float, Estimate]], scale: _Scale) -> str:
+def _band(points: list[tuple[float, Estimate]], scale: Plane) -> str:
     ends = [(x, each.low, each.high) for x, each in points if each.low is not None and each.high is not None]
     if not ends:
         return ""
@@ -86,22 +74,22 @@ def _band(points: list[tuple[float, Estimate]], scale: _Scale) -> str:
     return f'<path class="band" d="M{" L".join([*upper, *lower])}Z"/>'
 
 
-def _line(points: list[tuple[float, Estimate]], scale: _Scale) -> str:
+def _line(points: list[tuple[float, Estimate]], scale: Plane) -> str:
     there = [f"{x:.1f} {scale.y(each.value):.1f}" for x, each in points if each.value is not None]
     return f'<path class="line" d="M{" L".join(there)}"/>' if there else ""
 
 
-def _chance(chance: float, scale: _Scale) -> str:
+def _chance(chance: float, scale: Plane) -> str:
     at = scale.y(chance)
     label = f'<text class="chance-label" x="{WIDTH - RIGHT - 4}" y="{at - 5:.1f}" text-anchor="end">guessing</text>'
     return f'<path class="chance" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>{label}'
 
 
-def _best(curve: Curve, found: Interpolation, scale: _Scale) -> str:
+def _best(curve: Curve, found: Interpolation, scale: Plane) -> str:
     if curve.best is None:
         return ""
     height = curve.points[found.gammas.index(curve.best)].value or 0.0
-    x, side = _x(curve.best), "end" if curve.best > 0.75 else "start" if curve.best < 0.25 else "middle"
+    x, side = scale.x(curve.best), "end" if curve.best > 0.75 else "start" if curve.best < 0.25 else "middle"
     return (
         f'<circle class="best" cx="{x:.1f}" cy="{scale.y(height):.1f}" r="4"/>'
         f'<text class="best-label" x="{x:.1f}" y="{scale.y(height) - 9:.1f}" text-anchor="{side}">'

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
+from editgauge.render.svg import AxisRange, Plane, label
 from editgauge.stats.conformal import Bin, Threshold
 
 WIDTH, HEIGHT = 460, 300
@@ -22,18 +23,16 @@ def reliability_svg(bins: Sequence[Bin], threshold: Threshold, name: str) -> str
     marks = [each.score for each in bins] + ([] if threshold.value is None else [threshold.value])
     low, high = (min(marks), max(marks)) if marks else (0.0, 1.0)
     margin = (high - low) * 0.04 or 0.5
-    low, high = low - margin, high + margin
-
-    def x(score: float) -> float:
-        return LEFT + (score - low) / (high - low) * (WIDTH - LEFT - RIGHT)
-
-    parts = [_grid(), _ends(low + margin, high - margin, x(low + margin), x(high - margin), name)]
+    across = AxisRange(low - margin, high + margin)
+    plane = Plane(across, AxisRange(0, 1), LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
+    x, y = plane.x, plane.y
+    parts = [_frame(plane), _ends(plane, dict.fromkeys((low, high)), name)]
     if bins:
-        parts.append(f'<path class="fit" d="M{" L".join(f"{x(b.score):.1f} {_y(b.fitted):.1f}" for b in bins)}"/>')
+        parts.append(f'<path class="fit" d="M{" L".join(f"{x(b.score):.1f} {y(b.fitted):.1f}" for b in bins)}"/>')
     for each in bins:
         at = f"{x(each.score):.1f}"
-        parts.append(f'<path class="whisker" d="M{at} {_y(each.low):.1f}V{_y(each.high):.1f}"/>')
-        parts.append(f'<circle class="dot" cx="{at}" cy="{_y(each.accepted):.1f}" r="3.6"/>')
+        parts.append(f'<path class="whisker" d="M{at} {y(each.low):.1f}V{y(each.high):.1f}"/>')
+        parts.append(f'<circle class="dot" cx="{at}" cy="{y(each.accepted):.1f}" r="3.6"/>')
     if threshold.value is not None:
         limit = x(threshold.value)
         side = f'x="{limit + 5:.1f}"' if limit < WIDTH * 0.6 else f'x="{limit - 5:.1f}" text-anchor="end"'
@@ -47,23 +46,11 @@ def reliability_svg(bins: Sequence[Bin], threshold: Threshold, name: str) -> str
     )
 
 
-def _y(share: float) -> float:
-    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
-
-
-def _grid() -> str:
-    lines = "".join(
-        f'<path class="grid" d="M{LEFT} {_y(share):.1f}H{WIDTH - RIGHT}"/>'
-        f'<text x="{LEFT - 8}" y="{_y(share) + 4:.1f}" text-anchor="end">{share:.0%}</text>'
-        for share in (0, 0.25, 0.5, 0.75, 1)
-    )
+def _frame(plane: Plane) -> str:
     title = f'<text class="title" x="{LEFT}" y="20">people accept, by score</text>'
-    return f'{title}{lines}<path class="axis" d="M{LEFT} {HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>'
+    levels = plane.levels((0, 0.25, 0.5, 0.75, 1), "{:.0%}".format)
+    return f'{title}{levels}<path class="axis" d="M{LEFT} {HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>'
 
 
-def _ends(low: float, high: float, left: float, right: float, name: str) -> str:
-    below = HEIGHT - BOTTOM + 17
-    ends = ((left, low), (right, high)) if high > low else ((left, low),)
-    numbers = "".join(f'<text x="{at:.1f}" y="{below}" text-anchor="middle">{value:.3g}</text>' for at, value in ends)
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    return f'{numbers}<text x="{middle:.0f}" y="{HEIGHT - 10}" text-anchor="middle">{escape(name)}</text>'
+def _ends(plane: Plane, ends: Iterable[float], name: str) -> str:
+    return f"{plane.places(ends, '{:.3g}'.format)}{label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, name, 'middle')}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
 from editgauge.findings.summary import FEW_SOURCES
 from editgauge.render import words
-from editgauge.render.svg import AxisRange, scale_for
+from editgauge.render.svg import AxisRange, Plane, label, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,33 +48,19 @@ class SweepLine(NamedTuple):
         return [(point.value, point.mean) for point in self.points if point.mean]
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """Where values and means stand in the drawing."""
-
-    across: AxisRange
-    up: AxisRange
-    end: float
-
-    def x(self, value: float) -> float:
-        return LEFT + INSET + self.across.share(value) * (self.end - LEFT - 2 * INSET)
-
-    def y(self, mean: float) -> float:
-        return HEIGHT - BOTTOM - self.up.share(mean) * (HEIGHT - BOTTOM - TOP)
-
-
 def plot(lines: Sequence[SweepLine], option: str, table: ScoreTable) -> Markup:
     """The plot of one score."""
     values = sorted({point.value for line in lines for point in line.points})
     up = scale_for([mean for line in lines for _, mean in line.known], table.spec.range)
     end = WIDTH - (RIGHT_WITH_LABELS if len(lines) > 1 else RIGHT)
-    field = _Field(AxisRange(values[0], values[-1]), up, end)
+    across = AxisRange(values[0], values[-1])
+    field = Plane(across, up, LEFT + INSET, TOP, end - INSET, HEIGHT - BOTTOM)
     arrow = "↑" if table.spec.higher_is_better else "↓"
     parts = [
-        _levels(field),
-        *_values(values, field),
-        _text((LEFT + end) / 2, HEIGHT - 6, option, "middle"),
-        _text(LEFT, TOP - 11, f"{table.title} {arrow}", "start"),
+        field.levels((up.low, (up.low + up.high) / 2, up.high)),
+        field.places(values[:: -(-len(values) // MOST_LABELS)]),
+        label((LEFT + end) / 2, HEIGHT - 6, option, "middle"),
+        label(LEFT, TOP - 11, f"{table.title} {arrow}"),
         *(_line(line, field, APART * (place - (len(lines) - 1) / 2)) for place, line in enumerate(lines)),
         *(_labels(lines, field) if len(lines) > 1 else []),
     ]
@@ -85,21 +70,7 @@ def plot(lines: Sequence[SweepLine], option: str, table: ScoreTable) -> Markup:
     ).format(WIDTH, HEIGHT, WIDTH, HEIGHT, f"{table.title} over {option}: {spoken}", Markup().join(parts))
 
 
-def _levels(field: _Field) -> Markup:
-    """Lines at the bottom, in the middle and at the top, with their numbers."""
-    levels = (field.up.low, (field.up.low + field.up.high) / 2, field.up.high)
-    rules = "".join(f"M{LEFT} {field.y(level):.1f}H{field.end}" for level in levels)
-    texts = [_text(LEFT - 6, field.y(level) + 4, words.plain(level), "end") for level in levels]
-    return Markup('<path class="track" d="{}"/>').format(rules) + Markup().join(texts)
-
-
-def _values(values: Sequence[float], field: _Field) -> list[Markup]:
-    """The values under the frame; of many, only some."""
-    step = -(-len(values) // MOST_LABELS)
-    return [_text(field.x(value), HEIGHT - BOTTOM + 15, words.plain(value), "middle") for value in values[::step]]
-
-
-def _line(line: SweepLine, field: _Field, aside: float) -> Markup:
+def _line(line: SweepLine, field: Plane, aside: float) -> Markup:
     through = "L".join(f"{field.x(value) + aside:.1f} {field.y(mean.value):.1f}" for value, mean in line.known)
     parts = [Markup('<path class="span" opacity=".5" d="M{}"/>').format(through)] if len(line.known) > 1 else []
     for value, mean in line.known:
@@ -112,15 +83,15 @@ def _line(line: SweepLine, field: _Field, aside: float) -> Markup:
     return Markup().join(parts)
 
 
-def _labels(lines: Sequence[SweepLine], field: _Field) -> list[Markup]:
+def _labels(lines: Sequence[SweepLine], field: Plane) -> list[Markup]:
     """What else is chosen, beside the end of each line; one that would touch another moves up."""
     ends = sorted(((field.y(line.known[-1][1].value), line.label) for line in lines if line.known), reverse=True)
     placed: list[Markup] = []
     last = float("inf")
-    for end, label in ends:
+    for end, name in ends:
         last = min(end + 4, last - LABEL_GAP)
-        short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
-        placed.append(_text(field.end + 6, last, short or "as it is", "start"))
+        short = name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "…"
+        placed.append(label(field.right + INSET + 6, last, short or "as it is"))
     return placed
 
 
@@ -130,7 +101,3 @@ def _spoken(line: SweepLine, decimals: int) -> str:
         for point in line.points
     )
     return (f"{line.label}: " if line.label else "") + ", ".join(said)
-
-
-def _text(x: float, y: float, text: str, anchor: str) -> Markup:
-    return Markup('<text class="end-label" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
