@@ -34,10 +34,7 @@ def reliability_svg(bins: Sequence[Bin], threshold: Threshold, name: str) -> str
         parts.append(f'<path class="whisker" d="M{at} {y(each.low):.1f}V{y(each.high):.1f}"/>')
         parts.append(f'<circle class="dot" cx="{at}" cy="{y(each.accepted):.1f}" r="3.6"/>')
     if threshold.value is not None:
-        limit = x(threshold.value)
-        side = f'x="{limit + 5:.1f}"' if limit < WIDTH * 0.6 else f'x="{limit - 5:.1f}" text-anchor="end"'
-        parts.append(f'<path class="limit" d="M{limit:.1f} {TOP}V{HEIGHT - BOTTOM}"/>')
-        parts.append(f'<text class="limit-label" {side} y="{TOP + 12}">passes beyond {threshold.value:.3g}</text>')
+        parts.append(_limit(plane, threshold.value))
     told = "; ".join(f"score {each.score:.3g}: {each.accepted:.0%} of {each.n}" for each in bins)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
@@ -54,3 +51,11 @@ def _frame(plane: Plane) -> str:
 
 def _ends(plane: Plane, ends: Iterable[float], name: str) -> str:
     return f"{plane.places(ends, '{:.3g}'.format)}{label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, name, 'middle')}"
+
+
+def _limit(plane: Plane, threshold: float) -> str:
+    """The threshold, with its name on the side where there is room."""
+    at = plane.x(threshold)
+    side = f'x="{at + 5:.1f}"' if at < WIDTH * 0.6 else f'x="{at - 5:.1f}" text-anchor="end"'
+    line = f'<path class="limit" d="M{at:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
+    return f'{line}<text class="limit-label" {side} y="{TOP + 12}">passes beyond {threshold:.3g}</text>'
