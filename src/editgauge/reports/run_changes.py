@@ -62,7 +62,7 @@ def diff(first: str | Path, second: str | Path, *, report: str | Path | None = N
     return found
 
 
-class Moved(NamedTuple):
+class MovedScore(NamedTuple):
     """One score of one outcome in two runs."""
 
     key: ScoreKey
@@ -141,7 +141,7 @@ def _pairs(first: Run, second: Run) -> dict[OutcomePlace, tuple[ScoredOutcome, S
     return {place: (here[place], there[place]) for place in there if place in here}
 
 
-def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, ScoreSpec]) -> list[Moved]:
+def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, ScoreSpec]) -> list[MovedScore]:
     """The scores that moved enough to look at, the largest change first."""
     found = []
     for key, spec in specs.items():
@@ -151,11 +151,11 @@ def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, Sc
             span = high - low if math.isfinite(high - low) else max(abs(old), abs(new)) or 1.0
             gain = (new - old if spec.higher_is_better else old - new) / span
             if abs(gain) >= LEAST_CHANGE:
-                found.append(Moved(key, old, new, gain))
+                found.append(MovedScore(key, old, new, gain))
     return sorted(found, key=lambda moved: -abs(moved.gain))
 
 
-def _most(moves: dict[OutcomePlace, list[Moved]], *, better: bool) -> list[OutcomePlace]:
+def _most(moves: dict[OutcomePlace, list[MovedScore]], *, better: bool) -> list[OutcomePlace]:
     sign = 1 if better else -1
     gains = {place: max((sign * moved.gain for moved in some), default=0.0) for place, some in moves.items()}
     ranked = sorted((place for place in gains if gains[place] > 0), key=lambda place: (-gains[place], place))
@@ -166,7 +166,7 @@ def _changed(
     place: OutcomePlace,
     before: ScoredOutcome,
     after: ScoredOutcome,
-    moves: Sequence[Moved],
+    moves: Sequence[MovedScore],
     run: Run,
     album: EmbeddedAlbum,
 ) -> ChangedOutcome:
