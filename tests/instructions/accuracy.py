@@ -21,6 +21,8 @@ SETS = {
     "blind.tsv": "first blind set",
     "magicbrush.tsv": "MagicBrush",
     "own.tsv": "own",
+    "mixed.tsv": "second EditInspector part, and many forms",
+    "pairs.tsv": "pairs of captions",
 }
 Fields = tuple[str, ...]
 

@@ -193,7 +193,7 @@ def text_becomes(about: Tokens, new: Tokens, context: Context) -> Step:
     place = find_place(about)
     quoted = [token.raw for token in about if token.quoted]
     subject = context.resolve(place.anchor) if place and place.anchor else None
-    skipped = words("definite") | words("indefinite") | words("text_words") | {"'s", "from", "to", "on", "of"}
+    skipped = words("definite") | words("indefinite") | words("text_words") | {"from", "to", "on", "of"}
     before = quoted[0] if quoted else None
     if before is None and "from" in about:
         at = list(about).index(Token("from"))
@@ -201,9 +201,12 @@ def text_becomes(about: Tokens, new: Tokens, context: Context) -> Step:
         about = about[:at]
     elif before is None and not place and len(about) > 2 and about[-2] in words("text_words"):
         before, about = about[-1].raw, ()
+    if subject is None:
+        beside = find_place(new, 1)  # "replace 'Monday' with 'Friday' on the calendar"
+        subject = context.resolve(beside.anchor) if beside and beside.anchor and new[0].quoted else None
     named = [token for token in about if token not in skipped and not token.quoted]
     if subject is None and not quoted and named:
-        subject = " ".join(named)
+        subject = " ".join(named).removesuffix(" 's")
     return Step(type="text", subject=subject, from_=before, to=written(new), sure=True)
 
 

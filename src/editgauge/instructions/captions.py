@@ -12,6 +12,7 @@ from editgauge.instructions.lexicon import (
     is_ing_verb,
     match,
     match_any,
+    participle_effects,
     table,
     verb_effects,
     words,
@@ -27,6 +28,8 @@ FRAMES = (
     ("photo", "of"), ("image", "of"), ("picture", "of"), ("photograph", "of"), ("close-up", "of"), ("shot", "of"),
     ("view", "of"), ("closeup", "of"), ("pic", "of"),
 )  # fmt: skip
+NO_CAPTION = frozenset({"there", "what", "no", "less", "fewer"})
+"""No caption begins with one of these."""
 PARTICLES = frozenset({"down", "up", "over", "half", "in", "out", "off"})
 
 
@@ -39,11 +42,13 @@ def is_caption(clause: Sequence[Token]) -> bool:
         _, length = match_any(verb_effects(), clause)
         is_name = clause[0] in {"park", "plant", "line", "color", "letter", "box", "mirror"} and length == 1
         return is_name and len(clause) > 1 and clause[1] in {"with", "in", "on", "at"}
-    if clause[0] in words("definite") or clause[0] in words("pronouns") or clause[0] == "there":
+    if clause[0] in words("definite") or clause[0] in words("pronouns") or clause[0] in NO_CAPTION:
         return False
     if any(token in {"should", "could", "must", "would", "can", "need", "needs", "now"} for token in clause):
         return False
     thing, end = read_thing(list(clause))
+    if end < len(clause) and clause[end] in words("be") and match_any(participle_effects(), clause, end + 1)[1]:
+        return False  # "a kite is added"
     if not thing.words or (end < len(clause) and clause[end] in words("definite") | words("indefinite")):
         return False
     place = read_place(clause, end)
@@ -204,6 +209,10 @@ def _located(thing: Thing, rest: Sequence[Token]) -> Step | None:
     if not place or not place.anchor:
         return None
     anchor = place.anchor
+    if "pose" in rest:
+        return Step(type="action", subject=thing.name, to=" ".join(rest))
+    if place.preposition == "in" and rest[-1] in words("worn"):  # "in a show jumping attire"
+        anchor = Thing(words=tuple(word for word in rest[1:] if word not in ARTICLES))
     if place.preposition == "in" and anchor.head in words("worn"):
         return adding(anchor, thing.name, Position("on", thing.name))
     if place.relation in SIDED and place.preposition not in {"over"}:
@@ -214,13 +223,11 @@ def _located(thing: Thing, rest: Sequence[Token]) -> Step | None:
             position=place.position,
             sure=place.relation in {"left", "right"},
         )
-    if place.preposition in {"in", "on", "at", "inside"} and {"year", "pose", "style"}.isdisjoint(anchor.words):
+    if place.preposition in {"in", "on", "at", "inside"} and {"year", "style"}.isdisjoint(anchor.words):
         scene = any(match("places", anchor.words, at) for at in range(len(anchor.words))) or not anchor.determiner
         if scene:
             return Step(type="background", subject=thing.name, to=anchor.name, attributes=anchor.adjectives)
         return Step(type="background", subject=thing.name, to=anchor.name) if place.preposition == "in" else None
-    if "pose" in anchor.words:
-        return Step(type="action", subject=thing.name, to=" ".join(rest))
     if place.relation == "next to":
         return Step(type="object_addition", subject=thing.name, to=anchor.name, attributes=anchor.adjectives)
     return None

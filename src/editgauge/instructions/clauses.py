@@ -9,6 +9,7 @@ from editgauge.instructions.things import read_thing
 from editgauge.instructions.tokens import Token
 
 ENDS = frozenset(".;!?")
+AMOUNTS = frozenset({"less", "fewer", "more", "no"})
 JOINTS = frozenset({"and", ",", "then", "but", "&", "plus", ":"})
 
 
@@ -37,6 +38,8 @@ def _begins_clause(tokens: Sequence[Token], at: int) -> bool:
     if at >= len(tokens):
         return False
     if match_any(("keep", "wishes"), tokens, at)[1] or tokens[at] in {"let's", "let", "could", "can"}:
+        return True
+    if tokens[0] in AMOUNTS and tokens[at] in AMOUNTS:  # "less rice and more beans"
         return True
     _, length = match_any(verb_effects(), tokens, at)
     if not length:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from editgauge.core.types import Position, Step
-from editgauge.instructions.becoming import becomes, is_scene, style_text, text_becomes, written
+from editgauge.instructions.becoming import ARTICLES, becomes, is_scene, style_text, text_becomes, written
 from editgauge.instructions.lexicon import is_ing_verb, match, singular, table, words
 from editgauge.instructions.places import SIDED, Place, find_place, read_place
 from editgauge.instructions.steps import (
@@ -27,6 +27,8 @@ from editgauge.instructions.values import Value, read_value
 
 STATES = {"state": "action", "shape": "shape", "surface": "texture", "parts": "alter_parts"}
 """The edit type of verbs that put a thing into another state."""
+LOOKS = frozenset({"effect", "filter", "style", "look", "feel", "vibe", "aesthetic", "style's"})
+"""Words for the manner of a picture: "give it a vintage look"."""
 RESTYLED = {
     "cartoonize": "cartoon",
     "brighten": "brighter",
@@ -173,6 +175,10 @@ def gives(rest: list[Token], context: Context) -> list[Step]:
     if rest[end] == "to":
         return [owning(read_thing(rest, end + 1)[0], whom, context)]
     gift = [token for token in rest[end:] if token != "the"]
+    if whom.pronoun in {"it", "this"} or whom.head in words("whole"):
+        looks = [token for token in gift if token not in LOOKS and token not in ARTICLES]
+        if looks and len(looks) < len([token for token in gift if token not in ARTICLES]):
+            return [Step(type="style", to=" ".join(looks), sure=True)]
     value = read_value(gift)
     if value.kind in {"texture", "color", "shape"}:
         return [becoming(whom, value, context.resolve(whom))]
@@ -291,7 +297,7 @@ def restyles(verb: str, rest: list[Token], context: Context) -> list[Step]:
     """ "render the image as a sketch", "blur the background", "apply a watercolor effect"."""
     thing, end = read_thing(rest)
     if verb in {"apply", "use"}:
-        looks = [str(word) for word in thing.words if word not in {"effect", "filter", "style", "look", "style's"}]
+        looks = [str(word) for word in thing.words if word not in LOOKS]
         return [Step(type="style", to=" ".join(looks) or None, sure=True)] if looks else []
     if verb == "draw" and not thing.is_definite:
         return adds(rest, context)

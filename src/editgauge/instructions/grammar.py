@@ -12,7 +12,7 @@ from dataclasses import replace
 from editgauge.core.types import Step
 from editgauge.instructions.becoming import becomes, style_text, text_becomes, unsure, written
 from editgauge.instructions.commands import command, instead_of
-from editgauge.instructions.lexicon import is_ing_verb, match, match_any, singular, verb_effects, words
+from editgauge.instructions.lexicon import adjective_kinds, is_ing_verb, match, match_any, singular, verb_effects, words
 from editgauge.instructions.places import find_place, read_place
 from editgauge.instructions.statements import comes_to_be, said_of, statement
 from editgauge.instructions.steps import UNREAD, Context, Tokens, becoming, placed, removal, swap
@@ -47,6 +47,9 @@ def _read(clause: list[Token], context: Context) -> list[Step]:
         return comes_to_be(there, context)
     if list(clause[:2]) in (["as", "if"], ["as", "though"]) and len(clause) > 2:
         return [Step(type="style", to=style_text(clause), sure=True)]
+    some = clause[0] == "more" and len(clause) > 1 and clause[1] not in adjective_kinds()
+    if some or (clause[0] in {"no", "less", "fewer"} and len(clause) > 1):
+        return comes_to_be(clause, context)
     instead = match("instead", clause)
     if instead:
         return _in_its_stead(clause[instead:], context)

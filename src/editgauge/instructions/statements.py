@@ -121,7 +121,7 @@ def comes_to_be(rest: list[Token], context: Context, sure: bool = True) -> list[
     """ "there should be a dog on the sofa", "no people"."""
     if not rest:
         return []
-    if rest[0] in {"no", "not", "fewer"}:
+    if rest[0] in {"no", "not", "fewer", "less"}:
         return [removal(thing, [], context) for thing in read_things(rest, 1)[0]]
     swapped = instead_of(rest, context)
     if swapped:

@@ -42,6 +42,8 @@ class Context:
         referent = next((each for each in candidates if _FITS.get(kind, bool)(each)), None)
         if referent is None and kind in {"man", "woman"}:
             referent = next((each for each in candidates if singular(each.head) in words("people")), None)
+        if referent is None and kind == "many":
+            referent = next((inner for each in candidates if (inner := _contents(each))), None)
         return referent.without(referent.adjectives).name if referent else None
 
     def shown(self, noun: str) -> Thing | None:
@@ -51,6 +53,14 @@ class Context:
                 if singular(str(word)) == singular(noun):
                     return replace(thing, words=thing.words[: at + 1])
         return None
+
+
+def _contents(thing: Thing) -> Thing | None:
+    """The tulips of "a vase of tulips"."""
+    if "of" not in thing.words[:-1]:
+        return None
+    inner = Thing(words=thing.words[thing.words.index("of") + 1 :])
+    return inner if inner.head != singular(inner.head) else None
 
 
 _FITS: dict[str, Callable[[Thing], bool]] = {

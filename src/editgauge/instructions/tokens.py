@@ -61,7 +61,9 @@ def tokenize(text: str) -> list[Token]:
             tokens.append(Token(piece))
         else:
             tokens += _word(piece)
-    return [_respelled(token, place, tokens) for place, token in enumerate(tokens)]
+    for place, token in enumerate(tokens):
+        tokens[place] = _respelled(token, place, tokens)
+    return tokens
 
 
 def _word(piece: str) -> list[Token]:
@@ -77,6 +79,8 @@ def _word(piece: str) -> list[Token]:
 
 def _respelled(token: Token, place: int, tokens: Sequence[Token]) -> Token:
     """A misspelled keyword as it should be: the verb at the beginning, or a word of the lists `KEYWORDS`."""
+    if not token.quoted and token in words("mistyped"):
+        return Token(table("mistyped")[token], token.raw)
     if token.quoted or len(token) < 4 or not token.isalpha() or is_known(token):
         return token
     at_start = place == 0 or tokens[place - 1] in {"and", "then", "please", ",", ".", "to", "you", "let's", "we"}
