@@ -63,7 +63,7 @@ def test_on_real_instructions_the_types_agree_with_people(shared: Path) -> None:
 
 
 def test_captions_of_real_edits_are_sure_only_where_they_agree_with_the_instruction(shared: Path) -> None:
-    """The Museum's captions were written anew for each turn: some differ in more than the edit, and are then unsure."""
+    """The Museum's captions were rewritten for each turn: some differ in more than the edit, and are then unsure."""
     lookup = shared / "museum" / "ImagenHub_Text-Guided_IE" / "dataset_lookup.json"
     sure = []
     for edit in json.loads(lookup.read_text("utf-8")).values():
