@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Picture
+from editgauge.core.options import JudgeOptions
 from editgauge.core.types import Edit, Position, Reading, Step
 from editgauge.instructions.readings import complete, from_json, only_step, read_kept, steps_of, to_json
+from editgauge.look.scorer import Scorer
 from editgauge.look.understand import understand, understand_lines
 from tests.endpoint import MODEL, Served
 
@@ -26,6 +29,28 @@ def test_a_judge_reads_what_the_rules_cannot(served: Served) -> None:
     )
     reading = understand("把天空变成红色", judge=[f"openai:{MODEL}@{served.url}"])
     assert reading == Reading((Step(type="color", subject="sky", to="red", sure=True),), "judge")
+
+
+def test_score_has_its_judge_read_what_the_rules_cannot(served: Served) -> None:
+    """Chinese through a judge; where the rules understand, or the edit type was given, nobody is asked."""
+    served.plan = lambda text, seen: json.dumps({"steps": [{"edit_type": "color", "subject": "sky", "to": "red"}]})
+    gray = np.full((32, 32, 3), 120, np.uint8)
+    with Scorer(["preservation"], judge=JudgeOptions(judge=[f"openai:{MODEL}@{served.url}"])) as scorer:
+        judged, ruled = (scorer.score(gray, gray, text).edit for text in ("把天空变成红色", "make the sky blue"))
+        stated = scorer.score(gray, gray, "把天空变成红色", edit_type="color", subject="roof", to="red").edit
+    assert judged.reading is not None
+    assert ruled.reading is not None
+    assert (judged.type, judged.subject, judged.to, judged.reading.how) == ("color", "sky", "red", "judge")
+    assert (ruled.to, ruled.reading.how, stated.subject) == ("blue", "rules", "roof")
+
+
+def test_without_a_judge_score_says_what_to_add() -> None:
+    gray = np.full((32, 32, 3), 120, np.uint8)
+    with Scorer(["preservation"]) as scorer:
+        edit = scorer.score(gray, gray, "把天空变成红色").edit
+    assert edit.type == "unspecified"
+    assert edit.reading is not None
+    assert "add --judge" in edit.reading.left
 
 
 @pytest.mark.parametrize("answer", ["I would rather not.", '{"steps": []}', '{"steps": [{"edit_type": "nonsense"}]}'])

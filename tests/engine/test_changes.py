@@ -68,4 +68,4 @@ def test_the_command_says_it_in_words_and_in_json(room: tuple[Path, Path]) -> No
     assert said.stdout == "A cat appeared in the middle.\n"
     told = json.loads(CliRunner().invoke(app, ["changes", *map(str, room), "--json"]).stdout)
     assert told["changes"][0]["after"]["word"] == "cat"
-    assert set(told["models"]) == {"detector", "segmenter", "image_embedder", "classifier"}
+    assert set(told["models"]) == {"detector", "segmenter", "image_embedder", "classifier", "text_reader"}

@@ -85,6 +85,14 @@ def test_a_protocol_that_cannot_do_without_a_model_is_refused_at_once() -> None:
         choose_with_models(["editval"], ModelOptions())
 
 
+def test_a_model_that_a_protocol_can_do_without_is_no_remark_where_the_profile_has_none() -> None:
+    for options in (ModelOptions(), ModelOptions(models="lite")):
+        _, choice = choose_with_models(["editgauge"], options)
+        assert not any("joint_embedder" in remark for remark in choice.remarks)
+    _, named = choose_with_models(["editgauge"], ModelOptions(model={"joint_embedder": "clip-b16"}))
+    assert named.models["joint_embedder"] == "clip-b16"
+
+
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> None:
     from editgauge.models.service import Service

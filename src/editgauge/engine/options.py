@@ -11,7 +11,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.options import ModelOptions
 from editgauge.judges.prompts import own_prompts
 from editgauge.models.choice import plain_role
-from editgauge.models.profiles import Choice, choose_for_protocols, models_for
+from editgauge.models.profiles import Choice, choose_for_protocols, models_for, models_of
 from editgauge.protocols import Protocol, open_protocol
 
 USUAL = "lite"
@@ -69,10 +69,18 @@ def choose_with_models(
     A protocol that asks a judge comes once for each of the judges.
     """
     opened = choose(names, {})
-    roles = {each.name: [*each.needs, *each.prefers, *(each.uses if options.models else ())] for each in opened}
-    roles = {name: [role for role in its if role != JUDGE] for name, its in roles.items()}
-    named = pairs(options.model, "model", "ROLE=NAME")
-    choice = _without_idle(choose_for_protocols(options.models or USUAL, named, roles), opened)
+    profile, named = options.models or USUAL, pairs(options.model, "model", "ROLE=NAME")
+    # What a protocol can do without is no matter of a profile that has no such model: no remark about it.
+    offered = {*models_of(profile), *named}
+    optional = {each.name: (*each.prefers, *(each.uses if options.models else ())) for each in opened}
+    roles = {
+        each.name: [
+            *(role for role in each.needs if role != JUDGE),
+            *(role for role in optional[each.name] if role in offered),
+        ]
+        for each in opened
+    }
+    choice = _without_idle(choose_for_protocols(profile, named, roles), opened)
     judging = {JUDGE} if judges else set()
     lacking = {
         role: each.name

@@ -189,7 +189,8 @@ def _unreadable(text: str) -> str:
         return f"'{_short(text)}' holds no words"
     foreign = sum(ord(sign) not in LATIN for sign in letters)
     if foreign > len(letters) / 2:
-        return f"'{_short(text)}' is not in the Latin alphabet; the rules read English, a judge reads other languages"
+        how = "the rules read English: add --judge, or --edit-type with its fields"
+        return f"'{_short(text)}' is not in the Latin alphabet; {how}"
     count = len(text.split())
     if count > LONGEST:
         return f"the text has {count:,} words; an instruction of at most {LONGEST} is read"

@@ -22,7 +22,7 @@ from editgauge.protocols._shared.changes import Differences, Extent, differences
 from editgauge.vision.change_sentences import sentences
 from editgauge.vision.object_changes import Change, PicturedThing
 
-ROLES = ("detector", "segmenter", "image_embedder", "classifier")
+ROLES = ("detector", "segmenter", "image_embedder", "classifier", "text_reader")
 GAP = 16
 """Pixels of white between the two pictures that are drawn."""
 
@@ -47,6 +47,8 @@ class OneChange:
     before: SeenThing | None
     after: SeenThing | None
     colors: tuple[str, str] | None
+    looks_like: str | None
+    """What a thing without a word looks like: now, or before it vanished."""
     sentence: str
 
 
@@ -137,7 +139,8 @@ def _about_frames(source: Pixels, original: Pixels, differing: Differences) -> l
 def _one_change(change: Change, picture: Pixels) -> OneChange:
     height, width = picture.shape[:2]
     (sentence,) = sentences([change], width, height)
-    return OneChange(change.kind, _seen(change.before), _seen(change.after), change.colors, sentence)
+    things = _seen(change.before), _seen(change.after)
+    return OneChange(change.kind, *things, change.colors, change.looks_like, sentence)
 
 
 def _seen(thing: PicturedThing | None) -> SeenThing | None:

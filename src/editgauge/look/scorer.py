@@ -23,8 +23,10 @@ from editgauge.engine.options import choose_with_models, usual_protocols
 from editgauge.engine.worker.memory_gate import MemoryGate, bytes_of_work
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
-from editgauge.instructions.readings import complete, read_kept
+from editgauge.instructions import understand
+from editgauge.instructions.readings import KeptReadings, complete, read_kept
 from editgauge.look.result import ScoreResult, Verdict
+from editgauge.look.understand import read_instruction
 from editgauge.look.verdict import sum_up
 from editgauge.models.cache import place
 
@@ -52,6 +54,7 @@ class Scorer:
         self, protocol: Sequence[str] = (), models: ModelOptions | None = None, judge: JudgeOptions | None = None
     ) -> None:
         wanted, jury = models or ModelOptions(), read_jury(judge or JudgeOptions())
+        self._jury = jury
         names, self.remark = (protocol, "") if protocol else usual_protocols(wanted)
         self.protocols, choice = choose_with_models(names, wanted, jury.addresses)
         self.models = choice.models
@@ -77,7 +80,8 @@ class Scorer:
     def submit(self, before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> Future[ScoreResult]:
         """The same, without waiting for it. Cancelling the future stops the work."""
         known = KnownFields(**fields)
-        return self._run(self._score(lambda: _loaded(known.edit(before, instruction), before, after)))
+        kept = self._judged(instruction, known)
+        return self._run(self._score(lambda: _loaded(known.edit(before, instruction, kept), before, after)))
 
     def submit_edit(self, edit: Edit, before: ImageLike, after: ImageLike) -> Future[ScoreResult]:
         """The same for an edit of a benchmark, with all that is known about it."""
@@ -87,6 +91,17 @@ class Scorer:
         """Loads every model by scoring an image of noise; its scores mean nothing."""
         noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
         return self.submit(noise, noise, "Remove the cat.")
+
+    def _judged(self, instruction: str, known: KnownFields) -> KeptReadings | None:
+        """The judge's reading of an instruction that the rules do not understand, such as one in Chinese."""
+        if not self._jury.addresses or known.edit_type or known.fields or not instruction.strip():
+            return None
+        captions = known.source_caption, known.target_caption
+        by_rules = understand(instruction, *captions)
+        if any(step.type != UNSPECIFIED for step in by_rules.steps):
+            return None
+        reading = read_instruction(instruction, *captions, form=None, source=None, jury=self._jury)
+        return KeptReadings({f"text {instruction}": reading}, "") if reading.how == "judge" else None
 
     async def _end(self) -> None:
         """Gives up what is under way, and lets models and judges go."""
@@ -127,7 +142,7 @@ class KnownFields:
     target_caption: str | None = None
     fields: str | Path | None = None
 
-    def edit(self, before: ImageLike, instruction: str) -> Edit:
+    def edit(self, before: ImageLike, instruction: str, kept: KeptReadings | None = None) -> Edit:
         """The edit, with what was read from the instruction."""
         edit = Edit(
             id="edit",
@@ -142,7 +157,7 @@ class KnownFields:
             target_caption=self.target_caption,
             mask=_mask(self.mask),
         )
-        return complete(edit, read_kept(Path(self.fields)) if self.fields else None)
+        return complete(edit, read_kept(Path(self.fields)) if self.fields else kept)
 
 
 def _loaded(edit: Edit, before: ImageLike, after: ImageLike) -> Item:

@@ -82,7 +82,7 @@ def understand(
         source: source image, which a judge is shown.
     """
     jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
-    return _read(text, source_caption, target_caption, form, source, jury)
+    return read_instruction(text, source_caption, target_caption, form, source, jury)
 
 
 def understand_lines(
@@ -111,7 +111,7 @@ def _line(number: int, line: str, jury: Jury) -> dict[str, Any]:
     shown = {key: entry[key] for key in ("id", "text", "source_caption", "target_caption") if entry.get(key)}
     texts = {key: entry.get(key) if isinstance(entry.get(key), str) else None for key in KEYS}
     try:
-        reading = _read(
+        reading = read_instruction(
             entry["text"], texts["source_caption"], texts["target_caption"], texts["form"], texts["source"], jury
         )
     except EditGaugeError as error:
@@ -119,7 +119,7 @@ def _line(number: int, line: str, jury: Jury) -> dict[str, Any]:
     return {**shown, **to_json(reading)}
 
 
-def _read(
+def read_instruction(
     text: str,
     source_caption: str | None,
     target_caption: str | None,
@@ -127,6 +127,7 @@ def _read(
     source: str | Path | None,
     jury: Jury,
 ) -> Reading:
+    """The judge's reading where there is a judge that gives one, and the rules' otherwise."""
     rules = by_rules(text, source_caption, target_caption, form)
     if not jury.addresses:
         return rules

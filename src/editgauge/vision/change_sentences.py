@@ -60,7 +60,10 @@ def _about_something(change: Change, where: str, share: float) -> str:
     if change.kind == "recolored" and change.colors:
         return f"Something {where} changed from {change.colors[0]} to {change.colors[1]}."
     happened = change.kind if change.kind in {"appeared", "vanished"} else "changed"
-    return f"Something {happened} {where}: {share:.1%} of the picture."
+    colors = f" from {change.colors[0]} to {change.colors[1]}" if change.colors and happened == "changed" else ""
+    verb = "looked" if happened == "vanished" else "looks"
+    look = f"; it {verb} like {with_article(change.looks_like)}" if change.looks_like else ""
+    return f"Something {happened} {where}{colors}: {share:.1%} of the picture{look}."
 
 
 def _about_known(change: Change, word: str, width: int, height: int) -> str:
@@ -78,10 +81,11 @@ def _about_known(change: Change, word: str, width: int, height: int) -> str:
             return f"The {word} became {'larger' if _area(change.after) > _area(change.before) else 'smaller'}."
         case "replaced" if change.after and change.after.word:
             return f"The {word} became {with_article(change.after.word)}."
-        case _ if change.part and change.after:
-            return f"{whose} looks different, {place(change.after.box, width, height)}."
         case _:
-            return f"{whose} {'look' if is_plural(word) else 'looks'} different."
+            looks = "look" if is_plural(word) and not change.part else "looks"
+            where = f", {place(change.after.box, width, height)}" if change.part and change.after else ""
+            colors = f": it was {change.colors[0]}, now it is {change.colors[1]}" if change.colors else ""
+            return f"{whose} {looks} different{where}{colors}."
 
 
 def _way(change: Change, width: int, height: int) -> str:

@@ -54,6 +54,8 @@ LIKE_AROUND, UNLIKE = 0.72, 0.18
 SAME_THING = 0.4
 """A change of meaning up to which a patch still shows what it showed."""
 COLOR_GRID = 32
+FINE_GRID = 64
+"""Cells along a side: of the picture for its repainted places, and for the color of one region."""
 CLEAR_HUE = 10.0
 """Distance in the plane of a and b of CIE Lab from which a color may have become another."""
 STANDS_OUT = 3.0
@@ -227,6 +229,16 @@ def _small_lab(picture: Pixels) -> NDArray[np.float32]:
 def _units(tokens: Tokens) -> NDArray[np.float32]:
     numbers = np.asarray(tokens, np.float32)
     return np.asarray(numbers / np.maximum(np.linalg.norm(numbers, axis=2, keepdims=True), 1e-6), np.float32)
+
+
+def color_change(source: Pixels, edited: Pixels, where: BoolMask) -> tuple[str, str] | None:
+    """The color words that most of a region had and has; None unless one color is new to most of it."""
+    side = (FINE_GRID, FINE_GRID)
+    cells = cv2.resize(where.astype(np.float32), side, interpolation=cv2.INTER_AREA) >= 0.5
+    if not cells.any():
+        return None
+    before, after = (cv2.resize(picture, side, interpolation=cv2.INTER_AREA) for picture in (source, edited))
+    return _new_color(np.asarray(before, np.uint8), np.asarray(after, np.uint8), cells)
 
 
 def _new_color(before: Pixels, after: Pixels, where: BoolMask) -> tuple[str, str] | None:

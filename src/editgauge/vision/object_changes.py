@@ -65,9 +65,11 @@ class Change:
     before: PicturedThing | None
     after: PicturedThing | None
     colors: tuple[str, str] | None = None
-    """What the changed part was and is called, for `recolored`."""
+    """What the changed part was and is called, for `recolored`, and for `altered` where most of it has a new color."""
     part: bool = False
     """Only a part of the thing changed."""
+    looks_like: str | None = None
+    """What a thing without a word looks like to a classifier: now, or before it vanished."""
 
 
 def object_changes(

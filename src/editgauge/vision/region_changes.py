@@ -22,6 +22,8 @@ CLEARER_RIM = 1.5
 """How many times stronger an outline must be in one of the pictures."""
 FOUND_AGAIN = 0.6
 """Correlation from which a thing that is gone here is the one that is there."""
+SURELY_FOUND = 0.85
+"""The same, where it is not clear that something is gone here or new there."""
 
 
 def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegion]) -> list[Change]:
@@ -42,7 +44,8 @@ def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegi
     gone: list[Change] = []
     for alike, place, other_place in offered:
         one, other = vanished[place], appeared[other_place]
-        if alike >= FOUND_AGAIN and one not in gone and other not in gone:
+        needed = FOUND_AGAIN if (one.kind, other.kind) == ("vanished", "appeared") else SURELY_FOUND
+        if alike >= needed and one not in gone and other not in gone:
             told.append(Change("moved", one.before, other.after))
             gone += [one, other]
     return told + [change for change in single if change not in gone]

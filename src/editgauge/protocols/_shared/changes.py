@@ -18,6 +18,7 @@ from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.protocols._shared.redrawn import meaning_between, redrawn_changes, whole_picture
+from editgauge.protocols._shared.second_look import checked, described, text_changes
 from editgauge.vision.change_sentences import NOTHING, sentences
 from editgauge.vision.changed_regions import Changes, find_changes
 from editgauge.vision.meaning_changes import RELAID, is_redrawn
@@ -101,7 +102,9 @@ async def differences(source: Pixels, edited: Pixels, see: Perception, words: Se
     if meaning is not None:
         changes, remarks = await redrawn_changes(source, pixels, (before, after), meaning, see)
         extent: Extent = "whole" if meaning.middle >= RELAID or not changes else "places"
-        return Differences(pixels, extent, (), tuple(changes), (*sentences(changes, width, height), *remarks))
+        changes, texts = await _looked_at_again(source, pixels, changes, see)
+        text = (*sentences(changes, width, height), *texts, *remarks)
+        return Differences(pixels, extent, (), tuple(changes), text)
     needed = [[_outline_matters(thing, pixels.mask, point) for thing in things] for things in (before, after)]
     before, after = await gather(
         _with_outlines(see, source, before, needed[0]), _with_outlines(see, aligned, after, needed[1])
@@ -113,8 +116,22 @@ async def differences(source: Pixels, edited: Pixels, see: Perception, words: Se
         changes += region_changes(source, aligned, rest)
     else:
         changes = [change for change in changes if _holds_anyway(change, pixels, point)]
-    text = (*sentences(changes, width, height), *_about_everything(extent, kept, pixels))
+    changes = await gather(*(checked(change, source, aligned, see) for change in changes))
+    changes, texts = await _looked_at_again(source, pixels, changes, see)
+    text = (*sentences(changes, width, height), *texts, *_about_everything(extent, kept, pixels))
     return Differences(pixels, extent, kept, tuple(changes), text)
+
+
+async def _looked_at_again(
+    source: Pixels, pixels: Changes, changes: Sequence[Change], see: Perception
+) -> tuple[list[Change], list[str]]:
+    """The changes with what else can be said of them, and sentences about the text in the pictures."""
+    edited, changed = pixels.alignment.aligned, pixels.mask
+    again, texts = await gather(
+        gather(*(described(change, source, edited, changed, see) for change in changes)),
+        text_changes(source, edited, changed, see),
+    )
+    return list(again), texts
 
 
 async def seen_at_all(see: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> Detections:

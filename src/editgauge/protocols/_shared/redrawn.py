@@ -13,6 +13,7 @@ from editgauge.core.masks import BoolMask
 from editgauge.core.text import join_words, with_article
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import same_coco_kind
+from editgauge.protocols._shared.second_look import confirmed
 from editgauge.vision.changed_regions import ChangedRegion, Changes
 from editgauge.vision.meaning_changes import (
     FAINT_MEANING,
@@ -32,12 +33,6 @@ from editgauge.vision.recognized_changes import kept_things, recognized_changes,
 
 ANOTHER = 0.55
 """The picture's middle change of meaning from which it looks like another picture."""
-SURELY_CAME, SURELY_WENT = 0.6, 0.72
-"""Minimum confidence at which a thing is new, or gone, although the classifier does not see it."""
-UNCONFIRMED = 0.55
-"""Minimum confidence at which a word that the classifier does not know is believed."""
-LIKELY, UNLIKELY = 0.1, 0.03
-"""The probability that the classifier gives to a word it sees, and to one it does not."""
 ALL = 0.8
 """The share of the picture from which a box says nothing about where a change is."""
 PERSON = "person"
@@ -77,7 +72,7 @@ async def redrawn_changes(
     edited = pixels.alignment.aligned
     before, after = seen
     offered = recognized_changes(before, after, meaning, same_coco_kind)
-    agreed = await gather(*(_confirmed(change, source, edited, see) for change in offered))
+    agreed = await gather(*(confirmed(change, source, edited, see) for change in offered))
     changes = without_repeats([change for change in agreed if change is not None])
     kept = kept_things(before, after)
     painted = repainted_places(source, edited, meaning)
@@ -165,31 +160,3 @@ def _explained(place: BoolMask, changes: Sequence[Change]) -> bool:
     masks = [thing.mask for change in changes for thing in (change.before, change.after) if thing is not None]
     covered = float(np.logical_or.reduce([np.zeros_like(place), *masks])[place].mean())
     return covered >= EXPLAINED or (covered >= MAINLY and any(float(place[mask].mean()) >= WITHIN for mask in masks))
-
-
-async def _confirmed(change: Change, source: Pixels, edited: Pixels, see: Perception) -> Change | None:
-    """What is left of a change when the classifier is asked for a second opinion about each thing."""
-    gone, new = await gather(
-        _believed(change.before, (source, edited), see, SURELY_WENT),
-        _believed(change.after, (edited, source), see, SURELY_CAME),
-    )
-    if gone and new:
-        return change
-    if gone:
-        return Change("vanished", change.before, None)
-    return Change("appeared", None, change.after) if new else None
-
-
-async def _believed(
-    thing: PicturedThing | None, pictures: tuple[Pixels, Pixels], see: Perception, doubtless: float
-) -> bool:
-    """Is the thing in the first picture, and not at the same place of the second?"""
-    if thing is None:
-        return False
-    word = str(thing.word)
-    if not see.knows(word):
-        return thing.confidence >= UNCONFIRMED
-    here, there = [
-        answer.share(word) for answer in await gather(*(see.classify(picture, thing.box) for picture in pictures))
-    ]
-    return there < max(LIKELY, here) and (here >= UNLIKELY or thing.confidence >= doubtless)

@@ -1,0 +1,172 @@
+"""A second look at what changed: does the classifier agree with the detector, what does a nameless change look like,
+and which words in the picture can no longer be read, or are new?"""
+
+from __future__ import annotations
+
+from asyncio import gather
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.images import Pixels
+from editgauge.core.masks import BoolMask, Rectangle
+from editgauge.models.answers import ClassScores, TextLines
+from editgauge.models.interfaces import Perception
+from editgauge.models.vocabulary.imagenet import class_names, classes_of
+from editgauge.protocols.text import error_rate, letters
+from editgauge.vision.change_sentences import place
+from editgauge.vision.meaning_changes import color_change
+from editgauge.vision.object_changes import Change, PicturedThing
+from editgauge.vision.regions import box_overlap
+
+SURELY_CAME, SURELY_WENT = 0.6, 0.72
+"""Minimum confidence at which a thing is new, or gone, although the classifier does not see it."""
+UNCONFIRMED = 0.55
+"""Minimum confidence at which a word that the classifier does not know is believed."""
+CLEAR = 0.45
+"""The same for all of these where the rest of the picture stayed as it was: the detector wavers less there."""
+LIKELY, UNLIKELY = 0.1, 0.03
+"""The probability that the classifier gives to a word it sees, and to one it does not."""
+LOOKS = 0.5
+"""The probability from which a nameless change is said to look like something."""
+BROAD = (
+    "hat", "dog", "cat", "bird", "lizard", "snake", "monkey", "bear", "fish", "frog", "spider", "insect", "butterfly",
+    "car", "truck", "bus", "boat", "ship", "ball", "clock", "bottle", "guitar", "computer", "phone", "chair", "bridge",
+    "bag", "coat", "shoe", "wolf", "fox", "crab", "parrot", "elephant", "rabbit", "fruit", "bread", "sunglasses",
+)  # fmt: skip
+"""Everyday words for several classes: nobody calls a lizard a banded gecko."""
+LARGE = 0.35
+"""The share of the picture from which a crop shows more than the thing."""
+READ_SURELY = 0.9
+"""Minimum confidence of a line of text that is reported."""
+LETTERS = 3
+"""Shorter texts are misread too often."""
+OTHER_TEXT = 0.5
+"""The share of wrong letters from which a line reads otherwise."""
+TEXT_CHANGED = 0.3
+"""The share of a line's box that must have changed."""
+MOST_TEXTS = 2
+
+
+async def confirmed(
+    change: Change, source: Pixels, edited: Pixels, see: Perception, *, clear: float = 1.0
+) -> Change | None:
+    """What is left of a change when the classifier is asked for a second opinion about each thing.
+
+    A thing of at least the confidence `clear` needs none.
+    """
+    gone, new = await gather(
+        _believed(change.before, (source, edited), see, min(SURELY_WENT, clear)),
+        _believed(change.after, (edited, source), see, min(SURELY_CAME, clear)),
+    )
+    if gone and new:
+        return change
+    if gone:
+        return Change("vanished", change.before, None)
+    return Change("appeared", None, change.after) if new else None
+
+
+async def checked(change: Change, source: Pixels, edited: Pixels, see: Perception) -> Change:
+    """The change; without its word where the classifier does not agree that such a thing came or went."""
+    if change.kind not in {"appeared", "vanished", "replaced"} or not _has_classifier(see):
+        return change
+    agreed = await confirmed(change, source, edited, see, clear=CLEAR)
+    if agreed is not None:
+        return agreed
+    before, after = (replace(thing, word=None) if thing else None for thing in (change.before, change.after))
+    return replace(change, before=before, after=after, kind="altered" if change.kind == "replaced" else change.kind)
+
+
+async def described(change: Change, source: Pixels, edited: Pixels, changed: BoolMask, see: Perception) -> Change:
+    """The change, with what a nameless one looks like, and with the color that most of it has now."""
+    thing = change.after or change.before
+    if thing is None or change.kind not in {"appeared", "vanished", "altered"}:
+        return change
+    if change.kind == "altered":
+        where = thing.mask & changed
+        change = replace(change, colors=color_change(source, edited, where if where.any() else thing.mask))
+    if thing.word is not None or float(thing.mask.mean()) > LARGE or not _has_classifier(see):
+        return change
+    before, after = await gather(see.classify(source, thing.box), see.classify(edited, thing.box))
+    now, was = _look(after, before), _look(before, after)
+    return replace(change, looks_like=was if change.kind == "vanished" else now)
+
+
+async def text_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: Perception) -> list[str]:
+    """Which words became others, can no longer be read, or are new, one sentence each."""
+    try:
+        before, after = await gather(see.read_text(source), see.read_text(edited))
+    except CannotTell:
+        return []
+    height, width = changed.shape
+    gone = [at for at in _readable(before, changed) if not _stands(before, at, after)]
+    new = [at for at in _readable(after, changed) if not _stands(after, at, before)]
+    remarks = []
+    for at in gone:
+        other = next((each for each in new if box_overlap(before.boxes[at], after.boxes[each]) > 0), None)
+        if other is None:
+            remarks.append(f'The text "{before.texts[at]}" can no longer be read.')
+        else:
+            new.remove(other)
+            remarks.append(f'The text "{before.texts[at]}" became "{after.texts[other]}".')
+    remarks += [f'New text {place(after.boxes[at], width, height)}: "{after.texts[at]}".' for at in new]
+    return remarks[:MOST_TEXTS]
+
+
+def _readable(lines: TextLines, changed: BoolMask) -> list[int]:
+    """The lines that are read without doubt and lie where something changed, the largest first."""
+    height, width = changed.shape
+    places = [
+        at
+        for at, (text, sure) in enumerate(zip(lines.texts, lines.confidences.tolist(), strict=True))
+        if sure >= READ_SURELY and len(letters(text)) >= LETTERS
+        and float(changed[Rectangle(*map(float, lines.boxes[at])).render(width, height)].mean()) >= TEXT_CHANGED
+    ]  # fmt: skip
+    return sorted(places, key=lambda at: -_height(lines.boxes[at]))
+
+
+def _height(box: NDArray[np.float32]) -> float:
+    return float(box[3] - box[1])
+
+
+def _stands(lines: TextLines, at: int, others: TextLines) -> bool:
+    """Can the line, or most of it, be read in the other picture, wherever it stands?"""
+    text = letters(lines.texts[at])
+    return any(
+        error_rate(text, other) < OTHER_TEXT or (len(letters(other)) >= LETTERS and letters(other) in text)
+        for other in (*others.texts, "".join(others.texts))
+    )
+
+
+def _has_classifier(see: Perception) -> bool:
+    try:
+        see.card("classifier")
+    except CannotTell:
+        return False
+    return True
+
+
+def _look(here: ClassScores, there: ClassScores) -> str | None:
+    """What one picture shows for certain and the other does not, in an everyday word."""
+    best = int(np.argmax(here.probabilities))
+    broad = [word for word in BROAD if best in classes_of(word)]
+    word = min(broad, key=lambda each: len(classes_of(each)), default=None)
+    classes = sorted(classes_of(word)) if word else [best]
+    now, then = (float(scores.probabilities[classes].sum()) for scores in (here, there))
+    return (word or class_names()[best]) if now >= LOOKS and then < LIKELY else None
+
+
+async def _believed(
+    thing: PicturedThing | None, pictures: tuple[Pixels, Pixels], see: Perception, doubtless: float
+) -> bool:
+    """Is the thing in the first picture, and not at the same place of the second?"""
+    if thing is None or thing.word is None:
+        return False
+    if not see.knows(thing.word):
+        return thing.confidence >= min(UNCONFIRMED, doubtless)
+    here, there = [
+        answer.share(thing.word) for answer in await gather(*(see.classify(picture, thing.box) for picture in pictures))
+    ]
+    return there < max(LIKELY, here) and (here >= UNLIKELY or thing.confidence >= doubtless)
