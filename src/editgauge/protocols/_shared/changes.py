@@ -125,7 +125,7 @@ async def differences(source: Pixels, edited: Pixels, see: Perception, words: Se
 async def _looked_at_again(
     source: Pixels, pixels: Changes, changes: Sequence[Change], see: Perception
 ) -> tuple[list[Change], list[str]]:
-    """The changes with what else can be said of them, and sentences about the text in the pictures."""
+    """The changes with what else can be said about them, and sentences about the text in the pictures."""
     edited, changed = pixels.alignment.aligned, pixels.mask
     again, texts = await gather(
         gather(*(described(change, source, edited, changed, see) for change in changes)),
