@@ -60,9 +60,9 @@ function scoreLine(list, score, value) {
   else add(line, "dd", {}, isScore(value) ? written(value, score.decimals) : "not yet");
 }
 
-function scores(parent, values, all = false) {
+function scores(parent, values) {
   const pairs = gallery.scores.map((score, index) => [score, values[index]]);
-  const few = pairs.filter(([score]) => all || score.headline || score.key === sortKey());
+  const few = pairs.filter(([score]) => score.headline || score.key === sortKey());
   const rest = pairs.filter((pair) => !few.includes(pair));
   const list = add(parent, "dl", { class: "values" });
   for (const [score, value] of few) scoreLine(list, score, value);
@@ -73,9 +73,9 @@ function scores(parent, values, all = false) {
   for (const [score, value] of rest) scoreLine(more, score, value);
 }
 
-function verdict(parent, outcome, all = false) {
+function verdict(parent, outcome) {
   if (outcome.status !== "unscored") {
-    scores(parent, outcome.values, all);
+    scores(parent, outcome.values);
     return;
   }
   const [reason, detail] = whyOf(outcome.values.find(Array.isArray));

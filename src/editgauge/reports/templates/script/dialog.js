@@ -64,7 +64,7 @@ function drawLarger() {
   const body = add(larger, "div", { class: "body" });
   drawStage(add(body, "div", { class: "show" }));
   const side = add(body, "div", { class: "side" });
-  if (outcome) verdict(side, outcome, true);
+  if (outcome) verdict(side, outcome);
   facts(side, edit);
   const marks = [...edit.marks, ...(outcome?.marks ?? [])];
   for (const problem of outcome?.damaged ?? []) add(side, "p", { class: "warning" }, problem);
