@@ -57,12 +57,12 @@ def test_most_pages_have_a_command_that_is_run_and_no_excuse_is_left_over() -> N
 def workspace(tmp_path_factory: pytest.TempPathFactory, editgauge: Callable[..., Any]) -> Path:
     """A folder with everything that the pages speak of: images, outcomes, a benchmark, a finished run and copies."""
     place = tmp_path_factory.mktemp("pages")
-    photo, portrait = skimage.data.chelsea(), skimage.data.astronaut()
+    photo, portrait = skimage.data.chelsea(), skimage.data.astronaut()  # type: ignore[no-untyped-call]
     for name in ("before.png", "source.png", "street.jpg", "photo.png"):
-        Image.fromarray(photo).save(place / name)  # type: ignore[no-untyped-call]
+        Image.fromarray(photo).save(place / name)
     for name in ("after.png", "edited.png"):
-        Image.fromarray(255 - photo).save(place / name)  # type: ignore[no-untyped-call]
-    Image.fromarray(portrait).save(place / "portrait.jpg")  # type: ignore[no-untyped-call]
+        Image.fromarray(255 - photo).save(place / name)
+    Image.fromarray(portrait).save(place / "portrait.jpg")
     editgauge("edit", "sample", "--method", "classical", "--out", "outcomes", *FEW, "-q", cwd=place)
     for name in ("mine", "theirs"):
         shutil.copytree(place / "outcomes", place / "elsewhere" / name)

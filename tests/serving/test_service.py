@@ -226,7 +226,7 @@ def test_sigterm_lets_a_running_request_finish(photo: Pixels, after: Pixels) -> 
                 assert process.poll() is None
             large = [np.tile(each, (8, 8, 1)) for each in (photo, after)]
             with ThreadPoolExecutor(1) as other:
-                answer = other.submit(client.score, *large, "Make it darker.")
+                answer = other.submit(client.score, large[0], large[1], "Make it darker.")
                 while "editgauge_items_at_once 1.0" not in httpx.get(f"http://127.0.0.1:{port}/metrics").text:
                     assert not answer.done(), "answered before it could be seen"
                 process.send_signal(signal.SIGTERM)
