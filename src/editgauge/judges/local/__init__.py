@@ -157,7 +157,7 @@ class LocalModel:
         """The processor of a model that takes videos too, for pictures alone: its part for videos needs torchvision."""
         kind = self._processor_kind(library)
 
-        class PictureProcessor(kind):  # type: ignore[misc]
+        class PictureProcessor(kind):  # type: ignore[misc, valid-type]
             def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
                 if argument_name == "video_processor" and argument is None:
                     return None
