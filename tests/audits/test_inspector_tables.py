@@ -35,7 +35,9 @@ def run(make_run: Callable[..., Path], make_record: Callable[..., Any]) -> Path:
         records.append(make_record(edit, told, protocol="difference-captions[grader=wise,yes-man]", **where))
     protocols = {f"editinspector[{judge}]": ANSWERS for judge in ("wise", "yes-man")}
     protocols["difference-captions[grader=wise,yes-man]"] = CAPTIONS
-    judges = {name: {"address": "", "model": name, "parameters": {}} for name in ("wise", "yes-man")}
+    judges: dict[str, dict[str, Any]] = {
+        name: {"address": "", "model": name, "parameters": {}} for name in ("wise", "yes-man")
+    }
     return make_run(*records, protocols=protocols, judges=judges)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from editgauge.benchmarks.editinspector.labels import majority
 from editgauge.findings.people.ratings import Rating
@@ -42,7 +43,7 @@ def labels_of(levels: Mapping[str, float | None]) -> Labels:
     >>> labels_of({"accuracy": 3, "artifacts": 1, "precise": None})
     Labels(accurate=True, consistent=None, precise=None, artifacts=False, caption_right=None, artifacts_by='')
     """
-    labels = {
+    labels: dict[str, Any] = {
         _FIELDS.get(name, name): _YES[name](level)
         for name, level in levels.items()
         if name in _YES and level is not None
