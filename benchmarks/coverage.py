@@ -3,7 +3,7 @@
     python benchmarks/coverage.py [--worlds 10000] [--out docs/explanation/intervals-table.md]
 
 Every cell draws that many worlds: source images with one to five edits each, which correlate by 0.3. Shares of single
-edits are computed exactly, those of several from twice as many worlds, and AUROC from a third.
+edits are computed exactly, those of several from twice as many worlds, and AUROC from a fifth.
 Printed as the Markdown tables of docs/explanation/intervals.md. Takes minutes on one core.
 """
 
@@ -171,10 +171,10 @@ def tables(worlds: int) -> Iterator[str]:
     for kind in MEANS:
         yield _row(f"mean, {kind}", (mean_coverage(kind, s, e, worlds) for s in SOURCES for e in EDITS))
     for area in AREAS:
-        yield _row(f"AUROC {area}", (area_coverage(area, s, e, worlds // 3) for s in SOURCES for e in EDITS))
+        yield _row(f"AUROC {area}", (area_coverage(area, s, e, worlds // 5) for s in SOURCES for e in EDITS))
     counts = (2, 3, 5, 8)
-    fewer = max(200, worlds // 10)
-    promises = max(100, worlds // 20)
+    fewer = max(200, worlds // 20)
+    promises = max(100, worlds // 50)
     yield ""
     yield f"Share of {fewer:,} worlds in which any two of several equal methods differ significantly; 30 source images."
     yield ""
