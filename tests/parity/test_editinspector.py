@@ -38,7 +38,7 @@ REACHED = [[True, True, True], [True, True, False], [True, False, False]]
 """Whether any reading at all gives a row: of BLEU, ROUGE and METEOR."""
 PRINTED = ((0.68, 0.81, 0.78), (0.55, 0.60, 0.57), (0.73, 0.79, 0.76))
 """BLEU, ROUGE and METEOR of each pair."""
-STOP_WORDS = frozenset(("a", "an", "the", "is", "are", "was", "were", "of", "to", "in", "on", "and", "that", "it", "has", "not"))
+STOP_WORDS = frozenset(
     re.findall(r"\w+", "a an the is are was were of to in on at and or that this it has does not by for")
 )
 
