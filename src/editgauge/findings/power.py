@@ -157,35 +157,35 @@ def _plan(
     edits_per_source: Sequence[int],
 ) -> Plan:
     sources = np.array([chosen.sources[edit] for edit in values])
-    found = spread(np.array(list(values.values()), dtype=np.float64), sources)
-    note = _note(found)
-    if found is None or not found.per_source(1):
-        return Plan(chosen.protocol, chosen.spec, methods, *goal, found, (), note)
-    sizes = sorted(set(edits_per_source or USUAL_EDITS_PER_SOURCE)) if found.within is not None else [1]
-    needs = tuple(_need(found, size, goal, paired=len(methods) == 2) for size in sizes)
-    return Plan(chosen.protocol, chosen.spec, methods, *goal, found, needs, note)
+    pilot = spread(np.array(list(values.values()), dtype=np.float64), sources)
+    note = _note(pilot)
+    if pilot is None or not pilot.per_source(1):
+        return Plan(chosen.protocol, chosen.spec, methods, *goal, pilot, (), note)
+    sizes = sorted(set(edits_per_source or USUAL_EDITS_PER_SOURCE)) if pilot.within is not None else [1]
+    needs = tuple(_need(pilot, size, goal, paired=len(methods) == 2) for size in sizes)
+    return Plan(chosen.protocol, chosen.spec, methods, *goal, pilot, needs, note)
 
 
-def _note(found: Spread | None) -> str:
-    if found is None:
+def _note(pilot: Spread | None) -> str:
+    if pilot is None:
         return "The pilot has scores of fewer than two source images: nothing can be planned from it."
-    if not found.per_source(1):
+    if not pilot.per_source(1):
         return "All values of the pilot are equal: nothing can be planned from it."
     notes = []
-    if found.sources < FEWEST_SOURCES:
-        notes.append(f"The pilot has only {found.sources} source images: take the cautious numbers, or a larger pilot.")
-    if found.within is None:
+    if pilot.sources < FEWEST_SOURCES:
+        notes.append(f"The pilot has only {pilot.sources} source images: take the cautious numbers, or a larger pilot.")
+    if pilot.within is None:
         notes.append("It has one edit per source image, so it does not tell what further edits of one would bring.")
     return " ".join(notes)
 
 
-def _need(found: Spread, edits_per_source: int, goal: _Goal, *, paired: bool) -> Need:
-    variance = found.per_source(edits_per_source)
+def _need(pilot: Spread, edits_per_source: int, goal: _Goal, *, paired: bool) -> Need:
+    variance = pilot.per_source(edits_per_source)
     plain, cautious = (
         sources_to_detect(goal.detect, each, goal.chance, goal.comparisons)
         if paired
         else sources_for_width(goal.detect, each)
-        for each in (variance, variance * found.caution)
+        for each in (variance, variance * pilot.caution)
     )
     return Need(edits_per_source, plain, cautious)
 

@@ -67,14 +67,14 @@ class SideChoices:
 def two_objects(folder: Path, probes: Sequence[Probe]) -> tuple[TwoObjects, ...]:
     """The pictures of a set of probes in which two objects lie side by side."""
     edits = {edit.id: edit for edit in open_benchmark(folder).edits}
-    found = []
+    pictures = []
     for probe in probes:
         edit = edits[probe.id]
         where = edit.position
         if probe.kind in SHOWN and where and where.relation in SIDES and where.anchor and edit.to:
             picture = folder / OUTCOMES / f"{probe.id}.png"
-            found.append(TwoObjects(picture, probe.photo, edit.to, where.anchor, where.relation))
-    return tuple(found)
+            pictures.append(TwoObjects(picture, probe.photo, edit.to, where.anchor, where.relation))
+    return tuple(pictures)
 
 
 def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ...]:
@@ -85,12 +85,12 @@ def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ..
         images: the folder of the photographs
     """
     try:
-        told = json.loads(annotations.read_text("utf-8"))
-        names = {each["id"]: str(each["name"]) for each in told["categories"]}
-        files = {each["id"]: str(each["file_name"]) for each in told["images"]}
+        content = json.loads(annotations.read_text("utf-8"))
+        names = {each["id"]: str(each["name"]) for each in content["categories"]}
+        files = {each["id"]: str(each["file_name"]) for each in content["images"]}
         rows = [
             (each["image_id"], names[each["category_id"]], each["bbox"], each.get("iscrowd", 0))
-            for each in told["annotations"]
+            for each in content["annotations"]
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"'{annotations}' cannot be read as COCO's instance annotations: {error}.") from error
@@ -99,14 +99,14 @@ def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ..
     for image, name, box, _ in rows:
         if (image, name) not in crowded:
             by_image.setdefault(image, []).append((name, box))
-    found = [
+    pairs = [
         pair
         for image, objects in by_image.items()
         if (images / files[image]).is_file() and (pair := _side_by_side(images / files[image], objects))
     ]
-    if not found:
+    if not pairs:
         raise BadInput(f"No photograph in '{images}' has two objects side by side, each alone of its class.")
-    return tuple(found)
+    return tuple(pairs)
 
 
 def _side_by_side(picture: Path, objects: Sequence[tuple[str, Sequence[float]]]) -> TwoObjects | None:
