@@ -126,6 +126,8 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
         name: str = "run",
         finish: bool = True,
         extras: Mapping[str, Mapping[str, Any]] | None = None,
+        groups: Mapping[str, Mapping[str, str]] | None = None,
+        fields: Mapping[str, Mapping[str, Any]] | None = None,
         **changes: Any,
     ) -> Path:
         planned: dict[str, dict[str, int]] = {}
@@ -137,6 +139,10 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
         }
         for edit, told in (extras or {}).items():
             edits[edit]["extras"] = told
+        for edit, of_edit in (groups or {}).items():
+            edits[edit]["groups"] = of_edit
+        for edit, more in (fields or {}).items():
+            edits[edit] |= more
         lines = "".join(json.dumps(edit) + "\n" for edit in edits.values()).encode()
         manifest = Manifest(
             benchmark="toys",

@@ -146,6 +146,33 @@ CASES = [
         (make_edit("b", key=HASH, task="subject-add", language="cn"), f"fullset/subject-add/cn/{HASH}.png"),
         (make_edit("c", key="ff00", task="ps_human", language="en"), "fullset/ps_human/en/ff00.png"),
     ),
+    case(
+        "kris",
+        "KRIS-Bench",
+        *((make_edit(f"e{n}", category="anomaly", key=str(n)), f"anomaly/{n}.jpg") for n in (1, 2, 30)),
+    ),
+    case(
+        "rise",
+        "RISEBench",
+        *((make_edit(f"e{n}", category="logic", index=f"l_{n}"), f"images/logic/l_{n}.png") for n in (1, 2, 30)),
+    ),
+    case(
+        "omnicontext",
+        "OmniContext",
+        *((make_edit(f"e{n}", task_type="scene", key=f"k{n}"), f"fullset/scene/k{n}.png") for n in (1, 2, 30)),
+    ),
+    case(
+        "compbench",
+        "CompBench",
+        *((make_edit(f"e{n}", task="add", image_path=f"0{n}.png"), f"add/0{n}.png") for n in (1, 2, 30)),
+    ),
+    case(
+        "edival",
+        "EdiVal",
+        (make_edit("a", image_index="4", turn=1), "multipass/4_input_raw_turn_1.png"),
+        (make_edit("b", image_index="4", turn=2, follows="a"), "multipass/4_input_raw_turn_2.png"),
+        (make_edit("c", image_index="4", turn=3, follows="b"), "multipass/4_input_raw_turn_3.png"),
+    ),
     case("imgedit", "ImgEdit", *((make_edit(f"e{n}", key=f"{n}"), f"{n}.png") for n in (1082, 1083, 7))),
     case(
         "imagenhub",

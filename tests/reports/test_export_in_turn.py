@@ -24,7 +24,7 @@ from editgauge.core.run import Record, Run, RunWriter, ordering, segments, write
 from editgauge.render.words import without_folders
 from editgauge.reports.export import rows
 from editgauge.reports.export.export import export
-from editgauge.reports.export.rows import COLUMNS, SCHEMA
+from editgauge.reports.export.rows import COLUMNS, schema_of
 
 Make = Callable[..., Record]
 MakeRun = Callable[..., Path]
@@ -40,7 +40,7 @@ def at_once(run: Path, kind: str) -> bytes:
     detail = pa.array([without_folders(text) for text in scores["detail"].to_pylist()], pa.string())
     table = scores.set_column(scores.schema.get_field_index("detail"), "detail", detail)
     status = pc.if_else(pc.is_null(table["value"]), "unscored", "scored")
-    table = table.append_column("status", status).select(list(COLUMNS)).cast(SCHEMA)
+    table = table.append_column("status", status).select(list(COLUMNS)).cast(schema_of(Run.open(run)))
     if kind == "parquet":
         sink = pa.BufferOutputStream()
         group = rows.CHUNKS_OF_A_GROUP * rows.ROWS_OF_A_CHUNK

@@ -14,7 +14,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.registry import Registry
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Benchmark
+    from editgauge.core.types import Benchmark, Edit
 
 BUILT_IN = {
     "sample": "editgauge.benchmarks.sample:load",
@@ -28,6 +28,16 @@ BUILT_IN = {
     "magicbrush-pixlens": "editgauge.benchmarks.magicbrush.pixlens:load",
     "pie_bench": "editgauge.benchmarks.pie_bench:load",
     "gedit": "editgauge.benchmarks.gedit:load",
+    "gedit-v2": "editgauge.benchmarks.public.declared:gedit_v2",
+    "imgedit": "editgauge.benchmarks.public.declared:imgedit",
+    "kris": "editgauge.benchmarks.public.declared:kris",
+    "rise": "editgauge.benchmarks.public.declared:rise",
+    "emu-edit": "editgauge.benchmarks.public.declared:emu_edit",
+    "complex-edit": "editgauge.benchmarks.public.declared:complex_edit",
+    "omnicontext": "editgauge.benchmarks.public.declared:omnicontext",
+    "compbench": "editgauge.benchmarks.public.declared:compbench",
+    "hatie": "editgauge.benchmarks.public.declared:hatie",
+    "edival": "editgauge.benchmarks.public.edival:load",
     "imagenhub": "editgauge.benchmarks.imagenhub:load",
     "celeba": "editgauge.benchmarks.celeba:load",
     "dreambooth": "editgauge.benchmarks.dreambooth:load",
@@ -59,12 +69,26 @@ def open_benchmark(
     name = str(benchmark)
     if is_path(benchmark):
         load = _forms.get(_form(Path(name)))
-        return _called(load, name, {"data": data, "images": images}, Path(name))
+        return with_turns(_called(load, name, {"data": data, "images": images}, Path(name)))
     base, written = split_name(name)
     load = benchmarks.get(base)
     options = read_options(base, load, written)
     opened = _called(partial(load, **options) if options else load, base, {"data": data, "images": images})
-    return replace(opened, name=full_name(base, options)) if options else opened
+    return with_turns(replace(opened, name=full_name(base, options)) if options else opened)
+
+
+def with_turns(benchmark: Benchmark) -> Benchmark:
+    """The benchmark whose later turns know the first source and the masks of the turns before them."""
+    if not any(edit.follows for edit in benchmark.edits):
+        return benchmark
+    known: dict[str, Edit] = {}
+    for edit in benchmark.edits:
+        before = known.get(edit.follows or "")
+        if before is not None:
+            first, masks = before.first_source or before.source, (*before.masks_before, before.mask)
+            edit = replace(edit, first_source=first, masks_before=masks)
+        known[edit.id] = edit
+    return replace(benchmark, edits=tuple(known.values()))
 
 
 def is_path(benchmark: str | Path) -> bool:

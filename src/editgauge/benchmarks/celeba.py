@@ -143,5 +143,6 @@ def _edits(drawn: Iterable[tuple[str, Swap]], shelf: Shelf) -> Iterator[Edit]:
                 to=swap.to,
                 source_caption=f"a photo of a person {swap.before}",
                 target_caption=f"a photo of a person {swap.after}",
+                groups={"attribute": swap.attribute},
                 extras={"image": name, "attribute": swap.attribute},
             )

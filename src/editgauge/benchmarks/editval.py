@@ -119,6 +119,7 @@ def _of_image(
                 from_=before,
                 to=to,
                 position=position,
+                groups={"class": kind},
                 extras={"image_id": number, "class": kind, "to": raw},
             )
 

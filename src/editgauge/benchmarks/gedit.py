@@ -90,13 +90,16 @@ class _Reader:
         if source is None or task not in TASKS:
             return None
         extras: dict[str, Any] = {"key": key, "task": task, "language": language}
+        groups = {"task": task, "language": language}
         if isinstance(values.get("Intersection_exist"), bool):
             extras["intersection"] = values["Intersection_exist"]
+            groups["intersection"] = str(values["Intersection_exist"]).lower()
         edit = Edit(
             id=self.ids.give(task, language, key),
             source=source,
             type=TYPES.get(task, UNSPECIFIED),
             instruction=text,
+            groups=groups,
             extras=extras,
         )
         return complete(edit)

@@ -22,7 +22,7 @@ from editgauge.core.types import Benchmark, id_problem
 FILE = "huggingface.yaml"
 IMAGES = ("source", "mask", "reference")
 KEYS = tuple(field.alias or name for name, field in EditFields.model_fields.items())
-PARTS = tuple(key for key in KEYS if key not in {"position", "recipe", "extras"})
+PARTS = tuple(key for key in KEYS if key not in {"position", "recipe", "inputs", "groups", "extras"})
 """What a column can be mapped to."""
 Columns = dict[str, dict[str, Any]]
 
@@ -38,6 +38,8 @@ class MappingFields(Fields):
     revision: Text | None = None
     columns: dict[str, Any]
     types: dict[str, Any] = Field(default_factory=dict)
+    groups: dict[str, Text] = Field(default_factory=dict)
+    """Name of a group to the column that holds it."""
     extras: list[Text] = Field(default_factory=list)
 
 
@@ -57,7 +59,8 @@ def load(mapping: Path) -> Benchmark:
     columns = _columns(fields.columns, top.within("columns")) if fields else {}
     if fields is None or document.faults:
         raise BadInput(f"The mapping '{file}' cannot be used:", document.problems())
-    needed = [*(name for spec in columns.values() for name in spec.get("columns", ())), *fields.extras]
+    needed = [*(name for spec in columns.values() for name in spec.get("columns", ()))]
+    needed += [*fields.groups.values(), *fields.extras]
     table = (
         local_table(file.parent / fields.dataset, fields.split, needed)
         if (file.parent / fields.dataset).exists()
@@ -147,7 +150,8 @@ class _Maker:
             else:
                 entry[part] = found[0]
         extras = {name: values[name] for name in self.fields.extras if values.get(name) is not None}
-        return {**entry, "extras": extras} if extras else entry
+        groups = {name: str(values[column]) for name, column in self.fields.groups.items() if _is_there(values[column])}
+        return {**entry, **({"groups": groups} if groups else {}), **({"extras": extras} if extras else {})}
 
     def _word(self, value: Any) -> Any:
         """A path for an image that is a path, `{bytes, path}` or bytes; bytes are kept in the cache."""
@@ -159,3 +163,7 @@ class _Maker:
         word = f"images/{picture.name}"
         self.kept[word] = picture.path
         return word
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and bool(str(value).strip())

@@ -84,6 +84,7 @@ def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
         source_caption=_plain(before),
         target_caption=_plain(after),
         mask=mask,
+        groups={"task": TYPES[type_id][0]},
         extras={
             "key": key,
             "image_path": values["image_path"],

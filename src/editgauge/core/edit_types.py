@@ -54,6 +54,15 @@ _ENTRIES = (
             "pie_bench": ("add object",),
             "gedit": ("subject-add",),
             "editinspector": ("Add",),
+            "imgedit": ("add",),
+            "emu_edit": ("add",),
+            "compbench": (
+                "add",
+                "multi_object_add",
+                "turn1_add",
+                "turn2_add",
+            ),
+            "edival": ("subject_add",),
         },
     ),
     EditType(
@@ -80,6 +89,9 @@ _ENTRIES = (
             "pie_bench": ("change object",),
             "gedit": ("subject-replace",),
             "editinspector": ("Replace",),
+            "imgedit": ("replace",),
+            "compbench": ("replace",),
+            "edival": ("subject_replace",),
         },
     ),
     EditType(
@@ -97,7 +109,20 @@ _ENTRIES = (
         example="Remove the dog.",
         needs=("subject",),
         effect="removes",
-        names={"pie_bench": ("delete object",), "gedit": ("subject-remove",), "editinspector": ("Remove",)},
+        names={
+            "pie_bench": ("delete object",),
+            "gedit": ("subject-remove",),
+            "editinspector": ("Remove",),
+            "imgedit": ("remove",),
+            "emu_edit": ("remove",),
+            "compbench": (
+                "remove",
+                "multi_object_remove",
+                "turn1_remove",
+                "turn2_remove",
+            ),
+            "edival": ("subject_remove",),
+        },
     ),
     EditType(
         name="single_instance_removal",
@@ -136,6 +161,8 @@ _ENTRIES = (
             "unibench": ("change_color",),
             "pie_bench": ("change color",),
             "gedit": ("color_alter",),
+            "emu_edit": ("color",),
+            "edival": ("color_alter",),
         },
     ),
     EditType(
@@ -145,7 +172,12 @@ _ENTRIES = (
         needs=("subject", "to"),
         value="attribute",
         values=("wooden",),
-        names={"editval": ("texture",), "pie_bench": ("change material",), "gedit": ("material_alter",)},
+        names={
+            "editval": ("texture",),
+            "pie_bench": ("change material",),
+            "gedit": ("material_alter",),
+            "edival": ("material_alter",),
+        },
     ),
     EditType(
         name="shape",
@@ -168,6 +200,8 @@ _ENTRIES = (
             "editval": ("style",),
             "pie_bench": ("change style",),
             "gedit": ("style_change", "tone_transfer"),  # tone: season, light and mood of the whole picture
+            "imgedit": ("style",),
+            "emu_edit": ("style",),
         },
     ),
     EditType(
@@ -178,7 +212,14 @@ _ENTRIES = (
         region="background",
         value="thing",
         values=("snowy road",),
-        names={"editval": ("background",), "pie_bench": ("change background",), "gedit": ("background_change",)},
+        names={
+            "editval": ("background",),
+            "pie_bench": ("change background",),
+            "gedit": ("background_change",),
+            "imgedit": ("background",),
+            "emu_edit": ("background",),
+            "edival": ("background_change",),
+        },
     ),
     EditType(
         name="text",
@@ -187,7 +228,11 @@ _ENTRIES = (
         needs=("to",),
         value="attribute",
         values=("OPEN",),
-        names={"gedit": ("text_change",)},
+        names={
+            "gedit": ("text_change",),
+            "emu_edit": ("text",),
+            "edival": ("text_change",),
+        },
     ),
     EditType(
         name="action",
@@ -196,7 +241,13 @@ _ENTRIES = (
         needs=("subject", "to"),
         value="attribute",
         values=("sleeping",),
-        names={"editval": ("action",), "pie_bench": ("change pose",), "gedit": ("motion_change",)},
+        names={
+            "editval": ("action",),
+            "pie_bench": ("change pose",),
+            "gedit": ("motion_change",),
+            "imgedit": ("action",),
+            "compbench": ("action",),
+        },
     ),
     EditType(
         name="viewpoint",
@@ -206,7 +257,10 @@ _ENTRIES = (
         region="everywhere",
         value="attribute",
         values=("back",),
-        names={"editval": ("viewpoint",)},
+        names={
+            "editval": ("viewpoint",),
+            "compbench": ("view",),
+        },
     ),
     EditType(
         name=UNSPECIFIED,

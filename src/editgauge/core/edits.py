@@ -37,9 +37,12 @@ def describe(edit: Edit) -> dict[str, Any]:
         "mask": edit.mask.describe() if edit.mask else None,
         "mask_sha256": _content(edit.mask),
         "reference": edit.reference.name if edit.reference else None,
+        "inputs": [{"image": each.picture.name, "role": each.role} for each in edit.inputs] or None,
+        "inputs_sha256": [_sha256(each.picture.path) for each in edit.inputs] or None,
         "turn": edit.turn,
         "follows": edit.follows,
         "photograph": edit.photograph,
+        "groups": dict(edit.groups),
         "extras": dict(edit.extras),
     }
     return {key: value for key, value in fields.items() if value not in (None, {}, "")}

@@ -43,6 +43,7 @@ Relation = Literal["left", "right", "above", "below", "on", "center", "next to",
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """Unpaired surrogates: what a shell passes on of bytes that are no UTF-8; no file, hash or model takes them."""
+GROUP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 LONGEST_ID = 200  # bytes; with a suffix it still fits every common file system
 
 
@@ -103,6 +104,18 @@ class Reading:
     """The part of the text that was not understood."""
 
 
+InputRole = Literal["image", "subject", "identity", "style", "background"]
+"""What a further picture of an edit is for: `image` where the benchmark does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputPicture:
+    """A further picture that an edit starts from, beside its source."""
+
+    picture: Picture
+    role: InputRole = "image"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
     """A request: this source image, changed like so."""
@@ -127,19 +140,33 @@ class Edit:
     objects: Mapping[str, Mask] = field(default_factory=dict)
     """Objects of the source image whose outlines are known."""
     reference: Picture | None = None
+    inputs: tuple[InputPicture, ...] = ()
+    """Further pictures that the instruction speaks of, in its order: whom to show, whose style to take."""
     recipe: Recipe | None = None
     """How a reference editor makes the right outcome."""
     turn: int = 1
     follows: str | None = None
     """The edit whose outcome is this one's source: in a multi-turn benchmark, the method's own last picture."""
+    first_source: Picture | None = None
+    """From the second turn on, the picture that the first turn starts from; `open_benchmark` fills it in."""
+    masks_before: tuple[Mask | None, ...] = ()
+    """The masks of the turns before, likewise."""
     photograph: str | None = None
     """The photograph that the source was made from, where that is another picture: turns of one session share it."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """The benchmark's own divisions: `{"task": "text_change", "language": "en"}`; tables and filters go by them."""
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         problem = id_problem(self.id)
         if problem:
             raise BadInput(problem)
+        for name, value in self.groups.items():
+            if not GROUP_NAME.fullmatch(name) or not (isinstance(value, str) and value.strip()):
+                raise BadInput(
+                    f"The edit '{self.id}' has the group {name!a}: {value!a}; a group's name is letters, digits and _, "
+                    "and its value a text that is not empty."
+                )
         if self.type not in EDIT_TYPES:
             raise UnknownName("edit type", self.type, EDIT_TYPES, "editgauge list edit-types")
         anchor = self.position.anchor if self.position else None
@@ -206,6 +233,12 @@ class Item:
     mask: BoolMask | None = None
     reference: Pixels | None = None
     """The benchmark's own edited image in the size of `source`, where it has one."""
+    inputs: tuple[Pixels, ...] = ()
+    """The further pictures of the edit, each in its own size."""
+    first: Pixels | None = None
+    """From the second turn on, the picture before the first turn, in the size of `source`."""
+    unchanged: BoolMask | None = None
+    """What no turn so far may change; None where a turn has no mask."""
     resized_from: tuple[int, int] | None = None
     original: Pixels | None = None
     """The edited picture in its own size, where that is another: models look at this one."""

@@ -23,6 +23,7 @@ from editgauge.core.options import (
 )
 from editgauge.core.progress import progress, say
 from editgauge.core.run import RunWriter
+from editgauge.core.run.edits import write_inputs
 from editgauge.core.trace.summary import begin, gather
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
@@ -161,6 +162,7 @@ def run(
         for note in writer.notes:
             say(note, quiet=quiet)
         keep_prompts(plan.jury.prompts, Path(out))
+        write_inputs(Path(out), plan.benchmark.edits)
         tasks, done = tasks_left(plan, writer)
         if done:
             then = "continuing" if tasks else "nothing is left to do"

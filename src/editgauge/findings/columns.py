@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from editgauge.core.run import Run
 
 Rows = NDArray[np.int64]
+WORD_COLUMNS = ("protocol", "name", "method", "edit_type", "source", "edit", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,14 @@ class Columns:
     @classmethod
     def of(cls, run: Run) -> Columns:
         """Reads them."""
-        names = ("protocol", "name", "method", "edit_type", "source", "edit", "reason")
-        words = {name: Words.of(run.scores[name]) for name in names}
+        words = {name: Words.of(run.scores[name]) for name in WORD_COLUMNS}
         return cls(**words, value=run.scores["value"].to_numpy())
+
+    def only(self, rows: Rows) -> Columns:
+        """Some of the rows."""
+        words = {name: getattr(self, name) for name in WORD_COLUMNS}
+        kept = {name: Words(column.codes[rows], column.words) for name, column in words.items()}
+        return Columns(**kept, value=self.value[rows])
 
     def rows(self, protocol: str, name: str) -> Rows:
         """Where one score stands."""

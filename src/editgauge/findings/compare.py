@@ -13,6 +13,7 @@ from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Run
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.aggregates.aggregations import aggregate_method
+from editgauge.findings.groups.selection import columns_of, read_selection
 from editgauge.findings.people.matching import wanted_scores
 from editgauge.findings.summary import ALL, Cell, edit_types, headlines, summarize
 from editgauge.findings.verdicts import RunVerdicts
@@ -80,19 +81,26 @@ class Comparison:
 
 
 def compare(
-    run: str | Path, *, methods: tuple[str, str], score: Sequence[str] = (), margin: float | None = None
+    run: str | Path,
+    *,
+    methods: tuple[str, str],
+    score: Sequence[str] = (),
+    group: Sequence[str] = (),
+    margin: float | None = None,
 ) -> list[Comparison]:
     """Test whether two methods differ significantly, score by score, on the edits that both have.
 
     Example:
         $ editgauge compare run --methods mine theirs
         $ editgauge compare run --methods mine theirs --score ssim --margin 0.02
+        $ editgauge compare run --methods mine theirs --group language=en --group task=text_change
         >>> editgauge.compare("run", methods=("mine", "theirs"))
 
     Args:
         run: run folder.
         methods: two methods of the run.
         score: score to compare, such as `edit`, `pixlens/edit` or `*`; repeat for several. Default: the primary scores.
+        group: limit to the edits of one of the benchmark's own groups, as NAME=VALUE; repeat for edits in all of them.
         margin: smallest difference that matters: tests equivalence and non-inferiority.
     """
     opened = Run.open(Path(run))
@@ -103,7 +111,8 @@ def compare(
             raise UnknownName("method in this run", method, opened.manifest.methods)
     if margin is not None and not (margin > 0 and np.isfinite(margin)):
         raise BadInput(f"--margin is a positive number, such as 0.02; got {margin}.")
-    verdicts, cells = RunVerdicts(opened), summarize(opened)
+    columns = columns_of(opened, read_selection(group, opened))
+    verdicts, cells = RunVerdicts(opened, columns), summarize(opened, columns)
     primary = headlines(cell for cell in cells if cell.edit_type == ALL)
     chosen = wanted_scores(opened, score) if score else [(key[0], opened.spec(*key)) for key in primary]
     found = [_compared(verdicts, protocol, spec, (methods[0], methods[1]), margin) for protocol, spec in chosen]

@@ -55,9 +55,15 @@ class Cell:
         return self.mean.n if self.mean else 0
 
 
-def summarize(run: Run) -> list[Cell]:
-    """All cells, in the run's order of protocols, scores and methods; edit types in the project's order, then `all`."""
-    columns = Columns.of(run)
+def summarize(run: Run, columns: Columns | None = None, *, by_type: bool = True) -> list[Cell]:
+    """All cells, in the run's order of protocols, scores and methods; edit types in the project's order, then `all`.
+
+    Args:
+        run: the run.
+        columns: some of its scores; all of them when left out.
+        by_type: also a cell for every edit type.
+    """
+    columns = columns or Columns.of(run)
     scores = {
         (protocol, spec): columns.rows(protocol, spec.name)
         for protocol, entry in run.manifest.protocols.items()
@@ -70,7 +76,8 @@ def summarize(run: Run) -> list[Cell]:
         for method in run.manifest.methods
     }
     cells: dict[tuple[str, ScoreSpec, str], list[Cell]] = {score: [] for score in rows}
-    for edit_type in (*edit_types(run), ALL):  # outermost: cells of one type have the same sources, and share draws
+    kinds = (*edit_types(run), ALL) if by_type else (ALL,)
+    for edit_type in kinds:  # outermost: cells of one type have the same sources, and share draws
         of_this_type = columns.edit_type.are(edit_type)
         for score, its_rows in rows.items():
             chosen = its_rows if edit_type == ALL else its_rows[of_this_type[its_rows]]

@@ -101,9 +101,9 @@ class ScoreVerdicts:
 class RunVerdicts:
     """The verdicts of a run, each computed when it is first asked for."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, columns: Columns | None = None) -> None:
         self.run = run
-        self.columns = Columns.of(run)
+        self.columns = columns or Columns.of(run)
         self.untouched = untouched_methods(run)
         self._known: dict[tuple[str, str, str], ScoreVerdicts | None] = {}
 

@@ -23,6 +23,8 @@ class Method(typing.Protocol):
 
     name: str
     about: str
+    takes_inputs: bool = False
+    """Can it use the further pictures of an edit (`Edit.inputs`)? One that cannot gives no outcome for such edits."""
     at_once: int = 0
     """How many edits may be made side by side; 0 for as many as there are cores."""
     form: Form | None = None

@@ -39,6 +39,8 @@ class Protocol(typing.Protocol):
     """The roles that add evidence to its scores: asked where the profile has a model, done without otherwise."""
     uses: tuple[str, ...] = ()
     """The roles that add scores where a model plays them."""
+    takes_inputs: bool = False
+    """Can it score edits with further source pictures (`Item.inputs`)? The others get `not_applicable` for them."""
     sets: tuple[ScoreSpec, ...] = ()
     """Scores of whole sets of outcomes, such as FID."""
 
@@ -93,6 +95,7 @@ BUILT_IN = {
     "clip-family": "editgauge.protocols.clip_family:clip_family",
     "difference-captions": "editgauge.protocols.difference:difference_captions",
     "difference-captions@released": "editgauge.protocols.difference:as_released",
+    "drift": "editgauge.protocols.drift:drift",
     "editgauge": "editgauge.protocols.editgauge:editgauge",
     "editinspector": "editgauge.protocols.editinspector:editinspector",
     "editval": "editgauge.protocols.editval:editval",

@@ -25,6 +25,7 @@ class Reference(Protocol):
     name = "reference"
     about = "How near is the outcome to the benchmark's ground-truth image? Needs a benchmark that has one."
     paper = "Zhang et al. 2023, MagicBrush, section 4.1; PixLens, section 5.2"
+    takes_inputs = True
     version = "1"
     deviations: tuple[str, ...] = (
         "Outcome and ground truth are resized to the source's size by Lanczos first.",

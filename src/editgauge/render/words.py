@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from editgauge.core.types import Reason
+    from editgauge.stats.resampling import Estimate
 
 MEANINGS: dict[Reason, str] = {
     "missing_outcome": "The method gave no image for this edit.",
@@ -63,6 +64,18 @@ def number(value: float, decimals: int) -> str:
     if value != 0 and float(written) == 0:
         written = f"{value:.0e}"
     return written.replace("-", "−")
+
+
+def estimate_text(estimate: Estimate | None, limits: tuple[float, float], decimals: int | None = None) -> str:
+    """A number with its interval, cut to the limits of the score: Student's t knows none, the score does."""
+    if estimate is None or estimate.value is None:
+        return f"no score{f': {estimate.reason}' if estimate and estimate.reason else ''}"
+    digits = decimals_for([estimate.value]) if decimals is None else decimals
+    value = number(estimate.value, digits)
+    if estimate.low is None or estimate.high is None:
+        return value
+    low, high = max(estimate.low, limits[0]), min(estimate.high, limits[1])
+    return f"{value} [{number(low, digits)}, {number(high, digits)}]"
 
 
 def plain(value: float) -> str:

@@ -50,6 +50,7 @@ BUILT_IN = {
     "summary": "editgauge.reports.sections.standard:summary",
     "aggregations": "editgauge.reports.sections.standard:aggregations",
     "trials": "editgauge.reports.sections.trials:trials",
+    "turns": "editgauge.reports.sections.turns:section",
     "captions": "editgauge.reports.sections.captions:section",
     "sets": "editgauge.reports.sections.standard:sets",
     "agreement": "editgauge.reports.sections.standard:agreement",

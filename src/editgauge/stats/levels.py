@@ -5,7 +5,7 @@ The same scores agree better or worse by level, so a number without its level sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,11 +71,33 @@ def between(
 
 def mean_of_groups(values: ArrayLike, groups: Labels, clusters: Labels) -> Estimate:
     """The mean of the groups' means: every group counts once, in a draw of source images every group that it has."""
+    return nested_mean(values, [groups], clusters)
+
+
+def nested_mean(values: ArrayLike, levels: Sequence[Labels], clusters: Labels) -> Estimate:
+    """The mean of means, level by level: `levels` from the outermost inward; without any, every value counts once.
+
+    With the levels task and score: the mean of each score of each task, then over the scores of a task, then over
+    tasks. In a draw of source images, what has no value there does not count.
+
+    >>> task, score = np.array(["a", "a", "a", "b"]), np.array(["x", "x", "y", "x"])
+    >>> nested_mean([1.0, 0.0, 1.0, 0.0], [task, score], np.arange(4)).value
+    0.375
+    """
     numbers = np.asarray(values, dtype=np.float64)
-    belongs = (np.asarray(groups) == np.unique(groups)[:, None]).astype(np.float64)
+    paths = np.zeros((numbers.size, 0), dtype=np.int64)
+    if levels:
+        paths = np.stack([np.unique(np.asarray(each), return_inverse=True)[1] for each in levels], axis=1)
+    cells, index = np.unique(paths, axis=0, return_inverse=True) if levels else (paths[:1], np.zeros(numbers.size, int))
+    belongs = (index.reshape(-1) == np.arange(len(cells))[:, None]).astype(np.float64)
 
     def answer(weights: Numbers) -> Numbers:
-        return _plain_average(divided(belongs @ (numbers[:, None] * weights), belongs @ weights))
+        means = divided(belongs @ (numbers[:, None] * weights), belongs @ weights)
+        within = cells
+        for depth in range(len(levels) - 1, -1, -1):
+            within, above = np.unique(within[:, :depth], axis=0, return_inverse=True)
+            means = np.stack([_plain_average(means[above.reshape(-1) == each]) for each in range(len(within))])
+        return np.asarray(means[0])
 
     once = np.ones((numbers.size, 1))
     return estimate(

@@ -14,7 +14,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
 from editgauge.core.reading.lines import Document, Lines, Spot, each_value
-from editgauge.core.types import Benchmark, Edit, Position
+from editgauge.core.types import Benchmark, Edit, InputPicture, Position
 from editgauge.instructions.readings import complete, told_readings
 
 
@@ -121,6 +121,7 @@ class _EditReader:
         self._notice_id(value.get("id"), spot.within("id"))
         source = self._source(value.get("source"), spot.within("source"))
         reference = _picture(value.get("reference"), spot.within("reference"), self.find)
+        inputs = self._inputs(value.get("inputs"), spot.within("inputs"))
         if source is None:
             return None
         recipe, mask = None, None
@@ -147,13 +148,24 @@ class _EditReader:
             mask=mask,
             objects={thing: outline for thing, outline in source.objects.items() if outline is not None},
             reference=reference,
+            inputs=inputs,
             recipe=recipe,
             turn=fields.turn,
             follows=fields.follows,
             photograph=fields.photograph,
+            groups=fields.groups,
             extras=fields.extras,
         )
         return complete(edit)
+
+    def _inputs(self, values: Any, spot: Spot) -> tuple[InputPicture, ...]:
+        """The further pictures that are there; what else is wrong with them was reported with the fields."""
+        entries = [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+        pictures = [
+            (_picture(each.get("image"), spot.within(place, "image"), self.find), each.get("role", "image"))
+            for place, each in enumerate(entries)
+        ]
+        return tuple(InputPicture(picture, role) for picture, role in pictures if picture)
 
     def _notice_id(self, name: Any, spot: Spot) -> None:
         """Ids name files, and some file systems take 'Cat' and 'cat' for the same."""

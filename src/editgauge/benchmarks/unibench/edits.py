@@ -56,6 +56,7 @@ def _edit(task: Drawn, name: str, source: Picture, recipe: Recipe | None) -> Edi
         mask=_region(task, recipe),
         objects={instance.id: mask_of(instance.mask) for instance in task.image.instances},
         recipe=recipe,
+        groups={"task": task.task.type},
         extras={EXTRA: _told(task), TRIAL: task.trial},
     )
 

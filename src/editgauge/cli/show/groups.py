@@ -72,6 +72,16 @@ def build_probes(made: Any, given: Given) -> None:
 # --- manage -----------------------------------------------------------------------------------------------------------
 
 
+def data_pairs(written: Any, given: Given) -> None:
+    choices = sum(written.choices.values())
+    bad = f", {written.both_bad} of them with both called bad" if written.both_bad else ""
+    methods = counted(len(written.methods), "method")
+    typer.echo(f"{counted(written.edits, 'edit')}, {methods}, {counted(choices, 'choice')}{bad}, in {written.folder}")
+    folder = quote(str(written.folder))
+    next_step(f"run {folder}/benchmark --outcomes '{written.folder}/outcomes/*' --out run")
+    next_step(f"agree run --choices {folder}/{next(iter(written.choices), 'choices.jsonl')}")
+
+
 def data_pull(result: Any, given: Given) -> None:
     typer.echo(f"{result.name}: {result.about}")
     typer.echo(f"  {result.present} of {result.files} files here, {result.bytes / 1e6:.0f} MB")

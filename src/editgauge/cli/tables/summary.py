@@ -13,6 +13,7 @@ from editgauge.cli.tables.common import named, new_table, number, short, show
 from editgauge.core.text import counted
 from editgauge.core.types import QUESTIONS
 from editgauge.findings.answer import answer
+from editgauge.findings.groups.figures import measured_figures
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, answers, headlines, summarize
 from editgauge.findings.verdicts import RunVerdicts
 from editgauge.render.words import meaning, spaced
@@ -20,6 +21,8 @@ from editgauge.reports.counts import Tally
 
 if TYPE_CHECKING:
     from editgauge.core.run import Run
+    from editgauge.core.types import ScoreSpec
+    from editgauge.stats.resampling import Estimate
 
 MENDABLE = frozenset({"unreadable_image", "no_model", "unreachable", "refused", "unparsable", "budget", "crashed"})
 """Reasons that do not come from the edit itself: what is known about such a case helps to fix it."""
@@ -38,6 +41,7 @@ def show_summary(run: Run, *, verbose: bool = False) -> None:
         _show_by_protocol(run, cells)
     else:
         _show_together(run, cells)
+    _show_figures(run, verbose=verbose)
     show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
     if verdicts.untouched:
         names = ", ".join(sorted(verdicts.untouched))
@@ -79,6 +83,33 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
     show(table)
     if len(shown) < len(scored):
         show(Text(f"The main scores; `--verbose` prints all {len(scored)}.", style="dim"))
+
+
+def _show_figures(run: Run, *, verbose: bool) -> None:
+    """The numbers that the papers of benchmark and protocol print, by name; of the first also the other averages."""
+    measured = measured_figures(run)
+    if not measured:
+        return
+    table = new_table("what the paper prints: mean and 95 % confidence interval")
+    table.add_column("figure")
+    for method in run.manifest.methods:
+        table.add_column(method, justify="right")
+    for place, each in enumerate(measured):
+        name = Text(each.title).append(f"\n{each.figure.averaging}", style="dim")
+        table.add_row(name, *(_estimate(each.methods[method], each.spec) for method in run.manifest.methods))
+        for average, of_methods in each.others.items() if verbose or not place else ():
+            cells = (_estimate(of_methods[method], each.spec) for method in run.manifest.methods)
+            table.add_row(Text(f"  instead {average}", style="dim"), *cells, style="dim")
+    show(table)
+
+
+def _estimate(estimate: Estimate, spec: ScoreSpec) -> Text:
+    if estimate.value is None:
+        return Text(f"none: {short(estimate.reason, DETAIL)}", style="dim")
+    text = Text(number(estimate.value, spec) + ("†" if estimate.clusters < FEW_SOURCES else ""))
+    if estimate.low is not None:
+        text.append(f" {number(estimate.low, spec)}…{number(estimate.high, spec)}", style="dim")
+    return text.append(f" n {estimate.n}", style="dim")
 
 
 def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:

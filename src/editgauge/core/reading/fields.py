@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
 from editgauge.core.errors import UnknownName
 from editgauge.core.reading.lines import AmbiguousNumber, Spot
-from editgauge.core.types import Relation, id_problem
+from editgauge.core.types import GROUP_NAME, InputRole, Relation, id_problem
 
 LONGEST_LIST_OF_NAMES = 15
 
@@ -77,6 +77,12 @@ def _usable_name(name: str) -> str:
     return name
 
 
+def _group_name(name: str) -> str:
+    if not GROUP_NAME.fullmatch(name):
+        raise ValueError("must be letters, digits and _, and begin with a letter")
+    return name
+
+
 def _writable(extras: dict[str, Any]) -> dict[str, Any]:
     try:
         json.dumps(extras, allow_nan=False, ensure_ascii=False).encode()
@@ -125,6 +131,13 @@ class PositionFields(Fields):
     anchor: Text | None = None
 
 
+class InputFields(Fields):
+    """One entry of `inputs`."""
+
+    image: Text
+    role: InputRole = "image"
+
+
 class EditFields(Fields):
     """One entry of `edits`."""
 
@@ -141,10 +154,12 @@ class EditFields(Fields):
     target_caption: Text | None = None
     mask: Any = None
     reference: Text | None = None
+    inputs: list[InputFields] = []
     turn: Annotated[int, Field(ge=1, le=1000)] = 1
     follows: Word | None = None
     photograph: Word | None = None
     recipe: Any = None
+    groups: dict[Annotated[str, AfterValidator(_group_name)], Text] = {}
     extras: Annotated[dict[str, Any], AfterValidator(_writable)] = {}
 
 
@@ -174,10 +189,10 @@ def _in_words(detail: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "missing":
         return f"'{key}' is missing"
     if kind == "extra_forbidden":
-        inner = PositionFields if detail["loc"][0] == "position" else model
+        inner = {"position": PositionFields, "inputs": InputFields}.get(str(detail["loc"][0]), model)
         return unknown("key", key, (field.alias or name for name, field in inner.model_fields.items()))
     if kind == "literal_error":
-        return unknown(key, str(given), get_args(Relation))
+        return unknown(key, str(given), get_args(InputRole if key == "role" else Relation))
     if kind == "string_type":
         return f"'{key}' must be text, got {shown(given)}{_quote_hint(given)}"
     if kind == "value_error":

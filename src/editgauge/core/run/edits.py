@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from editgauge.core.errors import BadRun
-from editgauge.core.files import open_regular, open_text
+from editgauge.core.files import open_regular, open_text, write_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from editgauge.core.types import Edit
 
 IN_MEMORY = 20_000
 """This many are read at once: some thirty megabytes."""
+
+INPUTS = "inputs.json"
 
 Told = dict[str, Any]
 
@@ -33,6 +38,29 @@ def read_edits(path: Path) -> Mapping[str, Told]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadRun(f"'{path}' cannot be read: {error}.") from error
     return few
+
+
+def write_inputs(folder: Path, edits: Iterable[Edit]) -> None:
+    """Keeps where the further pictures of edits lie, for those who show them; no file when no edit has any."""
+    inputs = {
+        edit.id: [{"path": str(each.picture.path.absolute()), "role": each.role} for each in edit.inputs]
+        for edit in edits
+        if edit.inputs
+    }
+    if inputs:
+        write_json(folder / INPUTS, inputs)
+
+
+def read_inputs(folder: Path) -> dict[str, list[dict[str, str]]]:
+    """Edit to path and role of each further picture."""
+    path = folder / INPUTS
+    if not path.is_file():
+        return {}
+    try:
+        inputs = json.loads(path.read_text("utf-8"))
+        return {edit: [{"path": each["path"], "role": each["role"]} for each in some] for edit, some in inputs.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadRun(f"'{path}' cannot be read: {error}.") from error
 
 
 class ManyEdits(Mapping[str, Told]):

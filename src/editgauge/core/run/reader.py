@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from editgauge.core import evidence as pieces
 from editgauge.core.errors import BadRun
 from editgauge.core.run import segments
-from editgauge.core.run.edits import read_edits
+from editgauge.core.run.edits import read_edits, read_inputs
 from editgauge.core.run.journal import journals, read_journal
 from editgauge.core.run.manifest import Manifest
 from editgauge.core.run.ordering import in_order, in_turn
@@ -53,6 +53,11 @@ class Run:
     def edits(self) -> Mapping[str, dict[str, Any]]:
         """The edits by id, in the benchmark's order."""
         return read_edits(self.folder / "edits.jsonl")
+
+    @cached_property
+    def inputs(self) -> Mapping[str, list[dict[str, str]]]:
+        """Edit to path and role of each further source picture; only edits that have some."""
+        return read_inputs(self.folder)
 
     @cached_property
     def scores(self) -> pa.Table:

@@ -149,6 +149,8 @@ def _edited(method: Method, job: Job, folder: Path, words: JobPrompts) -> tuple[
         prompt, _, _ = words.tell(job.edit)
     except BadInput as error:
         raise CannotEdit(str(error)) from error
+    if job.edit.inputs and not method.takes_inputs:
+        raise CannotEdit(f"the edit has {len(job.edit.inputs) + 1} source pictures, and the method takes one")
     source = _source(job, folder)
     began = time.perf_counter()
     return method.edit(prompt, source, job.seed), time.perf_counter() - began

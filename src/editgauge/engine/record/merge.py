@@ -13,9 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from editgauge.core.errors import BadInput, BadRun, EditGaugeError
-from editgauge.core.files import open_regular
+from editgauge.core.files import open_regular, write_bytes
 from editgauge.core.progress import say
 from editgauge.core.run import Key, Run, RunWriter
+from editgauge.core.run.edits import INPUTS
 from editgauge.core.run.manifest import Manifest
 from editgauge.core.run.sets import SetScore, write_sets
 from editgauge.engine.judges import FOLDER
@@ -56,6 +57,9 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -
         sets, lacking = _sets(opened)
         if sets:
             write_sets(Path(out), sets)
+        for run in opened:
+            if (listed := run.folder / INPUTS).is_file():
+                write_bytes(Path(out) / INPUTS, listed.read_bytes())
         writer.finish()
     whole = Run.open(Path(out))
     say(f"{whole.planned} records of {len(opened)} runs are in {out}.", quiet=quiet)

@@ -42,6 +42,7 @@ ROUNDING = 1e-6
 """How far a score may leave its range before it is called a mistake."""
 
 
+ONE_SOURCE = Unscored("not_applicable", "the edit has several source pictures, and the protocol compares with one")
 Images = tuple[ImageStamp, ImageStamp | None, ImageStamp | None]
 
 
@@ -86,6 +87,8 @@ async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sigh
 
 async def part_of(protocol: Protocol, item: Item, see: Sight) -> Part | Unscored:
     """What the protocol keeps of one outcome for its sets, or why it keeps nothing; only `Hopeless` is raised."""
+    if item.inputs and not protocol.takes_inputs:
+        return ONE_SOURCE
     try:
         return await protocol.part(item, _seen_by(protocol, see))
     except Hopeless:
@@ -107,6 +110,8 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
 
     Only `Hopeless` is raised: every further item would meet the same, and the user can fix it.
     """
+    if item.inputs and not protocol.takes_inputs:
+        return _nothing(protocol, ONE_SOURCE)
     try:
         scores = await timeline.stepped(protocol.name, protocol.score(item, _seen_by(protocol, see)))
         if not isinstance(scores, Mapping):
@@ -140,7 +145,10 @@ def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes:
     height, width = source.shape[:2]
     same_size = resized(edited, width, height)
     reference = _reference(edit, width, height)
-    for array in (source, edited, same_size, mask, reference):
+    inputs = tuple(at_working_size(pixels) for pixels in _inputs(edit))
+    first = _first(edit, width, height)
+    unchanged = None if mask is None else _unchanged(edit, mask)
+    for array in (source, edited, same_size, mask, reference, first, unchanged, *inputs):
         if array is not None:
             array.setflags(write=False)
     return Item(
@@ -150,6 +158,9 @@ def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes:
         edited=same_size,
         mask=mask,
         reference=reference,
+        inputs=inputs,
+        first=first,
+        unchanged=unchanged,
         resized_from=was,
         original=None if was is None else edited,
         notes=(*notes, *scaled),
@@ -179,6 +190,36 @@ def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
     """The ground truth, for protocols that compare with it; one that cannot be read leaves the others as they are."""
     pixels = _decoded(edit.reference.path).pixels if edit.reference else None
     return None if pixels is None else resized(pixels, width, height)
+
+
+def _first(edit: Edit, width: int, height: int) -> Pixels | None:
+    """The picture before the first turn; raises `BadImage` when it cannot be read. None for a first turn."""
+    if edit.first_source is None:
+        return None
+    decoded = _decoded(edit.first_source.path)
+    if decoded.pixels is None:
+        raise BadImage(decoded.problem)
+    return resized(decoded.pixels, width, height)
+
+
+def _unchanged(edit: Edit, mask: BoolMask) -> BoolMask | None:
+    """What is outside the masks of all turns so far; None when one of them has none."""
+    height, width = mask.shape
+    outside = ~mask
+    for before in edit.masks_before:
+        if before is None:
+            return None
+        outside &= ~before.render(width, height)
+    return outside
+
+
+def _inputs(edit: Edit) -> list[Pixels]:
+    """The further pictures of the edit; raises `BadImage` for one that cannot be read."""
+    decoded = [_decoded(each.picture.path) for each in edit.inputs]
+    problem = next((each.problem for each in decoded if each.pixels is None), None)
+    if problem is not None:
+        raise BadImage(problem)
+    return [each.pixels for each in decoded if each.pixels is not None]
 
 
 def stamps_of(task: ScoringTask) -> Images:

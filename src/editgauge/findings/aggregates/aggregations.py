@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.findings.columns import Columns, Rows
+from editgauge.findings.groups.figures import ANY, EDIT_TYPE, declared_figures
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.levels import mean_of_groups
 from editgauge.stats.prediction_powered import mean_by_clusters
@@ -29,22 +30,17 @@ OF_ALL_METHODS = {
     "per_method": "every method counts once; the interval draws source images and keeps these methods",
     "system": "every method counts once; the interval takes them as a sample of methods (Student's t)",
 }
-CHOSEN_BY_PAPERS = {
-    "editval": "by_type",  # the leaderboards' last column
-    "pixlens": "count_weighted",  # table 1, row AVG
-    "unibench": "by_type",  # table 1, totals
-    "editinspector": "count_weighted",  # table 1, shares of all rows
-}
-"""Protocol to the aggregation whose number its paper prints."""
 
 
 def chosen_by_paper(protocol: str) -> str | None:
-    """The aggregation in the paper of a protocol, whichever its rule set or variant; None when it chose none.
+    """The aggregation in the paper of a protocol, whichever its rule set or variant; None when it chose another.
 
     >>> chosen_by_paper("pixlens@released")
     'count_weighted'
     """
-    return CHOSEN_BY_PAPERS.get(protocol.partition("[")[0].partition("@")[0])
+    base = protocol.partition("[")[0].partition("@")[0]
+    over = next((each.over[:1] for each in declared_figures() if each.protocol == base and each.benchmark == ANY), None)
+    return None if over is None else {(): "count_weighted", (EDIT_TYPE,): "by_type"}.get(over)
 
 
 def aggregate_method(

@@ -57,7 +57,7 @@ class _Large(Diffusion):
         return self.call(
             asked,
             prompt=asked.prompt.text,
-            image=asked.image,
+            image=asked.images if asked.edit.inputs else asked.image,
             width=width,
             height=height,
             num_inference_steps=self.options["steps"],
@@ -128,8 +128,9 @@ class QwenImageEdit(_Large):
 
 
 class QwenImageEditPlus(QwenImageEdit):
-    """The successor, whose pipeline reads several pictures and is given one."""
+    """The successor, whose pipeline reads several pictures."""
 
+    takes_inputs = True
     name = "qwen-image-edit-plus"
     about = "Qwen-Image-Edit-2509: the successor of Qwen-Image-Edit, by its own pipeline."
     pipeline = "QwenImageEditPlusPipeline"
@@ -143,6 +144,7 @@ class QwenImageEditPlus(QwenImageEdit):
 class OmniGen(_Large):
     """Follows the instruction as one language model that reads and paints."""
 
+    takes_inputs = True
     name = "omnigen"
     about = "OmniGen: one transformer that reads instruction and source, and paints."
     paper = "https://arxiv.org/abs/2409.11340"
@@ -156,11 +158,12 @@ class OmniGen(_Large):
     )
 
     def make(self, asked: PipelineInput) -> Any:
-        """The instruction, followed; where the source belongs is marked as the model was trained to read it."""
+        """The instruction, followed; where pictures belong is marked as the model was trained to read it."""
+        marks = "".join(f"<img><|image_{number}|></img>" for number in range(1, len(asked.edit.inputs) + 2))
         return self.call(
             asked,
-            prompt=f"<img><|image_1|></img> {asked.prompt.text}",
-            input_images=[asked.image],
+            prompt=f"{marks} {asked.prompt.text}",
+            input_images=asked.images,
             use_input_image_size_as_output=True,
             max_input_image_size=self.options["size"],
             num_inference_steps=self.options["steps"],

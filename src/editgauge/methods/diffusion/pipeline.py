@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from editgauge.core.errors import BadInput, CannotEdit
-from editgauge.core.images import Pixels
+from editgauge.core.images import Pixels, read_image
 from editgauge.methods import Method
 from editgauge.methods.absence import Refused
 from editgauge.methods.diffusion.weights import PipelineWeights, clear_errors, diffusers, quiet
@@ -42,6 +42,12 @@ class PipelineInput:
     prompt: MethodPrompt
     image: Image.Image
     generator: Any
+
+    @property
+    def images(self) -> list[Image.Image]:
+        """The source and the edit's further pictures, the latter in their own size."""
+        others = (read_image(each.picture.path) for each in self.edit.inputs)
+        return [self.image, *map(Image.fromarray, others)]
 
 
 def common(model: str, size: int = 512) -> dict[str, MethodOption]:

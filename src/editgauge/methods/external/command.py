@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from editgauge.methods.prompts import Form
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
-OF_AN_EDIT = ("source", "instruction", "caption", "source_caption", "mask", "output", "seed")
+INPUTS = "inputs"
+"""The placeholder of the edit's further pictures: a word of its own, which becomes as many words."""
+OF_AN_EDIT = ("source", INPUTS, "instruction", "caption", "source_caption", "mask", "output", "seed")
 USUAL = {"timeout": 600.0, "at_once": 1}
 """Seconds for one edit, and how many run side by side: most editors fill a graphics card alone."""
 SHOWN_OF_STDERR = 300
@@ -65,6 +67,9 @@ class Command(Method):
         self._timeout: float = self._options["timeout"]
         self.at_once = self._options["at_once"]
         self.form = _form(self._holders)
+        self.takes_inputs = INPUTS in self._holders
+        if self.takes_inputs and f"{{{INPUTS}}}" not in self._words:
+            raise BadInput(f"{{{INPUTS}}} in the command of '{name}' stands for several files; write it alone.")
         self.warning = shell_warning(self._words)
         """What its user should know before it runs; nothing for most commands."""
 
@@ -72,7 +77,9 @@ class Command(Method):
         """What the command left at `{output}`."""
         with tempfile.TemporaryDirectory(prefix="editgauge-") as folder:
             values = self._values(edit, source, seed, Path(folder))
-            self._run([PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in self._words])
+            inputs = _written(edit, Path(folder)) if self.takes_inputs else []
+            words = (inputs if word == f"{{{INPUTS}}}" else [_filled(word, values)] for word in self._words)
+            self._run([word for some in words for word in some])
             try:
                 return read_image(Path(values["output"]))
             except BadImage as error:
@@ -132,6 +139,18 @@ class Command(Method):
             process.communicate()
         if process.returncode:
             raise _failed(program, process.returncode, output.decode("utf-8", "replace"))
+
+
+def _filled(word: str, values: Mapping[str, str]) -> str:
+    return PLACEHOLDER.sub(lambda holder: values[holder[1]], word)
+
+
+def _written(edit: Edit, folder: Path) -> list[str]:
+    """The paths of the edit's further pictures, as files that any program can read."""
+    paths = [folder / f"input-{number}.png" for number in range(2, len(edit.inputs) + 2)]
+    for path, each in zip(paths, edit.inputs, strict=True):
+        write_png(read_image(each.picture.path), path)
+    return list(map(str, paths))
 
 
 def _failed(program: str, code: int, stderr: str) -> CannotEdit:

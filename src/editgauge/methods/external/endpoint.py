@@ -18,7 +18,7 @@ from editgauge.judges.endpoint import ADDRESS, OPENAI, OPENAI_KEY, read_secret, 
 from editgauge.judges.faults import Trouble
 from editgauge.judges.pace import Patience
 from editgauge.methods import Method
-from editgauge.methods.external.exchange import EndpointClient
+from editgauge.methods.external.exchange import EndpointClient, Files
 from editgauge.methods.options import read_options
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class ImageEndpoint(Method):
 
     about = "A model behind an OpenAI-compatible endpoint for image edits."
     form = "instruction"
+    takes_inputs = True
 
     def __init__(self, model: str, url: str = OPENAI, options: Mapping[str, str] | None = None) -> None:
         self.name = model.rpartition("/")[2].replace(":", "-")
@@ -83,12 +84,14 @@ class ImageEndpoint(Method):
         fields = {"model": self.model, "prompt": prompt, "n": "1", **self._fields}
         if self._with_seed:
             fields["seed"] = str(seed)
-        files = {"image": ("image.png", as_png(source), "image/png")}
+        pictures = [source, *(read_image(each.picture.path) for each in edit.inputs)]
+        name = "image" if len(pictures) == 1 else "image[]"
+        files = [(name, ("image.png", as_png(each), "image/png")) for each in pictures]
         if self._with_mask:
             if edit.mask is None:
                 raise CannotEdit(f"the edit '{edit.id}' has no mask, which the endpoint is to be sent")
             height, width = source.shape[:2]
-            files["mask"] = ("mask.png", as_mask(edit.mask.render(width, height)), "image/png")
+            files.append(("mask", ("mask.png", as_mask(edit.mask.render(width, height)), "image/png")))
         return _decoded(self._patiently(fields, files, f"{edit.id} {seed}"))
 
     def settings(self) -> dict[str, Any]:
@@ -105,7 +108,7 @@ class ImageEndpoint(Method):
         """The same model, asked in another way."""
         return ImageEndpoint(self.model, self._url, {**self._given, **options})
 
-    def _patiently(self, fields: dict[str, str], files: dict[str, tuple[str, bytes, str]], what: str) -> bytes:
+    def _patiently(self, fields: dict[str, str], files: Files, what: str) -> bytes:
         failed = 0
         while True:
             try:

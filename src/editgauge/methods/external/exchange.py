@@ -20,7 +20,8 @@ from editgauge.methods.absence import Refused
 if TYPE_CHECKING:
     import httpx
 
-Files = dict[str, tuple[str, bytes, str]]
+Files = list[tuple[str, tuple[str, bytes, str]]]
+"""Name of the field to file name, content and type; a field may come several times."""
 MOST_BYTES = 100_000_000
 """No edited picture is so large, not even in Base64; a broken server may be."""
 SHOWN_OF_AN_ERROR = 300

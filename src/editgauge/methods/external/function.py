@@ -32,6 +32,8 @@ class FunctionMethod(Method):
         options: values for what it takes besides
     """
 
+    takes_inputs = True
+
     def __init__(
         self, name: str, function: Function, about: str | None = None, options: Mapping[str, Any] | None = None
     ) -> None:

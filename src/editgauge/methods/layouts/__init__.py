@@ -52,6 +52,11 @@ LAYOUTS = {
     "tedbench": "editgauge.methods.layouts.shapes:tedbench",
     "imagenhub": "editgauge.methods.layouts.shapes:imagenhub",
     "imgedit": "editgauge.methods.layouts.shapes:imgedit",
+    "kris": "editgauge.methods.layouts.shapes:kris",
+    "rise": "editgauge.methods.layouts.shapes:rise",
+    "omnicontext": "editgauge.methods.layouts.shapes:omnicontext",
+    "compbench": "editgauge.methods.layouts.shapes:compbench",
+    "edival": "editgauge.methods.layouts.shapes:edival",
 }
 """In the order that decides when two find equally many outcomes: plain, then the more specific."""
 

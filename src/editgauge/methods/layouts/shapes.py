@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,16 @@ def _tedbench(edit: Edit) -> Iterator[str]:
         yield f"{source}-{prompt}"
 
 
+def _filled(*forms: str) -> Callable[[Edit], Iterator[str]]:
+    """Paths made of an edit's extras."""
+
+    def paths(edit: Edit) -> Iterator[str]:
+        parts = {name: without_suffix(str(value).strip()) for name, value in edit.extras.items()}
+        yield from (form.format_map(parts) for form in forms)
+
+    return paths
+
+
 plain = Layout(name="plain", title="plain", about="<edit id>.png", paths=_plain)
 
 gedit = Layout(  # stepfun-ai/Step1X-Edit, GEdit-Bench/generate_image_example.py
@@ -113,4 +123,46 @@ imagenhub = Layout(  # TIGER-AI-Lab/ImagenHub, src/imagen_hub/benchmark/text_gui
 
 imgedit = Layout(  # PKU-YuanGroup/ImgEdit, Benchmark/Basic/basic_bench.py
     name="imgedit", title="ImgEdit", about="<key>.png", paths=_imgedit, needs=("key",), beside=_COPY_OF_SOURCE
+)
+
+kris = Layout(  # mercurystraw/Kris_Bench, README.md
+    name="kris",
+    title="KRIS-Bench",
+    about="<category>/<id>.jpg",
+    paths=_filled("{category}/{key}"),
+    needs=("category", "key"),
+)
+
+rise = Layout(  # PhoenixZ810/RISEBench, gpt_eval.py
+    name="rise",
+    title="RISEBench",
+    about="images/<category>/<index>.png, with or without images/",
+    paths=_filled("images/{category}/{index}", "{category}/{index}"),
+    needs=("category", "index"),
+)
+
+omnicontext = Layout(  # VectorSpaceLab/OmniGen2, omnicontext/inference.py
+    name="omnicontext",
+    title="OmniContext",
+    about="fullset/<task_type>/<key>.png, with or without fullset/",
+    paths=_filled("fullset/{task_type}/{key}", "{task_type}/{key}"),
+    needs=("key", "task_type"),
+)
+
+compbench = Layout(  # comp-bench/CompBench, eval_all.py
+    name="compbench",
+    title="CompBench",
+    about="<task>/<image_path>",
+    paths=_filled("{task}/{image_path}", "{image_path}"),
+    needs=("task", "image_path"),
+)
+
+edival = Layout(  # TianyuCodings/EdiVal, eval.py
+    name="edival",
+    title="EdiVal",
+    about="multipass/<image_index>_input_raw_turn_<turn>.png, with or without multipass/",
+    paths=_filled("multipass/{image_index}_input_raw_turn_{turn}", "{image_index}_input_raw_turn_{turn}"),
+    needs=("image_index", "turn"),
+    beside=re.compile(r"\d+_input_raw"),
+    chained=True,
 )

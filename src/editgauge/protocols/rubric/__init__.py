@@ -61,6 +61,7 @@ class RubricProtocol(Protocol):
     """One rubric; with a judge it is called, for instance, `rubric:viescore[gpt-4o]`."""
 
     needs = ("judge",)
+    takes_inputs = True
 
     def __init__(self, opened: Opened, released: bool, judge: str | None, options: Options) -> None:
         rubric = opened.rubric
@@ -192,7 +193,7 @@ class RubricProtocol(Protocol):
 
     def question(self, asked: Asked, item: Item, see: Sight) -> Question[Mapping[str, float]]:
         """One of the rubric's questions about an outcome."""
-        images = tuple(Shown(LABELS[each], _picture(each, item)) for each in asked.shows)
+        images = tuple(picture for each in asked.shows for picture in _shown(each, item))
         low, high = asked.range
         form = Ratings(
             tuple((each.name, tuple(each.also)) for each in asked.dimensions), low, high, ends_only=asked.yes_or_no
@@ -254,6 +255,17 @@ def open_rubric_protocol(base: str) -> RubricProtocol:
 def _filled(text: str, slots: Mapping[str, str]) -> str:
     """A text of a rubric with its slots filled; what fills a slot is never read as a text with slots."""
     return _SLOT.sub(lambda slot: slots.get(slot[1], slot[0]), text).strip()
+
+
+def _shown(which: str, item: Item) -> list[Shown]:
+    """A picture with its label; behind the source come the further pictures of the edit."""
+    shown = [Shown(LABELS[which], _picture(which, item))]
+    if which == "source":
+        roles = [each.role for each in item.edit.inputs]
+        for number, (role, pixels) in enumerate(zip(roles, item.inputs, strict=True), start=2):
+            kind = "" if role == "image" else f" ({role})"
+            shown.append(Shown(f"Picture {number} that the edit starts from{kind}:", pixels))
+    return shown
 
 
 def _picture(which: str, item: Item) -> Any:

@@ -152,7 +152,7 @@ class Rubric(_Part):
         if name == "type":
             return edit.type
         for key in self.fields.get(name, [name]):
-            value = edit.extras.get(key)
+            value = edit.groups.get(key, edit.extras.get(key))
             if value is not None and value == value:  # NaN is how some files write that nothing is there
                 return str(value).lower() if isinstance(value, bool) else str(value)
         return ABSENT

@@ -11,18 +11,22 @@ import pyarrow as pa
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_bytes, write_parts
 from editgauge.core.run import Run, SetScore
+from editgauge.findings.groups.figures import MeasuredFigure, measured_figures
+from editgauge.findings.groups.selection import group_cells
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
 from editgauge.findings.verdicts import RunVerdicts
 from editgauge.render.tables import Column, EmptyCell, ResultTable, ValueCell, as_latex, as_markdown
 from editgauge.reports import methods_text as paper
 from editgauge.reports.export.paper_tables import unibench_table
-from editgauge.reports.export.rows import COLUMNS, SCHEMA, as_csv, as_jsonl, as_parquet, rows_of, tables_of
+from editgauge.reports.export.rows import as_csv, as_jsonl, as_parquet, columns_of, rows_of, schema_of, tables_of
 from editgauge.reports.sections.standard import set_tables
+from editgauge.stats.pairwise import Rank
+from editgauge.stats.resampling import Estimate
 
 MEAN = ("mean", "low", "high")
 PLACE = ("place", "place_low", "place_high")
 MEANS = (
-    *("protocol", "name", "method", "edit_type", *MEAN, "n", "source_images", "unscored", "reasons"),
+    *("protocol", "name", "method", "edit_type", "group", "figure", *MEAN, "n", "source_images", "unscored", "reasons"),
     *("interval_method", *PLACE),
 )
 
@@ -77,23 +81,60 @@ def _paper(run: Run, out: str | Path | None) -> bytes:
 
 def means_of(run: Run) -> list[dict[str, Any]]:
     """The summary, a row for every mean; `reasons` tells how many of each kind have no score."""
-    rows = []
     places = RunVerdicts(run).ranks((*edit_types(run), ALL))
-    for cell in summarize(run):
-        mean = cell.mean
-        place = places.get((cell.protocol, cell.spec.name, cell.edit_type, cell.method))
-        told = {"protocol": cell.protocol, "name": cell.spec.name, "method": cell.method, "edit_type": cell.edit_type}
-        interval = {"mean": mean.value, "low": mean.low, "high": mean.high} if mean else dict.fromkeys(MEAN)
-        counts = {
-            "n": cell.scored,
-            "source_images": mean.clusters if mean else 0,
-            "unscored": sum(cell.unscored.values()),
-        }
-        reasons = "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items())
-        how = {"interval_method": mean.method if mean else ""}
-        among = (place.value, place.low, place.high) if place else (None, None, None)
-        rows.append({**told, **interval, **counts, "reasons": reasons, **how, **dict(zip(PLACE, among, strict=True))})
-    return [*rows, *map(_mean_of_set, run.sets)]
+    return [
+        *(
+            _mean_of_cell(cell, places.get((cell.protocol, cell.spec.name, cell.edit_type, cell.method)))
+            for cell in summarize(run)
+        ),
+        *(_mean_of_cell(each.cell, None, f"{each.division}={each.value}") for each in group_cells(run)),
+        *map(_mean_of_set, run.sets),
+        *(row for measured in measured_figures(run) for row in _figure(measured)),
+    ]
+
+
+def _mean_of_cell(cell: Cell, place: Rank | None, group: str = "") -> dict[str, Any]:
+    mean = cell.mean
+    label = {"protocol": cell.protocol, "name": cell.spec.name, "method": cell.method, "edit_type": cell.edit_type}
+    interval = {"mean": mean.value, "low": mean.low, "high": mean.high} if mean else dict.fromkeys(MEAN)
+    among = (place.value, place.low, place.high) if place else (None, None, None)
+    return {
+        **label,
+        "group": group,
+        "figure": "",
+        **interval,
+        "n": cell.scored,
+        "source_images": mean.clusters if mean else 0,
+        "unscored": sum(cell.unscored.values()),
+        "reasons": "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items()),
+        "interval_method": mean.method if mean else "",
+        **dict(zip(PLACE, among, strict=True)),
+    }
+
+
+def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
+    """The number that the paper prints for each method, and its other averages, each by its name."""
+    averages = {measured.title: measured.methods}
+    averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.others.items()}
+    for figure, methods in averages.items():
+        for method, estimate in methods.items():
+            yield {
+                "protocol": measured.protocol,
+                "name": " ".join(measured.figure.scores),
+                "method": method,
+                "edit_type": ALL,
+                "group": " ".join(f"{name}={value}" for name, value in measured.figure.where.items()),
+                "figure": figure,
+                "mean": estimate.value,
+                "low": estimate.low,
+                "high": estimate.high,
+                "n": estimate.n,
+                "source_images": estimate.clusters,
+                "unscored": None,
+                "reasons": estimate.reason,
+                "interval_method": estimate.method,
+                **dict.fromkeys(PLACE),
+            }
 
 
 def _mean_of_set(score: SetScore) -> dict[str, Any]:
@@ -102,6 +143,8 @@ def _mean_of_set(score: SetScore) -> dict[str, Any]:
     reasons = "; ".join(f"{reason} {count}" for reason, count in score.reasons.items())
     return {
         **row,
+        "group": "",
+        "figure": "",
         "mean": score.value,
         "low": score.low,
         "high": score.high,
@@ -154,6 +197,7 @@ def _tables(run: Run) -> Iterator[ResultTable]:
                 title=f"{protocol}: {spec.name}",
                 legend=f"{better} is better; {values}",
             )
+    yield from _figure_tables(run, methods)
     for table in set_tables(run.sets, methods):
         better = "higher" if table.higher_is_better else "lower"
         by_kind = zip(*(table.rows[method] for method in methods), strict=True)
@@ -168,6 +212,26 @@ def _tables(run: Run) -> Iterator[ResultTable]:
         )
 
 
+def _figure_tables(run: Run, methods: list[str]) -> Iterator[ResultTable]:
+    """What the papers print, and the same values averaged otherwise."""
+    for measured in measured_figures(run):
+        rows = {measured.figure.averaging: measured.methods}
+        rows |= {f"instead {name}": of_methods for name, of_methods in measured.others.items()}
+        yield ResultTable(
+            columns=[Column("average", align="left"), *map(Column, methods)],
+            rows=[[name, *(_estimate(of_methods[method]) for method in methods)] for name, of_methods in rows.items()],
+            title=measured.title,
+            legend=f"{measured.protocol}; the first row is what the paper prints: {measured.figure.paper}",
+        )
+
+
+def _estimate(estimate: Estimate) -> ValueCell | EmptyCell:
+    if estimate.value is None:
+        return EmptyCell(text=f"none: {estimate.reason}")
+    few = estimate.clusters < FEW_SOURCES
+    return ValueCell(estimate.value, estimate.low, estimate.high, estimate.n, 0, few=few)
+
+
 def _cell(cell: Cell | None) -> ValueCell | EmptyCell:
     if cell is None:
         return EmptyCell()
@@ -179,9 +243,9 @@ def _cell(cell: Cell | None) -> ValueCell | EmptyCell:
 
 Export = Callable[[Run], Iterable[bytes]]
 FORMATS: dict[str, Export] = {
-    "csv": lambda run: as_csv(rows_of(run), COLUMNS),
+    "csv": lambda run: as_csv(rows_of(run), columns_of(run)),
     "jsonl": lambda run: as_jsonl(rows_of(run)),
-    "parquet": lambda run: as_parquet(tables_of(run), SCHEMA),
+    "parquet": lambda run: as_parquet(tables_of(run), schema_of(run)),
     "markdown": lambda run: (_markdown(run),),
     "latex": lambda run: (_latex(run),),
     "methods-text": lambda run: (paper.as_text(run).encode(),),

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from editgauge.core.text import csv_text
+from editgauge.findings.groups.selection import divisions, values_of
 from editgauge.render.words import without_folders
 
 if TYPE_CHECKING:
@@ -30,18 +31,34 @@ written in one piece."""
 CHUNKS_OF_A_GROUP = 32
 """Of a group of rows in a Parquet file, which is held and written at once: the million rows that pyarrow takes."""
 TYPES = {"seed": pa.int64(), "value": pa.float64()}
-SCHEMA = pa.schema([(column, TYPES.get(column, pa.string())) for column in COLUMNS])
+GROUP = "group_"
+"""Before the name of a benchmark's own division, in the columns behind the others."""
+
+
+def columns_of(run: Run) -> tuple[str, ...]:
+    """The columns of a run's rows: the usual ones, and one for each division of its benchmark."""
+    return (*COLUMNS, *(f"{GROUP}{name}" for name in divisions(run)))
+
+
+def schema_of(run: Run) -> pa.Schema:
+    """The same with their types."""
+    return pa.schema([(column, TYPES.get(column, pa.string())) for column in columns_of(run)])
 
 
 def tables_of(run: Run) -> Iterator[pa.Table]:
     """Every score in the run's order, a bounded number of rows at a time."""
+    groups = {name: values_of(run, name) for name in divisions(run)}
     for scores in run.scores_in_turn([column for column in COLUMNS if column != "status"]):
         status = pc.if_else(pc.is_null(scores["value"]), "unscored", "scored")
         detail = pa.chunked_array([pa.array(map(without_folders, scores["detail"].to_pylist()), pa.string())])
         place = scores.schema.get_field_index("detail")
-        yield scores.set_column(place, "detail", detail).append_column("status", status).select(list(COLUMNS))
+        whole = scores.set_column(place, "detail", detail).append_column("status", status).select(list(COLUMNS))
+        for name, values in groups.items():
+            column = pa.array(map(values.get, scores["edit"].to_pylist()), pa.string())
+            whole = whole.append_column(f"{GROUP}{name}", column)
+        yield whole
     if run.sets:
-        yield pa.Table.from_pylist([_of_set(score) for score in run.sets], schema=SCHEMA)
+        yield pa.Table.from_pylist([_of_set(score) for score in run.sets], schema=schema_of(run))
 
 
 def _of_set(score: SetScore) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.edit_types import UNSPECIFIED
@@ -90,8 +91,14 @@ class Gallery:
             "type": edit.get("type", ""),
             "instruction": edit.get("instruction", ""),
             "reading": how_surely_read(edit),
-            "facts": [[words.spaced(part), _said(edit[part])] for part in FACTS if part in edit] + _reading(edit),
+            **({"groups": edit["groups"]} if edit.get("groups") else {}),
+            "facts": [
+                *([words.spaced(part), _said(edit[part])] for part in FACTS if part in edit),
+                *([words.spaced(name), value] for name, value in edit.get("groups", {}).items()),
+                *_reading(edit),
+            ],
             "source": self._source(name, outcomes),
+            **({"inputs": self._inputs(name)} if name in self.context.run.inputs else {}),
             "marks": on_source,
             "outcomes": [self._outcome(outcome, marks) for outcome, marks in zip(outcomes, evidence, strict=True)],
         }
@@ -100,6 +107,13 @@ class Gallery:
         if not outcomes:
             return {"problem": "This edit has not been scored yet."}
         return self.album.source(outcomes[0].source) if self._has_pictures(name) else {"problem": NOT_EMBEDDED}
+
+    def _inputs(self, name: str) -> list[Json]:
+        """The further source pictures, each with what it is for."""
+        inputs = self.context.run.inputs[name]
+        if not self._has_pictures(name):
+            return [{"role": each["role"], "picture": {"problem": NOT_EMBEDDED}} for each in inputs]
+        return [{"role": each["role"], "picture": self.album.further(Path(each["path"]))} for each in inputs]
 
     def _outcome(self, outcome: ScoredOutcome, marks: list[Json]) -> Json:
         drawn: Json = {

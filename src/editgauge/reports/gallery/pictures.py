@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cv2
 import numpy as np
@@ -19,9 +19,7 @@ from editgauge.core.files import DRAFT, read_text, write_json
 from editgauge.core.images import Pixels, pixel_hash, read_image, resized, working_size
 from editgauge.core.run import ImageStamp
 from editgauge.render.words import without_folders
-
-if TYPE_CHECKING:
-    from editgauge.reports.outcomes import ImageFile
+from editgauge.reports.outcomes import ImageFile
 
 SMALL, LARGE = 360, 1024
 EMBEDDED = 240
@@ -96,6 +94,13 @@ class Album:
     def source(self, file: ImageFile) -> Json:
         """Names and size of the copies of a source image, or the problem to show in their place."""
         return self._remembered(_key(file)) or self._place(_key(file), self._decoded_source(file))
+
+    def further(self, path: Path) -> Json:
+        """The same for a further source picture, of which no hash was recorded."""
+        try:
+            return self.source(ImageFile(str(path), pixel_hash(read_image(path))))
+        except BadImage as problem:
+            return {"problem": without_folders(str(problem))}
 
     def edited(self, source: ImageFile, edited: ImageFile) -> tuple[Json, Json | None]:
         """The same for an edited image, and for the difference where both images can be decoded."""

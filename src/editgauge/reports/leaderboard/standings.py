@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from editgauge.findings.groups.figures import measured_figures
+from editgauge.findings.groups.selection import edits_in, read_selection
 from editgauge.findings.summary import ALL, Cell, answers, headlines, untouched_methods
 from editgauge.findings.verdicts import merged
+from editgauge.render.words import estimate_text
 from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.tables import ScoreTable, score_tables
 from editgauge.stats.intervals import clustered_mean
 from editgauge.stats.pairwise import Rank
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from markupsafe import Markup
@@ -65,6 +69,8 @@ class Standing:
     ranks: dict[tuple[str, str, str], Rank]
     """Protocol, score and player to the place; a method that leaves the source as it is has none."""
     warnings: list[str]
+    figures: dict[str, dict[str, str]]
+    """What the papers print: figure to player to its number with interval."""
 
     @property
     def models(self) -> dict[str, dict[str, str]]:
@@ -73,8 +79,14 @@ class Standing:
         return read
 
 
-def standings(runs: Sequence[Run]) -> list[Standing]:
-    """The runs in groups of what can be compared, in the order given."""
+def standings(runs: Sequence[Run], group: Sequence[str] = ()) -> list[Standing]:
+    """The runs in groups of what can be compared, in the order given.
+
+    Args:
+        runs: the runs.
+        group: limits them to the edits of one of the benchmark's own groups, as NAME=VALUE.
+    """
+    chosen = {run.folder: read_selection(group, run) for run in runs}
     by_protocol: dict[tuple[Kind, str, ProtocolEntry], list[Run]] = {}
     for run in runs:
         manifest = run.manifest
@@ -85,7 +97,7 @@ def standings(runs: Sequence[Run]) -> list[Standing]:
     for (kind, protocol, entry), members in by_protocol.items():
         protocols, _ = groups.setdefault((kind, tuple(run.folder for run in members)), ({}, members))
         protocols[protocol] = entry
-    return [_standing(kind, protocols, members) for (kind, _), (protocols, members) in groups.items()]
+    return [_standing(kind, protocols, members, chosen) for (kind, _), (protocols, members) in groups.items()]
 
 
 def why_apart(boards: Sequence[Standing]) -> list[str]:
@@ -116,12 +128,15 @@ def _named(standing: Standing) -> str:
     return ", ".join(run.folder.name for run in standing.runs)
 
 
-def _standing(kind: Kind, protocols: dict[str, ProtocolEntry], runs: list[Run]) -> Standing:
+def _standing(
+    kind: Kind, protocols: dict[str, ProtocolEntry], runs: list[Run], chosen: Mapping[Path, Mapping[str, str]]
+) -> Standing:
     players = _players(protocols, runs)
     cells, ranks = list[Cell](), dict[tuple[str, str, str], Rank]()
+    inside = {run.folder: edits_in(run, chosen[run.folder]) for run in runs}
     for protocol, entry in protocols.items():
         for spec in entry.scores:
-            of_score, places = _score(protocol, spec, players)
+            of_score, places = _score(protocol, spec, players, inside)
             cells += of_score
             ranks |= {(protocol, spec.name, label): place for label, place in places.items()}
     primary = headlines(cells)
@@ -143,7 +158,21 @@ def _standing(kind: Kind, protocols: dict[str, ProtocolEntry], runs: list[Run]) 
         trade_off=trade_off(cells, done, kept, order, idle) if done and kept else None,
         ranks=ranks,
         warnings=_warnings(runs),
+        figures={} if any(chosen.values()) else _figures(protocols, players),
     )
+
+
+def _figures(protocols: Collection[str], players: Sequence[Player]) -> dict[str, dict[str, str]]:
+    """What the papers print: figure to player to its text."""
+    runs = {player.run.folder: player.run for player in players}
+    of_runs = {folder: measured_figures(run) for folder, run in runs.items()}
+    texts: dict[str, dict[str, str]] = {}
+    for player in players:
+        for measured in of_runs[player.run.folder]:
+            if measured.protocol in protocols:
+                estimate = measured.methods[player.method]
+                texts.setdefault(measured.title, {})[player.label] = estimate_text(estimate, measured.spec.range)
+    return texts
 
 
 def _players(protocols: Collection[str], runs: Sequence[Run]) -> list[Player]:
@@ -162,7 +191,9 @@ def _players(protocols: Collection[str], runs: Sequence[Run]) -> list[Player]:
     return [Player(run, m, label, m in idle[run.folder]) for (run, m), label in zip(found, numbered, strict=True)]
 
 
-def _score(protocol: str, spec: ScoreSpec, players: Sequence[Player]) -> tuple[list[Cell], dict[str, Rank]]:
+def _score(
+    protocol: str, spec: ScoreSpec, players: Sequence[Player], inside: Mapping[Path, list[str] | None]
+) -> tuple[list[Cell], dict[str, Rank]]:
     cells: list[Cell] = []
     of_each: dict[str, dict[str, float]] = {}
     sources: dict[str, str] = {}
@@ -170,6 +201,8 @@ def _score(protocol: str, spec: ScoreSpec, players: Sequence[Player]) -> tuple[l
         table = player.run.scores
         chosen = pc.and_(pc.equal(table["protocol"], protocol), pc.equal(table["name"], spec.name))
         rows = table.filter(pc.and_(chosen, pc.equal(table["method"], player.method)))
+        if (edits_inside := inside[player.run.folder]) is not None:
+            rows = rows.filter(pc.is_in(rows["edit"].cast(pa.string()), pa.array(edits_inside, pa.string())))
         there = rows.filter(pc.is_valid(rows["value"]))
         values, edits, its_sources = (there[name].to_pylist() for name in ("value", "edit", "source"))
         own = np.array(values, dtype=np.float64)

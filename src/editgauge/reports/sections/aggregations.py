@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from editgauge.findings.aggregates.aggregations import OF_A_METHOD, OF_ALL_METHODS, aggregations, chosen_by_paper
-from editgauge.render.words import number
+from editgauge.findings.groups.figures import measured_figures
+from editgauge.render.words import estimate_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,32 @@ class Aggregated:
     over_all: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class FigureTable:
+    """A number of a paper for every method, and the same values averaged otherwise."""
+
+    title: str
+    paper: str
+    averages: list[str]
+    """What the paper prints first."""
+    rows: dict[str, list[str]]
+    """Method to one text per average."""
+
+
+def figure_tables(context: Context) -> list[FigureTable]:
+    """The figures that the run's benchmark and protocols have."""
+    tables = []
+    for measured in measured_figures(context.run):
+        averages = {measured.figure.averaging: measured.methods}
+        averages |= {f"instead {name}": methods for name, methods in measured.others.items()}
+        rows = {
+            method: [estimate_text(methods[method], measured.spec.range) for methods in averages.values()]
+            for method in context.methods
+        }
+        tables.append(FigureTable(measured.title, measured.figure.paper, list(averages), rows))
+    return tables
+
+
 def aggregated(context: Context) -> list[Aggregated]:
     """The headline scores in every way."""
     return [_of(context, *key) for key in context.headlines]
@@ -38,21 +65,8 @@ def _of(context: Context, protocol: str, name: str) -> Aggregated:
     table = next(table for table in context.tables if (table.protocol, table.spec.name) == (protocol, name))
 
     def told(estimates: Mapping[str, Estimate], way: str) -> str:
-        return _text(estimates.get(way), table.decimals, table.spec.range)
+        return estimate_text(estimates.get(way), table.spec.range, table.decimals)
 
     rows = {method: tuple(told(found[method], way) for way in OF_A_METHOD) for method in context.methods}
     over_all = {way: told(found["all"], way) for way in OF_ALL_METHODS}
     return Aggregated(table.title, OF_A_METHOD, chosen_by_paper(protocol), rows, over_all)
-
-
-def _text(estimate: Estimate | None, decimals: int, limits: tuple[float, float]) -> str:
-    if estimate is None or estimate.value is None:
-        return "no score"
-    value = number(estimate.value, decimals)
-    if estimate.low is None or estimate.high is None:
-        return value
-    low, high = (
-        max(estimate.low, limits[0]),
-        min(estimate.high, limits[1]),
-    )  # Student's t knows no limits, the score does
-    return f"{value} [{number(low, decimals)}, {number(high, decimals)}]"

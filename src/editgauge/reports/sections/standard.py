@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from editgauge.core.run import SetScore
 from editgauge.core.run.sets import ALL
 from editgauge.findings.aggregates.aggregations import OF_A_METHOD, OF_ALL_METHODS
+from editgauge.findings.groups.selection import divisions
 from editgauge.methods.card import read_card
 from editgauge.render.words import number
 from editgauge.reports import methods_text as paper
@@ -18,7 +19,7 @@ from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.gallery.data import how_surely_read
 from editgauge.reports.gallery.highlights import highlights
 from editgauge.reports.outcomes import Why, missing_scores
-from editgauge.reports.sections.aggregations import aggregated
+from editgauge.reports.sections.aggregations import aggregated, figure_tables
 from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.heat_map import STEPS
 from editgauge.reports.sections.heat_map import heat_map as map_of
@@ -146,12 +147,18 @@ def _gallery(context: Context) -> Content:
     reasons = [missing.reason for missing in missing_scores(context.incomplete)]
     note = " ".join(filter(None, (context.sample_note, context.gallery_note)))
     readings = sorted({how_surely_read(edit) for edit in context.run.edits.values()} - {""})
-    return {"edit_types": context.edit_types, "readings": readings, "reasons": reasons, "note": note}
+    return {
+        "edit_types": context.edit_types,
+        "divisions": divisions(context.run),
+        "readings": readings,
+        "reasons": reasons,
+        "note": note,
+    }
 
 
 def _aggregations(context: Context) -> Content | None:
-    found = aggregated(context)
-    return {"scores": found, "meanings": OF_A_METHOD | OF_ALL_METHODS} if found else None
+    scores, figures = aggregated(context), figure_tables(context)
+    return {"scores": scores, "figures": figures, "meanings": OF_A_METHOD | OF_ALL_METHODS} if scores else None
 
 
 def _variants(context: Context) -> Content | None:

@@ -1,6 +1,6 @@
 /* The address holds the view: `#anchor?method=…&sort=…`, so that a link shows the same. */
 
-const IN_THE_ADDRESS = ["text", "method", "type", "reading", "status", "reason", "sort", "by", "evidence"];
+const IN_THE_ADDRESS = ["text", "method", "type", ...groupFields, "reading", "status", "reason", "sort", "by", "evidence"];
 const TICKS = ["slider", "blind"];
 
 function readAddress() {

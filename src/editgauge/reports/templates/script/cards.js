@@ -108,6 +108,15 @@ const nameOf = (edit, outcome) => (blind() ? letter(blindOrder(edit).indexOf(out
 const judging = gallery.scores.flatMap((score, place) => (score.question === "done" ? [place] : []));
 const isJudged = (outcome) => judging.length === 0 || judging.some((place) => isScore(outcome.values[place]));
 
+/* A further picture that the edit starts from, with what it is for. */
+function furtherSource(parent, input) {
+  const name = input.role === "image" ? "further source" : `further source: ${input.role}`;
+  const figure = add(parent, "figure");
+  add(figure, "figcaption", { class: "n" }, name);
+  if (input.picture.problem !== undefined) absent(figure, name, input.picture.problem);
+  else image(add(figure, "div", { class: "stage" }), input.picture, "small", name);
+}
+
 /* A picture that opens larger. `role` is source, edited or difference. */
 function opener(parent, edit, outcome, role, marks) {
   const picture = pictureOf(role === "source" ? edit.source : outcome[role]);
@@ -169,6 +178,7 @@ function drawEdit(parent, [edit, found]) {
   const source = add(row, "div", { class: "outcome source" });
   add(source, "h4", {}, "source");
   opener(source, edit, null, "source", shown(edit.marks));
+  for (const input of edit.inputs ?? []) furtherSource(source, input);
   facts(source, edit);
   labels(source, shownEvidence(), edit.marks, []);
   for (const outcome of outcomes) drawOutcome(row, edit, outcome);

@@ -8,6 +8,8 @@ const MOST_NARROW_COLUMNS = 3;
 const SVG = "http://www.w3.org/2000/svg";
 const gallery = JSON.parse(document.getElementById("gallery-data").textContent);
 const filters = document.querySelector(".filters");
+/* The fields for the divisions of the benchmark itself: task, language … */
+const groupFields = [...filters.elements].map((field) => field.name).filter((name) => name.startsWith("group-"));
 const pagers = document.querySelectorAll(".pager");
 const place = document.getElementById("edits");
 

@@ -13,6 +13,7 @@ function matching() {
   const found = [];
   for (const edit of gallery.edits) {
     if (wanted.type && edit.type !== wanted.type) continue;
+    if (groupFields.some((name) => wanted[name] && edit.groups?.[name.slice("group-".length)] !== wanted[name])) continue;
     if (wanted.reading && edit.reading !== wanted.reading) continue;
     if (!words.every((word) => edit.text.includes(word))) continue;
     const outcomes = ofOutcomes ? edit.outcomes.filter(fits) : edit.outcomes;

@@ -1,0 +1,159 @@
+"""The protocol `drift`: how much of the first picture is left after several turns, where nothing was asked for."""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+
+from editgauge.core.errors import CannotTell
+from editgauge.core.evidence import Box, Evidence, Note, Region
+from editgauge.core.images import Pixels, as_unit
+from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.metrics.pixels import l1
+from editgauge.metrics.tokens import semantic_change
+from editgauge.protocols import Protocol
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from editgauge.core.masks import BoolMask
+    from editgauge.models.answers import Patches
+    from editgauge.models.interfaces import Perception
+
+UNCHANGED = "unchanged_objects"
+"""Where an edit keeps the names of the things that no turn so far asks to change, among its extras."""
+NO_REGION = Unscored("not_applicable", "not every turn so far has a mask, so nothing says what should have stayed")
+NO_OBJECTS = Unscored("not_applicable", "the benchmark names no object that should stay")
+TINY = 4
+"""A box of fewer pixels on a side shows nothing."""
+
+
+class Drift(Protocol):
+    """The outcome of a turn against the picture before the first turn."""
+
+    name = "drift"
+    about = "Several turns: how much of the first source is left where no turn so far asked for a change?"
+    paper = "Chen et al. 2025, EdiVal-Agent (object consistency); outside of masks: EditGauge"
+    version = "1"
+    deviations: tuple[str, ...] = (
+        "EdiVal finds the objects with Grounding DINO and compares them with DINOv3; here the run's detector and image "
+        "embedder do.",
+        "Where no object is found, EdiVal counts 0; here there is no score.",
+        "The edited image is resized to the source's size by Lanczos first.",
+    )
+    uses = ("detector", "image_embedder")
+
+    def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
+        by = f"[{models['image_embedder']}]" if "image_embedder" in models else ""
+        self._tokens, self._objects = f"unchanged_tokens{by}", f"object_tokens{by}"
+        self.scores: tuple[ScoreSpec, ...] = (
+            ScoreSpec(
+                "unchanged_l1", True, (0.0, 1.0), "1 - mean |first - edited| outside the masks of all turns so far."
+            ),
+            ScoreSpec(
+                self._tokens, True, (-1.0, 1.0), "Mean cosine of the patches outside the masks of all turns so far."
+            ),
+            ScoreSpec(
+                "object_l1", True, (0.0, 1.0), "1 - mean |first - edited| in the boxes of objects that should stay."
+            ),
+            ScoreSpec(
+                self._objects,
+                True,
+                (-1.0, 1.0),
+                "Half cosine of the picture, half of the mean patch, in the same boxes.",
+            ),
+        )
+
+    def given(self, models: Mapping[str, str]) -> Drift:
+        """With the name of the embedder in the scores that it makes."""
+        return Drift(models)
+
+    async def score(self, item: Item, see: Perception) -> Scores:
+        """Outside the masks, and of the objects that should stay."""
+        first = item.source if item.first is None else item.first
+        return await self._outside(first, item, see) | await self._of_objects(first, item, see)
+
+    async def _outside(self, first: Pixels, item: Item, see: Perception) -> dict[str, Score | Unscored]:
+        if item.unchanged is None or not item.unchanged.any():
+            return {"unchanged_l1": NO_REGION, self._tokens: NO_REGION}
+        pixels = 1 - l1(as_unit(first), as_unit(item.edited), item.unchanged)
+        evidence: tuple[Evidence, ...] = (Region("source", ~item.unchanged, "may have changed in some turn so far"),)
+        try:
+            before, after = await gather(see.patches(first), see.patches(item.edited))
+            tokens: Score | Unscored = _token_similarity(before, after, item.unchanged)
+        except CannotTell as unable:
+            tokens = Unscored(unable.reason, unable.detail)
+        return {"unchanged_l1": Score(pixels, evidence), self._tokens: tokens}
+
+    async def _of_objects(self, first: Pixels, item: Item, see: Perception) -> dict[str, Score | Unscored]:
+        names = [str(name) for name in item.edit.extras.get(UNCHANGED) or ()]
+        if not names:
+            return {"object_l1": NO_OBJECTS, self._objects: NO_OBJECTS}
+        boxes, unknown = await _boxes(first, names, see)
+        if not boxes:
+            why = Unscored(*unknown) if unknown else Unscored("not_detected", f"none is seen of {', '.join(names)}")
+            return {"object_l1": why, self._objects: why}
+        marks = tuple(Box("source", *box, name) for name, box in boxes)
+        crops = [(_cropped(first, box), _cropped(item.edited, box)) for _, box in boxes]
+        pixels = float(np.mean([1 - l1(as_unit(before), as_unit(after)) for before, after in crops]))
+        try:
+            seen = await gather(*(see.patches(picture) for pair in crops for picture in pair))
+            values = [_similarity(*pair) for pair in zip(seen[::2], seen[1::2], strict=True)]
+            tokens: Score | Unscored = Score(float(np.mean(values)))
+        except CannotTell as unable:
+            tokens = Unscored(unable.reason, unable.detail)
+        note = Note(f"{len(boxes)} boxes of {', '.join(names)} in the first picture, looked at in the last.")
+        return {"object_l1": Score(pixels, (*marks, note)), self._objects: tokens}
+
+
+BoxOf = tuple[str, tuple[float, float, float, float]]
+
+
+async def _boxes(first: Pixels, names: list[str], see: Perception) -> tuple[list[BoxOf], tuple[str, str] | None]:
+    """Where the objects are in the first picture, and why one could not be looked for."""
+    boxes: list[BoxOf] = []
+    problem = None
+    for name in names:
+        try:
+            seen = await see.detect(first, name)
+        except CannotTell as unable:
+            problem = (unable.reason, unable.detail)
+            continue
+        corners = [tuple(map(float, box)) for box in seen.boxes]
+        boxes += [(name, box) for box in corners if min(box[2] - box[0], box[3] - box[1]) >= TINY]
+    return boxes, problem
+
+
+def _cropped(picture: Pixels, box: tuple[float, float, float, float]) -> Pixels:
+    left, top, right, bottom = (max(0, int(edge)) for edge in box)
+    return np.ascontiguousarray(picture[top : max(bottom, top + 1), left : max(right, left + 1)])
+
+
+def _token_similarity(before: Patches, after: Patches, unchanged: BoolMask) -> Score | Unscored:
+    """The mean cosine of patches that lie wholly in what should have stayed."""
+    rows, columns = before.tokens.shape[:2]
+    share = cv2.resize(unchanged.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
+    whole = np.asarray(share > 0.999)
+    if not whole.any():
+        return Unscored("not_applicable", "no patch lies wholly outside the masks of all turns so far")
+    return Score(float(1 - semantic_change(before.tokens, after.tokens)[whole].mean()))
+
+
+def _similarity(before: Patches, after: Patches) -> float:
+    """EdiVal's: half the cosine of the class tokens, half that of the mean patch tokens."""
+    means = [each.tokens.astype(np.float64).mean(axis=(0, 1)) for each in (before, after)]
+    return 0.5 * _cosine(before.whole, after.whole) + 0.5 * _cosine(*means)
+
+
+def _cosine(one: NDArray[np.floating], two: NDArray[np.floating]) -> float:
+    first, second = np.asarray(one, np.float64), np.asarray(two, np.float64)
+    length = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(np.clip(first @ second / length, -1, 1)) if length else 0.0
+
+
+drift = Drift()

@@ -1,0 +1,291 @@
+"""Public sets by their declared layouts, on files of the public shape; and where their outcomes lie."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks.public.declared import declared_layouts
+from editgauge.core.errors import BadInput
+from editgauge.core.types import Benchmark
+from editgauge.methods.outcomes import find_outcomes
+
+Draw = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
+
+
+def _json(file: Path, value: object) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(value))
+
+
+def _bytes(draw: Draw, folder: Path, shade: int) -> dict[str, Any]:
+    return {"bytes": draw(folder / f"picture-{shade}.png", color=(shade, 9, 9)).read_bytes(), "path": None}
+
+
+def _imgedit(folder: Path, draw: Draw) -> Path:
+    draw(folder / "singleturn" / "animal" / "1.jpg")
+    records = {
+        "1082": {"id": "animal/1.jpg", "prompt": "Add a hat to the cat.", "edit_type": "add"},
+        "673": {"id": "animal/1.jpg", "prompt": "Extract the cat.", "edit_type": "extract"},
+    }
+    _json(folder / "singleturn" / "singleturn.json", records)
+    return folder
+
+
+def _kris(folder: Path, draw: Draw) -> Path:
+    for name in ("1.jpg", "2-1.jpg", "2-2.jpg", "1_gt.jpg"):
+        draw(folder / "temporal_prediction" / name)
+    records = {
+        "1": {"ori_img": "1.jpg", "gt_img": "1_gt.jpg", "ins_en": "Show it in a year.", "explain_en": "It has grown."},
+        "2": {"ori_img": ["2-1.jpg", "2-2.jpg"], "ins_en": "What comes next?", "explain_en": "The third."},
+    }
+    _json(folder / "temporal_prediction" / "annotation.json", records)
+    return folder
+
+
+def _rise(folder: Path, draw: Draw) -> Path:
+    draw(folder / "temporal_reasoning_images" / "1.png")
+    draw(folder / "logic" / "answer.png")
+    shared = {"image": "temporal_reasoning_images/1.png", "subtask": "life", "instruction": "Show it in a year."}
+    records = [
+        {"index": "temporal_1", "category": "temporal_reasoning", "reference": "It has grown.", **shared},
+        {"index": "logical_1", "category": "logical_reasoning", "reference_img": "logic/answer.png", **shared},
+    ]
+    _json(folder / "datav2_total_w_subtask.json", records)
+    return folder
+
+
+def _parquet(file: Path, rows: list[dict[str, Any]]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows), file)
+
+
+def _gedit_v2(folder: Path, draw: Draw) -> Path:
+    picture = _bytes(draw, folder / "in", 1)
+    _parquet(
+        folder / "data" / "test-00000.parquet", [{"key": "k1", "instruction": "Add a hat.", "source_image": picture}]
+    )
+    return folder
+
+
+def _emu_edit(folder: Path, draw: Draw) -> Path:
+    row = {
+        "instruction": "Make it autumn.",
+        "image": _bytes(draw, folder / "in", 2),
+        "task": "style",
+        "split": "test",
+        "idx": 7,
+        "hash": "abc",
+        "input_caption": "a park",
+        "output_caption": "a park in autumn",
+    }
+    _parquet(folder / "data" / "test-00000.parquet", [row])
+    return folder
+
+
+def _complex_edit(folder: Path, draw: Draw) -> Path:
+    row = {
+        "image_id": "real-3",
+        "image": _bytes(draw, folder / "in", 3),
+        "edit": {
+            "compound": ["Add a hat.", "Add a hat and make it snow."],
+            "sequence": ["Add a hat.", "Make it snow."],
+        },
+    }
+    _parquet(folder / "test.parquet", [row])
+    return folder
+
+
+def _omnicontext(folder: Path, draw: Draw) -> Path:
+    pictures = [_bytes(draw, folder / "in", 4), _bytes(draw, folder / "in", 5)]
+    row = {"key": "k9", "task_type": "multi_character", "instruction": "Both at a table.", "input_images": pictures}
+    _parquet(folder / "data" / "train-0.parquet", [row])
+    return folder
+
+
+def _compbench(folder: Path, draw: Draw) -> Path:
+    row = {
+        "image_path": "00001.png",
+        "task": "add",
+        "instruction": "Add a fish.",
+        "caption": "a yellow fish",
+        "input_image": _bytes(draw, folder / "in", 6),
+        "edited_image": _bytes(draw, folder / "in", 7),
+        "mask": _bytes(draw, folder / "in", 255),
+    }
+    _parquet(folder / "data" / "train-0.parquet", [row])
+    return folder
+
+
+def _hatie(folder: Path, draw: Draw) -> Path:
+    draw(folder / "original_images" / "2331.jpg")
+    query = {"id": 5, "image": "2331", "type": "object_replace", "original": "dog", "target": "cat"}
+    _json(folder / "queries.json", [{**query, "instruction": "Replace the dog with a cat."}])
+    return folder
+
+
+WRITERS = {
+    "imgedit": _imgedit,
+    "kris": _kris,
+    "rise": _rise,
+    "gedit-v2": _gedit_v2,
+    "emu-edit": _emu_edit,
+    "complex-edit": _complex_edit,
+    "omnicontext": _omnicontext,
+    "compbench": _compbench,
+    "hatie": _hatie,
+}
+READ = {
+    "imgedit": (["1082", "673"], ["object_addition", "unspecified"], [{"task": "add"}, {"task": "extract"}]),
+    "kris": (["1", "2"], None, [{"category": "temporal_prediction"}] * 2),
+    "rise": (
+        ["temporal_1", "logical_1"],
+        None,
+        [{"category": f"{kind}_reasoning", "subtask": "life"} for kind in ("temporal", "logical")],
+    ),
+    "gedit-v2": (["k1"], ["object_addition"], [{}]),
+    "emu-edit": (["7"], ["style"], [{"task": "style", "split": "test"}]),
+    "complex-edit": (["real-3-1", "real-3-2"], None, [{"complexity": "1"}, {"complexity": "2"}]),
+    "omnicontext": (["multi_character-k9"], None, [{"task": "multi_character"}]),
+    "compbench": (["add-00001-png"], ["object_addition"], [{"task": "add"}]),
+    "hatie": (["5"], ["object_replacement"], [{"task": "object_replace"}]),
+}
+OUTCOMES = {
+    "imgedit": ["1082.png"],
+    "kris": ["temporal_prediction/1.jpg", "temporal_prediction/2.jpg"],
+    "rise": ["images/temporal_reasoning/temporal_1.png", "images/logical_reasoning/logical_1.png"],
+    "gedit-v2": ["k1.png"],
+    "omnicontext": ["fullset/multi_character/k9.png"],
+    "compbench": ["add/00001.png"],
+}
+
+
+def _opened(name: str, tmp_path: Path, draw: Draw) -> Benchmark:
+    return open_benchmark(name, data=WRITERS[name](tmp_path / name, draw))
+
+
+def test_every_declared_set_is_tested() -> None:
+    assert set(WRITERS) == set(declared_layouts())
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_records_become_edits(name: str, tmp_path: Path, draw: Draw) -> None:
+    edits = _opened(name, tmp_path, draw).edits
+    ids, types, groups = READ[name]
+    assert [edit.id for edit in edits] == ids
+    assert [dict(edit.groups) for edit in edits] == groups
+    assert types is None or [edit.type for edit in edits] == types
+    assert all(edit.source.path.is_file() for edit in edits)
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_outcomes_are_found_where_the_authors_scripts_put_them(name: str, tmp_path: Path, draw: Draw) -> None:
+    edits = _opened(name, tmp_path, draw).edits
+    for path in OUTCOMES[name]:
+        draw(tmp_path / "outcomes" / path)
+    outcomes = find_outcomes("mine", tmp_path / "outcomes", edits)
+    assert outcomes.present == len(OUTCOMES[name])
+    assert outcomes.strangers == ()
+
+
+def test_a_list_of_pictures_gives_further_inputs(tmp_path: Path, draw: Draw) -> None:
+    one, two = _opened("kris", tmp_path, draw).edits
+    assert (one.inputs, [each.picture.name for each in two.inputs]) == ((), ["2-2.jpg"])
+    assert one.reference is not None
+    assert one.extras["explain_en"] == "It has grown."
+    [edit] = _opened("omnicontext", tmp_path, draw).edits
+    assert [each.role for each in edit.inputs] == ["subject"]
+
+
+def test_masks_captions_and_references_are_taken_over(tmp_path: Path, draw: Draw) -> None:
+    [edit] = _opened("compbench", tmp_path, draw).edits
+    assert edit.mask is not None
+    assert edit.mask.render(8, 6).any()
+    assert edit.reference is not None
+    [emu] = _opened("emu-edit", tmp_path, draw).edits
+    assert (emu.source_caption, emu.target_caption) == ("a park", "a park in autumn")
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path, draw: Draw, told: Callable[..., Any]) -> None:
+    draw(tmp_path / "singleturn" / "a.jpg")
+    records = {
+        "1": {"id": "A.jpg", "prompt": "Add a hat.", "edit_type": "add"},
+        "2": {"id": "a.jpg", "edit_type": "add"},
+        "3": {"prompt": ["x"], "edit_type": "add"},
+        "4": {"id": "../a.jpg", "prompt": "Add a hat.", "edit_type": "add"},
+    }
+    _json(tmp_path / "singleturn.json", records)
+    problems = told(lambda place: open_benchmark("imgedit", data=place), tmp_path)
+    assert list(problems) == [
+        "singleturn.json: record '1': the image 'A.jpg' does not exist",
+        "singleturn.json: record '2': 'prompt' is missing",
+        "singleturn.json: record '3': 'prompt' must be a text, got ['x']",
+        "singleturn.json: record '3': 'id' is missing: the source picture",
+        "singleturn.json: record '4': the path '../a.jpg' leaves the benchmark folder; give one relative to it, "
+        "without '..'",
+    ]
+
+
+@pytest.mark.parametrize("name", [*WRITERS, "edival"])
+def test_an_empty_folder_is_refused_with_what_is_needed(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="needs"):
+        open_benchmark(name, data=tmp_path)
+
+
+ROWS = [
+    (0, 1, ["subject_add"], ["Add a bench"], ["wall"]),
+    (0, 2, ["subject_add", "count_change"], ["Add a bench", '"Change the count of bench to 4"'], []),
+    (1, 1, ["color_alter"], ["Change the color of car to red"], ["tree"]),
+]
+
+
+def _edival(folder: Path, draw: Draw, rows: list[Any]) -> Path:
+    for index in range(2):
+        draw(folder / "input_images" / f"{index}_input_raw.jpg")
+    with (folder / "instructions.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["image_index", "turns", "task_type", "instructions", "unchanged_objects"])
+        writer.writerows(rows)
+    return folder
+
+
+def test_turns_of_edival_follow_each_other(tmp_path: Path, draw: Draw) -> None:
+    edits = open_benchmark("edival", data=_edival(tmp_path / "data", draw, ROWS)).edits
+    assert [(edit.id, edit.turn, edit.follows) for edit in edits] == [
+        ("0-1", 1, None),
+        ("0-2", 2, "0-1"),
+        ("1-1", 1, None),
+    ]
+    assert edits[1].instruction == "Change the count of bench to 4"
+    assert edits[2].type == "color"
+    assert edits[0].extras["unchanged_objects"] == ["wall"]
+    for name in ("0_input_raw_turn_1", "0_input_raw_turn_2", "1_input_raw_turn_1", "0_input_raw"):
+        draw(tmp_path / "outcomes" / "multipass" / f"{name}.png")
+    outcomes = find_outcomes("mine", tmp_path / "outcomes", edits)
+    assert (outcomes.layout, outcomes.present, outcomes.strangers) == ("edival", 3, ())
+
+
+def test_faults_of_edival_are_told_by_line(tmp_path: Path, draw: Draw, told: Callable[..., Any]) -> None:
+    rows = [
+        (0, 2, "['x']", "['Add']", "[]"),
+        (9, 1, "['x']", "Add a bench", "[]"),
+        (1, "one", "['x']", "['Add']", "[]"),
+    ]
+    problems = told(lambda place: open_benchmark("edival", data=place), _edival(tmp_path, draw, rows))
+    assert problems[0].endswith("line 2: turn 2 of picture 0 comes before turn 1, or without it")
+    assert "line 3: 'instructions' must be a list of texts" in problems[1]
+    assert "line 3: the image '9_input_raw.jpg' does not exist" in problems[2]
+    assert "line 4: 'turns' is the number of the turn from 1 on, got 'one'" in problems[3]

@@ -1,0 +1,148 @@
+"""A benchmark's own groups: chosen, averaged, and the named figures that papers print."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.run import Record, Run
+from editgauge.core.run.manifest import ProtocolEntry
+from editgauge.core.run.sets import SetScore, write_sets
+from editgauge.core.types import ScoreSpec
+from editgauge.findings.compare import compare
+from editgauge.findings.groups.figures import declared_figures, measured_figures
+from editgauge.findings.groups.selection import divisions, group_cells, read_selection
+from editgauge.protocols import open_protocol
+from editgauge.reports.export.export import export, means_of
+from editgauge.reports.leaderboard.page import leaderboard
+from editgauge.stats.levels import nested_mean
+
+JUDGED = "rubric:gedit[gpt-4o]"
+GEDIT = ProtocolEntry("about", "paper", "1", (), (ScoreSpec("overall", True, (0, 10)),))
+TASKS = {"text_change": (4.0, 6.0, 5.0), "subject-add": (9.0,)}
+"""Task to the values of its English edits."""
+
+
+@pytest.fixture
+def gedit(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+    """Four English edits of two tasks and one Chinese, two methods; the second is a point worse."""
+    records, groups = [], {}
+    values = [(task, "en", value) for task, some in TASKS.items() for value in some] + [("text_change", "cn", 1.0)]
+    for place, (task, language, value) in enumerate(values):
+        edit = f"e{place}"
+        groups[edit] = {"task": task, "language": language}
+        records += [
+            make_record(
+                edit, {"overall": value - step}, method=method, protocol=JUDGED, place=place, source=f"{place}.png"
+            )
+            for step, method in enumerate(("mine", "theirs"))
+        ]
+    return make_run(*records, groups=groups, benchmark="gedit", protocols={JUDGED: GEDIT})
+
+
+def test_a_mean_of_means_level_by_level() -> None:
+    tasks = np.array(["a", "a", "a", "b", "b", "b"])
+    kinds = np.array(["x", "x", "y", "x", "y", "y"])
+    values = [1.0, 3.0, 4.0, 10.0, 0.0, 4.0]
+    assert nested_mean(values, [tasks, kinds], np.arange(6)).value == ((2 + 4) / 2 + (10 + 2) / 2) / 2
+    assert nested_mean(values, [tasks], np.arange(6)).value == (8 / 3 + 14 / 3) / 2
+    assert nested_mean(values, [], np.arange(6)).value == pytest.approx(22 / 6)
+
+
+def test_the_named_figure_is_averaged_as_the_paper_does(gedit: Path) -> None:
+    [figure] = [each for each in measured_figures(Run.open(gedit)) if each.figure.name == "GEdit G_O, EN, full set"]
+    assert figure.methods["mine"].value == (5.0 + 9.0) / 2
+    assert figure.methods["theirs"].value == (4.0 + 8.0) / 2
+    assert figure.others["every value once"]["mine"].value == 6.0
+    assert figure.title == "GEdit G_O, EN, full set (4 of 606 edits)"
+    assert "by language" not in figure.others  # all of them are English
+    low, high = figure.methods["mine"].low, figure.methods["mine"].high
+    assert low is not None
+    assert high is not None
+    assert low <= 7.0 <= high
+
+
+def test_a_figure_of_groups_that_the_run_does_not_have_is_left_out(gedit: Path) -> None:
+    names = [each.figure.name for each in measured_figures(Run.open(gedit))]
+    assert "GEdit G_O, CN, full set" in names
+    assert not [name for name in names if "intersection" in name or "G_SC" in name]
+
+
+def test_where_the_protocol_gives_no_number_there_is_none(gedit: Path) -> None:
+    none = SetScore(JUDGED, "g_o_en", "mine", "all", None, 0, True, "", "not_applicable", "no outcome of a task")
+    write_sets(gedit, [none])
+    figure = measured_figures(Run.open(gedit))[0]
+    assert figure.methods["mine"].value is None
+    assert figure.methods["mine"].reason == "no outcome of a task"
+    assert figure.methods["theirs"].value == 6.0
+
+
+def test_groups_are_chosen_by_name_and_value(gedit: Path) -> None:
+    run = Run.open(gedit)
+    assert divisions(run) == {"task": ["text_change", "subject-add"], "language": ["en", "cn"]}
+    assert read_selection(["language=en", "task=subject-add"], run) == {"language": "en", "task": "subject-add"}
+    for text, error, message in [
+        ("english", BadInput, r"--group takes NAME=VALUE, such as task=text_change; got 'english'"),
+        ("lang=en", UnknownName, "Did you mean 'language'"),
+        ("language=english", UnknownName, "language in this run"),
+    ]:
+        with pytest.raises(error, match=message):
+            read_selection([text], run)
+    with pytest.raises(BadInput, match="two values for language, en and cn"):
+        read_selection(["language=en", "language=cn"], run)
+
+
+def test_a_run_without_groups_says_so(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+    run = Run.open(make_run(make_record("a")))
+    assert divisions(run) == {}
+    assert group_cells(run) == []
+    with pytest.raises(BadInput, match="have no groups: --group language=en chooses nothing"):
+        read_selection(["language=en"], run)
+
+
+def test_compare_looks_at_the_edits_of_a_group_only(gedit: Path) -> None:
+    [all_edits] = compare(gedit, methods=("mine", "theirs"))
+    [english] = compare(gedit, methods=("mine", "theirs"), group=["language=en"])
+    assert all_edits.difference
+    assert english.difference
+    assert (all_edits.difference.n, english.difference.n) == (5, 4)
+    assert english.first_mean == 6.0
+
+
+def test_exports_carry_groups_and_figures(gedit: Path) -> None:
+    run = Run.open(gedit)
+    rows = list(csv.DictReader(io.StringIO(export(gedit, format="csv").decode())))
+    assert {(row["edit"], row["group_task"], row["group_language"]) for row in rows} >= {("e4", "text_change", "cn")}
+    lines = [json.loads(line) for line in export(gedit, format="jsonl").decode().splitlines()]
+    assert lines[0]["group_task"] == "text_change"
+    means = {(row["group"], row["figure"], row["method"]): row["mean"] for row in means_of(run)}
+    assert means["task=text_change", "", "mine"] == 4.0
+    assert means["language=en", "GEdit G_O, EN, full set (4 of 606 edits)", "mine"] == 7.0
+    assert "GEdit G_O, EN, full set (4 of 606 edits)" in export(gedit, format="markdown").decode()
+    assert export(gedit, format="parquet", summary=True)
+
+
+def test_the_leaderboard_prints_the_figure_and_is_limited_to_a_group(gedit: Path, tmp_path: Path) -> None:
+    page = leaderboard([gedit], out=tmp_path / "board").read_text("utf-8")
+    assert "GEdit G_O, EN, full set (4 of 606 edits)" in page
+    english = leaderboard([gedit], out=tmp_path / "english", group=["language=en"]).read_text("utf-8")
+    assert "limited to edits with language=en" in english
+    assert "4 scored" in english
+    assert "5 scored" not in english
+
+
+def test_every_declared_figure_is_one_of_a_protocol_there_is() -> None:
+    figures = declared_figures()
+    assert len({figure.name for figure in figures}) == len(figures)
+    for figure in figures:
+        protocol = open_protocol(figure.protocol)
+        known = {spec.name for spec in protocol.scores}
+        assert set(figure.scores) <= known, figure.name
+        assert figure.set is None or figure.set in {spec.name for spec in protocol.sets}, figure.name
