@@ -33,7 +33,7 @@ TINY = 4
 """A box of fewer pixels on a side shows nothing."""
 
 
-class Drift(Protocol):
+class TurnDrift(Protocol):
     """The outcome of a turn against the picture before the first turn."""
 
     name = "drift"
@@ -69,9 +69,9 @@ class Drift(Protocol):
             ),
         )
 
-    def given(self, models: Mapping[str, str]) -> Drift:
+    def given(self, models: Mapping[str, str]) -> TurnDrift:
         """With the name of the embedder in the scores that it makes."""
-        return Drift(models)
+        return TurnDrift(models)
 
     async def score(self, item: Item, see: Perception) -> Scores:
         """Outside the masks, and of the objects that should stay."""
@@ -156,4 +156,4 @@ def _cosine(one: NDArray[np.floating], two: NDArray[np.floating]) -> float:
     return float(np.clip(first @ second / length, -1, 1)) if length else 0.0
 
 
-drift = Drift()
+drift = TurnDrift()

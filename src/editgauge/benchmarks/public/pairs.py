@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedOutcomes:
     """One edit with the pictures that were compared, and what was said of two of them."""
 
     key: str
@@ -117,13 +117,13 @@ class _Pictures:
         return b""
 
 
-def _read(name: str, row: Any, reader: _Pictures) -> Compared | None:
+def _read(name: str, row: Any, reader: _Pictures) -> ComparedOutcomes | None:
     before = len(reader.faults.problems)
     compared = READERS[name](row.values, f"{row.file.name}, row {row.number}", row.number, reader)
     return compared if len(reader.faults.problems) == before else None
 
 
-def _genai_bench(values: Mapping[str, Any], record: str, number: int, reader: _Pictures) -> Compared:
+def _genai_bench(values: Mapping[str, Any], record: str, number: int, reader: _Pictures) -> ComparedOutcomes:
     """Votes between two anonymous editors of the arena (Jiang et al. 2024)."""
     vote = str(values.get("vote_type") or values.get("vote") or "")
     if vote not in VOTES:
@@ -135,7 +135,7 @@ def _genai_bench(values: Mapping[str, Any], record: str, number: int, reader: _P
         )
         for side in ("left", "right")
     ]
-    return Compared(
+    return ComparedOutcomes(
         key=str(values.get("conv_id") or number),
         instruction=reader.text(record, values, "instruct_prompt", "instruction"),
         source=reader.picture(record, values.get("source_image"), "source_image"),
@@ -145,7 +145,7 @@ def _genai_bench(values: Mapping[str, Any], record: str, number: int, reader: _P
     )
 
 
-def _editreward_bench(values: Mapping[str, Any], record: str, number: int, reader: _Pictures) -> Compared:
+def _editreward_bench(values: Mapping[str, Any], record: str, number: int, reader: _Pictures) -> ComparedOutcomes:
     """Two to four candidates with a ranking such as `A>B=C` (Wu et al. 2025)."""
     places = [place for place in range(1, len(LETTERS) + 1) if values.get(f"candidate_{place}") is not None]
     candidates = [
@@ -161,7 +161,7 @@ def _editreward_bench(values: Mapping[str, Any], record: str, number: int, reade
         reader.faults.add(record, f"'ranking' is such as 'A>B' or 'A=B>C', of the candidates; got {shown(ranking)}")
         order = {}
     dataset = str(values.get("dataset") or "")
-    return Compared(
+    return ComparedOutcomes(
         key=str(values.get("id") or number),
         instruction=reader.text(record, values, "instruction"),
         source=reader.picture(record, values.get("source_image"), "source_image"),
@@ -185,7 +185,7 @@ def _better(one: int, two: int) -> str:
     return "tie" if one == two else "first" if one < two else "second"
 
 
-def _editscore_bench(values: Mapping[str, Any], record: str, number: int, reader: _Pictures) -> Compared:
+def _editscore_bench(values: Mapping[str, Any], record: str, number: int, reader: _Pictures) -> ComparedOutcomes:
     """Two outputs of which the first is better in one dimension (Luo et al. 2025)."""
     pictures, keys = values.get("output_images"), values.get("key")
     if not isinstance(pictures, list) or len(pictures) != 2:
@@ -200,7 +200,7 @@ def _editscore_bench(values: Mapping[str, Any], record: str, number: int, reader
     in_order = sorted(contents)  # by key, so that the place says nothing
     chosen = "first" if in_order == contents else "second"
     task = str(values.get("task_type") or "")
-    return Compared(
+    return ComparedOutcomes(
         key="-".join(sorted(names)),
         instruction=reader.text(record, values, "instruction"),
         source=reader.picture(record, values.get("input_image"), "input_image"),
@@ -211,7 +211,7 @@ def _editscore_bench(values: Mapping[str, Any], record: str, number: int, reader
     )
 
 
-READERS: dict[str, Callable[[Mapping[str, Any], str, int, _Pictures], Compared]] = {
+READERS: dict[str, Callable[[Mapping[str, Any], str, int, _Pictures], ComparedOutcomes]] = {
     "editreward-bench": _editreward_bench,
     "editscore-bench": _editscore_bench,
     "genai-bench": _genai_bench,
@@ -224,7 +224,7 @@ COLUMNS = (
 )
 
 
-def _write(compared: Sequence[Compared], folder: Path) -> PairFiles:
+def _write(compared: Sequence[ComparedOutcomes], folder: Path) -> PairFiles:
     """The benchmark's folder, a folder of outcomes per method, and a file of choices per dimension."""
     ids, written = Ids(), dict[tuple[str, str], str]()
     edits: list[dict[str, Any]] = []
