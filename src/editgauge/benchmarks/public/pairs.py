@@ -65,10 +65,10 @@ class PairFiles:
 def pairs(name: str, *, data: str | Path, out: str | Path) -> PairFiles:
     """Write a public set of compared outcomes as a benchmark, outcomes of every method, and choices for `agree`.
 
+    Then score `OUT/benchmark` with `--outcomes 'OUT/outcomes/*'`, and give `agree` the choices.
+
     Example:
         $ editgauge data pairs genai-bench --data image_edition --out genai
-        $ editgauge run genai/benchmark --outcomes genai/outcomes/* --out run
-        $ editgauge agree run --choices genai/choices.jsonl
         >>> editgauge.data.pairs("genai-bench", data="image_edition", out="genai")
 
     Args:

@@ -113,7 +113,7 @@ def _measured(run: Run, protocol: str, figure: PublishedFigure) -> MeasuredFigur
     columns = columns_of(run, figure.where)
     rows = columns.protocol.are(protocol) & np.any([columns.name.are(score) for score in figure.scores], axis=0)
     columns = columns.only(np.flatnonzero(rows))
-    if not columns.value.size:
+    if np.isnan(columns.value).all():  # also when there are none
         return None
     others = {
         "every value once": (),
