@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ComparedOutcomes:
-    """One edit with the pictures that were compared, and what was said of two of them."""
+    """One edit with the pictures that were compared, and what was said about two of them."""
 
     key: str
     instruction: str
