@@ -288,4 +288,4 @@ def test_faults_of_edival_are_told_by_line(tmp_path: Path, draw: Draw, told: Cal
     assert problems[0].endswith("line 2: turn 2 of picture 0 comes before turn 1, or without it")
     assert "line 3: 'instructions' must be a list of texts" in problems[1]
     assert "line 3: the image '9_input_raw.jpg' does not exist" in problems[2]
-    assert "line 4: 'turns' is the number of the turn from 1 on, got 'one'" in problems[3]
+    assert "line 4: 'turns' is the number of the turn, at least 1; got 'one'" in problems[3]

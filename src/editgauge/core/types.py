@@ -150,7 +150,7 @@ class Edit:
     first_source: Picture | None = None
     """From the second turn on, the picture that the first turn starts from; `open_benchmark` fills it in."""
     masks_before: tuple[Mask | None, ...] = ()
-    """The masks of the turns before, likewise."""
+    """The masks of the turns before, filled in the same way."""
     photograph: str | None = None
     """The photograph that the source was made from, where that is another picture: turns of one session share it."""
     groups: Mapping[str, str] = field(default_factory=dict)

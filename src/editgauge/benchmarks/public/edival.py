@@ -65,7 +65,7 @@ class _Reader:
         index = self.faults.text(line, row, "image_index")
         turn = row["turns"]
         if not (isinstance(turn, str) and turn.isdecimal() and 1 <= int(turn) <= 100):
-            self.faults.add(line, f"'turns' is the number of the turn from 1 on, got {shown(turn)}")
+            self.faults.add(line, f"'turns' is the number of the turn, at least 1; got {shown(turn)}")
         texts, tasks = self._list(line, row, "instructions"), self._list(line, row, "task_type")
         source = self._source(index, line) if index else None
         if len(self.faults.problems) > number or not index or source is None:
