@@ -136,22 +136,22 @@ def _read(edit: Edit, form: str | None) -> Edit:
     if not edit.instruction.strip() or (edit.type != UNSPECIFIED and not _missing(edit)):
         return edit
     reading = understand(edit.instruction, edit.source_caption, edit.target_caption, form)
-    if edit.type == UNSPECIFIED and (not _given(edit) or len(reading.steps) == 1):
+    if edit.type == UNSPECIFIED and (not _known_fields(edit) or len(reading.steps) == 1):
         step = _overridden(reading.steps[0], edit)
         return _filled(edit, replace(reading, steps=(step, *reading.steps[1:])), step)
     same = _of_type(reading, edit.type)
     if same is None and edit.source_caption and edit.target_caption:
         reading = understand(edit.target_caption, edit.source_caption, form="caption")
         same = _of_type(reading, edit.type)
-    if same is None or any(_plain(getattr(same, name)) != _plain(value) for name, value in _given(edit).items()):
+    if same is None or any(_plain(getattr(same, name)) != _plain(value) for name, value in _known_fields(edit).items()):
         return edit
-    step = replace(same, **_given(edit), sure=same.sure or edit.type != UNSPECIFIED)
+    step = replace(same, **_known_fields(edit), sure=same.sure or edit.type != UNSPECIFIED)
     return _filled(edit, replace(reading, steps=(step,)), step)
 
 
 def _overridden(step: Step, edit: Edit) -> Step:
     """The step with the given fields; another name for the subject is one for what is replaced, too."""
-    fields = _given(edit)
+    fields = _known_fields(edit)
     if edit.subject and step.from_ == step.subject:
         fields = {"from_": edit.subject, **fields}
     return replace(step, **fields)
@@ -162,7 +162,7 @@ def _of_type(reading: Reading, edit_type: str) -> Step | None:
     return next((step for step in reading.steps if edit_type in {step.type, UNSPECIFIED}), None)
 
 
-def _given(edit: Edit) -> dict[str, Any]:
+def _known_fields(edit: Edit) -> dict[str, Any]:
     """The fields that the edit has."""
     values = {name: getattr(edit, name) for name in ("subject", "from_", "to", "position")}
     return {name: value for name, value in values.items() if value is not None}
@@ -170,7 +170,7 @@ def _given(edit: Edit) -> dict[str, Any]:
 
 def _missing(edit: Edit) -> bool:
     """Does it lack a field that rules for its type read?"""
-    there = {name.rstrip("_") for name in _given(edit)}
+    there = {name.rstrip("_") for name in _known_fields(edit)}
     return not set(EDIT_TYPES[edit.type].needs) <= there
 
 

@@ -133,7 +133,7 @@ def read_instruction(
         return rules
     question = _question(text, source_caption, target_caption, source, jury)
     try:
-        return run_async(_asked(question, jury))
+        return run_async(_judge_reading(question, jury))
     except EditGaugeError as error:
         why = f"the judge gave no reading ({error}); this is the rules'"
         return replace(rules, left="; ".join(filter(None, [rules.left, why])))
@@ -153,7 +153,7 @@ def _question(
     return Question(words=words, form=Structured(JudgedReading), images=images)
 
 
-async def _asked(question: Question[JudgedReading], jury: Jury) -> Reading:
+async def _judge_reading(question: Question[JudgedReading], jury: Jury) -> Reading:
     ask = Ask()
     name, judge = next(iter(jury.opened(None, ask).items()))
     try:
