@@ -94,6 +94,8 @@ def test_the_list_of_classes_is_whole() -> None:
         ("hat", {"cowboy hat", "sombrero", "bonnet", "bearskin"}),
         ("two red Sandwiches", {"hotdog", "cheeseburger"}),
         ("a castle", {"castle"}),
+        ("a skirt", {"hoopskirt", "miniskirt", "overskirt", "sarong"}),
+        ("cutlery", {"wooden spoon"}),
         ("tiger", {"tiger"}),
         ("t-shirt", {"jersey"}),
         ("tv", {"television"}),
