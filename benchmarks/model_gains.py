@@ -37,8 +37,6 @@ from editgauge.engine.worker.scoring import prepare
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.metrics import metrics
-from editgauge.metrics.natural_statistics import natural_statistics
-from editgauge.metrics.tokens import focus_of_change, semantic_change, structure_distance
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import Service
@@ -48,6 +46,8 @@ from editgauge.protocols.editgauge.redrawn import changed_places, token_features
 from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import look
 from editgauge.protocols.people.matching import pairs_of_boxes
+from editgauge.vision.natural_statistics import natural_statistics
+from editgauge.vision.tokens import focus_of_change, semantic_change, structure_distance
 
 ROLES = (
     "detector", "segmenter", "image_embedder", "classifier", "text_reader", "face_reader", "perceptual_distance"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from editgauge.metrics import BUILT_IN as METRICS
 from tests.test_architecture import sources
 
 MOST_MODULES = 14
@@ -113,6 +114,15 @@ def test_a_class_name_stands_for_one_thing() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(file)
     assert {name: files for name, files in places.items() if len(files) > 1 and name not in AMBIGUOUS} == {}
+
+
+def test_a_metric_its_file_and_its_test_have_one_name() -> None:
+    """As CONTRIBUTING.md asks for; `base.py` holds what they share."""
+    modules = {file.removeprefix("metrics/").removesuffix(".py") for file in sources() if file.startswith("metrics/")}
+    assert modules - {"__init__", "base"} == set(METRICS)
+    assert {name: f"editgauge.metrics.{name}:{name}" for name in METRICS} == METRICS
+    tests = Path(__file__).parent / "metrics"
+    assert {name for name in METRICS if not (tests / f"test_{name}.py").exists()} == set()
 
 
 CATCH_ALL = frozenset({"asked", "found", "given", "told"})

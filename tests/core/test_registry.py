@@ -58,7 +58,7 @@ def test_the_project_s_own_indices_import_none_of_what_they_name() -> None:
         "import sys; from editgauge.metrics import metrics; from editgauge.protocols import protocols;"
         "names = [*metrics, *protocols];"
         "sys.exit(any(f'editgauge.{each}' in sys.modules"
-        " for each in ('metrics.pixels', 'metrics.colors', 'protocols.preservation')))"
+        " for each in ('metrics.l1', 'metrics.ssim', 'protocols.preservation')))"
     )
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from editgauge.metrics import edge_distance as structure
-from editgauge.metrics import histogram_correlation as colors
-from editgauge.metrics import pixels
+from editgauge.metrics import base, edge_distance, histogram_correlation, ssim
+from editgauge.metrics.l1 import l1
+from editgauge.metrics.l2 import l2
 
 
 @pytest.mark.parametrize("rows", [1, 7, 10_000])
@@ -17,11 +17,11 @@ def test_the_length_of_a_strip_changes_nothing(rows: int, masked: bool, monkeypa
     before = chance.random((65, 40, 3), np.float32)
     after = np.clip(before + chance.normal(0, 0.1, before.shape), 0, 1).astype(np.float32)
     where = chance.random((65, 40)) < 0.4 if masked else None
-    compared = (structure.edge_distance, colors.histogram_correlation, pixels.l1, pixels.l2, pixels.ssim)
+    compared = (edge_distance.edge_distance, histogram_correlation.histogram_correlation, l1, l2, ssim.ssim)
     usual = [compare(before, after, where) for compare in compared]
-    monkeypatch.setattr(structure, "STRIP", rows)
-    monkeypatch.setattr(pixels, "STRIP", rows)
-    monkeypatch.setattr(colors, "EXACT", rows * before.shape[1])
+    for module in (base, edge_distance, ssim):
+        monkeypatch.setattr(module, "STRIP", rows)
+    monkeypatch.setattr(histogram_correlation, "EXACT", rows * before.shape[1])
     assert [compare(before, after, where) for compare in compared] == pytest.approx(usual, rel=1e-12)
 
 
@@ -30,5 +30,5 @@ def test_masked_differences_are_those_of_the_pixels_that_count() -> None:
     before, after = (chance.random((130, 33, 3), np.float32) for _ in range(2))
     where = chance.random((130, 33)) < 0.3
     difference = before[where].astype(np.float64) - after[where]
-    assert pixels.l1(before, after, where) == pytest.approx(np.abs(difference).mean(), rel=1e-6)
-    assert pixels.l2(before, after, where) == pytest.approx((difference**2).mean(), rel=1e-6)
+    assert l1(before, after, where) == pytest.approx(np.abs(difference).mean(), rel=1e-6)
+    assert l2(before, after, where) == pytest.approx((difference**2).mean(), rel=1e-6)

@@ -12,11 +12,11 @@ import skimage.data
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
-from editgauge.metrics.tokens import semantic_change
 from editgauge.models.interfaces import ImageEmbedder, PatchEmbedder
 from editgauge.models.lite.dinov2 import FILE, DinoV2Small
 from editgauge.models.service import Service
 from editgauge.models.weights import available, weights_of
+from editgauge.vision.tokens import semantic_change
 
 pytestmark = pytest.mark.skipif(not available("dinov2-s14"), reason="NOT TESTED: run `editgauge models pull lite`")
 photographs: Any = skimage.data

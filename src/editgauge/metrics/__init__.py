@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from editgauge.metrics.base import Metric
 
 BUILT_IN = {
-    "l1": "editgauge.metrics.pixels:l1",
-    "l2": "editgauge.metrics.pixels:l2",
-    "psnr": "editgauge.metrics.pixels:psnr",
-    "ssim": "editgauge.metrics.pixels:ssim",
+    "l1": "editgauge.metrics.l1:l1",
+    "l2": "editgauge.metrics.l2:l2",
+    "psnr": "editgauge.metrics.psnr:psnr",
+    "ssim": "editgauge.metrics.ssim:ssim",
     "histogram_correlation": "editgauge.metrics.histogram_correlation:histogram_correlation",
     "edge_distance": "editgauge.metrics.edge_distance:edge_distance",
 }

@@ -1,4 +1,4 @@
-"""Metrics of structure: edges, whatever the colors on their two sides."""
+"""Edge distance: the change of edges, whatever the colors on their two sides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.metrics.base import check_pair, metric
+from editgauge.metrics.base import STRIP, check_pair, metric
 
 if TYPE_CHECKING:
     from editgauge.core.images import Unit
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 LUMA = np.array([[0.299, 0.587, 0.114]])
 """Weights of red, green and blue in brightness, by ITU-R BT.601."""
-STRIP = 64
-"""Rows that are worked through at once: few enough for the arrays in between to stay in the processor's cache."""
 STABLE_EDGES = 170 / 255**2
 """The paper's c = 170, which is for images in [0, 255]: edges much fainter than its root (0.05) hardly count."""
 

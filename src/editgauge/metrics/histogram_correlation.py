@@ -1,4 +1,4 @@
-"""Metrics of colors, whatever their places: histograms."""
+"""Histogram correlation: the likeness of colors, whatever their places."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.images import as_unit
-from editgauge.metrics.pixels import ssim
+from editgauge.metrics.ssim import ssim
 from editgauge.protocols.editgauge.appearance import detail
 from editgauge.protocols.editgauge.artifact_features import OF_FLAWS, flaws
 from editgauge.protocols.editgauge.asked import ASKED, asked_features

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.metrics.pixels import ssim
+from editgauge.metrics.ssim import ssim
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols._shared.rule_set import no_rule

@@ -17,7 +17,7 @@ from editgauge.core.images import Pixels, Unit, as_unit
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Score, Unscored
 from editgauge.metrics.base import check_pair
-from editgauge.metrics.pixels import ssim
+from editgauge.metrics.ssim import ssim
 from editgauge.protocols._shared.looking import needed
 from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
 from editgauge.vision.color_names import color_likeness

@@ -10,7 +10,7 @@ import pytest
 import skimage.data
 
 from editgauge.core.images import as_unit
-from editgauge.metrics.natural_statistics import FEATURES, natural_statistics
+from editgauge.vision.natural_statistics import FEATURES, natural_statistics
 
 photographs: Any = skimage.data
 

@@ -1,22 +1,18 @@
-"""Metrics that compare two images pixel by pixel, or window by window: L1, L2, PSNR, SSIM."""
+"""SSIM: the structural similarity of two images, window by window."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.metrics.base import check_pair, counted_pixels, metric
+from editgauge.metrics.base import STRIP, check_pair, counted_pixels, metric
 
 if TYPE_CHECKING:
     from editgauge.core.images import Unit
     from editgauge.core.masks import BoolMask
-
-HIGHEST_PSNR = 100.0
-"""What identical images get: an infinite value would spoil every mean."""
 
 SIGMA = 1.5
 RADIUS = 5
@@ -24,74 +20,6 @@ RADIUS = 5
 STABLE_MEANS = 0.01**2
 STABLE_VARIANCES = 0.03**2
 """The paper's C1 = (K1 L)^2 and C2 = (K2 L)^2 for images in [0, 1]."""
-
-STRIP = 64
-"""Rows that are worked through at once: few enough for the arrays in between to stay in the processor's cache."""
-
-
-@metric(higher_is_better=False, range=(0.0, 1.0), formula="mean(|before - after|)")
-def l1(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How far apart the colors of a pixel are on average.
-
-    Lower is better: 0 means identical images, 1 means black against white. Mean absolute error over pixels and
-    channels, as tables of editing papers print L1.
-
-    >>> round(l1(np.full((4, 4, 3), 0.2), np.full((4, 4, 3), 0.5)), 6)
-    0.3
-    """
-    check_pair(before, after, where)
-    return _mean_difference(before, after, where, cv2.NORM_L1)
-
-
-@metric(higher_is_better=False, range=(0.0, 1.0), formula="mean((before - after)^2)")
-def l2(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How far apart the colors of a pixel are on average, large differences weighing more.
-
-    Lower is better: 0 means identical images, 1 means black against white. Mean squared error over pixels and
-    channels; papers print it as L2 or as MSE, and no root is taken.
-
-    >>> round(l2(np.full((4, 4, 3), 0.2), np.full((4, 4, 3), 0.5)), 6)
-    0.09
-    """
-    check_pair(before, after, where)
-    return _mean_difference(before, after, where, cv2.NORM_L2SQR)
-
-
-@metric(higher_is_better=True, range=(0.0, HIGHEST_PSNR), formula="10 log10(1 / mean((before - after)^2)), at most 100")
-def psnr(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How faint the difference of the images is, in decibels, capped at 100.
-
-    Higher is better: 0 means black against white, and 100, where it is capped, means identical images. Peak
-    signal-to-noise ratio with a peak of 1 and the squared error taken over all channels together, as scikit-image does.
-
-    >>> round(psnr(np.zeros((2, 2, 3)), np.full((2, 2, 3), 0.1)), 6)
-    20.0
-    """
-    smallest = 10 ** (-HIGHEST_PSNR / 10)
-    return 10 * math.log10(1 / max(l2(before, after, where), smallest))
-
-
-def _mean_difference(before: Unit, after: Unit, where: BoolMask | None, norm: int) -> float:
-    single = before.itemsize <= 4 and after.itemsize <= 4
-    exact: np.dtype[np.floating[Any]] = np.dtype(np.float32 if single else np.float64)
-    first, second = (np.ascontiguousarray(image, exact) for image in (before, after))
-    # Sums are made in float64, which OpenCV's norm with a mask of its own would not do.
-    if where is None:
-        mean = cv2.norm(first.reshape(-1), second.reshape(-1), norm) / first.size
-    else:
-        mean = _masked_sum(first, second, where, norm) / (int(where.sum()) * (first.size // where.size))
-    return min(mean, 1.0)  # pixels may exceed [0, 1] by a rounding error
-
-
-def _masked_sum(first: Unit, second: Unit, where: BoolMask, norm: int) -> float:
-    """What both images have black is no difference. To pick out the pixels that count would take ten times as long."""
-    mask = np.ascontiguousarray(where).view(np.uint8)
-    total = 0.0
-    for top in range(0, len(mask), STRIP):
-        rows = slice(top, top + STRIP)
-        one, two = (cv2.copyTo(image[rows], mask[rows]).reshape(-1) for image in (first, second))
-        total += cv2.norm(one, two, norm)
-    return total
 
 
 @metric(

@@ -1,0 +1,90 @@
+"""Photographs and what noise, blur, compression and brightness make of them, for the tests of every metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+import skimage.data
+from numpy.typing import NDArray
+
+from editgauge.core.images import Pixels, Unit, as_unit
+from editgauge.core.masks import BoolMask
+
+PHOTOGRAPHS: dict[str, Callable[[], Pixels]] = {
+    "cat": skimage.data.chelsea,
+    "astronaut": skimage.data.astronaut,
+    "coffee": skimage.data.coffee,
+    "rocket": skimage.data.rocket,
+}
+
+
+def noisy(image: Pixels) -> Pixels:
+    noise = np.random.default_rng(3).normal(0, 20, image.shape)
+    return np.clip(image + noise, 0, 255).astype(np.uint8)
+
+
+def blurred(image: Pixels) -> Pixels:
+    return np.asarray(cv2.GaussianBlur(image, (0, 0), 2), dtype=np.uint8)
+
+
+def compressed(image: Pixels) -> Pixels:
+    _, encoded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 20])
+    return np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR), dtype=np.uint8)
+
+
+def brightened(image: Pixels) -> Pixels:
+    """Much of the sky over the rocket, flat before, is flat after: where float32 would lose digits."""
+    return np.minimum(image.astype(np.int64) + 26, 255).astype(np.uint8)
+
+
+DAMAGES: dict[str, Callable[[Pixels], Pixels]] = {
+    "noise": noisy,
+    "blur": blurred,
+    "jpeg": compressed,
+    "brighter": brightened,
+}
+
+
+@cache
+def photograph(name: str) -> Pixels:
+    return PHOTOGRAPHS[name]()
+
+
+@cache
+def damaged(name: str, damage: str) -> Pixels:
+    return DAMAGES[damage](photograph(name))
+
+
+SIDE = 256
+"""Of the corner that is compared of each photograph."""
+every_pair = pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (as_unit(photograph(name)[:SIDE, :SIDE]), as_unit(damaged(name, damage)[:SIDE, :SIDE]))
+        for name in PHOTOGRAPHS
+        for damage in DAMAGES
+    ],
+    ids=[f"{name} {damage}" for name in PHOTOGRAPHS for damage in DAMAGES],
+)
+cat_and_noise = as_unit(photograph("cat")), as_unit(damaged("cat", "noise"))
+
+
+def exact(image: Unit) -> NDArray[np.float64]:
+    return image.astype(np.float64)
+
+
+def rectangle(top: int, bottom: int, left: int, right: int) -> BoolMask:
+    mask = np.zeros(cat_and_noise[0].shape[:2], dtype=np.bool_)
+    mask[top:bottom, left:right] = True
+    return mask
+
+
+def unit(values: Any) -> Unit:
+    """Any numbers as an image in double precision, which metrics take as well."""
+    image: NDArray[Any] = np.asarray(values, dtype=np.float64)
+    return image
