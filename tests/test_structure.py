@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from pathlib import Path, PurePosixPath
 
 from editgauge.metrics import BUILT_IN as METRICS
-from tests.test_architecture import sources
+from tests.source_trees import nodes_of, sources, tree_of
 
 MOST_MODULES = 14
 REGISTERED = r"editgauge\.([\w.]+):\w+"
@@ -94,8 +94,7 @@ def _importers() -> dict[str, set[str]]:
     """The files that import each module, without `.py`; one that a registry names by its path has the world as well."""
     importers: dict[str, set[str]] = defaultdict(set)
     for file, source in sources().items():
-        tree = ast.parse(source)
-        for node in ast.walk(tree):
+        for node in nodes_of(source):
             if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").startswith("editgauge"):
                 for path in (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)):
                     importers[path.removeprefix("editgauge.").replace(".", "/")].add(file)
@@ -110,7 +109,7 @@ def _importers() -> dict[str, set[str]]:
 def test_a_class_name_stands_for_one_thing() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for file, source in sources().items():
-        for node in ast.parse(source).body:
+        for node in tree_of(source).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(file)
     assert {name: files for name, files in places.items() if len(files) > 1 and name not in AMBIGUOUS} == {}
@@ -136,6 +135,6 @@ def test_variables_are_named_for_what_they_hold() -> None:
         (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in CATCH_ALL)
         or (isinstance(node, ast.arg) and node.arg in CATCH_ALL)
         for source in sources().values()
-        for node in ast.walk(ast.parse(source))
+        for node in nodes_of(source)
     )
     assert count <= STILL_CATCH_ALL, "name a new variable for what it holds, such as `detections`, `message`, `queries`"

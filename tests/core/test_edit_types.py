@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import editgauge
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.edit_types import EDIT_TYPES, EditType, read_edit_type, vocabulary
 from editgauge.core.errors import UnknownName
@@ -23,8 +22,8 @@ from editgauge.look.catalog import list_names
 from editgauge.methods.prompts import render
 from editgauge.protocols.editval import editval
 from editgauge.protocols.editval.rules import RULES, rule
+from tests.source_trees import nodes_of, sources
 
-SOURCE = Path(editgauge.__file__).parent
 MOST_NAMES = 6
 """Names of edit types that may stand in one tuple, set or dictionary outside the table."""
 EXCEPT = {"benchmarks/magicbrush/pixlens.py", "benchmarks/_text/wording.py"}
@@ -108,10 +107,10 @@ def test_a_new_type_is_scored_by_the_rule_that_names_it(weather: EditType) -> No
 
 def test_only_the_table_lists_the_edit_types() -> None:
     lists = {
-        f"{path.relative_to(SOURCE).as_posix()}:{getattr(node, 'lineno', 0)}": sorted(names)
-        for path in SOURCE.rglob("*.py")
-        if path.name != "edit_types.py" and path.relative_to(SOURCE).as_posix() not in EXCEPT
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        f"{file}:{getattr(node, 'lineno', 0)}": sorted(names)
+        for file, source in sources().items()
+        if file != "core/edit_types.py" and file not in EXCEPT
+        for node in nodes_of(source)
         if len(names := _edit_types_in(node)) > MOST_NAMES
     }
     assert not lists, "derive these from the properties of the entries in core/edit_types.py"

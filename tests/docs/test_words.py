@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 INSTEAD = {
@@ -71,7 +68,6 @@ GIVEN_TO_OTHERS = ("judges/prompts/", "instructions/", "benchmarks/_text/")
 """Prompts, whose text is part of a judge's identity, and lists of words that users may write."""
 
 
-@cache
 def texts() -> list[Path]:
     source = ROOT / "src" / "editgauge"
     files = [path for suffix in ("py", "j2") for path in source.rglob(f"*.{suffix}")]
@@ -79,7 +75,6 @@ def texts() -> list[Path]:
     return sorted([*ours, *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
-@cache
 def prose(path: Path) -> str:
     """The text of a page; of a module only its strings and comments."""
     text = path.read_text("utf-8")
@@ -88,8 +83,13 @@ def prose(path: Path) -> str:
     return "\n".join(re.findall(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|#.*', text))
 
 
-@pytest.mark.parametrize("phrase", INSTEAD)
-def test_plain_words(phrase: str) -> None:
-    pattern = re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE)
-    hits = [f"{path.relative_to(ROOT)}: …{match[0]}…" for path in texts() for match in pattern.finditer(prose(path))]
-    assert not hits, f"write instead: {INSTEAD[phrase]}"
+def test_plain_words() -> None:
+    """One search for all phrases: each for itself, in all texts, takes ten times as long."""
+    pattern = re.compile(r"\b(?:" + "|".join(f"({phrase})" for phrase in INSTEAD) + r")\b", re.IGNORECASE)
+    plain = list(INSTEAD.values())
+    hits = [
+        f"{path.relative_to(ROOT)}: …{match[0]}…; write instead: {plain[(match.lastindex or 1) - 1]}"
+        for path in texts()
+        for match in pattern.finditer(prose(path))
+    ]
+    assert not hits

@@ -1,0 +1,26 @@
+"""The modules of the package, read and parsed once for all tests of how they are written."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "editgauge"
+
+
+@cache
+def sources() -> dict[str, str]:
+    """The text of every module, by its path inside the package."""
+    paths = sorted(SOURCE.rglob("*.py"))
+    return {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in paths}
+
+
+@cache
+def tree_of(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@cache
+def nodes_of(source: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(source)))
