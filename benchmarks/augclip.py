@@ -26,8 +26,8 @@ from editgauge.protocols._shared.directions import Floats, units
 from editgauge.protocols.augclip.attribute_weights import relative_weights
 from editgauge.protocols.augclip.evidence import shown
 from editgauge.protocols.augclip.hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit
-from editgauge.protocols.augclip.ideal import Reading, Seen, fitted
-from editgauge.protocols.augclip.options import Options
+from editgauge.protocols.augclip.ideal import EmbeddedOutcome, PaperReading, fitted
+from editgauge.protocols.augclip.options import AugClipOptions
 
 DIMENSIONS = 512
 SIZES = ((10, 10), (20, 20), (30, 30))
@@ -40,7 +40,7 @@ PLAIN: dict[Classifier, Callable[[], Any]] = {
 }
 
 
-def edit(seed: int, sources: int, targets: int) -> Seen:
+def edit(seed: int, sources: int, targets: int) -> EmbeddedOutcome:
     random = np.random.default_rng(seed)
     common, one, other, before, after = units(random.standard_normal((5, DIMENSIONS)))
 
@@ -48,10 +48,10 @@ def edit(seed: int, sources: int, targets: int) -> Seen:
         noise = random.standard_normal((count, DIMENSIONS)) / np.sqrt(DIMENSIONS)
         return units(np.sqrt(0.65) * common + np.sqrt(0.1) * own + np.sqrt(0.25) * noise)
 
-    return Seen(before, after, cloud(one, sources), cloud(other, targets))
+    return EmbeddedOutcome(before, after, cloud(one, sources), cloud(other, targets))
 
 
-def plainly(seen: Seen, classifier: Classifier) -> None:
+def plainly(seen: EmbeddedOutcome, classifier: Classifier) -> None:
     weights = relative_weights(seen.source, seen.target).scaled()
     points = np.vstack([seen.source, seen.target])
     labels = np.repeat([-1, 1], [len(seen.source), len(seen.target)])
@@ -59,17 +59,19 @@ def plainly(seen: Seen, classifier: Classifier) -> None:
     PLAIN[classifier]().fit(points, labels, **loads)
 
 
-def quickly(seen: Seen, classifier: Classifier) -> None:
+def quickly(seen: EmbeddedOutcome, classifier: Classifier) -> None:
     fit(seen.source, seen.target, relative_weights(seen.source, seen.target).scaled(), classifier)
 
 
-def wholly(seen: Seen, classifier: Classifier) -> None:
+def wholly(seen: EmbeddedOutcome, classifier: Classifier) -> None:
     """The score with its evidence, rankings and picture included."""
     names = Attributes(tuple(map(str, range(len(seen.source)))), tuple(map(str, range(len(seen.target)))))
-    shown("augclip", names, seen, fitted(seen, Options(classifier=classifier), Reading()), Reading())
+    shown("augclip", names, seen, fitted(seen, AugClipOptions(classifier=classifier), PaperReading()), PaperReading())
 
 
-def seconds(edits: list[Seen], work: Callable[[Seen, Classifier], None], classifier: Classifier) -> float:
+def seconds(
+    edits: list[EmbeddedOutcome], work: Callable[[EmbeddedOutcome, Classifier], None], classifier: Classifier
+) -> float:
     start = time.process_time()
     for each in edits:
         work(each, classifier)

@@ -24,7 +24,7 @@ from editgauge.engine.options import USUAL_PROTOCOLS
 from editgauge.methods.reference.apply import followed
 from editgauge.methods.reference.editors import recipe_of
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.protocols import open_protocol
 
 SIDE = 512
@@ -61,7 +61,7 @@ def _item(edit: Edit, source: Pixels, edited: Pixels) -> Item:
 async def measure(pictures: Sequence[Item]) -> tuple[dict[str, float], float]:
     """Seconds by protocol, and of one pass of the image embedder."""
     seconds = dict.fromkeys(PROTOCOLS, 0.0)
-    with Service(choose_models("lite", {}, ROLES).models, None) as see:
+    with ModelService(choose_models("lite", {}, ROLES).models, None) as see:
         for item in pictures[:1]:  # loads every model
             for name in PROTOCOLS:
                 await _score(name, item, see)
@@ -77,7 +77,7 @@ async def measure(pictures: Sequence[Item]) -> tuple[dict[str, float], float]:
         return seconds, (time.process_time() - begun) / (len(pictures) - 1)
 
 
-async def _score(protocol: str, item: Item, see: Service) -> None:
+async def _score(protocol: str, item: Item, see: ModelService) -> None:
     with suppress(CannotTell):  # no answer takes its time, too
         await open_protocol(protocol).score(item, see)  # type: ignore[arg-type]
 

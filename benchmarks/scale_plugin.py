@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.core.images import Pixels
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
 from editgauge.models.answers import Vector
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.perception import Sight
 
@@ -25,9 +25,9 @@ class MeanColor:
     batch = 64
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
-        return Card(
+        return ModelCard(
             role=self.role, id="scale-embedder", revision="1", sha256="0" * 64, license="MIT", input_size=(1, 1)
         )
 

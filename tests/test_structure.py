@@ -30,43 +30,7 @@ SHORT_FILES = frozenset(
     ]
 )
 """Short modules with one importer that are still to be merged into it: this list only shrinks."""
-AMBIGUOUS = frozenset(
-    [
-        "Agreement",
-        "Answer",
-        "Asked",
-        "Captioner",
-        "Card",
-        "Choice",
-        "Context",
-        "Curve",
-        "DamagedWeights",
-        "Draft",
-        "Entry",
-        "Estimate",
-        "Fitted",
-        "Group",
-        "Kind",
-        "Level",
-        "Model",
-        "Options",
-        "Pairwise",
-        "Parts",
-        "Place",
-        "Prompt",
-        "Reading",
-        "Record",
-        "Region",
-        "Row",
-        "Scene",
-        "Seen",
-        "Service",
-        "Sight",
-        "Standing",
-        "Verdict",
-        "Words",
-    ]
-)
+AMBIGUOUS = frozenset(["Context", "Estimate"])
 """Class names that still stand for more than one thing: this list only shrinks."""
 
 

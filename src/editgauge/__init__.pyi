@@ -71,8 +71,8 @@ from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
 from editgauge.models import cache as cache
 from editgauge.models.answers import Vector as Vector
-from editgauge.models.interfaces import Card as ModelCard
 from editgauge.models.interfaces import Model as Model
+from editgauge.models.interfaces import ModelCard as ModelCard
 from editgauge.models.interfaces import Perception as Perception
 from editgauge.models.weights import MissingWeights as MissingWeights
 from editgauge.monitoring.monitor import Monitor as Monitor

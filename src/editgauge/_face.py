@@ -112,7 +112,7 @@ FACE: dict[str, str] = {
     "Refused": "editgauge.methods.absence:Refused",
     "read_options": "editgauge.methods.options:read_options",
     "Model": "editgauge.models.interfaces:Model",
-    "ModelCard": "editgauge.models.interfaces:Card",
+    "ModelCard": "editgauge.models.interfaces:ModelCard",
     "Perception": "editgauge.models.interfaces:Perception",
     "Vector": "editgauge.models.answers:Vector",
     "MissingWeights": "editgauge.models.weights:MissingWeights",

@@ -15,7 +15,7 @@ from editgauge.audits.fit.fit import fit, joined, truth_of_disturbed, truth_of_d
 from editgauge.audits.fit.trees import grown
 from editgauge.audits.probes.probes import Probe
 from editgauge.protocols.editgauge.features import FEATURES
-from editgauge.protocols.editgauge.model import RATINGS_FILE, Fitted, Model, _node, read_fitted
+from editgauge.protocols.editgauge.model import RATINGS_FILE, FittedModels, TreeModel, _node, read_fitted
 
 PHOTOS = 10
 RATINGS = (files("editgauge.protocols.editgauge") / RATINGS_FILE).read_text("utf-8")
@@ -52,11 +52,11 @@ def told(probes: list[ProbeFeatures]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def model(told: dict[str, Any]) -> Fitted:
+def model(told: dict[str, Any]) -> FittedModels:
     return read_fitted(json.dumps(told), RATINGS)
 
 
-def test_what_is_read_back_tells_true_from_false(model: Fitted, probes: list[ProbeFeatures]) -> None:
+def test_what_is_read_back_tells_true_from_false(model: FittedModels, probes: list[ProbeFeatures]) -> None:
     for question, truth in (("disturbed", truth_of_disturbed), ("flawed", truth_of_flawed)):
         asked = [(each, known) for each in probes if (known := truth(each.probe)) is not None]
         answers = [model.models[question].answer(each.values[question]).value for each, _ in asked]  # type: ignore[index]
@@ -64,16 +64,16 @@ def test_what_is_read_back_tells_true_from_false(model: Fitted, probes: list[Pro
         assert np.mean(right) > 0.95, question
 
 
-def test_effects_and_start_add_up_to_the_answer(model: Fitted, probes: list[ProbeFeatures]) -> None:
+def test_effects_and_start_add_up_to_the_answer(model: FittedModels, probes: list[ProbeFeatures]) -> None:
     disturbed = model.models["disturbed"]
-    assert isinstance(disturbed, Model)
+    assert isinstance(disturbed, TreeModel)
     for each in probes[:20]:
         answer = disturbed.answer(each.values["disturbed"])
         odds = disturbed.start + sum(answer.effects.values())
         assert answer.value == pytest.approx(1 / (1 + np.exp(-odds)))
 
 
-def test_what_tells_the_truth_is_what_moves_the_answer(model: Fitted, probes: list[ProbeFeatures]) -> None:
+def test_what_tells_the_truth_is_what_moves_the_answer(model: FittedModels, probes: list[ProbeFeatures]) -> None:
     effects = [model.models["disturbed"].answer(each.values["disturbed"]).effects for each in probes]
     moved = {name: np.mean([abs(each.get(name, 0.0)) for each in effects]) for name in FEATURES["disturbed"]}
 
@@ -107,7 +107,7 @@ def test_what_is_written_says_what_was_fitted(probes: list[ProbeFeatures]) -> No
     trees = grown(values[known], truths[known], [1], 10, ramp=0.1)
     rows = [[list(row) for row in tree] for tree in trees.written()]
     nodes = tuple(tuple(_node(row, ("rest_unlike",)) for row in tree) for tree in rows)
-    model = Model(trees.start + sum(tree[0][0] for tree in rows), 1.0, nodes)
+    model = TreeModel(trees.start + sum(tree[0][0] for tree in rows), 1.0, nodes)
 
     for row, odds in zip(values[known], trees.staged(values[known])[-1], strict=True):
         assert model.answer({"rest_unlike": row[0]}).value == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-3)

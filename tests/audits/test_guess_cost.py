@@ -12,7 +12,7 @@ from editgauge.audits.judges.guess_cost import guess_cost
 from editgauge.core.errors import BadInput
 from editgauge.judges import Patience, Question, ask_yes_no, open_judge
 from editgauge.judges.forms import Ratings
-from editgauge.judges.prompts import Words
+from editgauge.judges.prompts import RenderedPrompt
 
 ANSWERS = {
     "a?": '{"quality": 5, "reasoning": "fine"}',
@@ -33,7 +33,7 @@ def test_each_rule_makes_another_mean_of_the_same_answers(
 
     served.plan = plan
     form = Ratings((("quality", ()),), 1, 5)
-    questions = [Question(words=Words("rubric_x", 1, text), form=form) for text in (*ANSWERS, "f?")]
+    questions = [Question(words=RenderedPrompt("rubric_x", 1, text), form=form) for text in (*ANSWERS, "f?")]
     ask(open_judge(f"openai:tiny-judge@{served.url}", transcripts=tmp_path, patience=soon), *questions)
     (found,) = guess_cost(tmp_path)
     counts = found.asked, found.read, found.repaired, found.unreadable, found.failed

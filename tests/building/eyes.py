@@ -14,7 +14,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit
 from editgauge.models.answers import Detections
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.models.vocabulary.coco import coco_words
 
@@ -37,9 +37,9 @@ class Eyes:
         self._seen = seen
         self._words = tuple(words)
 
-    def card(self, role: str) -> Card:
+    def card(self, role: str) -> ModelCard:
         settings = {"operating_point": 0.5}
-        return Card(role=role, id="eyes", revision="1", sha256="", license="", settings=settings)
+        return ModelCard(role=role, id="eyes", revision="1", sha256="", license="", settings=settings)
 
     def vocabulary(self) -> tuple[str, ...]:
         return self._words

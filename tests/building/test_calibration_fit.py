@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from editgauge.building.calibration.fit import PRIOR, calibrated, fit, fitted_curve, is_bent, left_out
 from editgauge.building.calibration.measures import binned, compare
-from editgauge.protocols.editgauge.calibration import NEAREST, Curve, read_curve
+from editgauge.protocols.editgauge.calibration import NEAREST, CalibrationCurve, read_curve
 from editgauge.stats.intervals import Numbers
 
 chances = st.floats(0, 1)
@@ -23,9 +23,9 @@ def once(values: Numbers, shares: Numbers, *, bent: bool) -> Numbers:
     return fit(values, shares, np.ones((values.size, 1)), bent)
 
 
-def curve(values: Numbers, shares: Numbers, *, bent: bool) -> Curve:
+def curve(values: Numbers, shares: Numbers, *, bent: bool) -> CalibrationCurve:
     low, high, shift = once(values, shares, bent=bent)[:, 0]
-    return Curve("", float(low), float(high), float(shift), values.size)
+    return CalibrationCurve("", float(low), float(high), float(shift), values.size)
 
 
 def rise(line: Numbers, slopes: tuple[float, float], shift: float) -> Numbers:
@@ -195,4 +195,6 @@ def test_a_curve_that_does_not_rise_is_refused(change: dict[str, float]) -> None
 def test_one_and_many_values_go_the_same_way() -> None:
     parameters = np.array([[0.7], [1.2], [-0.3]])
     line = np.array([0.0, 0.1, 0.5, 1.0])
-    assert [Curve("", 0.7, 1.2, -0.3, 9)(each) for each in line] == pytest.approx(calibrated(line, parameters)[:, 0])
+    assert [CalibrationCurve("", 0.7, 1.2, -0.3, 9)(each) for each in line] == pytest.approx(
+        calibrated(line, parameters)[:, 0]
+    )

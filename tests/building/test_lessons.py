@@ -14,7 +14,7 @@ from editgauge.core.types import Item, Outcome
 from editgauge.findings.people.ratings import Rating
 from editgauge.judges import NoAnswer, open_prompt
 from editgauge.protocols.difference.questions import main_difference
-from editgauge.protocols.editinspector.inspection import PROMPTS, Inspection, Options
+from editgauge.protocols.editinspector.inspection import PROMPTS, Inspection, InspectionOptions
 from tests.building.eyes import AFTER, BEFORE, BOX, edit, needs_wordnet, picture, scene
 
 
@@ -111,7 +111,7 @@ def test_a_judge_is_taught_what_the_protocol_asks() -> None:
     where = Outcome(edit_id="e", method="m", image=Path("after.png"))
     item = Item(edit=asked, outcome=where, source=picture(BEFORE), edited=picture(AFTER))
     sight: Any = Listening()
-    inspection = Inspection(item, sight, "judge", Options())
+    inspection = Inspection(item, sight, "judge", InspectionOptions())
     for name in ("edit", "caption_right"):
         asyncio.run(inspection.verdict(name))
     assert [each.words.text for each in sight.asked] == [taught["edit"], taught["caption_right"]]

@@ -18,7 +18,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels, write_png
 from editgauge.judges import Parameters, Question, Shown, open_judge
 from editgauge.judges.forms import YesNo
-from editgauge.judges.prompts import Words
+from editgauge.judges.prompts import RenderedPrompt
 from tests.judges import test_local
 
 pytestmark = pytest.mark.slow
@@ -88,7 +88,7 @@ def test_lessons_are_learned_and_said(tiny: Path, lessons: Path, tmp_path: Path,
     assert (record["model"], record["learning_rate"], record["lora"]) == (str(tiny), 5e-3, 8)
     judge = open_judge(f"transformers:{out}", parameters=Parameters(max_tokens=6))
     shown = tuple(Shown(label, picture(shade)) for label, shade in zip(USUAL_LABELS, (20, 230), strict=True))
-    questions = [Question(words=Words("taught", 1, text), form=YesNo(), images=shown) for text in ASKED]
+    questions = [Question(words=RenderedPrompt("taught", 1, text), form=YesNo(), images=shown) for text in ASKED]
     answers = ask(judge, *questions)
     assert [answer.value for answer in answers] == [True, False]
 

@@ -16,9 +16,9 @@ from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome
 from editgauge.engine.worker.own_pixels import in_own_pixels
 from editgauge.engine.worker.scoring import prepare
-from editgauge.models.answers import Prompt
+from editgauge.models.answers import SegmentPrompt
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 
 WEIGHTS = ("efficientdet-lite2", "u2netp")
@@ -54,11 +54,11 @@ def test_an_outcome_of_the_source_s_size_is_shown_as_it_is(item: Item) -> None:
 @needs_weights
 def test_what_shrinking_hides_is_seen_and_lies_in_the_source_s_frame(item: Item) -> None:
     models = choose_models("lite", {}, ("detector", "segmenter")).models
-    with Service(models) as service:
+    with ModelService(models) as service:
         see: Any = in_own_pixels(service, item)  # type: ignore[arg-type]
         hidden = asyncio.run(service.detect(item.edited, "cat"))
         seen = asyncio.run(see.instances(item.edited, "cat"))
-        masks = asyncio.run(see.segment(item.edited, Prompt(boxes=seen.detections.boxes)))
+        masks = asyncio.run(see.segment(item.edited, SegmentPrompt(boxes=seen.detections.boxes)))
         source = asyncio.run(see.detect(item.source, "cat"))
 
     height, width = item.source.shape[:2]

@@ -14,6 +14,7 @@ from editgauge.benchmarks.format.encoded_masks import RunLengths
 from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import Grown, Mask, Outside, Polygons, Rectangle, Union
+from editgauge.core.recipes import Move
 from editgauge.core.types import Edit, Item, Outcome, Position, Score, ScoreSpec
 from editgauge.engine.worker.memory_gate import MOST_BYTES, bytes_of_work
 from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
@@ -67,6 +68,18 @@ def test_a_mask_may_be_drawn_a_little_over_the_border() -> None:
     mask = Polygons(((-2.0, 0.0, 66.0, 0.0, 66.0, 65.0),))
 
     assert prepare(edit(mask), OUTCOME, picture(64, 64), picture(64, 64)).mask is not None
+
+
+def test_an_object_may_be_moved_half_out_of_the_picture() -> None:
+    square = Polygons(((20.0, 40.0, 40.0, 40.0, 40.0, 60.0, 20.0, 60.0),))
+    footprint = Move(square, (30.0, 0.0)).footprint()
+
+    mask = prepare(edit(footprint), OUTCOME, picture(64, 64), picture(64, 64)).mask
+
+    assert mask is not None
+    assert mask[0, 30]
+    with pytest.raises(BadImage, match="leaves its picture"):
+        prepare(edit(Move(OUTLINE, (30.0, 0.0)).footprint()), OUTCOME, picture(64, 64), picture(64, 64))
 
 
 @pytest.mark.parametrize("field", ["instruction", "subject", "from_", "to", "source_caption", "target_caption"])

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from editgauge.findings.people.preferences import Pairwise, fit_together, pairwise
-from editgauge.findings.people.ratings import Choice
+from editgauge.findings.people.preferences import PairwisePreferences, fit_together, pairwise
+from editgauge.findings.people.ratings import PreferredOutcome
 
 Random = np.random.Generator
 TRUE = {"a": 0.9, "b": 0.3, "c": -0.2, "d": -1.0}
@@ -22,28 +22,28 @@ TRUE = {"a": 0.9, "b": 0.3, "c": -0.2, "d": -1.0}
 
 def world(
     random: Random, edits: int, strengths: dict[str, float], *, spread: float = 0.0
-) -> tuple[list[Choice], list[str]]:
+) -> tuple[list[PreferredOutcome], list[str]]:
     """Choices between any two methods on every edit; with a spread, methods do better on some edits than on others."""
-    choices: list[Choice] = []
+    choices: list[PreferredOutcome] = []
     for edit in range(edits):
         here = {name: value + spread * random.normal() for name, value in strengths.items()}
         for first, second in combinations(strengths, 2):
             odds = np.exp(here[first] - here[second])
             chosen: Literal["first", "second"] = "first" if random.random() < odds / (1 + odds) else "second"
-            choices.append(Choice(f"edit-{edit}", first, second, chosen))
+            choices.append(PreferredOutcome(f"edit-{edit}", first, second, chosen))
     return choices, [choice.edit for choice in choices]
 
 
-def values(found: Pairwise) -> dict[str, float | None]:
+def values(found: PairwisePreferences) -> dict[str, float | None]:
     return {name: strength.value for name, strength in found.strengths.items()}
 
 
-def of(*told: str) -> Pairwise:
+def of(*told: str) -> PairwisePreferences:
     """Choices written as `a>b`, or `a=b` for a tie; each of an edit of its own."""
     choices = []
     for place, words in enumerate(told):
         chosen: Literal["tie", "first"] = "tie" if "=" in words else "first"
-        choices.append(Choice(str(place), words[0], words[2], chosen))
+        choices.append(PreferredOutcome(str(place), words[0], words[2], chosen))
     return pairwise(choices, [choice.edit for choice in choices])
 
 
@@ -103,7 +103,7 @@ def test_without_any_upset_there_are_shares_and_no_strengths() -> None:
 
 
 def test_one_source_image_gives_no_interval() -> None:
-    choices = [Choice("e", "a", "b", "first"), Choice("e", "a", "b", "second")]
+    choices = [PreferredOutcome("e", "a", "b", "first"), PreferredOutcome("e", "a", "b", "second")]
     found = pairwise(choices, ["same", "same"])
     assert found.strengths["a"].value == pytest.approx(0)
     assert found.strengths["a"].low is None
@@ -116,11 +116,11 @@ def test_one_source_image_gives_no_interval() -> None:
 def test_whoever_stands_first_does_not_matter(
     told: Sequence[tuple[str, str, Literal["first", "second", "tie"]]],
 ) -> None:
-    choices = [Choice(str(place), *one) for place, one in enumerate(told) if one[0] != one[1]]
+    choices = [PreferredOutcome(str(place), *one) for place, one in enumerate(told) if one[0] != one[1]]
     if not choices:
         return
     turned: dict[str, Literal["first", "second", "tie"]] = {"first": "second", "second": "first", "tie": "tie"}
-    other = [Choice(one.edit, one.second, one.first, turned[one.chosen]) for one in choices]
+    other = [PreferredOutcome(one.edit, one.second, one.first, turned[one.chosen]) for one in choices]
     sources = [choice.edit for choice in choices]
     here, there = (pairwise(each, sources) for each in (choices, other))
     for name in here.methods:

@@ -8,7 +8,7 @@ import pytest
 
 from editgauge.core.errors import BadInput
 from editgauge.findings.people.matching import OutcomeKey, match
-from editgauge.findings.people.ratings import Choice, Rating, read_choices, read_ratings
+from editgauge.findings.people.ratings import PreferredOutcome, Rating, read_choices, read_ratings
 
 
 def written(folder: Path, name: str, *lines: str) -> Path:
@@ -109,8 +109,8 @@ def test_choices_are_read(tmp_path: Path) -> None:
         '{"edit": "e1", "first": "theirs", "second": "mine", "chosen": "tie"}',
     )
     assert read_choices(file) == [
-        Choice("e1", "mine", "theirs", "second", "anna"),
-        Choice("e1", "theirs", "mine", "tie"),
+        PreferredOutcome("e1", "mine", "theirs", "second", "anna"),
+        PreferredOutcome("e1", "theirs", "mine", "tie"),
     ]
 
 
@@ -155,7 +155,7 @@ def test_a_seed_says_which_of_several_outcomes_was_rated() -> None:
 
 
 def test_a_choice_needs_both_outcomes() -> None:
-    both, one = Choice("e1", "theirs", "mine", "first"), Choice("e1", "mine", "nobody", "first")
+    both, one = PreferredOutcome("e1", "theirs", "mine", "first"), PreferredOutcome("e1", "mine", "nobody", "first")
     found = match([both, one], SEEDS)
     assert found.found == (((OutcomeKey("e1", "theirs", 4), OutcomeKey("e1", "mine", 0)), both),)
     assert found.first_stranger == "edit 'e1', method 'nobody'"

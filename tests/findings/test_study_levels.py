@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.findings.people.study_levels import Asked, Level, LevelAnswer, question_findings
+from editgauge.findings.people.study_levels import AnswerLevel, CountedQuestion, LevelAnswer, question_findings
 from editgauge.findings.summary import ALL
 from editgauge.stats.rater_bias import rater_bias
 from editgauge.stats.raters import krippendorff, panel
 
-LEVELS = Asked("q", "How good?", (Level("bad", 0), Level("middling", 1), Level("good", 2)))
-NAMES = Asked("n", "Which?", (Level("cat", None), Level("dog", 1)))
+LEVELS = CountedQuestion("q", "How good?", (AnswerLevel("bad", 0), AnswerLevel("middling", 1), AnswerLevel("good", 2)))
+NAMES = CountedQuestion("n", "Which?", (AnswerLevel("cat", None), AnswerLevel("dog", 1)))
 
 
 def answer(outcome: str, rater: str, level: int, *, method: str = "mine", edit_type: str = "color") -> LevelAnswer:

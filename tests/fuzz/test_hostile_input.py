@@ -27,7 +27,7 @@ from editgauge.benchmarks.folder import load
 from editgauge.core.errors import BadImage, BadInput, EditGaugeError
 from editgauge.core.images import Pixels, load_image
 from editgauge.core.run import Record
-from editgauge.judges.forms import FreeText, Pairwise, Scale, YesNo
+from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, YesNo
 from editgauge.judges.reading.spoken import Unreadable
 from editgauge.judges.replies import fault_in, read_reply
 
@@ -161,7 +161,7 @@ def test_manifests(tmp_path: Path, make_record: Callable[..., Record], make_run:
 
 
 def test_answers_of_judges() -> None:
-    forms = (YesNo(), Scale(1, 5), Pairwise(), FreeText())
+    forms = (YesNo(), Scale(1, 5), PairwiseAnswer(), FreeText())
     pieces = (
         "yes",
         "no",

@@ -15,7 +15,7 @@ from editgauge.core.images import Pixels, read_image
 from editgauge.core.masks import grown
 from editgauge.core.types import Edit, Item, Outcome, Score
 from editgauge.methods.reference.flaws import spoiled
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.artifacts import artifacts
 
@@ -42,7 +42,7 @@ def _item(edit: Edit, source: Pixels, edited: Pixels) -> Item:
 
 
 async def _values(items: list[Item], name: str) -> list[float]:
-    with Service({"detector": "efficientdet-lite2"}) as service:
+    with ModelService({"detector": "efficientdet-lite2"}) as service:
         answers = [(await artifacts.score(item, service))[name] for item in items]
     assert all(isinstance(answer, Score) for answer in answers)
     return [answer.value for answer in answers if isinstance(answer, Score)]

@@ -12,7 +12,7 @@ import editgauge
 from editgauge.benchmarks import benchmarks
 from editgauge.core.images import read_image
 from editgauge.core.types import Edit
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols._shared.changes import Differences, differences
 from editgauge.vision.object_changes import Change
@@ -49,7 +49,7 @@ EXPECTED = {
 
 
 async def _all(edits: list[tuple[Edit, Path]]) -> list[Differences]:
-    with Service(MODELS) as service:
+    with ModelService(MODELS) as service:
         return [
             await differences(read_image(edit.source.path), read_image(outcome), service) for edit, outcome in edits
         ]

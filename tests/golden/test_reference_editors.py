@@ -18,7 +18,7 @@ from editgauge.core.types import Edit
 from editgauge.methods.reference.editors import classical
 from editgauge.methods.reference.painted import painted
 from editgauge.models.interfaces import Perception
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.vision.regions import box_overlap
 
@@ -57,7 +57,7 @@ async def gone(edits: Iterable[Edit], see: Perception) -> Counter[str]:
 
 
 def test_what_was_removed_from_the_sample_is_not_seen_any_more() -> None:
-    with Service(MODELS) as see:
+    with ModelService(MODELS) as see:
         counts = asyncio.run(gone(open_benchmark("sample").edits, see))
     assert counts == {"seen before": 9, "classical": 9, "painted": 9}, "documented in reference-editors.md"
 
@@ -74,7 +74,7 @@ async def _proposed_and_gone(see: Perception) -> tuple[Counter[str], Counter[str
 
 
 def test_what_the_machine_proposes_to_remove_is_not_seen_any_more() -> None:
-    with Service(MODELS) as see:
+    with ModelService(MODELS) as see:
         kinds, counts = asyncio.run(_proposed_and_gone(see))
     assert counts == {"seen before": 19, "classical": 19, "painted": 19}, "documented in reference-editors.md"
     assert kinds == {

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from editgauge.judges.forms import FreeText, Pairwise, Scale, Structured, YesNo
+from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 from editgauge.judges.reading import Unreadable, is_refusal
 
 YES = [
@@ -343,16 +343,16 @@ READ: list[tuple[Any, str, Any]] = [
     *((YesNo(), text, True) for text in YES),
     *((YesNo(), text, False) for text in NO),
     *((Scale(1, 5), text, 4) for text in FOUR_OF_FIVE),
-    *((Pairwise(), text, "one") for text in FIRST),
-    *((Pairwise(), text, "tie") for text in TIE),
+    *((PairwiseAnswer(), text, "one") for text in FIRST),
+    *((PairwiseAnswer(), text, "tie") for text in TIE),
     *((Structured(Change), text, change) for text, change in CHANGES),
 ]
 UNREAD: list[tuple[Any, str]] = [
     *((YesNo(), text) for text in NEITHER_YES_NOR_NO),
     *((Scale(1, 5), text) for text in NO_STEP_OF_FIVE),
-    *((Pairwise(), text) for text in NO_CHOICE),
+    *((PairwiseAnswer(), text) for text in NO_CHOICE),
     *((Structured(Change), text) for text in NO_CHANGES),
-    *((form, text) for form in (YesNo(), Scale(1, 5), Pairwise(), Structured(Change)) for text in REFUSALS),
+    *((form, text) for form in (YesNo(), Scale(1, 5), PairwiseAnswer(), Structured(Change)) for text in REFUSALS),
 ]
 
 

@@ -16,13 +16,13 @@ from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Pixels
 from editgauge.judges import (
     Answer,
-    Card,
+    JudgeCard,
+    JudgeService,
     Judging,
     NoAnswer,
     Parameters,
     Patience,
     Price,
-    Service,
     Shown,
     ask_pairwise,
     ask_scale,
@@ -305,9 +305,9 @@ def test_protocols_ask_by_role_through_a_shared_layer(served: Any, judge: Callab
     async def score() -> tuple[bool, int]:
         layer = Ask()
         async with judge(ask=layer) as model:
-            see: Judging = Service({"judge": model})
+            see: Judging = JudgeService({"judge": model})
             answer = await see.ask(ask_yes_no("Is it red?"))
-            assert see.judge().card == Card("tiny-judge", served.url, Parameters())
+            assert see.judge().card == JudgeCard("tiny-judge", served.url, Parameters())
             with pytest.raises(CannotTell, match="no judge plays the role 'matcher'"):
                 see.judge("matcher")
         layer.close()

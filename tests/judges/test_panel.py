@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from editgauge.core.errors import BadInput
-from editgauge.judges import Answer, NoAnswer, Question, Service, ask_scale, ask_text, ask_yes_no, open_judge
+from editgauge.judges import Answer, JudgeService, NoAnswer, Question, ask_scale, ask_text, ask_yes_no, open_judge
 from editgauge.judges.panel import combine, members_of, panel_name
 from tests.endpoint import Served, say
 
@@ -21,7 +21,7 @@ def asked(served: Served, role: str, question: Question[Any]) -> Any:
     async def run() -> Any:
         judges = {name: open_judge(f"openai:{name}@{served.url}") for name in SAYS}
         try:
-            return await Service(judges).ask(question, role)
+            return await JudgeService(judges).ask(question, role)
         except NoAnswer as error:
             return error
         finally:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from editgauge.core.errors import BadInput
-from editgauge.judges.forms import FreeText, Pairwise, Scale, Structured, YesNo
+from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 from editgauge.judges.reading import Unreadable
 
 
@@ -108,7 +108,11 @@ def test_what_is_not_on_the_scale_is_no_number(text: str) -> None:
 
 @given(st.text() | st.text('yesno firtcd0123.,:/{}"\n'))
 def test_nothing_but_a_form_comes_out_of_any_text(text: str) -> None:
-    for form, values in ((YesNo(), (True, False)), (Scale(0, 3), (0, 1, 2, 3)), (Pairwise(), ("one", "two", "tie"))):
+    for form, values in (
+        (YesNo(), (True, False)),
+        (Scale(0, 3), (0, 1, 2, 3)),
+        (PairwiseAnswer(), ("one", "two", "tie")),
+    ):
         with contextlib.suppress(Unreadable):
             assert form.read(text) in values
 
@@ -121,9 +125,9 @@ def test_every_step_of_a_scale_is_read_as_itself(low: int, steps: int, data: st.
 
 
 def test_a_choice_names_the_edit_and_not_its_place() -> None:
-    assert [Pairwise(swapped).read("first") for swapped in (False, True)] == ["one", "two"]
-    assert [Pairwise(swapped).read('{"answer": "second"}') for swapped in (False, True)] == ["two", "one"]
-    assert [Pairwise(swapped).read("Tie.") for swapped in (False, True)] == ["tie", "tie"]
+    assert [PairwiseAnswer(swapped).read("first") for swapped in (False, True)] == ["one", "two"]
+    assert [PairwiseAnswer(swapped).read('{"answer": "second"}') for swapped in (False, True)] == ["two", "one"]
+    assert [PairwiseAnswer(swapped).read("Tie.") for swapped in (False, True)] == ["tie", "tie"]
 
 
 def test_a_structure_must_fit_its_model() -> None:

@@ -16,7 +16,7 @@ from editgauge.core.images import Pixels
 from editgauge.judges import FAULTS, Answer, Parameters, Question, Shown, ask_scale, ask_text, ask_yes_no, open_judge
 from editgauge.judges.forms import FreeText
 from editgauge.judges.local import LocalModel
-from editgauge.judges.prompts import Words
+from editgauge.judges.prompts import RenderedPrompt
 from editgauge.judges.transcripts import read_transcripts
 from tests.endpoint import MODEL, Served
 from tests.judges.test_local import save_tiny
@@ -42,7 +42,7 @@ def test_a_tiny_model_is_asked_over_a_socket(
         parts = content if isinstance(content, list) else []
         shown = tuple(Shown("It:", pixels_of(part["image_url"]["url"])) for part in parts if "image_url" in part)
         seen.extend(each.pixels for each in shown)
-        question = Question(words=Words("x", 1, text), form=FreeText(), images=shown)
+        question = Question(words=RenderedPrompt("x", 1, text), form=FreeText(), images=shown)
         said = asyncio.run(model.send(question, Parameters(max_tokens=6), 60.0))
         return {**said, "model": MODEL}
 

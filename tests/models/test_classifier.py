@@ -14,7 +14,7 @@ from editgauge.core.images import Pixels
 from editgauge.models.answers import ClassScores
 from editgauge.models.interfaces import Classifier
 from editgauge.models.lite.efficientnet import EfficientNetLite2, EfficientNetLite3
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.models.vocabulary.imagenet import ImageNetVocabulary, class_names, class_words, classes_of, coverage_of
 from editgauge.models.weights import available
@@ -62,7 +62,7 @@ def test_probabilities_add_up_and_do_not_depend_on_company(model: Classifier) ->
 @needs_wordnet
 @pytest.mark.skipif(not available("efficientnet-lite2"), reason="NOT TESTED: run `editgauge models pull lite`")
 def test_what_is_in_a_box_is_named_by_itself(room: Pixels) -> None:
-    with Service({"classifier": "efficientnet-lite2"}) as see:
+    with ModelService({"classifier": "efficientnet-lite2"}) as see:
         cat = run_async(see.classify(room, (300, 100, 600, 400)))
         cup = run_async(see.classify(room, (0, 40, 290, 330)))
         assert cat.share("cat") > 0.5 > cup.share("cat")
@@ -74,7 +74,7 @@ def test_what_is_in_a_box_is_named_by_itself(room: Pixels) -> None:
 
 @needs_wordnet
 def test_without_a_classifier_nothing_is_known() -> None:
-    with Service({}) as see:
+    with ModelService({}) as see:
         assert not see.knows("cat")
         with pytest.raises(CannotTell, match="--model classifier=NAME"):
             run_async(see.classify(np.zeros((8, 8, 3), np.uint8)))

@@ -14,7 +14,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.models.interfaces import ImageEmbedder, PatchEmbedder
 from editgauge.models.lite.dinov2 import FILE, DinoV2Small
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available, weights_of
 from editgauge.vision.tokens import semantic_change
 
@@ -82,7 +82,7 @@ def test_the_patches_that_changed_meaning_are_found() -> None:
 def test_the_service_gives_vectors_and_patches_from_one_pass() -> None:
     assert isinstance(DINO, PatchEmbedder | ImageEmbedder)
     cat = photographs.chelsea()
-    with Service({"image_embedder": "dinov2-s14"}) as see:
+    with ModelService({"image_embedder": "dinov2-s14"}) as see:
         vector, patches = run_async(see.embed_image(cat)), run_async(see.patches(cat))
     np.testing.assert_allclose(np.linalg.norm(vector), 1, atol=1e-5)
     np.testing.assert_allclose(vector, _units(patches.whole[np.newaxis].astype(np.float32))[0], atol=1e-5)
@@ -90,7 +90,10 @@ def test_the_service_gives_vectors_and_patches_from_one_pass() -> None:
 
 @pytest.mark.skipif(not available("augnet"), reason="NOT TESTED: run `editgauge models pull augnet`")
 def test_an_embedder_without_patches_says_which_one_has_them() -> None:
-    with Service({"image_embedder": "augnet"}) as see, pytest.raises(CannotTell, match="image_embedder=dinov2-s14"):
+    with (
+        ModelService({"image_embedder": "augnet"}) as see,
+        pytest.raises(CannotTell, match="image_embedder=dinov2-s14"),
+    ):
         run_async(see.patches(photographs.chelsea()))
 
 

@@ -16,7 +16,7 @@ from editgauge.models.answers import EXPRESSIONS, Faces
 from editgauge.models.cache.packing import pack, unpack
 from editgauge.models.interfaces import FaceReader
 from editgauge.models.lite.people.faces import POINTS_OF_EXPRESSIONS, LiteFaces
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 
 pytestmark = pytest.mark.skipif(
@@ -85,7 +85,7 @@ def test_a_picture_without_faces_has_none_and_a_tiny_face_no_expression(astronau
 
 
 def test_the_service_answers_and_packs_faces(astronaut: Pixels, face: Faces) -> None:
-    with Service({"face_reader": "faces"}) as see:
+    with ModelService({"face_reader": "faces"}) as see:
         seen = run_async(see.faces(astronaut))
     assert isinstance(READER, FaceReader)
     np.testing.assert_array_equal(seen.boxes, face.boxes)

@@ -15,7 +15,7 @@ from editgauge.models.answers import JOINTS, Poses
 from editgauge.models.cache.packing import pack, unpack
 from editgauge.models.interfaces import PoseReader
 from editgauge.models.lite.people.pose import RtmPose
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 
 pytestmark = pytest.mark.skipif(not available("rtmpose-s"), reason="NOT TESTED: run `editgauge models pull lite-plus`")
@@ -62,7 +62,7 @@ def test_a_picture_without_people_has_none() -> None:
 
 
 def test_the_service_answers_and_packs_poses(astronaut: Pixels, poses: Poses) -> None:
-    with Service({"pose_reader": "rtmpose-s"}) as see:
+    with ModelService({"pose_reader": "rtmpose-s"}) as see:
         seen = run_async(see.poses(astronaut))
     assert isinstance(READER, PoseReader)
     np.testing.assert_array_equal(seen.joints, poses.joints)

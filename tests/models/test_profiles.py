@@ -95,12 +95,12 @@ def test_a_model_that_a_protocol_can_do_without_is_no_remark_where_the_profile_h
 
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> None:
-    from editgauge.models.service import Service
+    from editgauge.models.service import ModelService
 
     chosen, choice = choose_with_models(["editval"], ModelOptions(model={"detector": "ssd-mobilenet-v2"}))
     assert [protocol.name for protocol in chosen] == ["editval"]
     with pytest.raises(MissingWeights, match="models pull ssd-mobilenet-v2"):
-        Service(choice.models)
+        ModelService(choice.models)
 
 
 @pytest.mark.skipif(not available("lpips-alex"), reason="NOT TESTED: run `editgauge models pull lite`")

@@ -19,7 +19,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels, read_image
 from editgauge.core.masks import BoolMask, box_of
-from editgauge.models.answers import Prompt
+from editgauge.models.answers import SegmentPrompt
 from editgauge.models.interfaces import Segmenter, SemanticSegmenter
 from editgauge.models.lite.deeplab import CLASSES, DeepLabV3
 from editgauge.models.lite.runtime import MissingLibrary
@@ -38,8 +38,8 @@ class Outline:
     mask: BoolMask
 
     @property
-    def prompt(self) -> Prompt:
-        return Prompt(boxes=np.array([box_of(self.mask)], np.float32))
+    def prompt(self) -> SegmentPrompt:
+        return SegmentPrompt(boxes=np.array([box_of(self.mask)], np.float32))
 
 
 @cache
@@ -65,7 +65,7 @@ def overlap(mask: BoolMask, other: BoolMask) -> float:
     return float((mask & other).sum() / (mask | other).sum())
 
 
-def cut(model: Segmenter, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
+def cut(model: Segmenter, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
     return model.cut([(model.look([image])[0], prompt)])[0]
 
 
@@ -97,16 +97,16 @@ def test_sam2_outlines_what_a_box_or_a_point_names(sam2: Sam2Tiny) -> None:
     astronaut = [each for each in outlines() if each.name in {"person", "helmet", "space shuttle"}]
     features = sam2.look([astronaut[0].image])[0]
     boxes = np.concatenate([np.asarray(each.prompt.boxes) for each in astronaut])
-    together = sam2.cut([(features, Prompt(boxes=boxes))])[0]
+    together = sam2.cut([(features, SegmentPrompt(boxes=boxes))])[0]
     overlaps = [overlap(mask, each.mask) for mask, each in zip(together, astronaut, strict=True)]
     assert min(overlaps) > 0.9, overlaps
     helmet = next(each for each in astronaut if each.name == "helmet")
     left, top, right, bottom = box_of(helmet.mask)
-    middle = Prompt(points=np.array([[(left + right) / 2, (top + bottom) / 2]], np.float32))
+    middle = SegmentPrompt(points=np.array([[(left + right) / 2, (top + bottom) / 2]], np.float32))
     alone, point = sam2.cut([(features, helmet.prompt), (features, middle)])
     np.testing.assert_array_equal(alone[0], together[astronaut.index(helmet)])
     assert overlap(point[0], helmet.mask) > 0.8
-    assert sam2.cut([(features, Prompt(boxes=np.zeros((0, 4), np.float32)))])[0].shape == (0, *helmet.mask.shape)
+    assert sam2.cut([(features, SegmentPrompt(boxes=np.zeros((0, 4), np.float32)))])[0].shape == (0, *helmet.mask.shape)
 
 
 sides = st.floats(min_value=-20, max_value=150, width=32)
@@ -117,7 +117,7 @@ sides = st.floats(min_value=-20, max_value=150, width=32)
 def test_nothing_outside_of_a_box_is_in_its_mask(
     u2net: U2NetBoxes, photo: Pixels, left: float, top: float, right: float, bottom: float
 ) -> None:
-    mask = cut(u2net, photo, Prompt(boxes=np.array([[left, top, right, bottom]], np.float32)))[0]
+    mask = cut(u2net, photo, SegmentPrompt(boxes=np.array([[left, top, right, bottom]], np.float32)))[0]
     assert mask.shape == photo.shape[:2]
     rows, columns = np.nonzero(mask)
     assert ((rows >= top - 0.5) & (rows < bottom + 0.5)).all()
@@ -134,11 +134,11 @@ def test_a_mask_does_not_depend_on_its_neighbors(u2net: U2NetBoxes) -> None:
 
 def test_u2net_refuses_points(u2net: U2NetBoxes, photo: Pixels) -> None:
     with pytest.raises(CannotTell, match="sam2-tiny"):
-        cut(u2net, photo, Prompt(points=np.array([[10, 10]], np.float32)))
+        cut(u2net, photo, SegmentPrompt(points=np.array([[10, 10]], np.float32)))
 
 
 def test_no_box_no_mask(u2net: U2NetBoxes, photo: Pixels) -> None:
-    assert cut(u2net, photo, Prompt(boxes=np.zeros((0, 4), np.float32))).shape == (0, 128, 128)
+    assert cut(u2net, photo, SegmentPrompt(boxes=np.zeros((0, 4), np.float32))).shape == (0, 128, 128)
 
 
 def test_deeplab_names_what_it_sees() -> None:
@@ -181,4 +181,4 @@ def test_a_missing_library_is_named_with_the_line_that_brings_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingLibrary, match=rf"needs {name}, .*pip install 'editgauge\[lite\]'"):
-        cut(U2NetBoxes(), photo, Prompt(boxes=np.array([[0, 0, 64, 64]], np.float32)))
+        cut(U2NetBoxes(), photo, SegmentPrompt(boxes=np.array([[0, 0, 64, 64]], np.float32)))

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from editgauge.core.errors import BadInput, CannotTell, UnknownName
 from editgauge.core.images import Pixels, pixel_hash
 from editgauge.models import BUILT_IN
-from editgauge.models.answers import ClassMap, Detections, Features, Prompt, Vector
+from editgauge.models.answers import ClassMap, Detections, Features, SegmentPrompt, Vector
 from editgauge.models.choice import describe
 from editgauge.models.identity import identity
-from editgauge.models.interfaces import Card, Perception
-from editgauge.models.service import Service
+from editgauge.models.interfaces import ModelCard, Perception
+from editgauge.models.service import ModelService
 from editgauge.models.weights import MissingWeights
 
 Result = TypeVar("Result")
@@ -39,8 +39,8 @@ class Fake:
     batch = 4
 
     @property
-    def card(self) -> Card:
-        return Card(
+    def card(self) -> ModelCard:
+        return ModelCard(
             role=self.role,
             id=type(self).__name__,
             revision=self.revision,
@@ -97,7 +97,7 @@ class StricterBrightness(Brightness):
     operating_point = 0.1
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         return replace(super().card, id="Brightness")
 
 
@@ -108,11 +108,11 @@ class Filler(Fake):
         self.note("look", images)
         return [{"size": np.array(image.shape[:2])} for image in images]
 
-    def cut(self, questions: Sequence[tuple[Features, Prompt]]) -> list[NDArray[np.bool_]]:
+    def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
         self.note("cut", questions)
         return [self._masks(kept["size"], prompt) for kept, prompt in questions]
 
-    def _masks(self, size: NDArray[Any], prompt: Prompt) -> NDArray[np.bool_]:
+    def _masks(self, size: NDArray[Any], prompt: SegmentPrompt) -> NDArray[np.bool_]:
         boxes = np.zeros((0, 4)) if prompt.boxes is None else prompt.boxes
         masks = np.zeros((len(boxes), *size), np.bool_)
         for mask, (left, top, right, bottom) in zip(masks, boxes.astype(int), strict=True):
@@ -222,7 +222,7 @@ def batches(model: type[Fake], method: str) -> list[int]:
 
 
 def test_each_picture_is_looked_at_once_whatever_is_asked_about_it(pictures: list[Pixels]) -> None:
-    see = Service({"detector": "Brightness"})
+    see = ModelService({"detector": "Brightness"})
     phrases = ("zebra", "tv", "person")
     ask_all([see.detect(picture.copy(), phrase) for picture in pictures for phrase in phrases])
     assert batches(Brightness, "look") == [4, 4, 4]
@@ -230,21 +230,21 @@ def test_each_picture_is_looked_at_once_whatever_is_asked_about_it(pictures: lis
 
 
 def test_words_that_do_not_influence_each_other_are_shared_between_questions(pictures: list[Pixels]) -> None:
-    see = Service({"detector": "OpenBrightness"})
+    see = ModelService({"detector": "OpenBrightness"})
     one, two, three = ask_all([see.detect(pictures[0], *asked) for asked in (("a", "b"), ("b",), ("b", "c", "b"))])
     assert sum(batches(OpenBrightness, "find")) == 3, "a, b and c, each once"
     assert seen(one.of("b")) == seen(two) == seen(three.of("b"))
 
 
 def test_words_that_may_influence_each_other_are_one_question_in_any_order(pictures: list[Pixels]) -> None:
-    see = Service({"detector": "Brightness"})
+    see = ModelService({"detector": "Brightness"})
     one, two = ask_all([see.detect(pictures[0], *asked) for asked in (("zebra", "tv"), ("tv", "zebra", "tv"))])
     assert batches(Brightness, "find") == [1]
     assert seen(one) == seen(two)
 
 
 def test_answers_come_back_under_the_phrases_as_asked(pictures: list[Pixels]) -> None:
-    see = Service({"detector": "Brightness"})
+    see = ModelService({"detector": "Brightness"})
     (found,) = ask_all([see.detect(pictures[0], "man", "woman", "tv", least=0)])
     assert {(phrase, word) for phrase, word, _ in seen(found)} == {("man", "person"), ("woman", "person"), ("tv", "tv")}
     assert found.confidences.tolist() == sorted(found.confidences.tolist(), reverse=True)
@@ -252,7 +252,7 @@ def test_answers_come_back_under_the_phrases_as_asked(pictures: list[Pixels]) ->
 
 
 def test_an_unknown_word_is_no_answer_and_asks_nothing(pictures: list[Pixels]) -> None:
-    see = Service({"detector": "Brightness"})
+    see = ModelService({"detector": "Brightness"})
     with pytest.raises(CannotTell, match="unknown_word: 'unicorn'"):
         ask_all([see.detect(pictures[0], "tv", "unicorn")])
     assert ASKED == []
@@ -260,26 +260,26 @@ def test_an_unknown_word_is_no_answer_and_asks_nothing(pictures: list[Pixels]) -
 
 def test_another_threshold_costs_nothing(pictures: list[Pixels], tmp_path: Path) -> None:
     bright = np.full_like(pictures[0], 255)
-    see = Service({"detector": "Brightness"}, tmp_path)
+    see = ModelService({"detector": "Brightness"}, tmp_path)
     (usual, all_of_them, sure) = (
         ask_all([see.detect(bright, "person", "tv", least=least)])[0] for least in (None, 0.0, 0.9)
     )
     assert [len(each) for each in (usual, all_of_them, sure)] == [1, 2, 0], "0.5 for tv, 0.17 for person"
-    stricter = Service({"detector": "StricterBrightness"}, tmp_path)
+    stricter = ModelService({"detector": "StricterBrightness"}, tmp_path)
     assert len(ask_all([stricter.detect(bright, "person", "tv")])[0]) == 2
     assert len(ASKED) == 2, "one look and one question in all"
 
 
 def test_everything_in_the_vocabulary(pictures: list[Pixels]) -> None:
-    see = Service({"detector": "Brightness"})
+    see = ModelService({"detector": "Brightness"})
     (found,) = ask_all([see.detect_all(pictures[0], least=0)])
     assert set(found.phrases) == {"person", "tv", "zebra"}
     with pytest.raises(CannotTell, match="no list of words"):
-        ask_all([Service({"detector": "OpenBrightness"}).detect_all(pictures[0])])
+        ask_all([ModelService({"detector": "OpenBrightness"}).detect_all(pictures[0])])
 
 
 def test_objects_with_outlines(pictures: list[Pixels]) -> None:
-    see = Service({"detector": "Brightness", "segmenter": "Filler"})
+    see = ModelService({"detector": "Brightness", "segmenter": "Filler"})
     found, nothing = ask_all(
         [see.instances(pictures[0], "tv", least=0), see.instances(pictures[0], "zebra", least=1)],
     )
@@ -301,8 +301,8 @@ def test_a_thing_is_outlined_once_whoever_asks_and_with_what_else(pictures: list
 
 
 def test_masks_of_other_prompts_are_other_answers(pictures: list[Pixels]) -> None:
-    see = Service({"segmenter": "Filler"})
-    prompts = [Prompt(boxes=np.array([[0, 0, side, side]], np.float32)) for side in (3, 5, 3)]
+    see = ModelService({"segmenter": "Filler"})
+    prompts = [SegmentPrompt(boxes=np.array([[0, 0, side, side]], np.float32)) for side in (3, 5, 3)]
     masks = ask_all([see.segment(pictures[0], prompt) for prompt in prompts])
     assert [mask.sum() for mask in masks] == [9, 25, 9]
     assert batches(Filler, "cut") == [2]
@@ -310,7 +310,7 @@ def test_masks_of_other_prompts_are_other_answers(pictures: list[Pixels]) -> Non
 
 
 def test_only_pictures_of_one_shape_share_a_batch_where_the_model_takes_them_as_they_are(photo: Pixels) -> None:
-    see = Service({"image_embedder": "AsItIs"})
+    see = ModelService({"image_embedder": "AsItIs"})
     pieces = [photo[number : number + 20 + number % 2, :32] for number in range(6)]
     vectors = ask_all([see.embed_image(piece) for piece in pieces])
     assert batches(AsItIs, "embed") == [3, 3], "two shapes"
@@ -319,7 +319,7 @@ def test_only_pictures_of_one_shape_share_a_batch_where_the_model_takes_them_as_
 
 def test_every_other_question(pictures: list[Pixels]) -> None:
     roles = {"joint_embedder": "Two", "captioner": "Two", "perceptual_distance": "Others", "text_similarity": "Letters"}
-    see: Perception = Service({**roles, "semantic_segmenter": "Others", "fid_features": "AsItIs"})
+    see: Perception = ModelService({**roles, "semantic_segmenter": "Others", "fid_features": "AsItIs"})
     one, two = pictures[:2]
 
     async def scene() -> None:
@@ -345,7 +345,7 @@ def test_every_other_question(pictures: list[Pixels]) -> None:
 def test_an_answer_cannot_be_written_on(pictures: list[Pixels], tmp_path: Path) -> None:
     """Others are given the same one, now or from the disk."""
     for _ in range(2):
-        see = Service({"detector": "Brightness", "image_embedder": "AsItIs", "fid_features": "AsItIs"}, tmp_path)
+        see = ModelService({"detector": "Brightness", "image_embedder": "AsItIs", "fid_features": "AsItIs"}, tmp_path)
         (features,) = ask_all([see.fid_features(pictures[0])])
         with pytest.raises(ValueError, match="read-only"):
             features[0] = 7
@@ -356,7 +356,7 @@ def test_a_second_run_asks_no_model_and_says_the_same(pictures: list[Pixels], tm
     roles |= {"perceptual_distance": "Others", "semantic_segmenter": "Others", "image_embedder": "AsItIs"}
 
     def everything() -> list[Any]:
-        see, told = Service(roles, tmp_path), []
+        see, told = ModelService(roles, tmp_path), []
         for picture in pictures:
             found = ask_all([see.instances(picture, "a", "bcd", least=0)])[0]
             told += [seen(found.detections), found.masks.tolist(), ask_all([see.embed_image(picture)])[0].tolist()]
@@ -376,7 +376,7 @@ def test_another_revision_or_setting_is_another_model(
     change: dict[str, Any], pictures: list[Pixels], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(2):
-        ask_all([Service({"detector": "Brightness"}, tmp_path).detect(pictures[0], "tv")])
+        ask_all([ModelService({"detector": "Brightness"}, tmp_path).detect(pictures[0], "tv")])
         for name, value in change.items():
             monkeypatch.setattr(Brightness, name, value)
     assert batches(Brightness, "look") == [1, 1]
@@ -387,7 +387,7 @@ def test_what_is_large_is_kept_in_memory_only(
 ) -> None:
     monkeypatch.setattr("editgauge.models.cached_model.MOST_BYTES_ON_DISK", 10_000)
     for phrase in ("a", "b"):
-        see = Service({"detector": "OpenBrightness"}, tmp_path)
+        see = ModelService({"detector": "OpenBrightness"}, tmp_path)
         for _ in range(2):
             ask_all([see.detect(pictures[0], phrase)])
     assert batches(OpenBrightness, "look") == [1, 1], "once per service: 33 kB do not go to the disk"
@@ -405,7 +405,7 @@ def test_a_model_that_fails_on_one_picture_answers_the_others(
         return look(self, images)
 
     monkeypatch.setattr(Brightness, "look", picky)
-    see = Service({"detector": "Brightness"})
+    see = ModelService({"detector": "Brightness"})
 
     async def scene() -> list[Any]:
         return await asyncio.gather(*(see.detect(each, "tv") for each in pictures[:4]), return_exceptions=True)
@@ -416,7 +416,7 @@ def test_a_model_that_fails_on_one_picture_answers_the_others(
 
 def test_a_role_that_nobody_plays(pictures: list[Pixels]) -> None:
     with pytest.raises(CannotTell, match="no model plays the role 'captioner'; choose one with --model captioner=NAME"):
-        ask_all([Service({}).caption(pictures[0])])
+        ask_all([ModelService({}).caption(pictures[0])])
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_a_role_that_nobody_plays(pictures: list[Pixels]) -> None:
 def test_models_that_cannot_be_used_are_refused_before_anything_is_asked(
     chosen: dict[str, str], kind: type[Exception], told: str
 ) -> None:
-    for refuse in (Service, describe):
+    for refuse in (ModelService, describe):
         use: Callable[[dict[str, str]], object] = refuse
         with pytest.raises(kind, match=told):
             use(chosen)

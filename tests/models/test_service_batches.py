@@ -11,7 +11,7 @@ import pytest
 
 from editgauge.core.images import Pixels
 from editgauge.models import BUILT_IN
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -55,7 +55,7 @@ def test_likeness_is_the_same_in_any_batch(batch: int, photo: Pixels, monkeypatc
         monkeypatch.setattr(DinoEmbedder, "batch", size)
 
         async def all_pairs() -> dict[int, np.ndarray]:
-            with Service({"image_embedder": "small-vit"}) as see:
+            with ModelService({"image_embedder": "small-vit"}) as see:
                 found = await asyncio.gather(*(see.embed_image(pictures[place]) for place in order))
                 return dict(zip(order, found, strict=True))
 

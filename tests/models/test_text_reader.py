@@ -17,7 +17,7 @@ from editgauge.core.images import Pixels
 from editgauge.models.cache.packing import pack, unpack
 from editgauge.models.interfaces import TextReader
 from editgauge.models.lite.ppocr import PpOcr, lines_in
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 
 pytestmark = pytest.mark.skipif(not available("pp-ocr"), reason="NOT TESTED: run `editgauge models pull lite`")
@@ -62,7 +62,7 @@ def test_a_picture_without_words_has_none() -> None:
 
 def test_the_service_remembers_what_was_read(tmp_path: Path) -> None:
     picture = written((40, 30, "OPEN"))
-    with Service({"text_reader": "pp-ocr"}, tmp_path) as see:
+    with ModelService({"text_reader": "pp-ocr"}, tmp_path) as see:
         lines = run_async(see.read_text(picture))
     assert lines.texts == ("OPEN",)
     assert isinstance(READER, TextReader)

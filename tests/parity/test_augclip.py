@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from editgauge.core.errors import CannotTell
-from editgauge.protocols.augclip.ideal import Reading, Seen, fitted
+from editgauge.protocols.augclip.ideal import EmbeddedOutcome, PaperReading, fitted
 from editgauge.protocols.augclip.options import read_options
 from tests.parity.scenes import table_on_page
 
 SCENES = 200
 NEAR = 1e-3
 READINGS = {
-    "augclip": Reading(),
-    "augclip@sum": Reading(sums=True),
-    "augclip@appendix": Reading(pictures=True),
+    "augclip": PaperReading(),
+    "augclip@sum": PaperReading(sums=True),
+    "augclip@appendix": PaperReading(pictures=True),
 }
 Floats = NDArray[Any]
 
@@ -31,7 +31,7 @@ def unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
-def random_seen(number: int) -> Seen:
+def random_seen(number: int) -> EmbeddedOutcome:
     """2 to 15 attributes on each side; texts lie apart from pictures, as in CLIP's space."""
     draw = np.random.default_rng(number)
     text, image, shared, before, after = unit(draw.normal(size=(5, 64)))
@@ -43,7 +43,7 @@ def random_seen(number: int) -> Seen:
     done, kept = draw.uniform(-0.2, 1), draw.uniform(0, 1)
     pictures = [before, done * after + kept * before]
     views = [unit(image + 0.4 * (text + shared + shown) + 0.3 * unit(draw.normal(size=64))) for shown in pictures]
-    return Seen(views[0], views[1], source, target)
+    return EmbeddedOutcome(views[0], views[1], source, target)
 
 
 def weights(own: Floats, opposite: Floats, *, sums: bool) -> list[float]:
@@ -56,7 +56,7 @@ def weights(own: Floats, opposite: Floats, *, sums: bool) -> list[float]:
     return listed
 
 
-def as_printed(seen: Seen, reading: Reading) -> tuple[float, bool, bool] | None:
+def as_printed(seen: EmbeddedOutcome, reading: PaperReading) -> tuple[float, bool, bool] | None:
     """The score, whether the source lies on the target side, and whether a weight is negative; None without a fit.
 
     scikit-learn, which the listing uses, leaves points of negative weight out.

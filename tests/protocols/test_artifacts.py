@@ -15,8 +15,8 @@ from editgauge.core.evidence import Box, Note
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Rectangle
 from editgauge.core.types import Item, Score
-from editgauge.models.answers import Detections, Prompt
-from editgauge.models.interfaces import Card
+from editgauge.models.answers import Detections, SegmentPrompt
+from editgauge.models.interfaces import ModelCard
 from editgauge.protocols._shared import changes
 from editgauge.protocols.artifacts import Artifacts, artifacts, artifacts_as_released
 from editgauge.vision.changed_regions import Changes, find_changes
@@ -39,10 +39,10 @@ class WithCard:
     def vocabulary(self) -> tuple[str, ...]:
         return self._words
 
-    def card(self, role: str) -> Card:
+    def card(self, role: str) -> ModelCard:
         if role != "detector":
             raise CannotTell("no_model", f"no model plays the role '{role}'")
-        return Card(
+        return ModelCard(
             role=role, id="staged", revision="1", sha256="", license="", settings={"operating_point": 0.3}
         )  # fmt: skip
 
@@ -144,10 +144,10 @@ class WithOutlines(WithCard):
         super().__init__(staged, words)
         self.boxes: list[tuple[float, ...]] = []
 
-    def card(self, role: str) -> Card:
+    def card(self, role: str) -> ModelCard:
         return super().card("detector")
 
-    async def segment(self, image: Pixels, prompt: Prompt) -> Any:
+    async def segment(self, image: Pixels, prompt: SegmentPrompt) -> Any:
         assert prompt.boxes is not None
         self.boxes += [tuple(box) for box in prompt.boxes.tolist()]
         halves = [

@@ -14,7 +14,7 @@ from editgauge.core.images import Picture, Pixels, as_unit
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
 from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.baselines import Baselines, baselines
 
@@ -49,7 +49,7 @@ class Labeled:
 
 
 def seen(one: Item, models: dict[str, str]) -> Scores:
-    with Service(models) as see:
+    with ModelService(models) as see:
         return asyncio.run(baselines.given(models).score(one, see))
 
 

@@ -15,7 +15,7 @@ from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.evidence import Note
 from editgauge.core.images import Picture
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores
-from editgauge.judges import Service, open_judge
+from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols.difference import as_released, difference_captions
 from editgauge.protocols.difference.people import human_captions
@@ -65,7 +65,7 @@ def answering(**changes: str) -> Callable[[str, int], str]:
     return answer
 
 
-class Seeing(Service):
+class Seeing(JudgeService):
     """Judges behind an endpoint; sentence embeddings say that nothing is alike."""
 
     async def similarity(self, text: str, other: str) -> float:

@@ -22,7 +22,7 @@ from editgauge.core.options import JudgeOptions
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores
 from editgauge.engine.judges import read_jury
 from editgauge.engine.worker.perception import RunPerception
-from editgauge.models.hub.captions import Captioner
+from editgauge.models.hub.captions import HubCaptioner
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.protocols.difference import difference_captions
 from editgauge.protocols.difference.edited_place import WIDE, EditedPlace, edited_place
@@ -204,7 +204,7 @@ def test_captions_of_the_place_become_one_difference(served: Served, blip: Path)
     found = {name: each.value if isinstance(each, Score) else each.reason for name, each in scores.items()}
     assert (found["mp"], found["hr"], found["differences"], found["main_matched"]) == (1, 0, 1, 1)
     (asked,) = [text for text in served.seen if "Answer:" in text]
-    captioner = Captioner(blip, device="cpu")
+    captioner = HubCaptioner(blip, device="cpu")
     looks = captioner.caption([cropped(about.source, frame) for frame in zoom_frames(about.mask)])  # type: ignore[arg-type]
     (before,) = re.findall(r"^Before: (.*)$", asked, re.MULTILINE)[1:]
     assert before in looks

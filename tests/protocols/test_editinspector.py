@@ -18,7 +18,7 @@ from editgauge.core.evidence import Note
 from editgauge.core.images import Picture
 from editgauge.core.run import Run
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
-from editgauge.judges import Service, open_judge
+from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import open_protocol
 from tests.endpoint import MODEL, Served
 
@@ -71,7 +71,7 @@ def inspect(served: Served, name: str = f"editinspector[{MODEL}]", **extras: Any
 
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = Service({MODEL: judge})
+            see: Any = JudgeService({MODEL: judge})
             return await open_protocol(name).score(Item(edit=edit, outcome=outcome, source=source, edited=edited), see)
 
     return asyncio.run(score())

@@ -22,7 +22,7 @@ from editgauge.protocols.editgauge.artifact_features import flaws
 from editgauge.protocols.editgauge.asked import asked_features, not_judged
 from editgauge.protocols.editgauge.explanations import CLAIMS, MEANINGS, reasons
 from editgauge.protocols.editgauge.features import FEATURES, features, keeping
-from editgauge.protocols.editgauge.model import Answer
+from editgauge.protocols.editgauge.model import Prediction
 from editgauge.protocols.editgauge.outlines import seen_again
 from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import Named, Pair, View
@@ -352,7 +352,7 @@ def test_a_change_beside_the_edit_s_place_is_no_artifact_of_it(cat: Pixels) -> N
     face, elsewhere = (rectangle(box, cat.shape) for box in (FACE, ELSEWHERE))
     values = flaws(viewed(cat, tinted(cat, elsewhere, (255, 0, 0)), RED, mask=face))
     assert set(values.values()) == {None}
-    assert own._artifact(Answer(0.4, {}), values).value == 0
+    assert own._artifact(Prediction(0.4, {}), values).value == 0
 
 
 def test_a_strip_is_too_thin_to_be_seen_again() -> None:
@@ -405,7 +405,7 @@ def test_every_feature_has_a_meaning_for_people() -> None:
 
 
 def test_reasons_tell_what_spoke_for_and_against_and_what_is_not_known() -> None:
-    answer = Answer(0.7, {"presence": 1.2, "most_changed": -0.4, "gone": 0.3, "unmatched": 0.01})
+    answer = Prediction(0.7, {"presence": 1.2, "most_changed": -0.4, "gone": 0.3, "unmatched": 0.01})
     values = {"presence": 0.9, "most_changed": 0.1, "gone": None, "unmatched": 1.0}
     texts = [piece.text for piece in reasons(answer, values, CLAIMS["asked"]) if isinstance(piece, Note)]
 

@@ -21,11 +21,11 @@ from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import Own
 from editgauge.protocols.editgauge.calibrated import by_people, together
-from editgauge.protocols.editgauge.calibration import Calibration, Curve, Point, read_calibration
+from editgauge.protocols.editgauge.calibration import Calibration, CalibrationCurve, Point, read_calibration
 
 WEIGHTS = ("efficientdet-lite2", "u2netp")
 ENDS = (Point(0.0, 0.0, 0.0, 0.2), Point(1.0, 1.0, 0.6, 1.0))
-UNSURE = Curve("accuracy", 0.5, 0.5, -0.5, 80, ENDS)
+UNSURE = CalibrationCurve("accuracy", 0.5, 0.5, -0.5, 80, ENDS)
 FOUND: Scores = {
     "edit": Score(0.8, (Note("For the edit being done: all."),)),
     "preservation": Score(0.9),

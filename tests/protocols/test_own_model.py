@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.protocols.editgauge.features import FEATURES, Question
-from editgauge.protocols.editgauge.model import FILE, TREES, Model, Node, fitted
+from editgauge.protocols.editgauge.model import FILE, TREES, Node, TreeModel, fitted
 
 WORSE = (
     "rest_changed",
@@ -103,7 +103,7 @@ def test_a_plainer_sign_never_speaks_against_an_artifact(
 )
 def test_between_two_values_the_answer_goes_from_one_to_the_other(value: float | None, odds: float) -> None:
     ramp = Node(0.0, "a", low=0.0, high=1.0, left=1, right=2, missing=2)
-    answer = Model(start=0.0, slope=1.0, trees=((ramp, Node(-1.0), Node(1.0)),)).answer({"a": value})
+    answer = TreeModel(start=0.0, slope=1.0, trees=((ramp, Node(-1.0), Node(1.0)),)).answer({"a": value})
 
     assert answer.effects == {"a": pytest.approx(odds)}
 

@@ -17,7 +17,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
 from editgauge.models.answers import EXPRESSIONS, JOINTS, Faces, Poses
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.people import people
 
@@ -218,7 +218,7 @@ def test_a_portrait_that_stays_and_one_whose_face_is_another() -> None:
     flipped = cv2.flip(portrait[95:165, 185:262], 0)
     other[95:165, 185:262] = cv2.addWeighted(flipped, 0.7, portrait[95:165, 185:262], 0.3, 0)
     request = edit("Make the background darker.")
-    with Service({"face_reader": "faces", "pose_reader": "rtmpose-s"}) as see:
+    with ModelService({"face_reader": "faces", "pose_reader": "rtmpose-s"}) as see:
         kept, lost = (
             asyncio.run(people.score(replace(item(request), source=portrait, edited=edited), see))
             for edited in (dark, other)

@@ -14,7 +14,7 @@ import pytest
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
-from editgauge.judges import Service, open_judge
+from editgauge.judges import JudgeService, open_judge
 from editgauge.look.catalog import list_names
 from editgauge.protocols import open_protocol
 from editgauge.protocols.rubric import combined
@@ -105,7 +105,7 @@ def test_the_others_are_means_and_weighted_sums() -> None:
 def judge(served: Served, name: str, item: Item | None = None, repair: bool = True) -> Scores:
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}", repair=repair) as asked:
-            see: Any = Service({MODEL: asked})
+            see: Any = JudgeService({MODEL: asked})
             return await open_protocol(name).given({"judge": MODEL}).score(item or an_item(), see)
 
     return asyncio.run(score())

@@ -15,7 +15,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
 from editgauge.models.answers import TextLines
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.text import text
 
@@ -131,7 +131,7 @@ def test_words_on_a_photograph_are_judged_by_what_can_be_read() -> None:
         return picture
 
     before, after = sign("CLOSED"), sign("COFFEE")
-    with Service({"text_reader": "pp-ocr"}) as see:
+    with ModelService({"text_reader": "pp-ocr"}) as see:
         done = asyncio.run(text.score(item(before, after, from_="CLOSED", to="Coffee"), see))
         untouched = asyncio.run(text.score(item(before, before, from_="CLOSED", to="Coffee"), see))
     assert value(done["words"]) > 0.8

@@ -175,6 +175,21 @@ class Grown:
 
 
 @dataclass(frozen=True, slots=True)
+class MayOverhang:
+    """A part that may leave the picture: where an editor is to put an object that is then cut off at the border."""
+
+    part: Mask
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """What of the part is inside the picture."""
+        return self.part.render(width, height)
+
+    def describe(self) -> Any:
+        """That of the part."""
+        return self.part.describe()
+
+
+@dataclass(frozen=True, slots=True)
 class Rectangle:
     """The box from (left, top) up to, not including, (right, bottom)."""
 
@@ -228,7 +243,7 @@ def require_inside(part: object, width: int, height: int) -> None:
     elif isinstance(part, tuple):
         for each in part:
             require_inside(each, width, height)
-    elif is_dataclass(part):
+    elif is_dataclass(part) and not isinstance(part, MayOverhang):
         for field in fields(part):
             require_inside(getattr(part, field.name), width, height)
 

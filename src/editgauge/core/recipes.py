@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.core.masks import Grown, Mask, Outside, Polygons, Union
+from editgauge.core.masks import Grown, Mask, MayOverhang, Outside, Polygons, Union
 
 if TYPE_CHECKING:
     from editgauge.core.images import Picture
@@ -77,7 +77,7 @@ class Move:
 
     def footprint(self) -> Mask | None:
         """The old place and the new one."""
-        return Grown(Union((self.outline, self.placed())), MARGIN)
+        return Grown(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Resize:
 
     def footprint(self) -> Mask | None:
         """The object before and after."""
-        return Grown(Union((self.outline, self.placed())), MARGIN)
+        return Grown(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Paste:
 
     def footprint(self) -> Mask | None:
         """The new object."""
-        return Grown(self.placed(), MARGIN)
+        return Grown(MayOverhang(self.placed()), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Replace:
 
     def footprint(self) -> Mask | None:
         """The old object and the new one."""
-        return Grown(Union((self.outline, self.pasted().placed())), MARGIN)
+        return Grown(Union((self.outline, MayOverhang(self.pasted().placed()))), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)

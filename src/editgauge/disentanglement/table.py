@@ -12,7 +12,7 @@ from editgauge.stats.resampling import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoreRow:
     """One score of every model."""
 
     name: str
@@ -22,19 +22,19 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RowGroup:
     """The rows that answer one question."""
 
     title: str
     about: str
     higher_is_better: bool
-    rows: tuple[Row, ...]
+    rows: tuple[ScoreRow, ...]
 
 
-def table_rows(models: Sequence[Disentanglement]) -> tuple[Group, ...]:
+def table_rows(models: Sequence[Disentanglement]) -> tuple[RowGroup, ...]:
     """Intra-sample, inter-sample and inter-attribute, in the order of the paper."""
     return (
-        Group(
+        RowGroup(
             "Intra-sample error",
             "How far z_start + z_a2 - z_a1 misses z_end, as a share of z_end's length. Unrelated latents give 2.",
             False,
@@ -43,7 +43,7 @@ def table_rows(models: Sequence[Disentanglement]) -> tuple[Group, ...]:
                 _all(models, "signs as released (z_a2 + z_a1 - z_start)", lambda its: its.error_released),
             ),
         ),
-        Group(
+        RowGroup(
             "Inter-sample agreement",
             "Mean squared cosine between what one change of attribute does to several objects. Unrelated ones give 0.",
             True,
@@ -52,7 +52,7 @@ def table_rows(models: Sequence[Disentanglement]) -> tuple[Group, ...]:
                 _all(models, "plain cosine, as released", lambda its: its.cosine_released),
             ),
         ),
-        Group(
+        RowGroup(
             "Inter-attribute accuracy",
             _about_accuracy(models[0].classified[0]),
             True,
@@ -61,25 +61,25 @@ def table_rows(models: Sequence[Disentanglement]) -> tuple[Group, ...]:
     )
 
 
-def _by_kind(models: Sequence[Disentanglement], score: Callable[[KindScores], Estimate]) -> list[Row]:
-    rows = [Row("all kinds", tuple(score(model.overall) for model in models))]
+def _by_kind(models: Sequence[Disentanglement], score: Callable[[KindScores], Estimate]) -> list[ScoreRow]:
+    rows = [ScoreRow("all kinds", tuple(score(model.overall) for model in models))]
     for place, its in enumerate(models[0].kinds):
-        rows.append(Row(its.kind, tuple(score(model.kinds[place]) for model in models)))
+        rows.append(ScoreRow(its.kind, tuple(score(model.kinds[place]) for model in models)))
     return rows
 
 
-def _all(models: Sequence[Disentanglement], what: str, score: Callable[[KindScores], Estimate]) -> Row:
+def _all(models: Sequence[Disentanglement], what: str, score: Callable[[KindScores], Estimate]) -> ScoreRow:
     name = "all kinds" if models[0].overall.kind == ALL else models[0].overall.kind
-    return Row(f"{name}, {what}", tuple(score(model.overall) for model in models), is_released=True)
+    return ScoreRow(f"{name}, {what}", tuple(score(model.overall) for model in models), is_released=True)
 
 
-def _accuracies(models: Sequence[Disentanglement], place: int) -> list[Row]:
+def _accuracies(models: Sequence[Disentanglement], place: int) -> list[ScoreRow]:
     each = [model.classified[place] for model in models]
     which = said(each[0])
     is_released = each[0].split == "by_row"
     return [
-        Row(f"accuracy{which}", tuple(its.accuracy for its in each), is_released),
-        Row(f"balanced accuracy{which}", tuple(its.balanced_accuracy for its in each), is_released),
+        ScoreRow(f"accuracy{which}", tuple(its.accuracy for its in each), is_released),
+        ScoreRow(f"balanced accuracy{which}", tuple(its.balanced_accuracy for its in each), is_released),
     ]
 
 

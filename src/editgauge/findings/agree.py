@@ -16,7 +16,7 @@ from editgauge.findings.evaluators.attribute_lists import Alike, attributes_of, 
 from editgauge.findings.evaluators.binary import BinaryAgreement, binary_scores
 from editgauge.findings.evaluators.choice_agreement import ChosenScores, asked_by_choices, chosen_scores
 from editgauge.findings.evaluators.disagreements import Disagreements, disagreements
-from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, scored
+from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, scored
 from editgauge.findings.evaluators.interpolation import Interpolation, interpolate
 from editgauge.findings.evaluators.judge_choices import JudgeFindings, read_judges
 from editgauge.findings.evaluators.ranking import Ranking, ranking_by_choices, rankings_by_ratings
@@ -39,7 +39,7 @@ from editgauge.findings.people.matching import (
     scored_outcomes,
     wanted_scores,
 )
-from editgauge.findings.people.ratings import Choice, Rating, published_answers, read_choices, read_ratings
+from editgauge.findings.people.ratings import PreferredOutcome, Rating, published_answers, read_choices, read_ratings
 from editgauge.findings.plots.interpolation import interpolation_svg
 
 LEVELS = {
@@ -57,7 +57,7 @@ class Agreement:
     """What `agree` found: scores that agree most come first; positive is agreement, whatever a score's direction."""
 
     ratings: Matched[Rating] | None
-    choices: Matched[Choice] | None
+    choices: Matched[PreferredOutcome] | None
     rated: tuple[RatedScore, ...]
     """Every score beside every question; empty without ratings."""
     chosen: ChosenScores | None
@@ -163,8 +163,11 @@ def agree(
 
 
 def _asked(
-    rated: Matched[Rating] | None, chosen: Matched[Choice] | None, told: Triplets | None, known: ScoredOutcomes
-) -> Iterator[Asked]:
+    rated: Matched[Rating] | None,
+    chosen: Matched[PreferredOutcome] | None,
+    told: Triplets | None,
+    known: ScoredOutcomes,
+) -> Iterator[EvaluatorTarget]:
     if chosen:
         yield asked_by_choices(chosen, known)
     if told:
@@ -175,7 +178,7 @@ def _asked(
 
 def _rankings(
     rated: Matched[Rating] | None,
-    chosen: Matched[Choice] | None,
+    chosen: Matched[PreferredOutcome] | None,
     scores: Sequence[Scored],
     evaluators: Sequence[Evaluator],
     known: ScoredOutcomes,

@@ -19,14 +19,14 @@ WORD_COLUMNS = ("protocol", "name", "method", "edit_type", "source", "edit", "re
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordColumn:
     """A column of words as numbers that sort like the words: a million of them compare in a millisecond."""
 
     codes: Rows
     words: list[str]
 
     @classmethod
-    def of(cls, column: pa.ChunkedArray) -> Words:
+    def of(cls, column: pa.ChunkedArray) -> WordColumn:
         """The words of a column of the run; what is not there is some word or other."""
         whole = column.unify_dictionaries().combine_chunks()
         words = whole.dictionary.to_pylist()
@@ -44,13 +44,13 @@ class Words:
 class Columns:
     """What tables need of every score, in the order of the run."""
 
-    protocol: Words
-    name: Words
-    method: Words
-    edit_type: Words
-    source: Words
-    edit: Words
-    reason: Words
+    protocol: WordColumn
+    name: WordColumn
+    method: WordColumn
+    edit_type: WordColumn
+    source: WordColumn
+    edit: WordColumn
+    reason: WordColumn
     """Means nothing where there is a value."""
     value: Numbers
     """NaN where there is none: only to count them, within this room."""
@@ -58,13 +58,13 @@ class Columns:
     @classmethod
     def of(cls, run: Run) -> Columns:
         """Reads them."""
-        words = {name: Words.of(run.scores[name]) for name in WORD_COLUMNS}
+        words = {name: WordColumn.of(run.scores[name]) for name in WORD_COLUMNS}
         return cls(**words, value=run.scores["value"].to_numpy())
 
     def only(self, rows: Rows) -> Columns:
         """Some of the rows."""
         words = {name: getattr(self, name) for name in WORD_COLUMNS}
-        kept = {name: Words(column.codes[rows], column.words) for name, column in words.items()}
+        kept = {name: WordColumn(column.codes[rows], column.words) for name, column in words.items()}
         return Columns(**kept, value=self.value[rows])
 
     def rows(self, protocol: str, name: str) -> Rows:

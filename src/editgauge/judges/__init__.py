@@ -20,7 +20,7 @@ from editgauge.judges.consistency import position_bias, self_consistency, settle
 from editgauge.judges.cost import Estimate, Price
 from editgauge.judges.faults import FAULTS, NoAnswer
 from editgauge.judges.forms import Choice
-from editgauge.judges.interfaces import Answer, Card, Client, Judge, Judging
+from editgauge.judges.interfaces import Answer, Client, Judge, JudgeCard, Judging
 from editgauge.judges.judge import ModelJudge
 from editgauge.judges.pace import Patience
 from editgauge.judges.prompts import open_prompt
@@ -34,17 +34,18 @@ from editgauge.judges.questions import (
     ask_text,
     ask_yes_no,
 )
-from editgauge.judges.service import Service
+from editgauge.judges.service import JudgeService
 from editgauge.judges.transcripts import Transcripts
 
 __all__ = [
     "FAULTS",
     "Answer",
-    "Card",
     "Choice",
     "Client",
     "Estimate",
     "Judge",
+    "JudgeCard",
+    "JudgeService",
     "Judging",
     "ModelJudge",
     "NoAnswer",
@@ -52,7 +53,6 @@ __all__ = [
     "Patience",
     "Price",
     "Question",
-    "Service",
     "Shown",
     "Transcripts",
     "ask_pairwise",

@@ -94,7 +94,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairwise:
+class PairwiseAnswer:
     """Which of two edits is better; `swapped` when the second was shown first."""
 
     swapped: bool = False

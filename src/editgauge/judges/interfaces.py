@@ -25,7 +25,7 @@ class Answer(Generic[Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class JudgeCard:
     """What a judge states about itself, for the manifest of a run."""
 
     model: str
@@ -42,7 +42,7 @@ class Judge(Protocol):
         ...
 
     @property
-    def card(self) -> Card:
+    def card(self) -> JudgeCard:
         """What it is."""
         ...
 

@@ -18,7 +18,7 @@ from editgauge.core.errors import Hopeless
 from editgauge.judges.calls import Call
 from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound, Estimate, Ledger, Price, largest_prompt
 from editgauge.judges.faults import Fault, NoAnswer
-from editgauge.judges.interfaces import Answer, Card, Client
+from editgauge.judges.interfaces import Answer, Client, JudgeCard
 from editgauge.judges.pace import Pace, Patience
 from editgauge.judges.questions import Parameters, Question, described, identity
 from editgauge.judges.reading import Unreadable, is_refusal
@@ -106,9 +106,9 @@ class ModelJudge:
         return self._asker.client.model
 
     @property
-    def card(self) -> Card:
+    def card(self) -> JudgeCard:
         """What it is."""
-        return Card(self.name, self._asker.client.place, self.parameters)
+        return JudgeCard(self.name, self._asker.client.place, self.parameters)
 
     async def ask(self, question: Question[Value]) -> Answer[Value]:
         """The answer that is recorded, or else the answer that the model gives now.

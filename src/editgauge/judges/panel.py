@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from editgauge.core.errors import BadInput
 from editgauge.judges.faults import NoAnswer
-from editgauge.judges.interfaces import Answer, Card, Judge
+from editgauge.judges.interfaces import Answer, Judge, JudgeCard
 from editgauge.judges.questions import Question
 
 Value = TypeVar("Value")
@@ -61,7 +61,7 @@ class JudgePanel:
         self._quorum = int(read[2]) if read[2] else len(self.members) // 2 + 1
 
     @property
-    def card(self) -> Card:
+    def card(self) -> JudgeCard:
         """What it is."""
         first = next(iter(self.members.values())).card
         return replace(first, model=self.name, endpoint="panel")

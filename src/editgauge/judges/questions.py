@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels, pixel_hash
-from editgauge.judges.forms import Choice, Form, FreeText, Pairwise, Scale, Structured, YesNo
+from editgauge.judges.forms import Choice, Form, FreeText, PairwiseAnswer, Scale, Structured, YesNo
 from editgauge.judges.pictures import Encoding
-from editgauge.judges.prompts import Prompt, Words, open_prompt
+from editgauge.judges.prompts import Prompt, RenderedPrompt, open_prompt
 
 Value = TypeVar("Value")
 Structure = TypeVar("Structure", bound=BaseModel)
@@ -39,7 +39,7 @@ class Shown:
 class Question(Generic[Value]):
     """One thing to be asked of a judge; `repetition` counts when the same question is asked again."""
 
-    words: Words
+    words: RenderedPrompt
     form: Form[Value]
     images: tuple[Shown, ...] = ()
     repetition: int = 0
@@ -67,11 +67,11 @@ class Question(Generic[Value]):
         Labels stay with their pictures. The two edits of a pair change places instead, and the answer still names
         the edit, not the place.
         """
-        if not isinstance(self.form, Pairwise):
+        if not isinstance(self.form, PairwiseAnswer):
             return dataclasses.replace(self, images=self.images[::-1])
         *before, first, second = self.images
         exchanged = (Shown(first.label, second.pixels), Shown(second.label, first.pixels))
-        form: Any = Pairwise(not self.form.swapped)
+        form: Any = PairwiseAnswer(not self.form.swapped)
         return dataclasses.replace(self, form=form, images=(*before, *exchanged))
 
 
@@ -133,7 +133,7 @@ def ask_pairwise(
     """Which of two edits is better? `swapped()` gives the same question in the other order."""
     images = Shown("The picture as it was:", source), Shown("The first edit:", one), Shown("The second edit:", two)
     words = (prompt or open_prompt("pairwise")).render(question=question, request=request)
-    return Question(words=words, form=Pairwise(), images=images)
+    return Question(words=words, form=PairwiseAnswer(), images=images)
 
 
 def ask_structured(

@@ -15,7 +15,7 @@ from editgauge.judges.questions import Question
 Value = TypeVar("Value")
 
 
-class Service:
+class JudgeService:
     """Answers what protocols ask, with the judges chosen for a run.
 
     Args:

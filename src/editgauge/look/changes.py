@@ -17,7 +17,7 @@ from editgauge.core.masks import grown
 from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service, describe
+from editgauge.models.service import ModelService, describe
 from editgauge.protocols._shared.changes import Differences, Extent, differences
 from editgauge.vision.change_sentences import sentences
 from editgauge.vision.object_changes import Change, PicturedThing
@@ -107,7 +107,7 @@ def changes(
     require_measurable(source, "image before")
     require_measurable(original, "image after")
     edited = resized(original, source.shape[1], source.shape[0])
-    with Service(chosen.models) as service:
+    with ModelService(chosen.models) as service:
         differing = run_async(differences(source, edited, service))
     if out is not None:
         write_png(_drawn(source, differing), Path(out))

@@ -18,10 +18,10 @@ from editgauge.core.evidence import Evidence
 from editgauge.core.images import ImageLike, Pixels, read_image, write_png
 from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
-from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, Prompt, TextLines
+from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, SegmentPrompt, TextLines
 from editgauge.models.interfaces import Perception
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service, describe
+from editgauge.models.service import ModelService, describe
 
 MOST_BOXES = 10
 """This many objects, most confident first, are shown to the classifier one by one."""
@@ -30,7 +30,7 @@ Area = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenObject:
     """One object."""
 
     phrase: str
@@ -78,10 +78,10 @@ class SeenPose:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class SeenPicture:
     """What was seen, what was not, and what could not be determined."""
 
-    seen: tuple[Seen, ...]
+    seen: tuple[SeenObject, ...]
     not_seen: tuple[str, ...]
     cannot_tell: dict[str, str]
     """Phrase to the reason."""
@@ -123,7 +123,7 @@ def see(
     text: bool = False,
     faces: bool = False,
     pose: bool = False,
-) -> Sight:
+) -> SeenPicture:
     """Show what the models detect in an image: boxes, outlines and confidence.
 
     A detector with a closed vocabulary says which words it does not know and which synonym it used.
@@ -148,7 +148,7 @@ def see(
         if role not in chosen.models:
             raise BadInput(f"Nothing can be seen without a {role.replace('_', ' ')}.", chosen.remarks)
     picture = read_image(image)
-    with Service(chosen.models) as service:
+    with ModelService(chosen.models) as service:
         answers = run_async(_look(service, picture, phrases, least, set(chosen.models)))
     if out is not None:
         write_png(draw(picture, _evidence(answers)), Path(out))
@@ -165,7 +165,7 @@ async def _look(
             detections = await (see.detect(picture, phrase, least=least) if phrase else see.detect_all(picture, least))
             if not (detections.found and "segmenter" in roles):
                 return detections
-            return Instances(detections, await see.segment(picture, Prompt(boxes=detections.boxes)))
+            return Instances(detections, await see.segment(picture, SegmentPrompt(boxes=detections.boxes)))
         except CannotTell as unable:
             return unable
 
@@ -193,13 +193,13 @@ async def _any_boxes(see: Perception, picture: Pixels) -> list[list[float]]:
     return boxes
 
 
-def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[str, ...]) -> Sight:
+def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[str, ...]) -> SeenPicture:
     objects = {name: each for name, each in answers.objects.items() if not isinstance(each, CannotTell)}
     unable = {name: each for name, each in answers.objects.items() if isinstance(each, CannotTell)}
     named = {name: share for name in unable if (share := _share(name, answers)) is not None}
     classes = iter(answers.boxes)
     seen = [one for each in objects.values() for one in _each(each, classes)]
-    return Sight(
+    return SeenPicture(
         seen=tuple(sorted(seen, key=lambda one: -one.confidence)),
         not_seen=tuple(name for name, each in objects.items() if not len(each)),
         cannot_tell={name: each.detail for name, each in unable.items() if name not in named},
@@ -236,12 +236,12 @@ def _detections(answer: Instances | Detections) -> Detections:
     return answer.detections if isinstance(answer, Instances) else answer
 
 
-def _each(answer: Instances | Detections, classes: Any) -> list[Seen]:
+def _each(answer: Instances | Detections, classes: Any) -> list[SeenObject]:
     objects = _detections(answer)
     shares = [float(mask.mean()) for mask in answer.masks] if isinstance(answer, Instances) else [None] * len(objects)
     rows = zip(objects.phrases, objects.words, objects.confidences, objects.boxes, shares, strict=True)
     return [
-        Seen(phrase, word, round(float(sure), 4), _area(box), share, _top(next(classes, None), 3))
+        SeenObject(phrase, word, round(float(sure), 4), _area(box), share, _top(next(classes, None), 3))
         for phrase, word, sure, box, share in rows
     ]
 

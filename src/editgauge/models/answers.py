@@ -96,7 +96,7 @@ class Detections:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prompt:
+class SegmentPrompt:
     """What a segmenter is to cut out: one mask per box, or one per point."""
 
     boxes: NDArray[np.float32] | None = None

@@ -26,7 +26,7 @@ AFTER_THE_ANSWER = {"operating_point"}
 """Settings that are applied to what was answered, so that another value costs nothing."""
 
 
-class Group(NamedTuple):
+class RequestGroup(NamedTuple):
     """Requests that may go into one batch."""
 
     question: str
@@ -71,9 +71,9 @@ class CachedModel:
         """The identity of an answer: the model with its revision and settings, the question, and what it is about."""
         return hashlib.sha256(json.dumps([self._identity, question, *about]).encode()).hexdigest()
 
-    def group(self, question: str, shape: tuple[int, ...]) -> Group:
+    def group(self, question: str, shape: tuple[int, ...]) -> RequestGroup:
         """Pictures of different shapes fit into one batch if the model brings them to one size itself."""
-        return Group(question, shape if self.card.input_size is None else None)
+        return RequestGroup(question, shape if self.card.input_size is None else None)
 
     def recall(self, key: str) -> Answer | None:
         """What was answered before, in this run or in another."""
@@ -88,7 +88,7 @@ class CachedModel:
 
     def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
         """Asks the model, in the thread that is its own, and keeps the answers before anyone sees them."""
-        assert isinstance(group, Group)  # noqa: S101 - the service makes no others
+        assert isinstance(group, RequestGroup)  # noqa: S101 - the service makes no others
         with timeline.span(self._stage, self.name):
             answered = getattr(self.model, group.question)([request.payload for request in requests])
         self._stage = "prepare"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
 from editgauge.models import models
 from editgauge.models.hub.addresses import by_address, is_address
-from editgauge.models.interfaces import ROLES, Card, Model
+from editgauge.models.interfaces import ROLES, Model, ModelCard
 from editgauge.models.weights import MissingWeights, available, weights_of
 
 
@@ -40,7 +40,7 @@ def describe(chosen: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return {role: _described(chosen[role], model.card) for role, model in make_models(chosen).items()}
 
 
-def _described(name: str, card: Card) -> dict[str, str]:
+def _described(name: str, card: ModelCard) -> dict[str, str]:
     return {
         "name": name,
         "id": card.id,

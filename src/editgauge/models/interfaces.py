@@ -24,14 +24,14 @@ from editgauge.models.answers import (
     Instances,
     Patches,
     Poses,
-    Prompt,
+    SegmentPrompt,
     TextLines,
     Vector,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class ModelCard:
     """What a model states about itself. The manifest of a run keeps it, and answers are remembered under it."""
 
     role: str
@@ -55,7 +55,7 @@ class Model(Protocol):
     """
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is; needs no weights on this machine."""
         ...
 
@@ -105,7 +105,7 @@ class Segmenter(Model, Protocol):
         """What it keeps of each picture."""
         ...
 
-    def cut(self, questions: Sequence[tuple[Features, Prompt]]) -> list[NDArray[np.bool_]]:
+    def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
         """For each question n masks, n x height x width of the picture."""
         ...
 
@@ -260,7 +260,7 @@ ROLES: dict[str, type] = {
 class Perception(Protocol):
     """What a protocol sees with. Every question is awaited; `CannotTell` is raised when there is no honest answer."""
 
-    def card(self, role: str) -> Card:
+    def card(self, role: str) -> ModelCard:
         """The model that plays a role."""
         ...
 
@@ -285,7 +285,7 @@ class Perception(Protocol):
         """What is seen of everything in a closed vocabulary."""
         ...
 
-    async def segment(self, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
+    async def segment(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         """One mask per box or point."""
         ...
 

@@ -30,7 +30,7 @@ ALONGSIDE = ("wordnet",)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """The models of a run by role, and what is to be said about them."""
 
     models: dict[str, str]
@@ -39,7 +39,7 @@ class Choice:
     """For the networks of a paper: what the paper says about each, and where."""
 
 
-def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[str]) -> Choice:
+def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[str]) -> ModelChoice:
     """A model for each of the roles: the one that was named, or the profile's first that is on this machine.
 
     A role whose model is named `none` is left out.
@@ -65,10 +65,10 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
             remarks.append(f"{role}: {' or '.join(wanted)} is not on this machine; {_how_to_get(wanted[0])}.")
         elif not here:
             remarks.append(f"{role}: the profile '{profile}' has no model for it; {_who_has(role, profile)}.")
-    return Choice(models, tuple(remarks), tuple(sources))
+    return ModelChoice(models, tuple(remarks), tuple(sources))
 
 
-def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapping[str, Sequence[str]]) -> Choice:
+def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapping[str, Sequence[str]]) -> ModelChoice:
     """A model for each role that the protocols ask for; in the profile `paper`, those of each protocol's own paper.
 
     A role that two papers fill differently is there once for each, as `pixlens.detector`.
@@ -98,7 +98,7 @@ def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapp
     }
     remarks = dict.fromkeys(remark for choice in choices.values() for remark in choice.remarks)
     sources = dict.fromkeys(source for choice in choices.values() for source in choice.sources)
-    return Choice(models, tuple(remarks), tuple(sources))
+    return ModelChoice(models, tuple(remarks), tuple(sources))
 
 
 def models_for(protocol: str, models: Mapping[str, str]) -> dict[str, str]:

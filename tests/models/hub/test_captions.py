@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from editgauge.core.images import Pixels
-from editgauge.models.hub.captions import BEAMS, MOST_TOKENS, Captioner
-from editgauge.models.interfaces import Captioner as CaptionerRole
+from editgauge.models.hub.captions import BEAMS, MOST_TOKENS, HubCaptioner
+from editgauge.models.interfaces import HubCaptioner as CaptionerRole
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +84,7 @@ def test_the_sentences_of_blip_are_those_of_the_library(blip: Path, picture: Cal
         processor.decode(model.generate(**processor(images=image, return_tensors="pt"), **GENERATE)[0], True).strip()
         for image in images
     ]
-    captioner = Captioner(blip, device="cpu")
+    captioner = HubCaptioner(blip, device="cpu")
     assert captioner.caption(images) == told
     assert told[0] != told[1]
     assert isinstance(captioner, CaptionerRole)
@@ -99,11 +99,11 @@ def test_the_sentences_of_florence_are_those_of_the_library(florence: Path, pict
     model = transformers.Florence2ForConditionalGeneration.from_pretrained(florence)
     inputs = processor(text="<CAPTION>", images=image, return_tensors="pt")
     told = processor.batch_decode(model.generate(**inputs, **GENERATE), skip_special_tokens=True)[0].strip()
-    captioner = Captioner(florence, device="cpu")
+    captioner = HubCaptioner(florence, device="cpu")
     assert captioner.caption([image]) == [told]
     assert captioner.caption([image, picture(2)])[0] == told
     assert told
 
 
 def test_no_pictures_no_sentences(blip: Path) -> None:
-    assert Captioner(blip, device="cpu").caption([]) == []
+    assert HubCaptioner(blip, device="cpu").caption([]) == []

@@ -12,7 +12,7 @@ import torch
 
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Pixels
-from editgauge.models.answers import Features, Prompt
+from editgauge.models.answers import Features, SegmentPrompt
 from editgauge.models.hub.boxes import around, overlap
 from editgauge.models.hub.instance import FAINTEST, InstanceDetector, InstanceSegmenter, in_picture
 from editgauge.models.interfaces import Detector, Segmenter
@@ -195,22 +195,22 @@ def block(top: int, bottom: int, left: int, right: int) -> np.ndarray[Any, np.dt
 def test_the_mask_that_fits_the_box_or_lies_under_the_point_is_cut(mask2former: Path) -> None:
     segmenter = InstanceSegmenter(mask2former, device="cpu")
     large, small = block(0, 40, 0, 50), block(5, 20, 10, 25)
-    boxes = Prompt(boxes=np.array([[9, 5, 26, 21], [0, 0, 48, 40]], np.float32))
+    boxes = SegmentPrompt(boxes=np.array([[9, 5, 26, 21], [0, 0, 48, 40]], np.float32))
     cut = segmenter.cut([(seen(large, small), boxes)])[0]
     np.testing.assert_array_equal(cut, np.stack([small, large]))
-    points = Prompt(points=np.array([[12, 7], [40, 30]], np.float32))
+    points = SegmentPrompt(points=np.array([[12, 7], [40, 30]], np.float32))
     cut = segmenter.cut([(seen(small, large), points)])[0]  # under the first point lie both, and the surer is taken
     np.testing.assert_array_equal(cut, np.stack([small, large]))
     assert isinstance(segmenter, Segmenter)
 
 
-ELSEWHERE = Prompt(boxes=np.array([[30, 20, 50, 40]], np.float32))
-MUCH_LARGER = Prompt(boxes=np.array([[10, 5, 55, 35]], np.float32))
-BESIDE = Prompt(points=np.array([[59, 39]], np.float32))
+ELSEWHERE = SegmentPrompt(boxes=np.array([[30, 20, 50, 40]], np.float32))
+MUCH_LARGER = SegmentPrompt(boxes=np.array([[10, 5, 55, 35]], np.float32))
+BESIDE = SegmentPrompt(points=np.array([[59, 39]], np.float32))
 
 
 @pytest.mark.parametrize("prompt", [ELSEWHERE, MUCH_LARGER, BESIDE])
-def test_where_nothing_was_seen_nothing_is_cut(mask2former: Path, prompt: Prompt) -> None:
+def test_where_nothing_was_seen_nothing_is_cut(mask2former: Path, prompt: SegmentPrompt) -> None:
     with pytest.raises(CannotTell) as told:
         InstanceSegmenter(mask2former, device="cpu").cut([(seen(block(5, 20, 10, 25)), prompt)])
     assert told.value.reason == "not_detected"

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from editgauge.core.images import Pixels
-from editgauge.models.answers import Prompt
+from editgauge.models.answers import SegmentPrompt
 from editgauge.models.hub.sam import SamSegmenter
 from editgauge.models.interfaces import Segmenter
 
@@ -103,12 +103,12 @@ def test_the_masks_of_sam_are_those_of_the_library(sam_folder: Path, picture: Ca
         return processor.post_process_masks(told.pred_masks, *sizes)[0], told.iou_scores[0]
 
     masks, _ = theirs(False, input_boxes=[BOXES.tolist()])
-    cut = ours.cut([(features, Prompt(boxes=BOXES))])[0]
+    cut = ours.cut([(features, SegmentPrompt(boxes=BOXES))])[0]
     assert cut.shape == (3, 40, 60)
     assert (cut == masks[:, 0].numpy()).mean() > 0.999  # a pixel may lie on the very edge
 
     masks, sure = theirs(True, input_points=[POINTS[:, None].tolist()])
-    cut = ours.cut([(features, Prompt(points=POINTS))])[0]
+    cut = ours.cut([(features, SegmentPrompt(points=POINTS))])[0]
     assert (cut == masks[torch.arange(2), sure.argmax(1)].numpy()).mean() > 0.999
     assert 0 < cut.mean() < 1
 
@@ -127,13 +127,15 @@ def test_the_masks_of_sam2_are_those_of_the_library(sam2_folder: Path, picture: 
         )
         masks = torch.nn.functional.interpolate(told.pred_masks[0], (40, 60), mode="bilinear", align_corners=False)
     ours = SamSegmenter(sam2_folder, device="cpu")
-    cut = ours.cut([(ours.look([image])[0], Prompt(boxes=BOXES))])[0]
+    cut = ours.cut([(ours.look([image])[0], SegmentPrompt(boxes=BOXES))])[0]
     assert (cut == (masks[:, 0] > 0).numpy()).mean() > 0.999
     assert 0 < cut.mean() < 1
 
 
-@pytest.mark.parametrize("prompt", [Prompt(boxes=BOXES), Prompt(points=POINTS)])
-def test_the_batch_does_not_matter(segmenter: SamSegmenter, picture: Callable[..., Pixels], prompt: Prompt) -> None:
+@pytest.mark.parametrize("prompt", [SegmentPrompt(boxes=BOXES), SegmentPrompt(points=POINTS)])
+def test_the_batch_does_not_matter(
+    segmenter: SamSegmenter, picture: Callable[..., Pixels], prompt: SegmentPrompt
+) -> None:
     images = [picture(1), picture(2, 70, 50), picture(3, 64, 64)]
     together = segmenter.cut([(features, prompt) for features in segmenter.look(images)])
     for image, masks in zip(images, together, strict=True):
@@ -149,13 +151,13 @@ def test_prompts_of_one_question_do_not_depend_on_each_other(
     for array in features.values():
         array.setflags(write=False)  # as the service hands them out
     assert all(array.base is None for array in features.values())  # no row keeps its batch alive
-    together = segmenter.cut([(features, Prompt(boxes=BOXES))])[0]
-    single = [segmenter.cut([(features, Prompt(boxes=box[None]))])[0][0] for box in BOXES]
+    together = segmenter.cut([(features, SegmentPrompt(boxes=BOXES))])[0]
+    single = [segmenter.cut([(features, SegmentPrompt(boxes=box[None]))])[0][0] for box in BOXES]
     assert (together == np.stack(single)).mean() > 0.999
 
 
 def test_nothing_asked_nothing_cut(segmenter: SamSegmenter, picture: Callable[..., Pixels]) -> None:
     assert isinstance(segmenter, Segmenter)
     features = segmenter.look([picture()])[0]
-    assert segmenter.cut([(features, Prompt(boxes=np.zeros((0, 4), np.float32)))])[0].shape == (0, 40, 60)
+    assert segmenter.cut([(features, SegmentPrompt(boxes=np.zeros((0, 4), np.float32)))])[0].shape == (0, 40, 60)
     assert segmenter.card.input_size == (64, 64)

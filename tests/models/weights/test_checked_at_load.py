@@ -14,9 +14,9 @@ import pytest
 from editgauge.core.concurrency import run_async
 from editgauge.core.images import Pixels
 from editgauge.models.choice import describe
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.models.weights import DamagedWeights, available, entry_of, pull, weights_of
-from editgauge.models.weights.catalog import Entry
+from editgauge.models.weights.catalog import WeightsEntry
 from editgauge.models.weights.files import measured_sha256
 
 LPIPS = {"perceptual_distance": "lpips-alex"}
@@ -30,7 +30,9 @@ def change_a_byte(path: Path) -> None:
     os.utime(path, ns=(1, path.stat().st_mtime_ns + 1_000_000))
 
 
-def test_a_file_of_the_right_size_and_another_content_is_not_handed_out(make_parcel: Callable[..., Entry]) -> None:
+def test_a_file_of_the_right_size_and_another_content_is_not_handed_out(
+    make_parcel: Callable[..., WeightsEntry],
+) -> None:
     make_parcel()
     place = pull("parcel").path("net.bin")
     change_a_byte(place)
@@ -53,14 +55,14 @@ def test_changed_weights_never_answer_and_restored_ones_answer_as_before(
     kept = weights.read_bytes()
     other = np.ascontiguousarray(photo[:, ::-1])
 
-    with Service(LPIPS, tmp_path / "answers") as see:
+    with ModelService(LPIPS, tmp_path / "answers") as see:
         distance = run_async(see.distance(photo, other))
     change_a_byte(weights)
-    for use in (Service, describe):
+    for use in (ModelService, describe):
         with pytest.raises(DamagedWeights, match="lpips-alex"):
             use(LPIPS)
     weights.write_bytes(kept)
-    with Service(LPIPS, tmp_path / "other answers") as see:
+    with ModelService(LPIPS, tmp_path / "other answers") as see:
         assert run_async(see.distance(photo, other)) == distance
     assert json.dumps(describe(LPIPS)["perceptual_distance"]["sha256"]) == json.dumps(weights_of("lpips-alex").sha256)
 

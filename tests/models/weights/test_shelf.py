@@ -12,9 +12,9 @@ import pytest
 
 from editgauge.core.errors import BadInput, FetchFailed, UnknownName
 from editgauge.models.weights import LicenseNotAccepted, MissingWeights, available, info, pull, verify, weights_of
-from editgauge.models.weights.catalog import Entry
+from editgauge.models.weights.catalog import WeightsEntry
 
-Make = Callable[..., Entry]
+Make = Callable[..., WeightsEntry]
 
 
 def test_nothing_is_fetched_unless_it_is_pulled(make_parcel: Make) -> None:

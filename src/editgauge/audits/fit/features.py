@@ -17,7 +17,7 @@ from editgauge.core.types import Outcome
 from editgauge.engine.worker.scoring import prepare
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge.features import features
 from editgauge.protocols.editgauge.view import look
 
@@ -48,7 +48,7 @@ async def _measure(folder: Path, out: Path, probes: Sequence[Probe], quiet: bool
     edits = {edit.id: edit for edit in open_benchmark(str(folder)).edits}
     chosen = choose_models("lite", {}, ROLES)
     with (
-        Service(chosen.models, place()) as see,
+        ModelService(chosen.models, place()) as see,
         progress("measuring", len(probes), quiet=quiet) as advance,
         out.open("a", encoding="utf-8") as lines,
     ):

@@ -19,7 +19,7 @@ from editgauge.core.run import Run
 from editgauge.judges import Question, Shown, ask_scale, ask_yes_no
 from editgauge.judges.calls import Call
 from editgauge.judges.forms import Ratings, Scale, YesNo
-from editgauge.judges.prompts import Words
+from editgauge.judges.prompts import RenderedPrompt
 from editgauge.judges.transcripts import Transcripts
 
 VERSION = "drawn.v1"
@@ -76,7 +76,9 @@ def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
     asked = call.asked
     prompt, _, version = str(asked["prompt"]).rpartition(".v")
     images = tuple(Shown(label, pictures[pixels]) for label, pixels in asked["images"])
-    return Question(words=Words(prompt, int(version), str(asked["text"])), form=_form(asked["form"]), images=images)
+    return Question(
+        words=RenderedPrompt(prompt, int(version), str(asked["text"])), form=_form(asked["form"]), images=images
+    )
 
 
 def _form(told: Mapping[str, Any]) -> Any:

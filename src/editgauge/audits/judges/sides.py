@@ -23,7 +23,7 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Pixels, read_image
 from editgauge.models.cache import place
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.stats.intervals import Numbers
 from editgauge.vision.positions import middle
 
@@ -128,7 +128,7 @@ def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dic
         return {}
 
     async def ask() -> dict[str, SideChoices]:
-        with Service({role: models[role] for role in roles}, place()) as see:
+        with ModelService({role: models[role] for role in roles}, place()) as see:
             return {
                 models[role]: _told(role, pictures, [await _answer(role, each, see) for each in pictures])
                 for role in roles

@@ -15,7 +15,7 @@ from editgauge.findings.evaluators.binary_answers import majorities
 from editgauge.findings.evaluators.triplets import find_triplets, read_roles
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes, match
 from editgauge.findings.people.preferences import CREDIT
-from editgauge.findings.people.ratings import Choice, Rating, read_choices, read_ratings
+from editgauge.findings.people.ratings import PreferredOutcome, Rating, read_choices, read_ratings
 
 EVEN = 0.5
 DONE = ("edit", "accuracy")
@@ -85,7 +85,7 @@ def _known(edits: Sequence[Edit], outcomes: Sequence[Outcome]) -> ScoredOutcomes
     return known
 
 
-def _shares(told: Matched[Choice]) -> dict[tuple[OutcomeKey, ...], float]:
+def _shares(told: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], float]:
     """For each pair, in the order in which it was first shown, the share for its first outcome; a tie counts half."""
     earned: dict[tuple[OutcomeKey, ...], list[float]] = defaultdict(list)
     for keys, choice in told.found:
@@ -106,7 +106,7 @@ def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
     return asked[questions[0]].good
 
 
-def _lost(told: Matched[Choice] | Matched[Rating]) -> list[str]:
+def _lost(told: Matched[PreferredOutcome] | Matched[Rating]) -> list[str]:
     found = []
     if told.strangers:
         found.append(f"{told.strangers} answers are of outcomes that are not there, first {told.first_stranger}")

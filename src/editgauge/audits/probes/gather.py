@@ -20,7 +20,7 @@ from editgauge.core.progress import progress, say
 from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.reports.gallery.pictures import fitted
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _seen(copies: dict[str, tuple[Picture, float]], quiet: bool) -> dict[str, Ph
         raise BadInput(f"Edits cannot be proposed without a {' and a '.join(missing)}.", chosen.remarks)
 
     async def look() -> dict[str, Photograph]:
-        with Service(chosen.models, place()) as see, progress("looking", len(copies), quiet=quiet) as advance:
+        with ModelService(chosen.models, place()) as see, progress("looking", len(copies), quiet=quiet) as advance:
             found = {}
             for name, (picture, _) in copies.items():
                 found[name] = await look_at(picture, read_image(picture.path), see)

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from editgauge.core.masks import Polygons, box_of
-from editgauge.models.answers import Detections, Instances, Prompt
+from editgauge.models.answers import Detections, Instances, SegmentPrompt
 from editgauge.vision.regions import box_area, box_overlap
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ async def look_at(picture: Picture, pixels: Pixels, see: Perception) -> Photogra
     """The photograph as the detector and the segmenter see it; the detector must know what to look for by itself."""
     seen = await see.detect_all(pixels, least=FAINTLY)
     sure = seen.over(SURELY)
-    return understood(picture, pixels, Instances(sure, await see.segment(pixels, Prompt(boxes=sure.boxes))), seen)
+    return understood(
+        picture, pixels, Instances(sure, await see.segment(pixels, SegmentPrompt(boxes=sure.boxes))), seen
+    )
 
 
 def understood(picture: Picture, pixels: Pixels, instances: Instances, faint: Detections | None = None) -> Photograph:

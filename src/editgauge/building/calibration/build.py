@@ -18,7 +18,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.files import read_bytes, write_json, write_text
 from editgauge.core.run import Run
 from editgauge.protocols.editgauge import editgauge
-from editgauge.protocols.editgauge.calibration import SCHEMA, Curve
+from editgauge.protocols.editgauge.calibration import SCHEMA, CalibrationCurve
 from editgauge.stats.intervals import Numbers
 from editgauge.stats.resampling import Estimate
 
@@ -38,7 +38,7 @@ class Calibrated:
     sources: int
     unscored: int
     """Rated outcomes without the score: left out."""
-    curve: Curve
+    curve: CalibrationCurve
     slope: Estimate
     """Of the curve in log-odds, on the whole: 1 when numbers are as sure as people are, 0 when they tell nothing."""
     left_out: CalibrationComparison

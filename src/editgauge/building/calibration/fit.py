@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from editgauge.protocols.editgauge.calibration import NEAREST, Curve, Point
+from editgauge.protocols.editgauge.calibration import NEAREST, CalibrationCurve, Point
 from editgauge.stats.intervals import Labels, Numbers
 from editgauge.stats.resampling import Estimate, estimate, resampled
 
@@ -66,7 +66,7 @@ def calibrated(values: Numbers, parameters: Numbers) -> Numbers:
     return np.asarray(expit(low * np.log(inside) - high * np.log1p(-inside) + shift), dtype=np.float64)
 
 
-def fitted_curve(question: str, values: Numbers, shares: Numbers, sources: Labels) -> tuple[Curve, Estimate]:
+def fitted_curve(question: str, values: Numbers, shares: Numbers, sources: Labels) -> tuple[CalibrationCurve, Estimate]:
     """The curve with its intervals, and how fast it rises on the whole: the mean of both slopes."""
     bent = is_bent(shares)
     parameters = fit(values, shares, np.ones((values.size, 1)), bent)
@@ -77,7 +77,7 @@ def fitted_curve(question: str, values: Numbers, shares: Numbers, sources: Label
     points = tuple(Point(round(float(at), 6), float(one.value or 0), one.low, one.high) for at, one in ranges)
     low, high, shift = (float(each) for each in parameters[:, 0])
     slope = estimate((low + high) / 2, draws[:2].mean(axis=0), values.size, clusters)
-    return Curve(question, low, high, shift, values.size, points), slope
+    return CalibrationCurve(question, low, high, shift, values.size, points), slope
 
 
 def left_out(values: Numbers, shares: Numbers, sources: Labels, folds: int = 10, seed: int = 0) -> Numbers:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from editgauge.building.calibration.measures import CalibrationComparison, ReliabilityBin
-from editgauge.protocols.editgauge.calibration import Curve
+from editgauge.protocols.editgauge.calibration import CalibrationCurve
 
 SIDE = 220
 LEFT, GAP, RIGHT, TOP, BETWEEN, BOTTOM = 58, 56, 24, 76, 130, 46
@@ -21,7 +21,7 @@ STYLE = (
 )
 
 
-def calibration_svg(scores: Mapping[str, tuple[Curve, CalibrationComparison]]) -> str:
+def calibration_svg(scores: Mapping[str, tuple[CalibrationCurve, CalibrationComparison]]) -> str:
     """An SVG document, a row for each score: left the numbers on probes with the curve, right what it makes of them."""
     rows = "".join(
         _row(name, *each, TOP + place * (SIDE + BETWEEN)) for place, (name, each) in enumerate(scores.items())
@@ -39,7 +39,7 @@ def calibration_svg(scores: Mapping[str, tuple[Curve, CalibrationComparison]]) -
     )
 
 
-def _row(name: str, curve: Curve, found: CalibrationComparison, top: float) -> str:
+def _row(name: str, curve: CalibrationCurve, found: CalibrationComparison, top: float) -> str:
     asked = f" to '{curve.question}'" if curve.question else ""
     named = f"{name}, and the share of people who say so{asked}"
     title = f'<text class="title" x="{LEFT}" y="{top - 52:g}">{escape(named)}</text>'
@@ -97,7 +97,7 @@ class _Panel:
             f'<text class="small" x="{middle:g}" y="{bottom + 34:g}" text-anchor="middle">{escape(below)}</text>'
         )
 
-    def curve(self, curve: Curve) -> str:
+    def curve(self, curve: CalibrationCurve) -> str:
         """The fitted curve in its band."""
         steps = [step / SIDE for step in range(SIDE + 1)]
         line = " L".join(f"{self._x(at):.1f} {self._y(curve(at)):.1f}" for at in steps)

@@ -14,7 +14,7 @@ from editgauge.building.unibench.scenes import EditableScene
 from editgauge.building.unibench.selection import OmittedTask
 from editgauge.judges import Answer, NoAnswer, Question, Shown
 from editgauge.judges.forms import Structured
-from editgauge.judges.prompts import Prompt, Words
+from editgauge.judges.prompts import Prompt, RenderedPrompt
 
 Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
 OpenPrompt = Callable[[str], Prompt]
@@ -54,7 +54,7 @@ class DraftGenerate(BaseModel, extra="forbid"):
     templates: list[str] = []
 
 
-class Draft(BaseModel, extra="forbid"):
+class TaskProposal(BaseModel, extra="forbid"):
     """What a judge is to answer."""
 
     instances: list[DraftInstance]
@@ -87,7 +87,7 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
     question = _question(asked, scene)
     for correction in range(CORRECTIONS + 1):
         try:
-            found: Draft = (await ask(question)).value
+            found: TaskProposal = (await ask(question)).value
         except NoAnswer as unable:
             if unable.fault not in MENDABLE or correction == CORRECTIONS:
                 raise
@@ -110,8 +110,8 @@ def told_by(judge: str, prompt: OpenPrompt) -> str:
     return f"{judge} ({', '.join(f'{each.name}.v{each.version}' for each in opened)})"
 
 
-def _question(words: Words, scene: EditableScene) -> Question[Draft]:
-    return Question(words=words, form=Structured(Draft), images=(Shown("The picture:", scene.pixels),))
+def _question(words: RenderedPrompt, scene: EditableScene) -> Question[TaskProposal]:
+    return Question(words=words, form=Structured(TaskProposal), images=(Shown("The picture:", scene.pixels),))
 
 
 def _told(scene: EditableScene, classes: Sequence[str], number: int) -> dict[str, object]:
@@ -132,7 +132,7 @@ def _where(scene: EditableScene, name: str) -> str:
     return f"{own.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
 
 
-def _with_colors(scene: EditableScene, found: Draft) -> EditableScene:
+def _with_colors(scene: EditableScene, found: TaskProposal) -> EditableScene:
     """The scene with the colors that the judge sees in place of those that were measured."""
     seen = {each.instance: each.color for each in found.instances if each.color and each.color.strip()}
     instances = [
@@ -143,13 +143,13 @@ def _with_colors(scene: EditableScene, found: Draft) -> EditableScene:
     return EditableScene(picture, scene.pixels, scene.editable, scene.left_out, scene.centers)
 
 
-def _strangers(found: Draft, scene: EditableScene) -> Iterator[OmittedTask]:
+def _strangers(found: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:
     for each in found.instances:
         if each.instance not in scene.editable:
             yield OmittedTask(f"{scene.picture.file}: {each.instance}", f"'{each.instance}' is no object of the list")
 
 
-def _proposals(found: Draft, scene: EditableScene) -> Iterator[Proposal]:
+def _proposals(found: TaskProposal, scene: EditableScene) -> Iterator[Proposal]:
     for own in (each for each in found.instances if each.instance in scene.editable):
         yield from (Proposal("change_class", own.instance, "class", word) for word in _texts(own.classes))
         yield from (Proposal("change_class", own.instance, "template", each) for each in _texts(own.class_templates))

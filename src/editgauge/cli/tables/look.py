@@ -13,11 +13,11 @@ from editgauge.disentanglement.table import table_rows
 
 if TYPE_CHECKING:
     from editgauge.disentanglement.scores import Beside, Disentanglement
-    from editgauge.look.see import Area, SeenFace, Sight
+    from editgauge.look.see import Area, SeenFace, SeenPicture
     from editgauge.stats.resampling import Estimate
 
 
-def show_sight(sight: Sight) -> None:
+def show_sight(sight: SeenPicture) -> None:
     """What was seen, most confident first; then what was not, what cannot be determined, and by which models."""
     if sight.seen:
         table = new_table()

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from editgauge.judges import NoAnswer, Question
 from editgauge.judges.calls import Call
-from editgauge.judges.forms import FreeText, Pairwise, Ratings, Scale, Structured, YesNo
+from editgauge.judges.forms import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
 from editgauge.judges.interfaces import Answer
 
 LISTED = 6
@@ -32,7 +32,7 @@ def _value(form: Any, inclined: bool) -> Any:
             return form.high if inclined else form.low
         case Ratings():
             return {name: form.high if inclined else form.low for name, _ in form.names}
-        case Pairwise():
+        case PairwiseAnswer():
             return "one" if inclined else "two"
         case FreeText():
             return "Something is there."

@@ -14,7 +14,7 @@ from editgauge.engine.judges import Jury
 from editgauge.models.cache import open_store
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cache.packing import Answer, size_of
-from editgauge.models.cached_model import MOST_BYTES_ON_DISK, CachedModel, Group, is_picture
+from editgauge.models.cached_model import MOST_BYTES_ON_DISK, CachedModel, RequestGroup, is_picture
 from editgauge.models.service import BYTES_IN_MEMORY
 
 
@@ -76,7 +76,7 @@ class TimedModel(CachedModel):
 
     def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
         """Asks the model, and looks at the clock."""
-        assert isinstance(group, Group)  # noqa: S101 - the service makes no others
+        assert isinstance(group, RequestGroup)  # noqa: S101 - the service makes no others
         work = self.work[group.question]
         self._mine |= {str(request.key) for request in requests}
         started = time.perf_counter()

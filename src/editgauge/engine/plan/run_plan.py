@@ -25,7 +25,7 @@ from editgauge.instructions.readings import read_kept, use_kept
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models import service
-from editgauge.models.profiles import Choice, models_for
+from editgauge.models.profiles import ModelChoice, models_for
 from editgauge.protocols import Protocol
 
 
@@ -35,7 +35,7 @@ class RunPlan:
 
     benchmark: Benchmark
     protocols: list[Protocol]
-    choice: Choice
+    choice: ModelChoice
     found: dict[str, FoundOutcomes]
     manifest: Manifest
     jury: Jury

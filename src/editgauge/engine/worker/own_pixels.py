@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import cv2
 import numpy as np
 
-from editgauge.models.answers import Prompt
+from editgauge.models.answers import SegmentPrompt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,13 +62,13 @@ class _OwnPixels:
             seen, detections=self._placed(image, seen.detections), masks=self._resized_masks(image, seen.masks)
         )
 
-    async def segment(self, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
+    async def segment(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         """As `Perception.segment`."""
         if image is not self._resized:
             return await self._see.segment(image, prompt)
         boxes = None if prompt.boxes is None else prompt.boxes * self._scale
         points = None if prompt.points is None else prompt.points * self._scale[:2]
-        return self._resized_masks(image, await self._see.segment(self._original, Prompt(boxes, points)))
+        return self._resized_masks(image, await self._see.segment(self._original, SegmentPrompt(boxes, points)))
 
     async def classify(self, image: Pixels, box: Sequence[float] | None = None) -> ClassScores:
         """As `Perception.classify`."""

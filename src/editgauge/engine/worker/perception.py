@@ -12,13 +12,13 @@ from editgauge.engine.judges import Jury
 from editgauge.judges import Answer, Judge, ModelJudge, Question
 from editgauge.judges.panel import members_of
 from editgauge.judges.prompts import Prompt
-from editgauge.judges.service import Service as Judges
-from editgauge.models.service import Service
+from editgauge.judges.service import JudgeService
+from editgauge.models.service import ModelService
 
 Value = TypeVar("Value")
 
 
-class RunPerception(Service):
+class RunPerception(ModelService):
     """Models and judges behind one ask layer; use it as an asynchronous context manager when judges are among them.
 
     Args:
@@ -39,7 +39,7 @@ class RunPerception(Service):
         super().__init__(models, cache, self._shared)
         jury = jury or Jury()
         self.judges: dict[str, ModelJudge] = jury.opened(transcripts, self._shared)
-        self._judging = Judges(self.judges, jury.prompts)
+        self._judging = JudgeService(self.judges, jury.prompts)
         self.questions: Counter[str] = Counter()
         """How many were put to each model, answered before or not."""
 

@@ -30,7 +30,7 @@ from editgauge.core.trace import timeline
 from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 from editgauge.engine.worker.memory_gate import bytes_of_work
 from editgauge.models.identity import identity
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +127,7 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
 
 def _seen_by(protocol: Protocol, see: Sight) -> Sight:
     """With the models of the protocol's own paper, where a run has several for one role."""
-    return see.for_protocol(protocol.name) if isinstance(see, Service) else see
+    return see.for_protocol(protocol.name) if isinstance(see, ModelService) else see
 
 
 def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes: Sequence[str] = ()) -> Item:

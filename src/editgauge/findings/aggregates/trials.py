@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.findings.columns import Columns, Rows, Words
+from editgauge.findings.columns import Columns, Rows, WordColumn
 from editgauge.stats.intervals import LEVEL, Numbers, student_interval
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def trial_cells(run: Run) -> list[TrialCell]:
     trials = _trials(run)
     if len(set(trials.values())) < 2:
         return []
-    columns, edits = Columns.of(run), Words.of(run.scores["edit"])
+    columns, edits = Columns.of(run), WordColumn.of(run.scores["edit"])
     trial = np.array([trials.get(edit, 0) for edit in edits.words] or [0])[edits.codes]
     return [
         TrialCell(protocol, spec.name, method, edit_type, means)

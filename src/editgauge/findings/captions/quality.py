@@ -34,7 +34,7 @@ class CaptionRates:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class CaptionCurve:
     """What became of one judge's captions of one method's outcomes, from few objects to many."""
 
     protocol: str
@@ -42,7 +42,7 @@ class Curve:
     steps: tuple[CaptionRates, ...]
 
 
-def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[Curve, ...]:
+def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[CaptionCurve, ...]:
     """The curves of a run, one for each judge and method.
 
     Args:
@@ -65,7 +65,7 @@ def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[Curve, ..
         for method in run.manifest.methods:
             steps = _steps([key for key in told[OBJECTS] if key.method == method], told, outcomes.sources, groups)
             if steps:
-                curves.append(Curve(protocol, method, steps))
+                curves.append(CaptionCurve(protocol, method, steps))
     return tuple(curves)
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, label, margins
+from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, label, margins
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
-from editgauge.findings.people.ratings import Choice
+from editgauge.findings.people.ratings import PreferredOutcome
 from editgauge.stats.agreement import choice_agreement, choice_credit
 from editgauge.stats.complementarity import Complementarity, complementarity
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
@@ -53,7 +53,9 @@ class ChosenScores:
     """Any two of the four that agree most, on the choices that both can answer: do they err alike?"""
 
 
-def chosen_scores(told: Matched[Choice], evaluators: Sequence[Evaluator], known: ScoredOutcomes) -> ChosenScores:
+def chosen_scores(
+    told: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
+) -> ChosenScores:
     """Every evaluator beside the choices."""
     answers = _Answers.of(told, known)
     earned = [_Earned.of(each, answers) for each in evaluators]
@@ -68,7 +70,7 @@ def chosen_scores(told: Matched[Choice], evaluators: Sequence[Evaluator], known:
     )
 
 
-def asked_by_choices(told: Matched[Choice], known: ScoredOutcomes) -> Asked:
+def asked_by_choices(told: Matched[PreferredOutcome], known: ScoredOutcomes) -> EvaluatorTarget:
     """People's choices, to hold one evaluator after another against."""
     answers = _Answers.of(told, known)
 
@@ -77,7 +79,7 @@ def asked_by_choices(told: Matched[Choice], known: ScoredOutcomes) -> Asked:
         there = ~np.isnan(margin)
         return choice_agreement(margin[there], 0 * margin[there], answers.chose_first[there], answers.sources[there])
 
-    return Asked("choices", "share agreed with", 0.5, ask)
+    return EvaluatorTarget("choices", "share agreed with", 0.5, ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class _Answers:
     edit_types: Labels
 
     @classmethod
-    def of(cls, told: Matched[Choice], known: ScoredOutcomes) -> _Answers:
+    def of(cls, told: Matched[PreferredOutcome], known: ScoredOutcomes) -> _Answers:
         decided = [(keys, choice.chosen == "first") for keys, choice in told.found if choice.chosen != "tie"]
         return cls(
             [keys for keys, _ in decided],

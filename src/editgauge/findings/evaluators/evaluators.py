@@ -52,7 +52,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvaluatorTarget:
     """One thing that an evaluator can be compared with: people's choices, their ratings, triplets of known truth."""
 
     name: str

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from editgauge.core.errors import BadInput
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import Asked, Scored, label
+from editgauge.findings.evaluators.evaluators import EvaluatorTarget, Scored, label
 from editgauge.findings.people.matching import OutcomeKey
 from editgauge.stats.resampling import Estimate
 
@@ -21,7 +21,7 @@ GAMMAS = tuple(step / STEPS for step in range(STEPS + 1))
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class GammaCurve:
     """Agreement with one thing that was asked, at every gamma."""
 
     asked: str
@@ -41,10 +41,10 @@ class Interpolation:
     gammas: tuple[float, ...]
     outcomes: int
     """Outcomes with both scores, by which they are scaled."""
-    curves: tuple[Curve, ...]
+    curves: tuple[GammaCurve, ...]
 
 
-def interpolate(preservation: Scored, modification: Scored, asked: Sequence[Asked]) -> Interpolation:
+def interpolate(preservation: Scored, modification: Scored, asked: Sequence[EvaluatorTarget]) -> Interpolation:
     """Sweeps gamma and asks at every step."""
     shared = [key for key in preservation.values if key in modification.values]
     if not shared:
@@ -61,11 +61,11 @@ def blended(kept: dict[OutcomeKey, float], changed: dict[OutcomeKey, float], gam
     return Scored("blend", ScoreSpec(f"gamma={gamma:g}", True, (0.0, 1.0)), values)
 
 
-def _curve(asked: Asked, steps: Sequence[Scored]) -> Curve:
+def _curve(asked: EvaluatorTarget, steps: Sequence[Scored]) -> GammaCurve:
     points = tuple(asked.ask(step) for step in steps)
     heights = [(point.value, -place) for place, point in enumerate(points) if point.value is not None]
     best = GAMMAS[-max(heights)[1]] if heights else None
-    return Curve(asked.name, asked.measure, asked.chance, points, best)
+    return GammaCurve(asked.name, asked.measure, asked.chance, points, best)
 
 
 def _scaled(score: Scored, keys: Sequence[OutcomeKey]) -> dict[OutcomeKey, float]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes, match
-from editgauge.findings.people.ratings import Chosen, Verdict, read_verdicts
+from editgauge.findings.people.ratings import Chosen, JudgePreference, read_verdicts
 from editgauge.judges import Choice as Named
 from editgauge.judges import settled
 from editgauge.stats.intervals import Mean, clustered_mean
@@ -75,8 +75,8 @@ def read_judges(files: Iterable[Path], known: ScoredOutcomes) -> tuple[list[Pref
     told = [verdict for file in files for verdict in read_verdicts(file)]
     if not told:
         return [], []
-    by_judge: dict[str, list[tuple[tuple[OutcomeKey, ...], Verdict]]] = defaultdict(list)
-    matched: Matched[Verdict] = match(told, known.seeds)
+    by_judge: dict[str, list[tuple[tuple[OutcomeKey, ...], JudgePreference]]] = defaultdict(list)
+    matched: Matched[JudgePreference] = match(told, known.seeds)
     for keys, verdict in matched.found:
         by_judge[verdict.rater or "judge"].append((keys, verdict))
     evaluators = [Preferring(name, _leads(verdicts)) for name, verdicts in by_judge.items()]
@@ -84,7 +84,7 @@ def read_judges(files: Iterable[Path], known: ScoredOutcomes) -> tuple[list[Pref
 
 
 def _leads(
-    verdicts: Sequence[tuple[tuple[OutcomeKey, ...], Verdict]],
+    verdicts: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]],
 ) -> dict[tuple[OutcomeKey, OutcomeKey], int]:
     found = {}
     for (first, second), verdict in verdicts:
@@ -93,7 +93,7 @@ def _leads(
     return found
 
 
-def _settled(verdict: Verdict) -> Named | None:
+def _settled(verdict: JudgePreference) -> Named | None:
     if verdict.chosen is None:
         return None
     given = NAMED[verdict.chosen]
@@ -101,7 +101,7 @@ def _settled(verdict: Verdict) -> Named | None:
 
 
 def _findings(
-    name: str, verdicts: Sequence[tuple[tuple[OutcomeKey, ...], Verdict]], known: ScoredOutcomes
+    name: str, verdicts: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]], known: ScoredOutcomes
 ) -> JudgeFindings:
     answered = [(keys, verdict) for keys, verdict in verdicts if verdict.is_answered]
     twice = [(keys[0].edit, each.chosen, each.swapped) for keys, each in answered if each.chosen and each.swapped]

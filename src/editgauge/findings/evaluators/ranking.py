@@ -14,7 +14,7 @@ from editgauge.core.types import ScoreSpec
 from editgauge.findings.evaluators.evaluators import Evaluator, Scored
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.preferences import CREDIT
-from editgauge.findings.people.ratings import Choice, Rating
+from editgauge.findings.people.ratings import PreferredOutcome, Rating
 from editgauge.stats.agreement import KENDALL, SPEARMAN
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.levels import between
@@ -48,7 +48,9 @@ class Ranking:
     """The one whose order is nearest to people's first."""
 
 
-def ranking_by_choices(told: Matched[Choice], evaluators: Sequence[Evaluator], known: ScoredOutcomes) -> Ranking | None:
+def ranking_by_choices(
+    told: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
+) -> Ranking | None:
     """The methods by the share of their comparisons that they won, a tie counting half; None for a single method."""
     rows = _Rows.of(
         (row for keys, choice in told.found for row in zip(keys, _won(choice), strict=True)),
@@ -76,7 +78,7 @@ def rankings_by_ratings(told: Matched[Rating], scores: Sequence[Scored], known: 
     return [each for each in found if each is not None]
 
 
-def _won(choice: Choice) -> tuple[float, float]:
+def _won(choice: PreferredOutcome) -> tuple[float, float]:
     return CREDIT[choice.chosen], 1 - CREDIT[choice.chosen]
 
 

@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import Asked, Scored
+from editgauge.findings.evaluators.evaluators import EvaluatorTarget, Scored
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.ratings import Rating
 from editgauge.stats.agreement import COSINE, PEARSON, SPEARMAN, Measure, correlate
@@ -21,7 +21,7 @@ from editgauge.stats.resampling import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LevelAgreement:
     """How far a score agrees with ratings at one level; positive is agreement, whatever the score's direction."""
 
     spearman: Estimate
@@ -39,7 +39,7 @@ class RatedScore:
     protocol: str
     spec: ScoreSpec
     question: str
-    levels: Mapping[str, Level]
+    levels: Mapping[str, LevelAgreement]
     unscored: int
     """Rated outcomes without this score: left out, never imputed."""
     by_type_within_methods: Mapping[str, Estimate]
@@ -63,7 +63,7 @@ def rated_scores(
 _Ratings = dict[OutcomeKey, list[Rating]]
 
 
-def asked_by_ratings(told: Matched[Rating], known: ScoredOutcomes) -> list[Asked]:
+def asked_by_ratings(told: Matched[Rating], known: ScoredOutcomes) -> list[EvaluatorTarget]:
     """The ratings of every question, to hold one evaluator after another against, all outcomes together."""
     questions: dict[str, _Ratings] = defaultdict(lambda: defaultdict(list))
     for (key,), rating in told.found:
@@ -71,7 +71,7 @@ def asked_by_ratings(told: Matched[Rating], known: ScoredOutcomes) -> list[Asked
     return [_asked(question, ratings, known) for question, ratings in questions.items()]
 
 
-def _asked(question: str, ratings: _Ratings, known: ScoredOutcomes) -> Asked:
+def _asked(question: str, ratings: _Ratings, known: ScoredOutcomes) -> EvaluatorTarget:
     means = {key: fmean(one.value for one in its) for key, its in ratings.items()}
 
     def ask(evaluator: Scored) -> Estimate:
@@ -79,7 +79,7 @@ def _asked(question: str, ratings: _Ratings, known: ScoredOutcomes) -> Asked:
         sources = np.array([known.sources[key.edit] for key in worths], dtype=np.str_)
         return correlate(SPEARMAN, list(worths.values()), [means[key] for key in worths], sources)
 
-    return Asked(f"ratings: {question}" if question else "ratings", "Spearman's correlation", 0.0, ask)
+    return EvaluatorTarget(f"ratings: {question}" if question else "ratings", "Spearman's correlation", 0.0, ask)
 
 
 def _most_agreeing(score: RatedScore) -> float:
@@ -109,19 +109,19 @@ def _beside(protocol: str, spec: ScoreSpec, question: str, ratings: _Ratings, kn
     return RatedScore(protocol, spec, question, levels, len(ratings) - len(there), outcomes.by_type_within_methods())
 
 
-def _level(ask: Callable[[Measure], Estimate | Parts]) -> Level:
+def _level(ask: Callable[[Measure], Estimate | Parts]) -> LevelAgreement:
     spearman, pearson, cosine = ask(SPEARMAN), ask(PEARSON), ask(COSINE)
     parts = spearman.parts if isinstance(spearman, Parts) else {}
-    return Level(_whole(spearman), _whole(pearson), _whole(cosine), parts)
+    return LevelAgreement(_whole(spearman), _whole(pearson), _whole(cosine), parts)
 
 
 def _whole(found: Estimate | Parts) -> Estimate:
     return found.average if isinstance(found, Parts) else found
 
 
-def _no_raters(outcomes: _Pairs) -> Level:
+def _no_raters(outcomes: _Pairs) -> LevelAgreement:
     nothing = Estimate(None, None, None, 0, 0, "the ratings name no rater" if outcomes.scores.size else "no pairs")
-    return Level(nothing, nothing, nothing, {})
+    return LevelAgreement(nothing, nothing, nothing, {})
 
 
 @dataclass(frozen=True, slots=True)

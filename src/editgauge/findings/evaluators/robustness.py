@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from editgauge.core.errors import BadInput
-from editgauge.findings.evaluators.evaluators import Asked, Scored, label
+from editgauge.findings.evaluators.evaluators import EvaluatorTarget, Scored, label
 from editgauge.findings.people.matching import ScoredOutcomes
 from editgauge.stats.intervals import Mean, clustered_mean
 from editgauge.stats.resampling import all_equal
@@ -48,7 +48,7 @@ class Steadiness:
     agreement: tuple[Moved, ...]
 
 
-def steadiness(scores: Sequence[Scored], asked: Sequence[Asked], known: ScoredOutcomes) -> Steadiness:
+def steadiness(scores: Sequence[Scored], asked: Sequence[EvaluatorTarget], known: ScoredOutcomes) -> Steadiness:
     """How steady a score is, given once for every run."""
     if len(scores) < 2:
         raise ValueError("steadiness needs the score of at least two runs")
@@ -68,7 +68,9 @@ def steadiness(scores: Sequence[Scored], asked: Sequence[Asked], known: ScoredOu
     )
 
 
-def over_runs(runs: Sequence[ScoredOutcomes], scores: Sequence[Scored], asked: Sequence[Asked]) -> list[Steadiness]:
+def over_runs(
+    runs: Sequence[ScoredOutcomes], scores: Sequence[Scored], asked: Sequence[EvaluatorTarget]
+) -> list[Steadiness]:
     """The steadiness of every score of the first run that the others have too."""
     found = []
     for score in scores:
@@ -81,7 +83,7 @@ def over_runs(runs: Sequence[ScoredOutcomes], scores: Sequence[Scored], asked: S
     return found
 
 
-def _moved(asked: Asked, scores: Sequence[Scored]) -> Moved:
+def _moved(asked: EvaluatorTarget, scores: Sequence[Scored]) -> Moved:
     values = tuple(asked.ask(each).value for each in scores)
     told = [value for value in values if value is not None]
     return Moved(asked.name, values, float(np.var(told, ddof=1)) if len(told) > 1 else None)

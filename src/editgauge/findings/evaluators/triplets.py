@@ -17,7 +17,7 @@ import numpy as np
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import Asked, Evaluator, Scored, label, margins
+from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, label, margins
 from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.paired import Paired, against_the_first
@@ -133,7 +133,7 @@ def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], known: 
     )
 
 
-def asked_by_triplets(triplets: Triplets, known: ScoredOutcomes) -> Asked:
+def asked_by_triplets(triplets: Triplets, known: ScoredOutcomes) -> EvaluatorTarget:
     """The triplets, to hold one evaluator after another against."""
     sources = np.array([known.sources[good.edit] for good, *_ in triplets.outcomes], dtype=np.str_)
 
@@ -145,7 +145,7 @@ def asked_by_triplets(triplets: Triplets, known: ScoredOutcomes) -> Asked:
         mean = clustered_mean(both[there], sources[there])
         return Estimate(mean.value, mean.low, mean.high, mean.n, mean.clusters)
 
-    return Asked("triplets", "share won by the good one", 1 / 3, ask)
+    return EvaluatorTarget("triplets", "share won by the good one", 1 / 3, ask)
 
 
 def selection_credit(over_preserved: Numbers, over_modified: Numbers) -> Numbers:

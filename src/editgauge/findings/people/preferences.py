@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
-from editgauge.findings.people.ratings import Choice
+from editgauge.findings.people.ratings import PreferredOutcome
 from editgauge.stats.intervals import RESAMPLES, Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.resampling import Estimate, estimate, resampled
 
@@ -28,7 +28,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Pairwise:
+class PairwisePreferences:
     """What people's choices between methods say; methods are in the order of their names."""
 
     methods: tuple[str, ...]
@@ -42,7 +42,9 @@ class Pairwise:
     ties: int
 
 
-def pairwise(choices: Sequence[Choice], sources: Sequence[str], *, resamples: int = RESAMPLES) -> Pairwise:
+def pairwise(
+    choices: Sequence[PreferredOutcome], sources: Sequence[str], *, resamples: int = RESAMPLES
+) -> PairwisePreferences:
     """What choices say of the methods; `sources` are their source images, of which whole ones are drawn."""
     if not choices:
         raise ValueError("there are no choices; check for that first")
@@ -53,7 +55,7 @@ def pairwise(choices: Sequence[Choice], sources: Sequence[str], *, resamples: in
     credit = np.array([CREDIT[choice.chosen] for choice in choices])
     clusters = np.asarray(sources, dtype=np.str_)
     met = {frozenset((choice.first, choice.second)) for choice in choices}
-    return Pairwise(
+    return PairwisePreferences(
         methods,
         _strengths(methods, first, second, credit, clusters, resamples),
         {name: _share(place[name], None, first, second, credit, clusters) for name in methods},

@@ -46,7 +46,7 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PreferredOutcome:
     """Which of two outcomes of an edit a person prefers."""
 
     edit: str
@@ -62,7 +62,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JudgePreference:
     """Which of two outcomes of an edit a judge prefers, asked in one order or in both."""
 
     edit: str
@@ -87,7 +87,7 @@ class Verdict:
         return self.chosen is not None and (self.swapped is not None or not self.both_orders)
 
 
-Told = TypeVar("Told", Rating, Choice, Verdict)
+Told = TypeVar("Told", Rating, PreferredOutcome, JudgePreference)
 
 
 def read_ratings(file: Path) -> list[Rating]:
@@ -118,12 +118,12 @@ def _published(file: Path) -> list[Rating] | None:
     ]
 
 
-def read_choices(file: Path) -> list[Choice]:
+def read_choices(file: Path) -> list[PreferredOutcome]:
     """The choices of a file; raises `BadInput` that lists everything wrong with it, line by line."""
     return _read(file, "choices", CHOICE_FIELDS, _choice, lambda c: (c.edit, *sorted((c.first, c.second)), c.rater))
 
 
-def read_verdicts(file: Path) -> list[Verdict]:
+def read_verdicts(file: Path) -> list[JudgePreference]:
     """What a judge said about pairs; raises `BadInput` that lists everything wrong with the file, line by line."""
     return _read(
         file, "verdicts", VERDICT_FIELDS, _verdict, lambda v: (v.edit, *sorted((v.first, v.second)), v.rater, v.seed)
@@ -171,22 +171,22 @@ def _rating(values: Mapping[str, Any], faults: list[str]) -> Rating | None:
     return Rating(edit, method, value, rater, question or "", seed, probability)
 
 
-def _choice(values: Mapping[str, Any], faults: list[str]) -> Choice | None:
+def _choice(values: Mapping[str, Any], faults: list[str]) -> PreferredOutcome | None:
     edit, first, second = _compared(values, faults)
     chosen, rater = _side(values, "chosen", faults, needed=True), word(values, "rater", faults, needed=False)
     if faults or edit is None or first is None or second is None or chosen is None:
         return None
-    return Choice(edit, first, second, chosen, rater)
+    return PreferredOutcome(edit, first, second, chosen, rater)
 
 
-def _verdict(values: Mapping[str, Any], faults: list[str]) -> Verdict | None:
+def _verdict(values: Mapping[str, Any], faults: list[str]) -> JudgePreference | None:
     edit, first, second = _compared(values, faults)
     chosen, swapped = (_side(values, name, faults, needed=False) for name in ("chosen", "swapped"))
     rater, seed = word(values, "rater", faults, needed=False), seed_of(values, faults)
     faults += [] if "chosen" in values else ["'chosen' is missing; a judge that gave no answer has null"]
     if faults or edit is None or first is None or second is None:
         return None
-    return Verdict(edit, first, second, chosen, swapped, "swapped" in values, rater, seed)
+    return JudgePreference(edit, first, second, chosen, swapped, "swapped" in values, rater, seed)
 
 
 def _compared(values: Mapping[str, Any], faults: list[str]) -> tuple[str | None, str | None, str | None]:

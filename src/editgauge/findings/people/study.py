@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from editgauge.findings.people.feedback import Feedback
-from editgauge.findings.people.preferences import Pairwise
+from editgauge.findings.people.preferences import PairwisePreferences
 from editgauge.findings.people.study_levels import QuestionFindings
 from editgauge.stats.intervals import Mean
 from editgauge.stats.raters import Panel
@@ -18,7 +18,7 @@ class SideFindings:
 
     name: str
     label: str
-    pairwise: Pairwise
+    pairwise: PairwisePreferences
     panel: Panel | None
     """How often the raters of a pair choose the same; None when no pair has two answers."""
     alpha: Estimate

@@ -19,7 +19,7 @@ from editgauge.stats.resampling import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class AnswerLevel:
     """One option of a question."""
 
     label: str
@@ -28,12 +28,12 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CountedQuestion:
     """A question whose answers can be counted."""
 
     name: str
     label: str
-    levels: tuple[Level, ...]
+    levels: tuple[AnswerLevel, ...]
     """From the lowest up where they have numbers."""
 
     @property
@@ -74,7 +74,7 @@ class LevelCell:
 class QuestionFindings:
     """What people said to one question."""
 
-    asked: Asked
+    asked: CountedQuestion
     answers: int
     cells: Mapping[tuple[str | None, str], LevelCell]
     """By method, or None for all of them, and edit type, with `all` for every one. Only what was rated."""
@@ -89,7 +89,7 @@ class QuestionFindings:
     """Empty where options are names without an order."""
 
 
-def question_findings(asked: Asked, answers: Sequence[LevelAnswer]) -> QuestionFindings:
+def question_findings(asked: CountedQuestion, answers: Sequence[LevelAnswer]) -> QuestionFindings:
     """What the answers to a question say."""
     if not answers:
         raise ValueError(f"nobody answered '{asked.name}'; check for that first")
@@ -117,12 +117,12 @@ def _all_first(key: tuple[str | None, str]) -> tuple[bool, str, bool, str]:
     return method is not None, method or "", edit_type != ALL, edit_type
 
 
-def _cell(asked: Asked, answers: Sequence[LevelAnswer]) -> LevelCell:
+def _cell(asked: CountedQuestion, answers: Sequence[LevelAnswer]) -> LevelCell:
     counts = np.bincount([answer.level for answer in answers], minlength=len(asked.levels))
     return LevelCell(tuple(int(count) for count in counts), _mean(asked, answers))
 
 
-def _mean(asked: Asked, answers: Sequence[LevelAnswer]) -> Mean | None:
+def _mean(asked: CountedQuestion, answers: Sequence[LevelAnswer]) -> Mean | None:
     by_outcome: dict[tuple[str, str], list[float]] = defaultdict(list)
     for answer in answers:
         value = asked.levels[answer.level].value
@@ -133,7 +133,7 @@ def _mean(asked: Asked, answers: Sequence[LevelAnswer]) -> Mean | None:
     return clustered_mean(means, np.array([source for _, source in by_outcome], dtype=np.str_))
 
 
-def _matrix(asked: Asked, answers: Sequence[LevelAnswer]) -> tuple[Numbers, list[str], Labels]:
+def _matrix(asked: CountedQuestion, answers: Sequence[LevelAnswer]) -> tuple[Numbers, list[str], Labels]:
     """A row per outcome, a column per rater, NaN where a rater said nothing; and the source images of the rows."""
     sources = {answer.outcome: answer.source for answer in answers}
     row = {outcome: place for place, outcome in enumerate(sources)}

@@ -26,7 +26,7 @@ _SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class RenderedPrompt:
     """What a judge is told, and the prompt that it was made from."""
 
     prompt: str
@@ -47,15 +47,15 @@ class Prompt:
         """The names that it wants filled."""
         return frozenset(_SLOT.findall(self.text))
 
-    def render(self, **slots: object) -> Words:
+    def render(self, **slots: object) -> RenderedPrompt:
         """The prompt with all its slots filled; a slot too few or too many is an error."""
         problems = [f"'{name}' is not given" for name in sorted(self.slots - slots.keys())]
         problems += [f"'{name}' is given, but it has no such slot" for name in sorted(slots.keys() - self.slots)]
         if problems:
             raise BadInput(f"The prompt '{self.name}.v{self.version}' cannot be rendered.", problems)
-        return Words(self.name, self.version, _SLOT.sub(lambda slot: str(slots[slot[1]]), self.text).strip())
+        return RenderedPrompt(self.name, self.version, _SLOT.sub(lambda slot: str(slots[slot[1]]), self.text).strip())
 
-    def render_known(self, **slots: object) -> Words:
+    def render_known(self, **slots: object) -> RenderedPrompt:
         """The prompt with all its slots filled; slots that it does not have are left out."""
         return self.render(**{name: value for name, value in slots.items() if name in self.slots})
 

@@ -11,7 +11,7 @@ from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.fetch import cache_root
 from editgauge.core.options import Amount
 from editgauge.models.cache.levels import Answers, TwoLevels
-from editgauge.models.cache.store import Entry, Store, name_of
+from editgauge.models.cache.store import Store, StoredFile, name_of
 
 SIZE_SETTING = "EDITGAUGE_CACHE_BYTES"
 SHARED_SETTING = "EDITGAUGE_SHARED_CACHE"
@@ -112,7 +112,7 @@ def _store() -> Store:
     return Store(_folder(), most_bytes())
 
 
-def _by_model(entries: list[Entry]) -> tuple[ModelEntries, ...]:
+def _by_model(entries: list[StoredFile]) -> tuple[ModelEntries, ...]:
     counted: dict[str, list[int]] = {}
     names = _store().names()
     for entry in entries:
@@ -120,7 +120,7 @@ def _by_model(entries: list[Entry]) -> tuple[ModelEntries, ...]:
     return tuple(ModelEntries(model, len(sizes), sum(sizes)) for model, sizes in sorted(counted.items()))
 
 
-def _of_model(model: str, entries: list[Entry]) -> list[Entry]:
+def _of_model(model: str, entries: list[StoredFile]) -> list[StoredFile]:
     from editgauge.models import models
 
     called = {name_of(model), name_of(models.get(model)().card.id) if model in models else ""}

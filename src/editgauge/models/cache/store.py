@@ -36,7 +36,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StoredFile:
     """One file of the store."""
 
     path: Path
@@ -94,7 +94,7 @@ class Store:
         except OSError as error:
             self._give_up(error)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[StoredFile]:
         """Everything that is kept."""
         for number in range(SHELVES):
             yield from _entries(self._shelves / f"{number:02x}")
@@ -157,14 +157,14 @@ def name_of(model: str) -> str:
     return _NOT_IN_A_NAME.sub("+", model)[:120]
 
 
-def _entries(shelf: Path) -> Iterator[Entry]:
+def _entries(shelf: Path) -> Iterator[StoredFile]:
     with suppress(FileNotFoundError), os.scandir(shelf) as files:
         for file in files:
             with suppress(FileNotFoundError):  # another process may let go of it at any moment
                 _, _, model = file.name.partition(".")
                 if not file.name.startswith(DRAFT):
                     status = file.stat()
-                    yield Entry(Path(file.path), model, -(-status.st_size // BLOCK) * BLOCK, status.st_mtime)
+                    yield StoredFile(Path(file.path), model, -(-status.st_size // BLOCK) * BLOCK, status.st_mtime)
 
 
 def _forget_drafts(shelf: Path) -> None:

@@ -18,7 +18,7 @@ TASK = "<CAPTION>"
 """Florence-2's own word for what it is to do."""
 
 
-class Captioner(Network):
+class HubCaptioner(Network):
     """Captions by beam search, so that the same picture gets the same sentence every time."""
 
     role = "captioner"

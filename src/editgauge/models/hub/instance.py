@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.errors import BadInput, CannotTell
-from editgauge.models.answers import Detections, Features, Prompt
+from editgauge.models.answers import Detections, Features, SegmentPrompt
 from editgauge.models.hub import loading
 from editgauge.models.hub.boxes import around, corners, overlap
 from editgauge.models.hub.network import Network, numbers
@@ -138,13 +138,13 @@ class InstanceSegmenter(InstanceNetwork):
 
     role = "segmenter"
 
-    def cut(self, questions: Sequence[tuple[Features, Prompt]]) -> list[NDArray[np.bool_]]:
+    def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
         """For each question one mask per box or point; raises `CannotTell` where it sees no instance."""
         if not self._outlines:
             raise BadInput(f"'{self.source.name}' gives boxes without outlines; Mask2Former and OneFormer give both.")
         return [self._cut(features, prompt) for features, prompt in questions]
 
-    def _cut(self, features: Features, prompt: Prompt) -> NDArray[np.bool_]:
+    def _cut(self, features: Features, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         height, width = features["size"].tolist()
         masks = np.unpackbits(features["masks"], axis=2, count=width).astype(np.bool_)
         if prompt.boxes is not None:

@@ -15,7 +15,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.trace import timeline
 from editgauge.models.hub import loading
 from editgauge.models.hub.sources import NEVER_RUN, Source
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 
 if TYPE_CHECKING:
     import torch
@@ -72,10 +72,10 @@ class Network:
         return self.source.is_here
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is. Hash, size and commit are known once its files are here."""
         here = self.available
-        return Card(
+        return ModelCard(
             role=self.role,
             id=self.source.id,
             revision=self.source.commit,

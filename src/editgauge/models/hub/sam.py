@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.models.answers import Features, Prompt
+from editgauge.models.answers import Features, SegmentPrompt
 from editgauge.models.hub.network import Network, numbers, row_of
 from editgauge.models.hub.pixels import squeezed
 
@@ -39,7 +39,7 @@ class SamSegmenter(Network):
         kept = {f"level{place}": numbers(level) for place, level in enumerate(levels)}
         return [{"size": np.array(image.shape[:2]), **row_of(kept, place)} for place, image in enumerate(images)]
 
-    def cut(self, questions: Sequence[tuple[Features, Prompt]]) -> list[Masks]:
+    def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[Masks]:
         """For each question one mask per box or point, in the picture's size."""
         return [self._cut(features, prompt) for features, prompt in questions]
 
@@ -49,7 +49,7 @@ class SamSegmenter(Network):
             return squeezed(images, self.source.preprocessing).to(self.device)
         return super().prepared(images)
 
-    def _cut(self, features: Features, prompt: Prompt) -> Masks:
+    def _cut(self, features: Features, prompt: SegmentPrompt) -> Masks:
         size: tuple[int, int] = tuple(features["size"].tolist())
         if len(self._asked(prompt)) == 0:
             return np.zeros((0, *size), np.bool_)
@@ -67,7 +67,7 @@ class SamSegmenter(Network):
             masks = outputs.pred_masks[0][torch.arange(len(surest)), surest]
             return numbers(self._in_picture(masks.float(), size)) > 0
 
-    def _placed(self, prompt: Prompt, size: tuple[int, int]) -> dict[str, torch.Tensor]:
+    def _placed(self, prompt: SegmentPrompt, size: tuple[int, int]) -> dict[str, torch.Tensor]:
         """The prompt in the pixels of what the encoder saw."""
         import torch
 
@@ -114,7 +114,7 @@ class SamSegmenter(Network):
         return self._side, self._side
 
     @staticmethod
-    def _asked(prompt: Prompt) -> NDArray[np.float32]:
+    def _asked(prompt: SegmentPrompt) -> NDArray[np.float32]:
         places = prompt.boxes if prompt.boxes is not None else prompt.points
         assert places is not None  # noqa: S101 - a prompt has the one or the other
         return places

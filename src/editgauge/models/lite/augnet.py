@@ -15,7 +15,7 @@ import numpy as np
 
 from editgauge.core.images import Pixels
 from editgauge.models.answers import Vector
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import Floats, Graph
 from editgauge.models.lite.runtime import IMAGENET_MEAN, IMAGENET_SPREAD, FromCatalog, card_of, onnx_session
 from editgauge.models.weights.converted import arrays_of
@@ -38,7 +38,7 @@ class AugNet(FromCatalog):
     weights = (NAME,)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "image_embedder", ID, shorter_side=SHORTER_SIDE)
 

@@ -12,7 +12,7 @@ from PIL import Image
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.models.answers import Detections, Features
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import card_of
 from editgauge.models.vocabulary import resolve
 from editgauge.models.vocabulary.coco import coco_words
@@ -42,7 +42,7 @@ class CocoDetector(ABC):
         return (self.name,)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(
             self.name,

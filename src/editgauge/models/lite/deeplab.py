@@ -11,7 +11,7 @@ import numpy as np
 
 from editgauge.core.images import Pixels
 from editgauge.models.answers import ClassMap
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, litert
 from editgauge.models.weights import weights_of
 
@@ -32,7 +32,7 @@ class DeepLabV3(FromCatalog):
     weights = (NAME,)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "semantic_segmenter", ID, (SIDE, SIDE), resize="bilinear, to the whole square")
 

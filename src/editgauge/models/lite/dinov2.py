@@ -17,7 +17,7 @@ import numpy as np
 
 from editgauge.core.images import Pixels
 from editgauge.models.answers import Patches, Vector
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, library, onnx_session
 from editgauge.models.weights import weights_of
 
@@ -37,7 +37,7 @@ class DinoV2Small(FromCatalog):
     weights = (NAME,)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "image_embedder", ID, (SIDE, SIDE), resize="area, to the whole square", output="last norm")
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
 from editgauge.models.answers import ClassScores
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import Floats, Graph
 from editgauge.models.lite.runtime import FromCatalog, card_of, litert, onnx_session
 from editgauge.models.weights import weights_of
@@ -41,7 +41,7 @@ class _ImageNetClassifier(FromCatalog, ABC):
     batch = 8
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(
             self.name,

@@ -20,7 +20,7 @@ import numpy as np
 
 from editgauge.core.images import Pixels
 from editgauge.models.answers import Vector
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import Floats
 from editgauge.models.lite.runtime import card_of, library
 from editgauge.models.weights import weights_of
@@ -50,7 +50,7 @@ class InceptionFid:
         return find_spec("torch") is not None
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         resize = "bilinear from the corner, as in TensorFlow 1"
         layer = {"layer": LAYERS[self._length]} if self._length in LAYERS else {}

@@ -16,7 +16,7 @@ import numpy as np
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import Floats, Graph
 from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
 from editgauge.models.weights.converted import arrays_of
@@ -36,7 +36,7 @@ class _Lpips(FromCatalog, ABC):
     batch = 8
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(self.name, "perceptual_distance", self.id, version="0.1")
 

@@ -15,7 +15,7 @@ import numpy as np
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
 from editgauge.models.weights import weights_of
 
@@ -33,7 +33,7 @@ class MiGan(FromCatalog):
     weights = (NAME,)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "inpainter", ID)
 

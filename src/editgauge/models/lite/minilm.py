@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from editgauge.models.answers import Vector
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, library, onnx_session
 from editgauge.models.weights import weights_of
 
@@ -31,7 +31,7 @@ class MiniLm(FromCatalog):
     weights = (NAME,)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "text_similarity", ID, precision="int8", most_tokens=MOST_TOKENS)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
 from editgauge.models.answers import TextLines
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
 from editgauge.models.weights import weights_of
 
@@ -51,7 +51,7 @@ class PpOcr(FromCatalog):
     weights = (NAME,)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "text_reader", ID, shorter_side=SHORTEST_SIDE, longer_side=LONGEST_SIDE, threshold=IS_READ)
 

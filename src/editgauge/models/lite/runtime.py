@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from editgauge.core.errors import EditGaugeError
 from editgauge.core.images import Pixels, as_unit
 from editgauge.core.trace import timeline
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights import entry_of
 from editgauge.models.weights.files import sha256_of_set
 
@@ -34,7 +34,7 @@ class MissingLibrary(EditGaugeError):
         )
 
 
-class DamagedWeights(EditGaugeError):
+class UnloadableWeights(EditGaugeError):
     """A file of weights that its library cannot load."""
 
     def __init__(self, wanted: str, model: Path | bytes, error: Exception) -> None:
@@ -75,10 +75,10 @@ def card_of(
     id: str,  # noqa: A002 - the word of the card
     input_size: tuple[int, int] | None = None,
     **settings: str | int | float,
-) -> Card:
+) -> ModelCard:
     """The card of a model whose weights, one set or several, the catalog knows."""
     entries = [entry_of(name) for name in ((weights,) if isinstance(weights, str) else weights)]
-    return Card(
+    return ModelCard(
         role=role,
         id=id,
         revision=", ".join(str(entry.carrier) for entry in entries),
@@ -101,7 +101,7 @@ def onnx_session(model: Path | bytes, wanted: str, threads: int) -> Any:
     try:
         session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has a class of its own for every mistake
-        raise DamagedWeights(wanted, model, error) from error
+        raise UnloadableWeights(wanted, model, error) from error
     return _watched(session, "run")
 
 
@@ -114,7 +114,7 @@ def litert(model: Path | bytes, wanted: str, threads: int) -> Any:
             interpreter = make(**given, num_threads=threads)
             interpreter.allocate_tensors()
         except (ValueError, RuntimeError, OSError) as error:
-            raise DamagedWeights(wanted, model, error) from error
+            raise UnloadableWeights(wanted, model, error) from error
     return _watched(interpreter, "invoke")
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
-from editgauge.models.answers import Features, Prompt
-from editgauge.models.interfaces import Card
+from editgauge.models.answers import Features, SegmentPrompt
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, onnx_session
 from editgauge.models.weights import weights_of
 
@@ -39,7 +39,7 @@ class Sam2Tiny(FromCatalog):
     weights = (NAME,)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "segmenter", ID, (SIDE, SIDE), resize="bilinear, to the whole square")
 
@@ -47,7 +47,7 @@ class Sam2Tiny(FromCatalog):
         """What the encoder makes of each picture, and the picture's height and width."""
         return [self._look(image) for image in images]
 
-    def cut(self, questions: Sequence[tuple[Features, Prompt]]) -> list[NDArray[np.bool_]]:
+    def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
         """For each question one mask per box or point, in the picture's size."""
         return [self._cut(features, prompt) for features, prompt in questions]
 
@@ -57,7 +57,7 @@ class Sam2Tiny(FromCatalog):
         seen = self._encoder.run(names, {"image": imagenet_scaled(square)})
         return {"size": np.array(image.shape[:2]), **dict(zip(names, seen, strict=True))}
 
-    def _cut(self, features: Features, prompt: Prompt) -> NDArray[np.bool_]:
+    def _cut(self, features: Features, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         height, width = features["size"].tolist()
         scale = np.array([SIDE / width, SIDE / height], np.float32)
         kinds = (POINT,) if prompt.boxes is None else (TOP_LEFT, BOTTOM_RIGHT)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
-from editgauge.models.answers import ClassMap, Features, Prompt
-from editgauge.models.interfaces import Card
+from editgauge.models.answers import ClassMap, Features, SegmentPrompt
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, library, onnx_session
 from editgauge.models.weights import weights_of
 
@@ -59,7 +59,7 @@ class U2NetBoxes(_U2Net):
     side = SIDE_OF_A_BOX
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "segmenter", ID, (self.side, self.side), margin=MARGIN, threshold=OUTSTANDING)
 
@@ -67,11 +67,11 @@ class U2NetBoxes(_U2Net):
         """The pictures themselves: the network sees only what lies around a box."""
         return [{"pixels": image} for image in images]
 
-    def cut(self, questions: Sequence[tuple[Features, Prompt]]) -> list[NDArray[np.bool_]]:
+    def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
         """For each question one mask per box, in the picture's size; nothing outside of the box is in it."""
         return [self._cut(features["pixels"], prompt) for features, prompt in questions]
 
-    def _cut(self, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
+    def _cut(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         if prompt.boxes is None:
             raise CannotTell("no_model", f"{ID} outlines what is in a box; for a point take the segmenter 'sam2-tiny'")
         masks = np.zeros((len(prompt.boxes), *image.shape[:2]), np.bool_)
@@ -97,7 +97,7 @@ class U2NetForeground(_U2Net):
     side = SIDE_OF_A_PICTURE
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "semantic_segmenter", ID, (self.side, self.side), threshold=OUTSTANDING)
 

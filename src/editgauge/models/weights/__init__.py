@@ -6,7 +6,7 @@ Sources in order: the user's own folder (`EDITGAUGE_WEIGHTS`), the cache, the mo
 
 from __future__ import annotations
 
-from editgauge.models.weights.catalog import Entry, catalog_entries, entry_of
+from editgauge.models.weights.catalog import WeightsEntry, catalog_entries, entry_of
 from editgauge.models.weights.files import DamagedWeights, MissingWeights, WeightFiles
 from editgauge.models.weights.store import (
     LicenseNotAccepted,
@@ -22,11 +22,11 @@ from editgauge.models.weights.store import (
 
 __all__ = [
     "DamagedWeights",
-    "Entry",
     "LicenseNotAccepted",
     "MissingWeights",
     "WeightFiles",
     "WeightInfo",
+    "WeightsEntry",
     "available",
     "catalog_entries",
     "entry_of",

@@ -46,7 +46,7 @@ class Package(_Row):
     platform: str | None = None
 
 
-class Entry(_Row):
+class WeightsEntry(_Row):
     """One set of weights."""
 
     name: str
@@ -65,7 +65,7 @@ class Entry(_Row):
     revision: Commit | None = None
 
     @model_validator(mode="after")
-    def _has_one_source(self) -> Entry:
+    def _has_one_source(self) -> WeightsEntry:
         if (self.package is None) == (self.hub is None) or (self.package is None) == bool(self.files):
             raise ValueError(f"'{self.name}' needs either a package with files, or a repository of the hub")
         if len({file.name for file in self.files}) != len(self.files):
@@ -97,15 +97,15 @@ class Entry(_Row):
 
 
 @cache
-def catalog_entries() -> dict[str, Entry]:
+def catalog_entries() -> dict[str, WeightsEntry]:
     """All sets of weights by name, in the order of the table."""
     import yaml
 
     rows = yaml.safe_load((resources.files(__package__) / "catalog.yaml").read_text(encoding="utf-8"))
-    return {name: Entry(name=name, **row) for name, row in rows.items()}
+    return {name: WeightsEntry(name=name, **row) for name, row in rows.items()}
 
 
-def entry_of(name: str) -> Entry:
+def entry_of(name: str) -> WeightsEntry:
     """The set of that name, or the one that a repository of the model hub (`owner/name`) stands for.
 
     >>> entry_of("google/owlvit-base-patch32").name
@@ -117,7 +117,7 @@ def entry_of(name: str) -> Entry:
     if not HUB_ID.fullmatch(name):
         raise UnknownName("set of weights", name, known, SHOWN_BY)
     listed = next((entry for entry in known.values() if entry.hub == name), None)
-    return listed or Entry(
+    return listed or WeightsEntry(
         name=name,
         about="a repository of the model hub",
         roles=["any"],

@@ -17,7 +17,7 @@ from editgauge.core.errors import FetchFailed
 from editgauge.core.fetch import Grown, Say, cache_root, sha256_of
 from editgauge.core.fetch.growth import watching
 from editgauge.core.files import write_json
-from editgauge.models.weights.catalog import Entry
+from editgauge.models.weights.catalog import WeightsEntry
 from editgauge.models.weights.files import WeightFiles
 from editgauge.models.weights.local import VARIABLE
 
@@ -31,7 +31,7 @@ FORMS = (".safetensors", ".bin")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RepositoryRecord:
     """What was brought of a repository."""
 
     hub: str
@@ -41,15 +41,15 @@ class Record:
     hashes: Mapping[str, str]
 
 
-def recorded(entry: Entry, revision: str | None = None) -> Record | None:
+def recorded(entry: WeightsEntry, revision: str | None = None) -> RepositoryRecord | None:
     """What was brought earlier, if it was."""
     try:
-        return Record(**json.loads(_place(entry, revision).read_text("utf-8")))
+        return RepositoryRecord(**json.loads(_place(entry, revision).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def pulled_files(entry: Entry, revision: str | None = None) -> WeightFiles | None:
+def pulled_files(entry: WeightsEntry, revision: str | None = None) -> WeightFiles | None:
     """The set in the hub's cache, when it was pulled and every file still has its size."""
     record = recorded(entry, revision)
     if record is None:
@@ -61,7 +61,7 @@ def pulled_files(entry: Entry, revision: str | None = None) -> WeightFiles | Non
     return WeightFiles(entry.name, entry.license, f"{record.hub} {record.commit}", folder, files, record.hashes)
 
 
-def pull_from_hub(entry: Entry, say: Say, grown: Grown | None, revision: str | None = None) -> WeightFiles:
+def pull_from_hub(entry: WeightsEntry, say: Say, grown: Grown | None, revision: str | None = None) -> WeightFiles:
     """Brings the set, at the commit asked for, pinned or recorded, and writes down what came."""
     assert entry.hub is not None, "chosen by the caller"  # noqa: S101
     earlier = recorded(entry, revision)
@@ -74,7 +74,7 @@ def pull_from_hub(entry: Entry, say: Say, grown: Grown | None, revision: str | N
         hashes = {name: sha256_of(folder / name) for name in files}
         _compare(entry, folder, hashes, {**_named_by_hash(folder, files), **expected})
     sizes = {name: (folder / name).stat().st_size for name in files}
-    record = Record(entry.hub, folder.name, str(folder), sizes, hashes)
+    record = RepositoryRecord(entry.hub, folder.name, str(folder), sizes, hashes)
     write_json(_place(entry, revision), asdict(record))
     pulled = pulled_files(entry, revision)
     if pulled is None:
@@ -113,7 +113,7 @@ def _bring(hub: str, wanted: str | None, say: Say, grown: Grown | None) -> tuple
     return Path(folder), {name: listed[name] for name in files}
 
 
-def _compare(entry: Entry, folder: Path, hashes: Mapping[str, str], expected: Mapping[str, str | None]) -> None:
+def _compare(entry: WeightsEntry, folder: Path, hashes: Mapping[str, str], expected: Mapping[str, str | None]) -> None:
     missing = [name for name in {*expected, *_shards(folder)} if name not in hashes]
     if missing or not any(name.endswith(FORMS) for name in hashes):
         raise FetchFailed(
@@ -146,7 +146,7 @@ def _names(folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
 
 
-def _place(entry: Entry, revision: str | None) -> Path:
+def _place(entry: WeightsEntry, revision: str | None) -> Path:
     name = str(entry.hub).replace("/", "--") + (f"@{revision.replace('/', '-')}" if revision else "")
     return cache_root() / "hub" / f"{name}.json"
 
@@ -176,7 +176,7 @@ def _without_bars(client: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _errors(entry: Entry) -> Iterator[None]:
+def _errors(entry: WeightsEntry) -> Iterator[None]:
     """What goes wrong at the hub, as a sentence with a way out."""
     client = _client()
     by_hand = f"or put a folder with the model into {VARIABLE} as '{entry.name}'"

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from editgauge.models.weights.catalog import Entry, File
+from editgauge.models.weights.catalog import File, WeightsEntry
 from editgauge.models.weights.files import WeightFiles, measured_sha256
 
 VARIABLE = "EDITGAUGE_WEIGHTS"
@@ -18,7 +18,7 @@ def folder_given() -> Path | None:
     return Path(named).expanduser().absolute() if named else None
 
 
-def given_files(entry: Entry) -> WeightFiles | None:
+def given_files(entry: WeightsEntry) -> WeightFiles | None:
     """The set from the user's folder, when every file is somewhere in it with the right hash."""
     folder = folder_given()
     if folder is None or entry.package is None:
@@ -30,14 +30,14 @@ def given_files(entry: Entry) -> WeightFiles | None:
     return WeightFiles(entry.name, entry.license, str(entry.carrier), folder, paths, hashes)
 
 
-def other_files(entry: Entry) -> list[Path]:
+def other_files(entry: WeightsEntry) -> list[Path]:
     """Files of the user's folder that have the right name but another content."""
     folder = folder_given()
     names = [file.name for file in entry.files if folder and not _find(file, folder)]
     return [path for name in names if folder for path in _named(name, folder)]
 
 
-def given_folder(entry: Entry) -> WeightFiles | None:
+def given_folder(entry: WeightsEntry) -> WeightFiles | None:
     """A model of the hub that is in the user's folder, under its name here or on the hub."""
     root = folder_given()
     if root is None or entry.hub is None:
@@ -50,7 +50,7 @@ def given_folder(entry: Entry) -> WeightFiles | None:
     return WeightFiles(entry.name, entry.license, f"{entry.hub} of the folder given", folder, files)
 
 
-def installed_files(entry: Entry) -> WeightFiles | None:
+def installed_files(entry: WeightsEntry) -> WeightFiles | None:
     """The set as an operating system installed it; the revision says which release that is."""
     if entry.system is None or not (folder := Path(entry.system)).is_dir():
         return None

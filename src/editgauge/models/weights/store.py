@@ -11,7 +11,7 @@ from typing import Literal
 from editgauge.core.errors import BadInput, EditGaugeError, FetchFailed, UnknownName
 from editgauge.core.fetch import Grown, Say, fault_of, fetch_package
 from editgauge.core.files import write_json
-from editgauge.models.weights.catalog import SHOWN_BY, Entry, catalog_entries, entry_of
+from editgauge.models.weights.catalog import SHOWN_BY, WeightsEntry, catalog_entries, entry_of
 from editgauge.models.weights.files import MissingWeights, WeightFiles
 from editgauge.models.weights.hub import pull_from_hub, pulled_files, recorded
 from editgauge.models.weights.local import VARIABLE, given_files, given_folder, installed_files, other_files
@@ -187,11 +187,11 @@ def list_weights() -> list[WeightInfo]:
     return [info(name) for name in catalog_entries()]
 
 
-def _sources(revision: str | None) -> tuple[Callable[[Entry], WeightFiles | None], ...]:
+def _sources(revision: str | None) -> tuple[Callable[[WeightsEntry], WeightFiles | None], ...]:
     return (given_files, given_folder, _cached_files, lambda entry: _from_hub(entry, revision), installed_files)
 
 
-def _cached_files(entry: Entry) -> WeightFiles | None:
+def _cached_files(entry: WeightsEntry) -> WeightFiles | None:
     """The set as `pull` brought it; the hashes were checked then, now the sizes are."""
     if entry.package is None:
         return None
@@ -204,11 +204,11 @@ def _cached_files(entry: Entry) -> WeightFiles | None:
     return WeightFiles(entry.name, entry.license, str(carrier), paths[entry.files[0].name].parent, paths, hashes)
 
 
-def _from_hub(entry: Entry, revision: str | None) -> WeightFiles | None:
+def _from_hub(entry: WeightsEntry, revision: str | None) -> WeightFiles | None:
     return pulled_files(entry, revision) if entry.hub else None
 
 
-def _accept(entry: Entry, accept: str | None) -> None:
+def _accept(entry: WeightsEntry, accept: str | None) -> None:
     """Refuses what was not accepted by name; an acceptance is remembered beside the files."""
     if not entry.accept:
         return
@@ -224,11 +224,11 @@ def _accept(entry: Entry, accept: str | None) -> None:
         )
 
 
-def _ways_out(entry: Entry) -> str:
+def _ways_out(entry: WeightsEntry) -> str:
     names = ", ".join(file.name for file in entry.files)
     instead = f" '{entry.instead}' does the same work and needs pip only." if entry.instead else ""
     return f"Files got another way are taken, too: put {names} into a folder and name it in {VARIABLE}.{instead}"
 
 
-def _command(entry: Entry, revision: str | None = None) -> str:
+def _command(entry: WeightsEntry, revision: str | None = None) -> str:
     return f"editgauge models pull {entry.name}" + (f" --revision {revision}" if revision else "")

@@ -13,7 +13,7 @@ import numpy as np
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, Rectangle
-from editgauge.models.answers import Detections, Prompt
+from editgauge.models.answers import Detections, SegmentPrompt
 from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import coco_words
@@ -187,7 +187,7 @@ async def _with_outlines(
         return list(things)
     boxes = np.array([things[place].box for place in places], np.float32)
     outlined = list(things)
-    for place, mask in zip(places, await see.segment(picture, Prompt(boxes=boxes)), strict=True):
+    for place, mask in zip(places, await see.segment(picture, SegmentPrompt(boxes=boxes)), strict=True):
         if mask.sum() >= things[place].mask.sum() / 10:  # an outline of a tenth of its box missed the thing
             outlined[place] = replace(things[place], mask=mask)
     return outlined

@@ -15,7 +15,7 @@ from editgauge.core.types import Item, Score, Scores, ScoreSpec
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.changes import changes_of, operating_point, things_seen
 from editgauge.protocols.artifacts.released import as_released
-from editgauge.protocols.artifacts.rules import Found, Options, as_in_the_paper
+from editgauge.protocols.artifacts.rules import ArtifactOptions, Found, as_in_the_paper
 from editgauge.protocols.artifacts.suffering import meets, suspects
 from editgauge.protocols.artifacts.words import is_meant, words_of
 from editgauge.vision.object_changes import HALF_SURE, BoxSides, PicturedThing
@@ -69,7 +69,7 @@ class Artifacts(Protocol):
     uses = ("segmenter",)
     scores = SPECS
 
-    def __init__(self, name: str, rule: Rule, deviations: tuple[str, ...], options: Options) -> None:
+    def __init__(self, name: str, rule: Rule, deviations: tuple[str, ...], options: ArtifactOptions) -> None:
         self.name = name
         self.deviations = deviations
         self._rule = rule
@@ -151,5 +151,5 @@ def _evidence(found: Found, mask: BoolMask) -> tuple[Evidence, ...]:
     return tuple(pieces) if len(pieces) > 1 else (*pieces, Note("No thing around the edit suffered."))
 
 
-artifacts = Artifacts("artifacts", as_in_the_paper, AS_IN_THE_PAPER, Options())
-artifacts_as_released = Artifacts("artifacts@released", as_released, AS_RELEASED, Options())
+artifacts = Artifacts("artifacts", as_in_the_paper, AS_IN_THE_PAPER, ArtifactOptions())
+artifacts_as_released = Artifacts("artifacts@released", as_released, AS_RELEASED, ArtifactOptions())

@@ -8,7 +8,7 @@ from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.evidence import Side
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit
-from editgauge.protocols.artifacts.rules import Found, Options
+from editgauge.protocols.artifacts.rules import ArtifactOptions, Found
 from editgauge.protocols.artifacts.suffering import Suspect, meets, reaches
 from editgauge.protocols.artifacts.words import is_meant
 from editgauge.vision.object_changes import PicturedThing
@@ -28,7 +28,7 @@ def as_released(
     after: Sequence[PicturedThing],
     mask: BoolMask,
     point: float,
-    options: Options,
+    options: ArtifactOptions,
 ) -> Found:
     """Things of one word whose confidence differs either way, with filters of size; and things that came or went."""
     seen, seen_after = ([thing for thing in things if thing.confidence >= point] for things in (before, after))

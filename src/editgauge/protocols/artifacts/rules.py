@@ -14,7 +14,7 @@ from editgauge.vision.object_changes import PicturedThing
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ArtifactOptions:
     """What a variant may change."""
 
     drop: float = 0.04
@@ -40,7 +40,7 @@ def as_in_the_paper(
     after: Sequence[PicturedThing],
     mask: BoolMask,
     point: float,
-    options: Options,
+    options: ArtifactOptions,
 ) -> Found:
     """Things that meet the mask and lost confidence, and those that are gone beside the edited object.
 

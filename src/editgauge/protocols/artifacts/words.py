@@ -11,7 +11,7 @@ from editgauge.protocols.difference.naming import things
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ArtifactWords:
     """What to look for."""
 
     all: tuple[str, ...]
@@ -19,7 +19,7 @@ class Words:
     """Those that name the object which the edit itself changes."""
 
 
-def words_of(edit: Edit) -> Words:
+def words_of(edit: Edit) -> ArtifactWords:
     """The words of the edit; an addition changes the new object, any other edit its subject and what that becomes."""
     kind = EDIT_TYPES[edit.type]
     objects = () if kind.value in {"attribute", "place"} else (edit.from_, edit.to)
@@ -27,7 +27,7 @@ def words_of(edit: Edit) -> Words:
     edited = _plain(changed)
     told = [name for caption in (edit.source_caption, edit.target_caption) if caption for name in things(caption)]
     further = _plain((edit.subject, *edit.objects, *told))
-    return Words(tuple(dict.fromkeys([*edited, *further])), edited)
+    return ArtifactWords(tuple(dict.fromkeys([*edited, *further])), edited)
 
 
 def is_meant(word: str | None, edited: tuple[str, ...]) -> bool:

@@ -9,14 +9,16 @@ import numpy as np
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.core.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
 from editgauge.protocols._shared.directions import DUST, Floats, effects
-from editgauge.protocols.augclip.ideal import Fitted, Reading, Seen
+from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading
 
 MOST_NAMED = 4
 """Attributes named at either end of a ranking."""
 PICTURES = ("source image", "edited image", "ideal edit")
 
 
-def shown(name: str, attributes: Attributes, seen: Seen, result: Fitted, reading: Reading) -> tuple[Evidence, ...]:
+def shown(
+    name: str, attributes: Attributes, seen: EmbeddedOutcome, result: FittedEdit, reading: PaperReading
+) -> tuple[Evidence, ...]:
     """Rankings by eq. 11 and 12, what was wrong with weights and hyperplane, and a picture of both (Fig. 8-10).
 
     All of it carries the variant's name, because a run may hold several.
@@ -33,7 +35,7 @@ def shown(name: str, attributes: Attributes, seen: Seen, result: Fitted, reading
     )
 
 
-def _what_each_weighs(name: str, attributes: Attributes, result: Fitted, reading: Reading) -> Scatter:
+def _what_each_weighs(name: str, attributes: Attributes, result: FittedEdit, reading: PaperReading) -> Scatter:
     """Across: the weight of each attribute (eq. 6). Source attributes below, target attributes above."""
     weights = result.weights.source[int(reading.pictures) :], result.weights.target[int(reading.pictures) :]
     points = [
@@ -44,7 +46,7 @@ def _what_each_weighs(name: str, attributes: Attributes, result: Fitted, reading
     return Scatter(f"{name}: {WEIGHTS_OF_ATTRIBUTES}", tuple(points))
 
 
-def picture(name: str, attributes: Attributes, seen: Seen, result: Fitted) -> Scatter:
+def picture(name: str, attributes: Attributes, seen: EmbeddedOutcome, result: FittedEdit) -> Scatter:
     """Attributes, both pictures and the ideal edit, seen along the hyperplane, which so becomes an upright line.
 
     Across: how far on the target side. Upwards: the direction along the hyperplane in which attributes differ most.
@@ -83,7 +85,7 @@ def _upright(y: Floats) -> tuple[float, float, float, float]:
     return 0.0, float(y.min()), 0.0, float(y.max())
 
 
-def _rankings(attributes: Attributes, seen: Seen, result: Fitted) -> list[str]:
+def _rankings(attributes: Attributes, seen: EmbeddedOutcome, result: FittedEdit) -> list[str]:
     if not result.modification.any():
         return []
     ideal = seen.source_image + result.modification
@@ -108,7 +110,7 @@ def _listed(ranked: Sequence[tuple[str, float]]) -> str:
     return ", ".join(f"{name} ({effect:+.3f})" for name, effect in ranked)
 
 
-def _weights(attributes: Attributes, result: Fitted, reading: Reading) -> list[str]:
+def _weights(attributes: Attributes, result: FittedEdit, reading: PaperReading) -> list[str]:
     weights, images = result.weights, int(reading.pictures)
     clipped = [
         f"{round(share * (len(side) + images))} of {len(side) + images} {name}"
@@ -123,7 +125,7 @@ def _weights(attributes: Attributes, result: Fitted, reading: Reading) -> list[s
     return [f"Weights were not positive for {' and '.join(clipped)} attributes, and were clipped."] if clipped else []
 
 
-def _sides(attributes: Attributes, result: Fitted, reading: Reading) -> list[str]:
+def _sides(attributes: Attributes, result: FittedEdit, reading: PaperReading) -> list[str]:
     source, target = len(attributes.source) + reading.pictures, len(attributes.target) + reading.pictures
     wrong = round(result.misclassified * (source + target))
     sentences = [f"{wrong} of {source + target} points lie on the wrong side of the hyperplane."]

@@ -10,11 +10,11 @@ from editgauge.core.errors import CannotTell
 from editgauge.protocols._shared.directions import Floats, Vectors
 from editgauge.protocols.augclip.attribute_weights import Weights, even_weights, naive_weights, relative_weights
 from editgauge.protocols.augclip.hyperplane import Hyperplane, fit, likeness
-from editgauge.protocols.augclip.options import Options
+from editgauge.protocols.augclip.options import AugClipOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PaperReading:
     """How the paper is read where it says two things.
 
     Args:
@@ -27,7 +27,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class EmbeddedOutcome:
     """What an embedder says about one outcome."""
 
     source_image: Vectors
@@ -40,7 +40,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class FittedEdit:
     """The ideal edit, and what came of an outcome."""
 
     weights: Weights
@@ -53,7 +53,7 @@ class Fitted:
     """Does the source image lie on the target side, before any edit?"""
 
 
-def fitted(seen: Seen, options: Options, reading: Reading) -> Fitted:
+def fitted(seen: EmbeddedOutcome, options: AugClipOptions, reading: PaperReading) -> FittedEdit:
     """The score of one outcome with everything it comes from."""
     source, target = seen.source, seen.target
     if reading.pictures:
@@ -64,7 +64,7 @@ def fitted(seen: Seen, options: Options, reading: Reading) -> Fitted:
     except ValueError as error:
         raise CannotTell("not_applicable", str(error)) from error
     change = (hyperplane.reach if reading.pictures else hyperplane.modification)(seen.source_image)
-    return Fitted(
+    return FittedEdit(
         weights=weights,
         hyperplane=hyperplane,
         modification=change,
@@ -74,7 +74,9 @@ def fitted(seen: Seen, options: Options, reading: Reading) -> Fitted:
     )
 
 
-def _weights(source: Vectors, target: Vectors, direction: Floats | None, options: Options, reading: Reading) -> Weights:
+def _weights(
+    source: Vectors, target: Vectors, direction: Floats | None, options: AugClipOptions, reading: PaperReading
+) -> Weights:
     """Scaled to the mean 1, for C = 1 would be far too soft for mean cosines; the literal sums stay as they are."""
     if options.weighting == "unweighted":
         return even_weights(source, target)

@@ -18,7 +18,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.types import Edit
 from editgauge.judges import Answer, Question, Shown
 from editgauge.judges.forms import FreeText, Structured
-from editgauge.judges.prompts import Prompt, Words
+from editgauge.judges.prompts import Prompt, RenderedPrompt
 from editgauge.judges.reading import spoken
 
 Length = Literal["short", "long"]
@@ -124,7 +124,7 @@ async def ask_attributes(
     return Attributes(before, after, by, caption)
 
 
-def _filled(prompt: Prompt, rules: Mapping[str, str], **slots: str) -> Words:
+def _filled(prompt: Prompt, rules: Mapping[str, str], **slots: str) -> RenderedPrompt:
     """The prompt with its slots filled; one of your own may leave out how long and how many attributes should be."""
     return prompt.render(**slots, **{name: rule for name, rule in rules.items() if name in prompt.slots})
 

@@ -24,7 +24,7 @@ KNOWN = tuple(dict.fromkeys((*PLAIN, *VALUED)))
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class AugClipOptions:
     """One choice of each."""
 
     weighting: Weighting = "relative"
@@ -36,7 +36,7 @@ class Options:
     """Which judge is asked, where one is."""
 
 
-def read_options(name: str, given: Mapping[str, str]) -> Options:
+def read_options(name: str, given: Mapping[str, str]) -> AugClipOptions:
     """The options in the brackets of `augclip[…]`; all that is wrong with them is said at once."""
     problems = [f"there is no option '{option}'" for option in given if option not in KNOWN]
     problems += [f"'{option}' takes no value" for option, value in given.items() if value and option not in VALUED]
@@ -53,7 +53,7 @@ def read_options(name: str, given: Mapping[str, str]) -> Options:
             problems,
         )
     length: Length | None = next((each for each in LENGTHS if each in given), None)
-    return Options(
+    return AugClipOptions(
         weighting="unweighted" if {"unweighted", "lda"} & set(given) else "naive" if "naive" in given else "relative",
         classifier="lda" if "lda" in given else "logistic" if "logistic" in given else "svm",
         c=float(c) if c else 1.0,

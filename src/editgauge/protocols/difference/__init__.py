@@ -28,7 +28,7 @@ from editgauge.protocols.difference.parsing import first_change, read_triplets
 from editgauge.protocols.difference.people import human_captions, most_people, people_of
 from editgauge.protocols.difference.questions import same_difference
 from editgauge.protocols.difference.sets import SETS, set_scores
-from editgauge.protocols.difference.triplets import Agreement, Triplet, agreement
+from editgauge.protocols.difference.triplets import Triplet, TripletAgreement, agreement
 from editgauge.protocols.difference.word_overlap import WORDING, wording_scores
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class DifferenceCaptions(Protocol):
 
     async def _agreements(
         self, human: Sequence[Triplet], model: Sequence[Triplet], see: Sight
-    ) -> tuple[Agreement, Agreement]:
+    ) -> tuple[TripletAgreement, TripletAgreement]:
         """Strictly, and softly."""
         opinion = judged(see, self.grader) if self.grader else embedded(see)
         alike = await known_alike(human, model, opinion)
@@ -228,12 +228,12 @@ class DifferenceCaptions(Protocol):
         return strict, agreement(human, model, alike, soft=True, released=self._released)
 
 
-def _precision(agreements: Sequence[Agreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
+def _precision(agreements: Sequence[TripletAgreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
     values = [each.precision for each in agreements if each.precision is not None]
     return Score(fmean(values), shown) if values else Unscored("not_applicable", "no person told a difference", shown)
 
 
-def _hallucination(agreements: Sequence[Agreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
+def _hallucination(agreements: Sequence[TripletAgreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
     values = [each.hallucination for each in agreements if each.hallucination is not None]
     return Score(fmean(values), shown) if values else Unscored("not_applicable", "the model told no difference", shown)
 

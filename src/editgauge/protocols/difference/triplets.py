@@ -34,7 +34,7 @@ class Triplet:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class TripletAgreement:
     """Which differences of a human and of a model are the same."""
 
     human: int
@@ -57,7 +57,7 @@ class Agreement:
 
 def agreement(
     human: Sequence[Triplet], model: Sequence[Triplet], alike: Alike, *, soft: bool = False, released: bool = False
-) -> Agreement:
+) -> TripletAgreement:
     """How far the model's differences are the human's.
 
     Every difference counts for one of the other side at most, and as many as possible are paired. The paper prints
@@ -81,7 +81,7 @@ def agreement(
         hits, matched = int(table.any(axis=1).sum()), int(table.any(axis=0).sum())
     else:
         hits = matched = _most_pairs(table)
-    return Agreement(len(human), len(model), hits, len(model) - matched)
+    return TripletAgreement(len(human), len(model), hits, len(model) - matched)
 
 
 def compared_objects(human: Sequence[Triplet], model: Sequence[Triplet]) -> Iterator[tuple[str, str]]:

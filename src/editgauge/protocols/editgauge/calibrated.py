@@ -11,7 +11,7 @@ from editgauge.core.types import Score, Scores, Unscored
 from editgauge.protocols.editgauge.calibration import NEAREST
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.calibration import Calibration, Curve
+    from editgauge.protocols.editgauge.calibration import Calibration, CalibrationCurve
 
 
 QUALITY_SHARE = 0.2
@@ -57,7 +57,7 @@ def _weighed(edit: Score | Unscored, scores: Scores, calibration: Calibration) -
     return replace(edit, value=1 / (1 + math.exp(-odds)), evidence=(note, *edit.evidence))
 
 
-def _by_curve(score: Score, curve: Curve, file: str) -> Score:
+def _by_curve(score: Score, curve: CalibrationCurve, file: str) -> Score:
     value, ends = curve(score.value), curve.interval(score.value)
     sure = f" ({ends[0]:.2f} to {ends[1]:.2f})" if ends else ""
     asked = f" to '{curve.question}'" if curve.question else ""

@@ -40,7 +40,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class CalibrationCurve:
     """From a number of the protocol to the share of people who say so.
 
     The log-odds of the share are `low` x ln(value) - `high` x ln(1 - value) + `shift`.
@@ -85,7 +85,7 @@ class Calibration:
     """Of the protocol whose numbers it was fitted on."""
     models: Mapping[str, str]
     """The models, by role, that those numbers were made with."""
-    curves: Mapping[str, Curve]
+    curves: Mapping[str, CalibrationCurve]
     roles: Mapping[str, float] = field(default_factory=dict)
     """What ratings make of a joint embedder's and a judge's evidence: log-odds that a full step adds to `edit`."""
 
@@ -134,10 +134,10 @@ def _read(file: str, hashed: str, content: bytes) -> Calibration:
         raise BadInput(UNREADABLE.format(file, f"{type(error).__name__} {error}")) from error
 
 
-def read_curve(told: Mapping[str, Any]) -> Curve:
+def read_curve(told: Mapping[str, Any]) -> CalibrationCurve:
     """A curve from its JSON form; one that could fall is refused."""
     points = tuple(Point(**each) for each in told["points"])
-    curve = Curve(**{**told, "points": points})
+    curve = CalibrationCurve(**{**told, "points": points})
     if not all(math.isfinite(each) for each in (curve.low, curve.high, curve.shift)):
         raise ValueError("a curve has numbers that are not finite")
     if min(curve.low, curve.high) < 0 or curve.low + curve.high <= 0:

@@ -11,7 +11,7 @@ from editgauge.protocols.editgauge.further import JUDGED, WORDS
 if TYPE_CHECKING:
     from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.features import Question
-    from editgauge.protocols.editgauge.model import Answer
+    from editgauge.protocols.editgauge.model import Prediction
     from editgauge.protocols.editgauge.view import View
 
 MOST = 3
@@ -85,7 +85,7 @@ MEANINGS: MappingProxyType[str, str] = MappingProxyType(
 """What each feature says, for people."""
 
 
-def reasons(answer: Answer, values: Values, claim: str) -> tuple[Evidence, ...]:
+def reasons(answer: Prediction, values: Values, claim: str) -> tuple[Evidence, ...]:
     """What spoke for a claim and what against it, most weighty first, and what is not known."""
     ranked = sorted(answer.effects.items(), key=lambda each: -abs(each[1]))
     told = [(name, effect) for name, effect in ranked if abs(effect) >= FAINT]

@@ -52,7 +52,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Prediction:
     """A probability, and what each feature added to it in units of log-odds."""
 
     value: float
@@ -60,7 +60,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class TreeModel:
     """Trees for one question."""
 
     start: float
@@ -69,7 +69,7 @@ class Model:
     """By how much the trees' sum is stretched, so that what is said in n of 100 cases comes true n times."""
     trees: tuple[tuple[Node, ...], ...]
 
-    def answer(self, values: Values) -> Answer:
+    def answer(self, values: Values) -> Prediction:
         """What the trees make of an item's features."""
         effects: dict[str, float] = {}
         for tree in self.trees:
@@ -84,7 +84,7 @@ class Model:
                 effects[node.feature] = effects.get(node.feature, 0.0) + self.slope * share * moved
                 going += [(way, share * part) for way, part in ways]
         odds = self.start + sum(effects.values())
-        return Answer(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
+        return Prediction(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,43 +94,43 @@ class Sum:
     intercept: float
     weights: Mapping[str, float]
 
-    def answer(self, values: Values) -> Answer:
+    def answer(self, values: Values) -> Prediction:
         """The probability; a feature without a value adds nothing."""
         effects = {name: weight * value for name, weight in self.weights.items() if (value := values[name]) is not None}
         odds = self.intercept + sum(effects.values())
-        return Answer(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
+        return Prediction(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedModels:
     """All that was fitted, and on what."""
 
-    models: Mapping[Question, Model | Sum]
+    models: Mapping[Question, TreeModel | Sum]
     provenance: Mapping[str, Any]
 
 
 @lru_cache(maxsize=1)
-def fitted() -> Fitted:
+def fitted() -> FittedModels:
     """The models that come with the package."""
     folder = files(__package__)
     return read_fitted((folder / FILE).read_text("utf-8"), (folder / RATINGS_FILE).read_text("utf-8"))
 
 
-def read_fitted(trees: str, sums: str) -> Fitted:
+def read_fitted(trees: str, sums: str) -> FittedModels:
     """Models from their JSON forms; refuses those of other features."""
     of_probes, of_ratings = json.loads(trees), json.loads(sums)
-    models: dict[Question, Model | Sum] = {}
+    models: dict[Question, TreeModel | Sum] = {}
     for question, names in FEATURES.items():
         content = (of_probes if question in TREES else of_ratings)["models"][question]
         if content["features"] != fingerprint(names):
             raise ValueError(f"the model of '{question}' was fitted on other features; fit it again (audits/fit)")
         models[question] = _read(content, names) if question in TREES else Sum(content["intercept"], content["weights"])
-    return Fitted(models, {"probes": of_probes["provenance"], "ratings": of_ratings["provenance"]})
+    return FittedModels(models, {"probes": of_probes["provenance"], "ratings": of_ratings["provenance"]})
 
 
-def _read(told: dict[str, Any], names: tuple[str, ...]) -> Model:
+def _read(told: dict[str, Any], names: tuple[str, ...]) -> TreeModel:
     trees = tuple(tuple(_node(row, names) for row in tree) for tree in told["trees"])
-    return Model(told["start"], told["slope"], trees)
+    return TreeModel(told["start"], told["slope"], trees)
 
 
 def _node(row: list[float], names: tuple[str, ...]) -> Node:

@@ -32,7 +32,7 @@ class Roles:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Region:
+class EditableRegion:
     """Where an edit may change the picture; None stands for everywhere or nobody knows, and `why` says which."""
 
     mask: BoolMask | None

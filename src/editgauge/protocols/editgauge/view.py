@@ -18,7 +18,7 @@ from editgauge.protocols._shared.changes import changes_of, operating_point
 from editgauge.protocols.editgauge.appearance import Lab, to_lab
 from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
 from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
-from editgauge.protocols.editgauge.roles import Region, Roles, roles_of
+from editgauge.protocols.editgauge.roles import EditableRegion, Roles, roles_of
 from editgauge.protocols.preservation_aligned import in_frame
 from editgauge.vision.changed_regions import Changes
 from editgauge.vision.object_changes import HALF_SURE, PicturedThing
@@ -97,18 +97,18 @@ class View:
         """In pixels."""
         return max(2, int(AROUND * max(self.source.shape[:2]) + 0.5))
 
-    def expected(self) -> Region:
+    def expected(self) -> EditableRegion:
         """Where the edit may change something, and how that is known."""
         if self.mask is not None and self.mask.any():
-            return Region(self.mask, "the edit's mask")
+            return EditableRegion(self.mask, "the edit's mask")
         if self.roles.everywhere:
-            return Region(None, "an edit of this type may change everything")
+            return EditableRegion(None, "an edit of this type may change everything")
         outlined = self._outlined()
         if outlined is not None:
-            return Region(outlined, "the things that the edit speaks of")
+            return EditableRegion(outlined, "the things that the edit speaks of")
         if self.changes.regions and not self.roles.behind:
-            return Region(grown(self.changes.regions[0].mask, self.margin), "the largest region that changed")
-        return Region(None, "nothing says where")
+            return EditableRegion(grown(self.changes.regions[0].mask, self.margin), "the largest region that changed")
+        return EditableRegion(None, "nothing says where")
 
     def _outlined(self) -> BoolMask | None:
         things = [thing for pair in self._moving() for thing in (*pair.before, *pair.after)]

@@ -34,7 +34,7 @@ SHARED = "feedback_shared_"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class InspectionOptions:
     """How often a judge is asked the same, whether in the other order of the pictures too, and who grades it."""
 
     repeat: int = 1
@@ -60,7 +60,7 @@ class Answered:
 class Inspection:
     """Asks a judge about one outcome."""
 
-    def __init__(self, item: Item, see: Sight, judge: str, options: Options) -> None:
+    def __init__(self, item: Item, see: Sight, judge: str, options: InspectionOptions) -> None:
         self._item = item
         self._see = see
         self._judge = judge

@@ -17,7 +17,7 @@ from editgauge.protocols._shared.rule_set import no_rule
 from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
 from editgauge.protocols.pixlens import released, rules
 from editgauge.protocols.pixlens.preservation import SUBJECT, background, in_both_pictures, subject_scores
-from editgauge.protocols.pixlens.scene import Scene
+from editgauge.protocols.pixlens.scene import PixLensScene
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -69,10 +69,10 @@ RANGES = {"subject_ssim": (-1.0, 1.0), "subject_color": (-1.0, 1.0), "subject_po
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PixLensReading:
     """What a rule set decides: how objects are found, the rules, what is no background, and which SSIM."""
 
-    scene: type[Scene]
+    scene: type[PixLensScene]
     rules: Mapping[str, Rule]
     masks: Masks
     similarity: Similarity
@@ -95,7 +95,7 @@ class PixLens(Protocol):
         ScoreSpec("background", True, (0.0, 1.0), "Did everything but the objects of the edit stay?", "kept"),
     )
 
-    def __init__(self, name: str, reading: Reading, deviations: tuple[str, ...]) -> None:
+    def __init__(self, name: str, reading: PixLensReading, deviations: tuple[str, ...]) -> None:
         self.name = name
         self.deviations = deviations
         self._reading = reading
@@ -125,14 +125,16 @@ class PixLens(Protocol):
         return {"edit": edit, **subject, "background": rest}
 
 
-async def _subject(scene: Scene, similarity: Similarity) -> dict[str, Score | Unscored]:
+async def _subject(scene: PixLensScene, similarity: Similarity) -> dict[str, Score | Unscored]:
     try:
         return await subject_scores(scene, similarity)
     except CannotTell as unable:
         return dict.fromkeys(SUBJECT, Unscored(unable.reason, unable.detail))
 
 
-PAPER_READING = Reading(Scene, rules.RULES, in_both_pictures, ssim)
-RELEASED_READING = Reading(released.ReleasedScene, released.RULES, released.background_masks, released.similarity)
+PAPER_READING = PixLensReading(PixLensScene, rules.RULES, in_both_pictures, ssim)
+RELEASED_READING = PixLensReading(
+    released.ReleasedScene, released.RULES, released.background_masks, released.similarity
+)
 pixlens = PixLens("pixlens", PAPER_READING, AS_IN_THE_PAPER)
 pixlens_as_released = PixLens("pixlens@released", RELEASED_READING, AS_RELEASED)

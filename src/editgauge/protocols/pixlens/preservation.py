@@ -19,7 +19,7 @@ from editgauge.core.types import Score, Unscored
 from editgauge.metrics.base import check_pair
 from editgauge.metrics.ssim import ssim
 from editgauge.protocols._shared.looking import needed
-from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
+from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen
 from editgauge.vision.color_names import color_likeness
 from editgauge.vision.positions import Point, centroid
 from editgauge.vision.regions import aligned_overlap
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from editgauge.core.images import Unit
     from editgauge.core.masks import BoolMask
 
-    Masks = Callable[[Scene], Awaitable[BoolMask]]
+    Masks = Callable[[PixLensScene], Awaitable[BoolMask]]
     Similarity = Callable[[Unit, Unit], float]
 
 
@@ -42,7 +42,7 @@ MEANT_TO_CHANGE = {"color": "subject_color", "size": "subject_iou", "position_re
 MOST_ARROWS = 20
 
 
-async def subject_scores(scene: Scene, similarity: Similarity = ssim) -> dict[str, Score | Unscored]:
+async def subject_scores(scene: PixLensScene, similarity: Similarity = ssim) -> dict[str, Score | Unscored]:
     """Five ways to ask whether the subject is still the same thing."""
     edit = scene.item.edit
     if edit.type not in SUBJECT_TYPES:
@@ -62,7 +62,7 @@ async def subject_scores(scene: Scene, similarity: Similarity = ssim) -> dict[st
     return scores
 
 
-def _compared(scene: Scene, was: BoolMask, now: BoolMask, similarity: Similarity) -> dict[str, Score | Unscored]:
+def _compared(scene: PixLensScene, was: BoolMask, now: BoolMask, similarity: Similarity) -> dict[str, Score | Unscored]:
     source, edited = scene.item.source, scene.item.edited
     height, width = was.shape
     (x, y), (new_x, new_y) = centroid(was), centroid(now)
@@ -86,7 +86,7 @@ def _arrows(matches: KeypointMatches) -> tuple[Evidence, ...]:
     return (*(Arrow("edited", *before, *after) for before, after in shown), note)
 
 
-async def background(scene: Scene, masks: Masks) -> Score:
+async def background(scene: PixLensScene, masks: Masks) -> Score:
     """What lies outside the objects that the edit is about, compared pixel by pixel."""
     inside = await masks(scene)
     if inside.all():
@@ -96,7 +96,7 @@ async def background(scene: Scene, masks: Masks) -> Score:
     return Score(value, (*evidence, Note(f"The background is {(~inside).mean():.0%} of the picture.")))
 
 
-async def in_both_pictures(scene: Scene) -> BoolMask:
+async def in_both_pictures(scene: PixLensScene) -> BoolMask:
     """Everything that may change, wherever it is seen: what is added, what the edit is about, or both."""
     edit = scene.item.edit
     kind = EDIT_TYPES[edit.type]
@@ -110,7 +110,7 @@ async def in_both_pictures(scene: Scene) -> BoolMask:
     return covered(scene, [things for pair in seen for things in pair])
 
 
-def covered(scene: Scene, seen: Sequence[Things]) -> BoolMask:
+def covered(scene: PixLensScene, seen: Sequence[Things]) -> BoolMask:
     """Every pixel that belongs to one of the objects."""
     mask = np.zeros(scene.item.source.shape[:2], np.bool_)
     for things in seen:

@@ -15,7 +15,7 @@ from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens import rules
 from editgauge.protocols.pixlens.preservation import covered
 from editgauge.protocols.pixlens.rules import Rule, verdict
-from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen, separate, with_outline
+from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen, separate, with_outline
 from editgauge.vision.positions import THIRDS, Third, centroid, direction_score, third, third_score
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ FROM_THE_SIDE: dict[str, Relation] = {"left": "right", "right": "left"}
 """The way to the center."""
 
 
-class ReleasedScene(Scene):
+class ReleasedScene(PixLensScene):
     """What the released code sees: all names of a picture in one question, whose boxes suppress each other.
 
     A name matches every phrase that contains it, so 'apple' is found where 'pineapple' was asked for.
@@ -85,7 +85,7 @@ def phrases_asked(edit: Edit, on: Side) -> tuple[str, ...]:
 
 
 @rule("size")
-async def size(scene: Scene) -> Score:
+async def size(scene: PixLensScene) -> Score:
     """A change of size as asked is worth a half where the object did not stay in its place."""
     change, before, after = await rules.resized(scene)
     if change is None:
@@ -97,7 +97,7 @@ async def size(scene: Scene) -> Score:
 
 
 @rule("positional_addition")
-async def positional_addition(scene: Scene) -> Score:
+async def positional_addition(scene: PixLensScene) -> Score:
     """Half of the score is whether the category is still there."""
     value, anchor, added = await rules.placed(scene)
     kept = await scene.things("edited", _category(scene))
@@ -106,7 +106,7 @@ async def positional_addition(scene: Scene) -> Score:
 
 
 @rule("position_replacement")
-async def position_replacement(scene: Scene) -> Score:
+async def position_replacement(scene: PixLensScene) -> Score:
     """Where the object was is what the edit says, not what is seen; a move to the center fails without it."""
     edit = scene.item.edit
     before, after = await scene.both(_category(scene))
@@ -127,14 +127,14 @@ async def position_replacement(scene: Scene) -> Score:
 
 
 @rule("object_replacement")
-async def object_replacement(scene: Scene) -> Score:
+async def object_replacement(scene: PixLensScene) -> Score:
     """The old object is not looked for in the edited image."""
     value, old, new = await rules.replaced(scene)
     where = "" if not len(new) else " in its place" if value else " elsewhere"
     return verdict(value, old, new, said=f"{new.words}{where}")
 
 
-async def background_masks(scene: Scene) -> BoolMask:
+async def background_masks(scene: PixLensScene) -> BoolMask:
     """What is no background: a moved object's new place is background, and only exact names count."""
     if not isinstance(scene, ReleasedScene):
         raise TypeError("the released background score needs what the released code sees")
@@ -160,5 +160,5 @@ def _places(phrases: list[set[str]], matches: Callable[[set[str]], bool]) -> lis
     return [place for place, its in enumerate(phrases) if matches(its)]
 
 
-def _category(scene: Scene) -> str:
+def _category(scene: PixLensScene) -> str:
     return needed(scene.item.edit.subject, "which object it is about")

@@ -12,7 +12,7 @@ from editgauge.core.phrases import read_size
 from editgauge.core.types import Score
 from editgauge.protocols._shared.looking import are_enough, asked_place, must_be_new, needed
 from editgauge.protocols._shared.rule_set import RuleSet
-from editgauge.protocols.pixlens.scene import Scene, Things, must_be_seen
+from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen
 from editgauge.vision.color_names import color_curves, color_score, rgb_of
 from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
 from editgauge.vision.regions import containment
@@ -20,7 +20,7 @@ from editgauge.vision.regions import containment
 if TYPE_CHECKING:
     from editgauge.core.types import Edit
 
-Rule = Callable[[Scene], Awaitable[Score]]
+Rule = Callable[[PixLensScene], Awaitable[Score]]
 
 LEAST_CHANGE = 0.1
 STAYED = 0.9
@@ -31,7 +31,7 @@ rule = RULES.rule
 
 
 @rule("object_addition")
-async def object_addition(scene: Scene) -> Score:
+async def object_addition(scene: PixLensScene) -> Score:
     """Algorithm 1: the new object is seen; nothing else is asked here."""
     before, added = await scene.both(_to(scene.item.edit))
     already = f"; {len(before)} seen in the source image already" if len(before) else ""
@@ -40,7 +40,7 @@ async def object_addition(scene: Scene) -> Score:
 
 
 @rule("size")
-async def size(scene: Scene) -> Score:
+async def size(scene: PixLensScene) -> Score:
     """Algorithm 2: the outline grew or shrank by a tenth at least, and the smaller one is in the larger."""
     change, before, after = await resized(scene)
     if change is None:
@@ -51,14 +51,14 @@ async def size(scene: Scene) -> Score:
 
 
 @rule("positional_addition")
-async def positional_addition(scene: Scene) -> Score:
+async def positional_addition(scene: PixLensScene) -> Score:
     """Algorithm 3: the way from the category to the new object goes in the asked direction."""
     value, anchor, added = await placed(scene)
     return verdict(value, anchor, added, said=_told_place(scene, value, anchor, added), more=way_between(anchor, added))
 
 
 @rule("position_replacement")
-async def position_replacement(scene: Scene) -> Score:
+async def position_replacement(scene: PixLensScene) -> Score:
     """Algorithm 4, its inverted test corrected: moved in the asked direction, and into the asked third of the width."""
     before, after = await scene.both(_category(scene.item.edit))
     must_be_seen(before)
@@ -76,7 +76,7 @@ async def position_replacement(scene: Scene) -> Score:
 
 
 @rule("object_replacement")
-async def object_replacement(scene: Scene) -> Score:
+async def object_replacement(scene: PixLensScene) -> Score:
     """Algorithm 5: the new object lies where the old one was. Whether the old one is gone is reported, not scored."""
     if not (scene.item.edit.from_ or scene.item.edit.subject):
         return await _appeared(scene)
@@ -88,7 +88,7 @@ async def object_replacement(scene: Scene) -> Score:
     return verdict(value if enough else 0, old, new, said=f"{new.words}{where}, {fate}")
 
 
-async def _appeared(scene: Scene) -> Score:
+async def _appeared(scene: PixLensScene) -> Score:
     """A target caption alone ("a photo of a zebra") names no old object: the new one must not have been there."""
     wanted = _to(scene.item.edit)
     before, new = await scene.both(wanted)
@@ -99,7 +99,7 @@ async def _appeared(scene: Scene) -> Score:
 
 
 @rule("object_removal")
-async def object_removal(scene: Scene) -> Score:
+async def object_removal(scene: PixLensScene) -> Score:
     """Algorithm 6: the share of objects that are gone."""
     before, after = await scene.both(_category(scene.item.edit))
     must_be_seen(before)
@@ -108,7 +108,7 @@ async def object_removal(scene: Scene) -> Score:
 
 
 @rule("single_instance_removal")
-async def single_instance_removal(scene: Scene) -> Score:
+async def single_instance_removal(scene: PixLensScene) -> Score:
     """Exactly one is gone: 1; more went: a half; else 0."""
     before, after = await scene.both(_category(scene.item.edit))
     must_be_seen(before)
@@ -118,7 +118,7 @@ async def single_instance_removal(scene: Scene) -> Score:
 
 
 @rule("alter_parts")
-async def alter_parts(scene: Scene) -> Score:
+async def alter_parts(scene: PixLensScene) -> Score:
     """Algorithm 7: the share of objects that meet their closest part."""
     subject, wanted = _category(scene.item.edit), _to(scene.item.edit)
     wholes, parts = await gather(scene.things("source", subject), scene.things("edited", wanted))
@@ -131,7 +131,7 @@ async def alter_parts(scene: Scene) -> Score:
 
 
 @rule("color")
-async def color(scene: Scene) -> Score:
+async def color(scene: PixLensScene) -> Score:
     """Algorithm 8: how well the object's histograms fit those of the color."""
     edit = scene.item.edit
     name = needed(edit.to, "which color")
@@ -149,7 +149,7 @@ async def color(scene: Scene) -> Score:
     return verdict(value, before, after, said=said, more=(histograms,))
 
 
-async def resized(scene: Scene) -> tuple[tuple[float, float] | None, Things, Things]:
+async def resized(scene: PixLensScene) -> tuple[tuple[float, float] | None, Things, Things]:
     """The ratio of the areas and how much of the smaller outline is in the other; None when the object is gone."""
     before, after = await scene.both(_category(scene.item.edit))
     must_be_seen(before)
@@ -160,7 +160,7 @@ async def resized(scene: Scene) -> tuple[tuple[float, float] | None, Things, Thi
     return (float(now.sum() / was.sum()), containment(was, now)), before, after
 
 
-async def replaced(scene: Scene) -> tuple[float, Things, Things]:
+async def replaced(scene: PixLensScene) -> tuple[float, Things, Things]:
     """Does the new object meet the old one's outline? With the old object as it was, and the new one as it is."""
     gone, wanted = _replaced_name(scene.item.edit), _to(scene.item.edit)
     old, new = await gather(scene.things("source", gone), scene.things("edited", wanted))
@@ -177,7 +177,7 @@ def is_as_asked(ratio: float, edit: Edit) -> bool:
     return ratio < 1 - LEAST_CHANGE if wish == "small" else ratio > 1 + LEAST_CHANGE
 
 
-async def placed(scene: Scene) -> tuple[float, Things, Things]:
+async def placed(scene: PixLensScene) -> tuple[float, Things, Things]:
     """How well the new object lies on the asked side of the anchor, as it was in the source image."""
     edit = scene.item.edit
     if edit.position is None or edit.position.relation not in DIRECTIONS:
@@ -208,7 +208,7 @@ def way_between(before: Things, after: Things) -> tuple[Evidence, ...]:
     )
 
 
-def _told_place(scene: Scene, value: float, anchor: Things, added: Things) -> str:
+def _told_place(scene: PixLensScene, value: float, anchor: Things, added: Things) -> str:
     position = scene.item.edit.position
     if not len(added) or position is None:
         return added.words

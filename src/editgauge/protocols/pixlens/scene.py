@@ -69,7 +69,7 @@ class Things:
         return self.seen.evidence(self.on)
 
 
-class Scene:
+class PixLensScene:
     """An item as the rules see it."""
 
     def __init__(self, item: Item, see: Perception) -> None:

@@ -26,7 +26,7 @@ from editgauge.judges.reading import read_object
 from editgauge.judges.replies import read_reply
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols.rubric.combine import Values, capped, evaluate, holds
-from editgauge.protocols.rubric.files import Asked, Opened, Rubric, open_rubric
+from editgauge.protocols.rubric.files import Opened, Rubric, RubricQuestion, open_rubric
 from editgauge.protocols.rubric.released import as_released
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ DEVIATIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RubricOptions:
     """How a rubric is used."""
 
     repeat: int
@@ -63,7 +63,7 @@ class RubricProtocol(Protocol):
     needs = ("judge",)
     takes_inputs = True
 
-    def __init__(self, opened: Opened, released: bool, judge: str | None, options: Options) -> None:
+    def __init__(self, opened: Opened, released: bool, judge: str | None, options: RubricOptions) -> None:
         rubric = opened.rubric
         self._opened, self._rubric, self._is_released = opened, rubric, released
         self._options = options
@@ -102,7 +102,7 @@ class RubricProtocol(Protocol):
         repeat = options.get("repeat", str(self._options.repeat))
         if not (repeat.isascii() and repeat.isdigit() and 1 <= int(repeat) <= 64):
             raise BadInput(f"{self.name}[repeat=N] takes a number from 1 to 64; got '{repeat}'.")
-        chosen = Options(int(repeat), "swap" in options, options.get("wording"))
+        chosen = RubricOptions(int(repeat), "swap" in options, options.get("wording"))
         return RubricProtocol(self._opened, self._is_released, judges[0] if judges else None, chosen)
 
     def given(self, models: Mapping[str, str]) -> RubricProtocol:
@@ -171,7 +171,7 @@ class RubricProtocol(Protocol):
         return not (self._is_released and released and not released.caps)
 
     async def _ask(
-        self, asked: Asked, item: Item, see: Sight, repetition: int, swap: bool
+        self, asked: RubricQuestion, item: Item, see: Sight, repetition: int, swap: bool
     ) -> tuple[dict[str, float | Unscored], list[Note]]:
         names = [each.name for each in asked.dimensions]
         released = self._rubric.released if self._is_released else None
@@ -184,14 +184,14 @@ class RubricProtocol(Protocol):
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail)), []
         return dict(answer.value), [Note(_told(asked.name, self.judge or "", answer))]
 
-    def _prompt(self, asked: Asked, see: Sight) -> Prompt:
+    def _prompt(self, asked: RubricQuestion, see: Sight) -> Prompt:
         """The user's own wording of a question where there is one, else ours."""
         try:
             return see.prompt(prompt_name(self._rubric.name, asked.name))
         except UnknownName:
             return see.prompt("rubric")
 
-    def question(self, asked: Asked, item: Item, see: Sight) -> Question[Mapping[str, float]]:
+    def question(self, asked: RubricQuestion, item: Item, see: Sight) -> Question[Mapping[str, float]]:
         """One of the rubric's questions about an outcome."""
         images = tuple(picture for each in asked.shows for picture in _shown(each, item))
         low, high = asked.range
@@ -249,7 +249,7 @@ def open_rubric_protocol(base: str) -> RubricProtocol:
     opened = open_rubric(name.removesuffix(RELEASED))
     if released and opened.rubric.released is None:
         raise BadInput(f"The rubric '{opened.called}' has no variant {RELEASED}: its file names no difference.")
-    return RubricProtocol(opened, released, None, Options(opened.rubric.repeat))
+    return RubricProtocol(opened, released, None, RubricOptions(opened.rubric.repeat))
 
 
 def _filled(text: str, slots: Mapping[str, str]) -> str:

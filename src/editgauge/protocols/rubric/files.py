@@ -36,7 +36,7 @@ class Dimension(_Part):
     """Further names under which a model may give it, such as those of the authors' wording."""
 
 
-class Asked(_Part):
+class RubricQuestion(_Part):
     """One question to the judge, with the numbers that it is to give."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")
@@ -114,7 +114,7 @@ class Rubric(_Part):
     deviations: list[str] = []
     fields: dict[str, list[str]] = {}
     """Names of fields to the extras of an edit that may hold them, first found first taken."""
-    questions: list[Asked] = Field(min_length=1)
+    questions: list[RubricQuestion] = Field(min_length=1)
     caps: dict[str, str] = {}
     rules: list[Rule] = []
     scores: list[Made] = []

@@ -90,7 +90,7 @@ class UniBench(Protocol):
         target, anchor = await gather(
             locate_target(item, task, see), locate_anchor(item, task, see) if has_anchor else _nothing()
         )
-        scene = rules.Scene(item, task, target, anchor, see, likeness)
+        scene = rules.UniBenchScene(item, task, target, anchor, see, likeness)
         names = [*FIDELITY[task.kind], *CONSISTENCY[task.kind]]
         parts = dict(zip(names, await gather(*(attempt(RULES[name](scene)) for name in names)), strict=True))
         absent = Unscored("not_applicable", f"{task.kind.replace('_', ' ')} has no such score")

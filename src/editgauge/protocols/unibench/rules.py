@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class UniBenchScene:
     """An item with its task and what was found in the edited image."""
 
     item: Item
@@ -44,7 +44,7 @@ class Scene:
         return mask
 
 
-async def target_fidelity(scene: Scene) -> Score:
+async def target_fidelity(scene: UniBenchScene) -> Score:
     """Does the target look like what was asked for? 0 where its place cannot be inferred."""
     scene.likeness.must_be_there()
     target = scene.target
@@ -55,7 +55,7 @@ async def target_fidelity(scene: Scene) -> Score:
     return Score(value, (*target.evidence, _said(f"{target.words}; it fits '{text}' by {value:.2f}")))
 
 
-async def position_fidelity(scene: Scene) -> Score:
+async def position_fidelity(scene: UniBenchScene) -> Score:
     """Does the part of the picture with target and anchor fit the words for both?"""
     if scene.anchor is None or scene.anchor.mask is None:
         raise CannotTell("not_applicable", "the task has no anchor")
@@ -71,7 +71,7 @@ async def position_fidelity(scene: Scene) -> Score:
     return Score(value, (*target.evidence, *anchor.evidence, said))
 
 
-async def target_consistency(scene: Scene) -> Score:
+async def target_consistency(scene: UniBenchScene) -> Score:
     """Is it still the same object? By shades where it got another color, by CLIP where it was moved."""
     if scene.task.kind not in {"change_color", "move"}:
         raise CannotTell("not_applicable", f"{scene.task.kind} keeps no object")
@@ -86,7 +86,7 @@ async def target_consistency(scene: Scene) -> Score:
     return Score(_near(distance), (_said(f"without its colors the {scene.target.name} is {distance:.3f} away"),))
 
 
-async def background_consistency(scene: Scene) -> Score:
+async def background_consistency(scene: UniBenchScene) -> Score:
     """Did everything outside the object, as it was and as it is, stay?"""
     nothing = np.zeros(scene.item.source.shape[:2], np.bool_)
     masks = [mask for mask in (scene.task.original, scene.target.mask) if mask is not None]

@@ -17,7 +17,7 @@ KINDS: tuple[Kind, ...] = ("change_class", "change_color", "generate", "move")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TargetPlace:
     """Where the target should be: words between it and its anchor."""
 
     anchor: str
@@ -61,14 +61,14 @@ class Task:
         return str(self._fields["target"])
 
     @property
-    def place(self) -> Place:
+    def place(self) -> TargetPlace:
         """Where the target is asked to be."""
-        return Place(self._fields["anchor_class"], self._fields["words"])
+        return TargetPlace(self._fields["anchor_class"], self._fields["words"])
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[TargetPlace]:
         """All places that it could have been asked to be at."""
-        return list(dict.fromkeys(Place(anchor, words) for anchor, words in self._fields["places"]))
+        return list(dict.fromkeys(TargetPlace(anchor, words) for anchor, words in self._fields["places"]))
 
     @property
     def relation(self) -> Relation | None:

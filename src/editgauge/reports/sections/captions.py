@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from editgauge.findings.captions.groups import COUNT, SHOWN, TOLD_NOTHING, CaptionGroup, caption_groups
-from editgauge.findings.captions.quality import OBJECTS, Curve, caption_quality
+from editgauge.findings.captions.quality import OBJECTS, CaptionCurve, caption_quality
 from editgauge.findings.people.matching import scored_outcomes
 from editgauge.findings.plots.caption_quality import STYLE, caption_quality_svg
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
@@ -38,7 +38,7 @@ def _content(context: Context) -> dict[str, Any] | None:
     }
 
 
-def _drawn(curve: Curve) -> Markup:
+def _drawn(curve: CaptionCurve) -> Markup:
     """The plot without a style of its own: the page's policy refuses it, and the page's style knows both themes."""
     return Markup(caption_quality_svg(curve).replace(f"<style>{STYLE}</style>", ""))  # noqa: S704
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from editgauge.findings.evaluators.ranking import Ranking
     from editgauge.findings.evaluators.triplets import SelectedScores
     from editgauge.findings.people.matching import Matched
-    from editgauge.findings.people.ratings import Choice, Rating
+    from editgauge.findings.people.ratings import PreferredOutcome, Rating
 
 NO_AGREEMENT, GUESSING = 0.0, 0.5
 BEHIND = (
@@ -52,7 +52,7 @@ def left_out(found: Agreement) -> list[str]:
     return [f"{what}: {'; '.join(_counts(matched))}." for what, matched in both if matched]
 
 
-def _counts(matched: Matched[Rating] | Matched[Choice]) -> list[str]:
+def _counts(matched: Matched[Rating] | Matched[PreferredOutcome]) -> list[str]:
     counts = [f"{len(matched.found):,} of outcomes of this run"]
     if matched.strangers:
         counts.append(f"{matched.strangers:,} of others, left out")

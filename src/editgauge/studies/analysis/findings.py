@@ -14,9 +14,15 @@ from editgauge.core.errors import BadInput
 from editgauge.findings.people.attribute_weights import ComparedAttributes
 from editgauge.findings.people.feedback import Feedback, sort_remarks
 from editgauge.findings.people.preferences import pairwise
-from editgauge.findings.people.ratings import Choice
+from editgauge.findings.people.ratings import PreferredOutcome
 from editgauge.findings.people.study import SideFindings, StudyFindings
-from editgauge.findings.people.study_levels import Asked, Level, LevelAnswer, QuestionFindings, question_findings
+from editgauge.findings.people.study_levels import (
+    AnswerLevel,
+    CountedQuestion,
+    LevelAnswer,
+    QuestionFindings,
+    question_findings,
+)
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.raters import krippendorff, panel
 from editgauge.studies.answers.records import AnswerRecord, rating_of, records
@@ -73,7 +79,9 @@ def _question(
     numbered = [(option, rating_of(study.design, question.id, option.value)) for option in question.choices]
     if all(value is not None for _, value in numbered):
         numbered.sort(key=lambda pair: pair[1] or 0.0)
-    asked = Asked(question.id, question.label, tuple(Level(option.label, value) for option, value in numbered))
+    asked = CountedQuestion(
+        question.id, question.label, tuple(AnswerLevel(option.label, value) for option, value in numbered)
+    )
     places = {option.value: place for place, (option, _) in enumerate(numbered)}
     answers = [
         LevelAnswer(page.item, _method(page), page.edit_type, sources[page.item], page.rater, places[answer])
@@ -115,9 +123,9 @@ def _side(question: DesignQuestion, pages: Sequence[AnswerRecord], sources: dict
     )
 
 
-def _choice(page: AnswerRecord, chosen: Any) -> Choice:
+def _choice(page: AnswerRecord, chosen: Any) -> PreferredOutcome:
     first, second = page.compared
-    return Choice(page.edit, first["method"], second["method"], chosen, page.rater)
+    return PreferredOutcome(page.edit, first["method"], second["method"], chosen, page.rater)
 
 
 def _matrix(pages: Sequence[AnswerRecord], question: str, sources: dict[str, str]) -> tuple[Numbers, Labels]:

@@ -19,9 +19,9 @@ from editgauge.findings.summary import ALL, FEW_SOURCES
 
 if TYPE_CHECKING:
     from editgauge.findings.agree import Agreement
-    from editgauge.findings.people.preferences import Pairwise
+    from editgauge.findings.people.preferences import PairwisePreferences
     from editgauge.findings.people.study import StudyFindings
-    from editgauge.findings.people.study_levels import Asked, LevelCell, QuestionFindings
+    from editgauge.findings.people.study_levels import CountedQuestion, LevelCell, QuestionFindings
     from editgauge.stats.resampling import Estimate
     from editgauge.studies.analysis.status import Status
 
@@ -91,7 +91,7 @@ def edit_types(question: QuestionFindings) -> list[str]:
     return sorted({kind for _, kind in question.cells if kind != ALL})
 
 
-def ranked(pairs: Pairwise) -> list[str]:
+def ranked(pairs: PairwisePreferences) -> list[str]:
     """The methods, the strongest first; by the share they won where a strength has no end."""
     return sorted(pairs.methods, key=lambda name: (-pairs.won[name].value, name))
 
@@ -110,7 +110,7 @@ def _shade(place: int, levels: int) -> int:
     return round(place * (STEPS - 1) / max(levels - 1, 1))
 
 
-def swatch(place: int, asked: Asked) -> Markup:
+def swatch(place: int, asked: CountedQuestion) -> Markup:
     """The color of a level, for the legend."""
     shade = _shade(place, len(asked.levels))
     return Markup(
@@ -118,7 +118,7 @@ def swatch(place: int, asked: Asked) -> Markup:
     ).format(shade)
 
 
-def stacked(cell: LevelCell, asked: Asked, name: str) -> Markup:
+def stacked(cell: LevelCell, asked: CountedQuestion, name: str) -> Markup:
     """One bar, as long as all answers together, with a part for every level."""
     parts, start = [], 0.0
     for place, (share, level) in enumerate(zip(cell.shares, asked.levels, strict=True)):
@@ -132,7 +132,7 @@ def stacked(cell: LevelCell, asked: Asked, name: str) -> Markup:
     return SVG.format(HEIGHT, f"{name}: {told}", Markup().join(parts))
 
 
-def dots(strength: Estimate, pairs: Pairwise, name: str) -> Markup:
+def dots(strength: Estimate, pairs: PairwisePreferences, name: str) -> Markup:
     """A dot for a strength and a line for its interval, on the axis that all methods share."""
     reach = _reach(list(pairs.strengths.values()))
     middle = HEIGHT / 2

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
 from editgauge.models.answers import EXPRESSIONS, Faces
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, litert, native_output_silenced
 from editgauge.models.weights import weights_of
 
@@ -55,7 +55,7 @@ class LiteFaces(FromCatalog):
     weights = (BOXES_AND_VECTORS, LANDMARKS)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(self.weights, "face_reader", ID, longer_side=LONGEST_SIDE, threshold=IS_FACE)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
 from editgauge.models.answers import JOINTS, Poses
-from editgauge.models.interfaces import Card
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, onnx_session
 from editgauge.models.weights import weights_of
 
@@ -46,7 +46,7 @@ class RtmPose(FromCatalog):
     weights = (NAME,)
 
     @property
-    def card(self) -> Card:
+    def card(self) -> ModelCard:
         """What it is."""
         return card_of(NAME, "pose_reader", ID, joints=len(JOINTS), threshold=IS_PERSON)
 
