@@ -65,12 +65,12 @@ def _command(key: str, place: str, signature: Signature, group: str) -> Callable
     if signature.returns not in WITHOUT_JSON:
         flags["json"] = "Print JSON."
 
-    def command(**given: Any) -> None:
-        chosen = {name: given.pop(name) for name in flags}
+    def command(**options: Any) -> None:
+        chosen = {name: options.pop(name) for name in flags}
         try:
-            code = _run(key, place, given, chosen, group)
+            code = _run(key, place, options, chosen, group)
         except KeyboardInterrupt:
-            kept = f" What is done is in {given['out']}." if given.get("out") else ""
+            kept = f" What is done is in {options['out']}." if options.get("out") else ""
             sys.stderr.write(f"\nStopped.{kept} Run the same command again to continue.\n")
             code = INTERRUPTED
         if code:
@@ -84,20 +84,20 @@ def _command(key: str, place: str, signature: Signature, group: str) -> Callable
     return command
 
 
-def _run(key: str, place: str, given: dict[str, Any], flags: dict[str, Any], group: str) -> int | None:
+def _run(key: str, place: str, options: dict[str, Any], flags: dict[str, Any], group: str) -> int | None:
     """Calls the function and prints what it gives; the exit code."""
     from editgauge.cli.show import common
 
     shows = import_module(f"editgauge.cli.show.{'groups' if group else 'verbs'}")
     before = getattr(shows, f"{key}_before", None)
-    if before is not None and before(given, flags):
+    if before is not None and before(options, flags):
         return None
-    result = _function(place, group)(**given)
+    result = _function(place, group)(**options)
     if flags.get("json"):
         to_json = getattr(shows, f"{key}_json", None)
-        typer.echo(to_json(result, given) if to_json else common.as_json(result))
+        typer.echo(to_json(result, options) if to_json else common.as_json(result))
         return common.exit_code(result)
-    code: int | None = getattr(shows, key, common.anything)(result, given | flags)
+    code: int | None = getattr(shows, key, common.anything)(result, options | flags)
     return code
 
 

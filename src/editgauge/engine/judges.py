@@ -95,9 +95,9 @@ class Jury:
             return ModelJudge(Recorded(told["model"]), parameters=Parameters(**told["parameters"]), **terms)
         return open_judge(self.addresses[name], parameters=self.parameters, **terms)
 
-    def replayed(self, told: Mapping[str, Mapping[str, Any]]) -> Jury:
+    def replayed(self, cards: Mapping[str, Mapping[str, Any]]) -> Jury:
         """The same judges answering from transcripts alone, as a manifest knows them."""
-        return replace(self, replay=True, recorded=told)
+        return replace(self, replay=True, recorded=cards)
 
 
 def read_jury(
@@ -142,10 +142,10 @@ def judges_of(folder: str | Path) -> dict[str, dict[str, Any]]:
     return Manifest.load(Path(folder)).judges if there else {}
 
 
-def recorded_jury(told: Mapping[str, Mapping[str, Any]], folder: Path) -> Jury:
+def recorded_jury(cards: Mapping[str, Mapping[str, Any]], folder: Path) -> Jury:
     """The judges of a manifest, answering from the transcripts of its run, with the prompts that it was given."""
     prompts = next((each for each in (folder / PROMPTS_FILE, folder / PROMPTS) if each.exists()), None)
-    return Jury({name: str(each["address"]) for name, each in told.items()}, prompts=prompts).replayed(told)
+    return Jury({name: str(each["address"]) for name, each in cards.items()}, prompts=prompts).replayed(cards)
 
 
 def keep_prompts(prompts: Path | None, folder: Path) -> None:
@@ -160,20 +160,20 @@ def keep_prompts(prompts: Path | None, folder: Path) -> None:
         shutil.copyfile(file, folder / PROMPTS / file.name)
 
 
-def _named(given: Sequence[str]) -> dict[str, str]:
+def _named(texts: Sequence[str]) -> dict[str, str]:
     read: dict[str, str] = {}
-    for text in given:
-        found = _NAMED.fullmatch(text)
-        if found is None or found["address"].partition(":")[0] not in judges:
+    for text in texts:
+        match = _NAMED.fullmatch(text)
+        if match is None or match["address"].partition(":")[0] not in judges:
             raise BadInput(
                 "--judge takes an address such as openai:MODEL@URL or transformers:FOLDER, or NAME=ADDRESS; "
                 f"got '{without_secrets(text)}'."
             )
-        name = found["name"] or judge_name(found["address"])
+        name = match["name"] or judge_name(match["address"])
         if name in read:
-            again = without_secrets(found["address"])
+            again = without_secrets(match["address"])
             raise BadInput(f"--judge names '{name}' twice; give one another name: --judge other={again}")
-        read[name] = found["address"]
+        read[name] = match["address"]
     return read
 
 
@@ -183,8 +183,8 @@ def judge_name(address: str) -> str:
     >>> judge_name("openai:qwen/qwen2.5-vl-7b@http://localhost:8000/v1")
     'qwen2.5-vl-7b'
     """
-    found = _MODEL.fullmatch(address)
-    model = (found[1] if found else address).rstrip("/")
+    match = _MODEL.fullmatch(address)
+    model = (match[1] if match else address).rstrip("/")
     return _NO_NAME.sub("-", model.rpartition("/")[2])
 
 

@@ -67,10 +67,10 @@ def offers(*shared: Mapping[str, MethodOption], **own: MethodOption) -> Mapping[
 
 
 def chosen(
-    method: str, known: Mapping[str, MethodOption], now: Mapping[str, Value], told: Mapping[str, str]
+    method: str, known: Mapping[str, MethodOption], now: Mapping[str, Value], texts: Mapping[str, str]
 ) -> dict[str, Value]:
     """The values as they are now, with what was told in their place; raises `BadInput` with every problem."""
-    values: dict[str, Value] = read_options(method, now, told)
+    values: dict[str, Value] = read_options(method, now, texts)
     problems = [
         f"{name} {problem}, got '{values[name]}'"
         for name, option in known.items()

@@ -62,12 +62,12 @@ def _free_number(session: Session, number: int) -> int:
 
 def find_rater(session: Session, word: str) -> Rater:
     """The rater of that name or label."""
-    found = session.scalars(select(Rater).where(or_(Rater.name == word, Rater.label == word))).all()
-    by_name = [rater for rater in found if rater.name == word]
-    if len(by_name or found) == 1:
-        return (by_name or list(found))[0]
-    if found:
-        raise BadStudy(f"The label '{word}' is given to {len(found)} raters: {', '.join(r.name for r in found)}.")
+    raters = session.scalars(select(Rater).where(or_(Rater.name == word, Rater.label == word))).all()
+    by_name = [rater for rater in raters if rater.name == word]
+    if len(by_name or raters) == 1:
+        return (by_name or list(raters))[0]
+    if raters:
+        raise BadStudy(f"The label '{word}' is given to {len(raters)} raters: {', '.join(r.name for r in raters)}.")
     raise UnknownName("rater in this study", word, session.scalars(select(Rater.name)))
 
 

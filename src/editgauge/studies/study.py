@@ -87,10 +87,10 @@ class Study:
     def rater(self, token: str) -> RaterInfo:
         """The rater who holds this token; `NotAllowed` when nobody does."""
         with self.database.read() as session:
-            found = session.scalars(select(Rater).where(Rater.token_hash == token_hash(token))).first()
-            if found is None:
+            known_rater = session.scalars(select(Rater).where(Rater.token_hash == token_hash(token))).first()
+            if known_rater is None:
                 raise NotAllowed("This link is not valid. Ask the people who run the study for another one.")
-            return RaterInfo(found.id, found.name, found.state)
+            return RaterInfo(known_rater.id, known_rater.name, known_rater.state)
 
     def stage(self, rater: RaterInfo) -> screening.Stage:
         """What the rater has to do next: `eligibility`, `qualification`, `rating`, or nothing (`closed`)."""

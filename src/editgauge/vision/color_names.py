@@ -84,10 +84,10 @@ def color_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
 
 def color_curves(picture: Pixels, where: BoolMask, target: Rgb) -> dict[str, tuple[float, ...]]:
     """What `color_score` compares: the smoothed histogram of each channel, found and asked for."""
-    found, asked = _smooth(_shares(picture, where)), _wanted(target)
+    seen, wanted = _smooth(_shares(picture, where)), _wanted(target)
     names = ("red", "green", "blue")
-    rows = {name: tuple(found[place].tolist()) for place, name in enumerate(names)}
-    return rows | {f"{name} asked": tuple(asked[place].tolist()) for place, name in enumerate(names)}
+    rows = {name: tuple(seen[place].tolist()) for place, name in enumerate(names)}
+    return rows | {f"{name} asked": tuple(wanted[place].tolist()) for place, name in enumerate(names)}
 
 
 def color_likeness(before: Pixels, where_before: BoolMask, after: Pixels, where_after: BoolMask) -> float:

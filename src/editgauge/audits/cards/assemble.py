@@ -125,12 +125,12 @@ def scores_to_mix(names: str, known: Collection[tuple[str, str]]) -> list[tuple[
 
 def score_named(name: str, known: Collection[tuple[str, str]], option: str) -> tuple[str, str]:
     """Protocol and name of the score that an option names, with or without its protocol."""
-    found = [key for key in known if name in (key[1], "/".join(key))]
-    if not found:
+    matches = [key for key in known if name in (key[1], "/".join(key))]
+    if not matches:
         raise UnknownName("score in this audit", name, ["/".join(key) for key in known])
-    if len(found) > 1:
-        raise BadInput(f"{option}: '{name}' is a score of several protocols; write {'/'.join(found[0])}.")
-    return found[0]
+    if len(matches) > 1:
+        raise BadInput(f"{option}: '{name}' is a score of several protocols; write {'/'.join(matches[0])}.")
+    return matches[0]
 
 
 def _costs(runs: Sequence[Run]) -> Cost | None:

@@ -46,10 +46,10 @@ def blend(preservation: ProbeScores, modification: ProbeScores, sheet: Sheet) ->
     tuning, held_back = sheet.choices("tuning"), sheet.choices("held_back")
     photos = sheet.photos
     heights = [_share(gamma * kept + (1 - gamma) * changed, tuning) for gamma in GAMMAS]
-    told = [(height, -place) for place, height in enumerate(heights) if height is not None]
-    if not told:
+    ranked = [(height, -place) for place, height in enumerate(heights) if height is not None]
+    if not ranked:
         raise BadInput(f"No pair of tuning probes has both {label(preservation)} and {label(modification)}.")
-    gamma = GAMMAS[-max(told)[1]]
+    gamma = GAMMAS[-max(ranked)[1]]
     mixed = gamma * kept + (1 - gamma) * changed
     alone = kept if (heights[-1] or 0) > (heights[0] or 0) else changed
     name = label(preservation if alone is kept else modification)

@@ -99,7 +99,7 @@ def score_card(measured: ProbeScores, sheet: Sheet, split: Split = "held_back") 
     inside = sheet.in_split(split) & sheet.known
     here = np.where(inside, turned, np.nan)
     done, photos = sheet.done, sheet.photos
-    told = accuracy(here, done, mark, photos) if mark is not None else (nothing("no mark to pass"),) * 3
+    accuracies = accuracy(here, done, mark, photos) if mark is not None else (nothing("no mark to pass"),) * 3
     there = ~np.isnan(here)
     spread = float(here[there].std()) if there.any() else None
     return ScoreCard(
@@ -113,9 +113,9 @@ def score_card(measured: ProbeScores, sheet: Sheet, split: Split = "held_back") 
         mark=None if mark is None else sign * mark,
         mark_is_its_own=measured.mark is not None,
         auroc=auroc(here, done, photos),
-        accuracy=told[0],
-        says_done_rightly=told[1],
-        says_not_rightly=told[2],
+        accuracy=accuracies[0],
+        says_done_rightly=accuracies[1],
+        says_not_rightly=accuracies[2],
         chosen=_chosen(here, sheet.choices(split), photos),
         people=_chosen(turned, sheet.preferred, photos),
         by_type=_by_type(here, mark, sheet, inside),
@@ -161,12 +161,12 @@ def _by_type(here: Numbers, mark: float | None, sheet: Sheet, inside: NDArray[np
 
 
 def _against(here: Numbers, sheet: Sheet) -> dict[str, Estimate]:
-    found = {}
+    shares = {}
     for kind in dict.fromkeys(probe.kind for probe in sheet.probes if probe.done is False):
         these = _places(sheet, kind)
         if these.size:
-            found[kind] = share(credit(here[sheet.rights[these]], here[these]), sheet.photos[these])
-    return found
+            shares[kind] = share(credit(here[sheet.rights[these]], here[these]), sheet.photos[these])
+    return shares
 
 
 def _ordering(here: Numbers, sheet: Sheet) -> dict[str, Estimate]:
@@ -177,33 +177,33 @@ def _ordering(here: Numbers, sheet: Sheet) -> dict[str, Estimate]:
     earned = credit(here[better], here[worse])
     families = np.array([sheet.probes[place].family for place in worse])
     groups = np.array([family.partition("/")[0] for family in families])
-    found = {}
+    shares = {}
     for words in (groups, families):
         for word in _words(words):
-            found[word] = share(earned[words == word], sheet.photos[worse][words == word])
-    return found
+            shares[word] = share(earned[words == word], sheet.photos[worse][words == word])
+    return shares
 
 
 def _moves(here: Numbers, spread: float | None, sheet: Sheet) -> dict[str, Estimate]:
     if not spread:
         return {kind: nothing("all scores are equal") for kind in _harmless(sheet)}
-    found = {}
+    shares = {}
     for kind in _harmless(sheet):
         these = _places(sheet, kind)
-        found[kind] = share(np.abs(here[these] - here[sheet.rights[these]]) / spread, sheet.photos[these])
-    return found
+        shares[kind] = share(np.abs(here[these] - here[sheet.rights[these]]) / spread, sheet.photos[these])
+    return shares
 
 
 def _flips(here: Numbers, mark: float | None, sheet: Sheet) -> dict[str, Estimate]:
     if mark is None:
         return {}
-    found = {}
+    shares = {}
     for kind in _harmless(sheet):
         these = _places(sheet, kind)
         before, after = here[sheet.rights[these]], here[these]
         turned = np.where(np.isnan(before + after), np.nan, (before >= mark) != (after >= mark))
-        found[kind] = share(turned, sheet.photos[these])
-    return found
+        shares[kind] = share(turned, sheet.photos[these])
+    return shares
 
 
 def _deaf(here: Numbers, sheet: Sheet) -> Estimate:

@@ -35,12 +35,12 @@ def worst_failures(
         return ()
     sign = 1.0 if card.higher_is_better else -1.0
     turned, mark = sign * measured.values, sign * card.mark
-    told = ~sheet.tuning & ~np.isnan(turned) & ~np.isnan(sheet.done)
-    wrong = np.flatnonzero(told & ((turned >= mark) != (sheet.done == 1)))
+    known = ~sheet.tuning & ~np.isnan(turned) & ~np.isnan(sheet.done)
+    wrong = np.flatnonzero(known & ((turned >= mark) != (sheet.done == 1)))
     if not wrong.size:
         return ()
     ranks = np.full(turned.size, np.nan)
-    ranks[told] = rankdata(turned[told]) / told.sum()
+    ranks[known] = rankdata(turned[known]) / known.sum()
     depth = np.where(sheet.done == 1, 1 - ranks, ranks)[wrong]
     order = [int(wrong[place]) for place in np.argsort(-depth, kind="stable")]
     return tuple(_failure(measured, sheet, place) for place in _varied(sheet, order)[:most])

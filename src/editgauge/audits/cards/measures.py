@@ -80,8 +80,8 @@ def accuracy(values: Numbers, good: Numbers, mark: float, photos: Labels) -> tup
     there = ~np.isnan(values) & ~np.isnan(good)
     if not there.any():
         return nothing(), nothing(), nothing()
-    found = verdicts(values[there] >= mark, good[there], photos[there])
-    return found.balanced_accuracy, found.recall, found.specificity
+    balanced = verdicts(values[there] >= mark, good[there], photos[there])
+    return balanced.balanced_accuracy, balanced.recall, balanced.specificity
 
 
 def best_mark(values: Numbers, good: Numbers) -> float | None:

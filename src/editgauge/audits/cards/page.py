@@ -66,16 +66,24 @@ def write_page(card: AuditCard, probes: Path, folder: Path) -> Path:
 
 def _templates(card: AuditCard) -> Environment:
     loader = PackageLoader(__package__ or "", "templates")
-    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    found.filters |= {
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
         "share": share,
         "spaced": lambda word: str(word).replace("_", " "),
         "in_words": in_words,
         "aurocs": lambda cells: {name: cell.auroc for name, cell in cells.items()},
     }
-    found.globals |= {"place": place, "at_line": at_line, "shade": shade, "unscored": unscored, "spending": spending}
-    found.globals |= _shown_of(card)
-    return found
+    environment.globals |= {
+        "place": place,
+        "at_line": at_line,
+        "shade": shade,
+        "unscored": unscored,
+        "spending": spending,
+    }
+    environment.globals |= _shown_of(card)
+    return environment
 
 
 def _shown_of(card: AuditCard) -> dict[str, Any]:
@@ -221,7 +229,7 @@ def in_words(name: str) -> str:
     """
     if name in KINDS or name in GROUPS:
         return KINDS.get(name) or GROUPS[name]
-    found = _DEGREE.fullmatch(name)
-    if found:
-        return _MEASURED.get(found[1], f"{found[1].replace('_', ' ')}, {{}} %").format(found[2])
+    environment = _DEGREE.fullmatch(name)
+    if environment:
+        return _MEASURED.get(environment[1], f"{environment[1].replace('_', ' ')}, {{}} %").format(environment[2])
     return name.replace("_", " ").replace("/", ": ")

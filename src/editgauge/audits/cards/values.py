@@ -50,12 +50,12 @@ def headlines_of(scores: Sequence[ProbeScores], sheet: Sheet) -> tuple[tuple[str
         sign = 1.0 if score.spec.higher_is_better else -1.0
         return auroc(np.where(sheet.tuning, sign * score.values, np.nan), sheet.done, sheet.photos).value or 0.0
 
-    found = []
+    names = []
     for protocol in dict.fromkeys(score.protocol for score in scores):
         mine = [score for score in scores if score.protocol == protocol]
         verdicts = [score for score in mine if score.spec.name == VERDICT]
-        found.append((protocol, (verdicts or [max(mine, key=told)])[0].spec.name))
-    return tuple(found)
+        names.append((protocol, (verdicts or [max(mine, key=told)])[0].spec.name))
+    return tuple(names)
 
 
 def measured_by(

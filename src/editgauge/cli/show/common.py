@@ -14,15 +14,15 @@ Given = dict[str, Any]
 """The options that were given, by name."""
 
 
-def anything(result: Any, given: Given) -> None:
+def anything(result: Any, options: Given) -> None:
     """A path is where something was written; other results are shown by their fields."""
     if isinstance(result, Path):
         typer.echo(f"Written: {result}")
-    elif result is not None and not given.get("quiet"):
+    elif result is not None and not options.get("quiet"):
         typer.echo(result if isinstance(result, str) else as_json(result))
 
 
-def nothing(result: Any, given: Given) -> None:
+def nothing(result: Any, options: Given) -> None:
     """For verbs that print everything while they work."""
 
 

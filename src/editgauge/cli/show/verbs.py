@@ -23,18 +23,18 @@ prefer = nothing
 # --- evaluate ---------------------------------------------------------------------------------------------------------
 
 
-def demo(page: Any, given: Given) -> None:
+def demo(page: Any, chosen: Given) -> None:
     from editgauge.cli.tables.summary import show_summary
     from editgauge.core.run import Run
 
-    show_summary(Run.open(Path(given["out"]) / "run"))
+    show_summary(Run.open(Path(chosen["out"]) / "run"))
     typer.echo(f"Report: {page}\nOpen it in a browser: {page.absolute().as_uri()}")
 
 
-def score(verdicts: Any, given: Given) -> None:
+def score(verdicts: Any, chosen: Given) -> None:
     from editgauge.cli.tables.common import show_verdict, show_verdicts
 
-    in_full = bool(given["protocol"] or given["explain"])
+    in_full = bool(chosen["protocol"] or chosen["explain"])
     show_verdict(verdicts, short=not in_full)
     if in_full:
         show_verdicts(verdicts)
@@ -42,28 +42,28 @@ def score(verdicts: Any, given: Given) -> None:
         typer.echo(verdicts.remark, err=True)
 
 
-def score_json(verdicts: Any, given: Given) -> str:
+def score_json(verdicts: Any, chosen: Given) -> str:
     return as_json(verdicts.to_dict())
 
 
-def edit(made: Any, given: Given) -> int | None:
+def edit(made: Any, chosen: Given) -> int | None:
     if not any(each.made or each.kept for each in (made, *made.variants.values())):
         return 1
-    if not given["quiet"]:
-        outcomes = f"{given['out']}/*" if made.variants else f"{made.name}={given['out']}"
-        where = [(f"--{name}", given[name]) for name in ("data", "images", "limit")]
-        words = [given["benchmark"], "--outcomes", outcomes, *(str(w) for pair in where if pair[1] for w in pair)]
+    if not chosen["quiet"]:
+        outcomes = f"{chosen['out']}/*" if made.variants else f"{made.name}={chosen['out']}"
+        where = [(f"--{name}", chosen[name]) for name in ("data", "images", "limit")]
+        words = [chosen["benchmark"], "--outcomes", outcomes, *(str(w) for pair in where if pair[1] for w in pair)]
         next_step(f"run {' '.join(map(quote, words))}")
     return None
 
 
-def plan(forecast: Any, given: Given) -> None:
+def plan(forecast: Any, chosen: Given) -> None:
     from editgauge.cli.tables.plan import show_forecast
 
     show_forecast(forecast)
 
 
-def run_before(given: Given, flags: Given) -> bool:
+def run_before(chosen: Given, flags: Given) -> bool:
     """With `--dry-run`, the resolved plan as YAML."""
     if not flags["dry_run"]:
         return False
@@ -72,33 +72,33 @@ def run_before(given: Given, flags: Given) -> bool:
     from editgauge.engine.run import preview
 
     options = {
-        name: value for name, value in given.items() if name not in {"processes", "engine", "address", "timings"}
+        name: value for name, value in chosen.items() if name not in {"processes", "engine", "address", "timings"}
     }
     sys.stdout.write(yaml.safe_dump(preview(**options), sort_keys=False, allow_unicode=True, width=1000))
     return True
 
 
-def run(finished: Any, given: Given) -> None:
+def run(finished: Any, chosen: Given) -> None:
     from editgauge.cli.tables.summary import show_summary
 
-    if not given["quiet"]:
-        show_summary(finished, verbose=given["verbose"])
-        next_report(given["out"])
+    if not chosen["quiet"]:
+        show_summary(finished, verbose=chosen["verbose"])
+        next_report(chosen["out"])
 
 
-def run_json(finished: Any, given: Given) -> str:
+def run_json(finished: Any, chosen: Given) -> str:
     from editgauge.engine.record.judge_usage import read_asked
     from editgauge.reports.export.export import means_of
 
-    return as_json({"run": str(given["out"]), "judges": read_asked(Path(given["out"])), "means": means_of(finished)})
+    return as_json({"run": str(chosen["out"]), "judges": read_asked(Path(chosen["out"])), "means": means_of(finished)})
 
 
-def merge(merged: Any, given: Given) -> None:
-    if not given["quiet"]:
-        next_report(given["out"])
+def merge(merged: Any, chosen: Given) -> None:
+    if not chosen["quiet"]:
+        next_report(chosen["out"])
 
 
-def verify(result: Any, given: Given) -> int | None:
+def verify(result: Any, chosen: Given) -> int | None:
     from editgauge.engine.verify.recompute import RELATIVE
 
     for problem in result.problems:
@@ -112,50 +112,51 @@ def verify(result: Any, given: Given) -> int | None:
     for reason, count in again.unchecked.items():
         typer.echo(f"Not scored again, so not verified: {count} scores: {reason}")
     if not result.sound:
-        typer.echo(f"{counted(len(result.problems), 'problem')} in {given['run']}")
+        typer.echo(f"{counted(len(result.problems), 'problem')} in {chosen['run']}")
         return 1
     typer.echo(
-        f"{given['run']} is sound: {result.files} files, {result.scores} scores and {result.images} images as recorded."
-        f"{' No score was computed again.' if given['recompute'] and not again.outcomes else ''}"
+        f"{chosen['run']} is sound: {result.files} files, {result.scores} scores and {result.images} images "
+        "as recorded."
+        f"{' No score was computed again.' if chosen['recompute'] and not again.outcomes else ''}"
     )
     return None
 
 
-def report(page: Any, given: Given) -> None:
+def report(page: Any, chosen: Given) -> None:
     typer.echo(f"Report: {page}")
 
 
-def leaderboard(page: Any, given: Given) -> None:
+def leaderboard(page: Any, chosen: Given) -> None:
     typer.echo(f"Leaderboard: {page}")
 
 
-def export_before(given: Given, flags: Given) -> bool:
+def export_before(chosen: Given, flags: Given) -> bool:
     """To standard output part by part: a million scores are never held at once."""
     from editgauge.reports.export.export import PAPER, export_parts
 
-    if given["out"] is not None or given["format"] == PAPER:
+    if chosen["out"] is not None or chosen["format"] == PAPER:
         return False
     with open(sys.stdout.fileno(), "wb", closefd=False) as whole:  # unbuffered, `sys.stdout` may write a part only
-        whole.writelines(export_parts(given["run"], given["format"], given["summary"]))
+        whole.writelines(export_parts(chosen["run"], chosen["format"], chosen["summary"]))
     return True
 
 
-def export(names: Any, given: Given) -> None:
+def export(names: Any, chosen: Given) -> None:
     from editgauge.reports.export.export import PAPER
 
-    if given["format"] == PAPER:
-        typer.echo(f"{len(names.splitlines())} files in {given['out']}: methods, tables and figures.")
+    if chosen["format"] == PAPER:
+        typer.echo(f"{len(names.splitlines())} files in {chosen['out']}: methods, tables and figures.")
 
 
-def audit(card: Any, given: Given) -> None:
+def audit(card: Any, chosen: Given) -> None:
     from editgauge.cli.tables.audit import show_card
 
-    if not given["quiet"]:
+    if not chosen["quiet"]:
         show_card(card)
-        typer.echo(f"Card: {quote(str(Path(given['out']) / 'index.html'))}", err=True)
+        typer.echo(f"Card: {quote(str(Path(chosen['out']) / 'index.html'))}", err=True)
 
 
-def audit_json(card: Any, given: Given) -> str:
+def audit_json(card: Any, chosen: Given) -> str:
     from editgauge.audits.cards.result import to_json
 
     return as_json(to_json(card))
@@ -164,91 +165,91 @@ def audit_json(card: Any, given: Given) -> str:
 # --- look -------------------------------------------------------------------------------------------------------------
 
 
-def list(names: Any, given: Given) -> None:  # noqa: A001
+def list(names: Any, chosen: Given) -> None:  # noqa: A001
     from editgauge.cli.tables.common import show_names
 
-    if given["name"] and not names:
-        typer.echo(f"The method '{given['name']}' has no options.")
+    if chosen["name"] and not names:
+        typer.echo(f"The method '{chosen['name']}' has no options.")
     else:
-        show_names(given["kind"] or "kinds", names)
-        if not given["kind"]:
+        show_names(chosen["kind"] or "kinds", names)
+        if not chosen["kind"]:
             typer.echo("`editgauge list KIND` lists them.")
 
 
-def see(sight: Any, given: Given) -> None:
+def see(sight: Any, chosen: Given) -> None:
     from editgauge.cli.tables.look import show_sight
 
     show_sight(sight)
-    _drawn(given)
+    _drawn(chosen)
 
 
-def changes(result: Any, given: Given) -> None:
+def changes(result: Any, chosen: Given) -> None:
     for sentence in result.sentences:
         typer.echo(sentence)
     for remark in result.remarks:
         typer.echo(remark, err=True)
-    _drawn(given)
+    _drawn(chosen)
 
 
-def understand_before(given: Given, flags: Given) -> bool:
+def understand_before(chosen: Given, flags: Given) -> bool:
     """With `--file`, a JSON line for every line of the file."""
     from editgauge.look.understand import understand_lines
 
-    if bool(given["text"].strip()) == (flags["file"] is not None):
+    if bool(chosen["text"].strip()) == (flags["file"] is not None):
         raise BadInput("Give an instruction that is not empty, or --file with one JSON object a line, and not both.")
     if flags["file"] is None:
         return False
-    for line in understand_lines(flags["file"], given["judge"], given["prompts"]):
+    for line in understand_lines(flags["file"], chosen["judge"], chosen["prompts"]):
         typer.echo(json.dumps(line, ensure_ascii=False))
     return True
 
 
-def understand(reading: Any, given: Given) -> None:
+def understand(reading: Any, chosen: Given) -> None:
     from editgauge.cli.tables.look import reading_text
 
     typer.echo(reading_text(reading))
 
 
-def understand_json(reading: Any, given: Given) -> str:
+def understand_json(reading: Any, chosen: Given) -> str:
     from editgauge.instructions.readings import to_json
 
     return as_json(to_json(reading))
 
 
-def _drawn(given: Given) -> None:
-    if given["out"] is not None:
-        typer.echo(f"Drawn into {given['out']}", err=True)
+def _drawn(chosen: Given) -> None:
+    if chosen["out"] is not None:
+        typer.echo(f"Drawn into {chosen['out']}", err=True)
 
 
-def disentangle(result: Any, given: Given) -> None:
+def disentangle(result: Any, chosen: Given) -> None:
     from editgauge.cli.tables.look import show_disentanglement
 
-    if not given["quiet"]:
+    if not chosen["quiet"]:
         show_disentanglement(result.models, result.beside)
         typer.echo(f"Page: {result.page}")
 
 
-def disentangle_json(result: Any, given: Given) -> str:
+def disentangle_json(result: Any, chosen: Given) -> str:
     from editgauge.disentanglement.verb import RESULT
 
-    return (Path(given["out"]) / RESULT).read_text("utf-8")
+    return (Path(chosen["out"]) / RESULT).read_text("utf-8")
 
 
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 
-def compare(comparisons: Any, given: Given) -> None:
+def compare(comparisons: Any, chosen: Given) -> None:
     from editgauge.cli.tables.comparison import show_comparison
 
     show_comparison(comparisons)
 
 
-def gate(gated: Any, given: Given) -> int | None:
+def gate(gated: Any, chosen: Given) -> int | None:
     typer.echo(gated.markdown)
     return None if gated.passed else 1
 
 
-def diff(result: Any, given: Given) -> int | None:
+def diff(result: Any, chosen: Given) -> int | None:
     from editgauge.cli.tables.difference import show_causes, show_difference
 
     show_difference(result)
@@ -258,31 +259,31 @@ def diff(result: Any, given: Given) -> int | None:
     return exit_code(result)
 
 
-def diff_json(result: Any, given: Given) -> str:
+def diff_json(result: Any, chosen: Given) -> str:
     from editgauge.cli.tables import difference
 
     return as_json(difference.as_json(result))
 
 
-def agree(result: Any, given: Given) -> None:
+def agree(result: Any, chosen: Given) -> None:
     from editgauge.cli.tables.agreement import show_agreement, show_agreement_page
 
-    show_agreement(result) if given.get("verbose") else show_agreement_page(result)
+    show_agreement(result) if chosen.get("verbose") else show_agreement_page(result)
 
 
-def estimate(estimates: Any, given: Given) -> None:
+def estimate(estimates: Any, chosen: Given) -> None:
     from editgauge.cli.tables.estimate import show_estimates
 
     show_estimates(estimates)
 
 
-def accept(result: Any, given: Given) -> None:
+def accept(result: Any, chosen: Given) -> None:
     from editgauge.cli.tables.estimate import show_acceptance
 
     show_acceptance(result)
 
 
-def power(plans: Any, given: Given) -> int | None:
+def power(plans: Any, chosen: Given) -> int | None:
     from editgauge.cli.tables.estimate import show_plans
 
     show_plans(plans)

@@ -161,18 +161,18 @@ def _make(method: Method, name: str, folder: Path, order: _Order) -> MadeOutcome
         card = _finish(folder, claimed, listed, words, method.price)
     wanted = {job.key for job in jobs}
     absences = {line.key.name: line.absence for line in listed if line.absence is not None and line.key in wanted}
-    found = MadeOutcomes(name, folder, sum(line.absence is None for line in made), len(kept), absences, card)
-    _tell(found, order.quiet)
-    return found
+    made_outcomes = MadeOutcomes(name, folder, sum(line.absence is None for line in made), len(kept), absences, card)
+    _tell(made_outcomes, order.quiet)
+    return made_outcomes
 
 
-def _tell(found: MadeOutcomes, quiet: bool) -> None:
-    counts = f"{found.made} outcomes made, {found.kept} kept, {len(found.absences)} absent"
-    say(f"{found.name}: {counts}, in {found.folder}", quiet=quiet)
-    for key, absence in list(found.absences.items())[:1]:
+def _tell(outcomes: MadeOutcomes, quiet: bool) -> None:
+    counts = f"{outcomes.made} outcomes made, {outcomes.kept} kept, {len(outcomes.absences)} absent"
+    say(f"{outcomes.name}: {counts}, in {outcomes.folder}", quiet=quiet)
+    for key, absence in list(outcomes.absences.items())[:1]:
         say(f"  absent, for example: {key}: {absence}", quiet=quiet)
-    if found.card is not None:
-        say(f"  {found.card.told()}", quiet=quiet)
+    if outcomes.card is not None:
+        say(f"  {outcomes.card.told()}", quiet=quiet)
 
 
 def _finish(

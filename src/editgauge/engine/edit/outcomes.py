@@ -126,8 +126,8 @@ def _make(method: Method, job: Job, folder: Path, words: JobPrompts) -> OutcomeL
     What a user can fix once for all edits, such as a missing key or weights, goes up and ends the work.
     """
     try:
-        given, seconds = _edited(method, job, folder, words)
-        pixels = _picture(given)
+        result, seconds = _edited(method, job, folder, words)
+        pixels = _picture(result)
     except (CannotEdit, BadImage) as reason:
         return words.line(job, absence=_sayable(str(reason)))
     except EditGaugeError:
@@ -165,11 +165,11 @@ def _source(job: Job, folder: Path) -> Pixels:
     return read_image(before)
 
 
-def _picture(given: Any) -> Pixels:
-    is_array = isinstance(given, np.ndarray)
-    if is_array and given.dtype == np.uint8 and given.ndim == 3 and given.shape[2] == 3 and given.size:
-        return np.asarray(given)
-    what = f"{given.dtype} {given.shape}" if is_array else type(given).__name__
+def _picture(result: Any) -> Pixels:
+    is_array = isinstance(result, np.ndarray)
+    if is_array and result.dtype == np.uint8 and result.ndim == 3 and result.shape[2] == 3 and result.size:
+        return np.asarray(result)
+    what = f"{result.dtype} {result.shape}" if is_array else type(result).__name__
     raise CannotEdit(f"crashed: the method gave {what} instead of uint8 (height, width, 3)")
 
 

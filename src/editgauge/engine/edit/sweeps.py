@@ -25,9 +25,9 @@ def read_sweep(sweep: Swept, fixed: Mapping[str, str]) -> list[dict[str, str]]:
     """
     if not sweep:
         return []
-    given = _values(sweep)
+    values_of = _values(sweep)
     problems = []
-    for name, values in given.items():
+    for name, values in values_of.items():
         if name in fixed:
             problems.append(f"{name} is also given by --option")
         if not all(values):
@@ -36,7 +36,7 @@ def read_sweep(sweep: Swept, fixed: Mapping[str, str]) -> list[dict[str, str]]:
             problems.append(f"{name} has the same value twice")
     if problems:
         raise BadInput("--sweep takes NAME=VALUE,VALUE,… and cannot be used.", problems)
-    return [dict(zip(given, values, strict=True)) for values in product(*given.values())]
+    return [dict(zip(values_of, values, strict=True)) for values in product(*values_of.values())]
 
 
 def variants_of(method: Method, combinations: Sequence[Mapping[str, str]]) -> dict[str, Method]:

@@ -63,10 +63,10 @@ def _field(wanted: Any, inclined: bool, number: int) -> Any:
 
 
 def _call(question: Question[Any]) -> Call:
-    asked = {"prompt": f"{question.words.prompt}.v{question.words.version}", "model": "", "images": []}
+    request = {"prompt": f"{question.words.prompt}.v{question.words.version}", "model": "", "images": []}
     return Call(
         identity="0" * 64,
-        asked=asked,
+        asked=request,
         endpoint="",
         body=None,
         model=None,

@@ -108,8 +108,10 @@ def prepare(
     chosen, choice = choose_with_models(names, models, jury.names, jury.prompts)
     if remark:
         choice = replace(choice, remarks=(*choice.remarks, remark))
-    given = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
-    places = {name: _place(text) for name, text in pairs(given, "outcomes", "NAME=FOLDER").items()}
+    folders = (
+        outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
+    )
+    places = {name: _place(text) for name, text in pairs(folders, "outcomes", "NAME=FOLDER").items()}
     if not places:
         raise BadInput("--outcomes is needed at least once, as NAME=FOLDER.")
     opened = open_benchmark(benchmark, data.data, data.images)
@@ -166,27 +168,29 @@ def _roles(protocol: Protocol, models: Collection[str]) -> list[str]:
     return sorted(key for role, key in its.items() if not declared or role in declared)
 
 
-def _of_these(found: FoundOutcomes, edits: Collection[str]) -> FoundOutcomes:
+def _of_these(method_outcomes: FoundOutcomes, edits: Collection[str]) -> FoundOutcomes:
     """The outcomes of some edits; what is missing for others is no fault."""
-    outcomes = tuple(outcome for outcome in found.outcomes if outcome.edit_id in edits)
-    faults = tuple(fault for fault in found.faults if fault.kind != "missing" or fault.where in edits)
-    return replace(found, outcomes=outcomes, faults=faults)
+    outcomes = tuple(outcome for outcome in method_outcomes.outcomes if outcome.edit_id in edits)
+    faults = tuple(fault for fault in method_outcomes.faults if fault.kind != "missing" or fault.where in edits)
+    return replace(method_outcomes, outcomes=outcomes, faults=faults)
 
 
-def outcomes_with_edits(edits: Sequence[Edit], found: FoundOutcomes) -> Iterator[tuple[int, Edit, int, Outcome]]:
+def outcomes_with_edits(
+    edits: Sequence[Edit], method_outcomes: FoundOutcomes
+) -> Iterator[tuple[int, Edit, int, Outcome]]:
     """Every outcome with its edit and the places of both. They stand in the same order, so that one pass meets both."""
     waiting, here = enumerate(edits), None
-    for number, outcome in enumerate(found.outcomes):
+    for number, outcome in enumerate(method_outcomes.outcomes):
         while here is None or here[1].id != outcome.edit_id:
             here = next(waiting)
         yield *here, number, outcome
 
 
-def _count(edits: Sequence[Edit], found: FoundOutcomes, shard: Shard) -> int:
+def _count(edits: Sequence[Edit], method_outcomes: FoundOutcomes, shard: Shard) -> int:
     """How many of the outcomes belong to the shard."""
     if shard == WHOLE:
-        return len(found.outcomes)
-    return sum(shard.holds(edit.origin) for _, edit, _, _ in outcomes_with_edits(edits, found))
+        return len(method_outcomes.outcomes)
+    return sum(shard.holds(edit.origin) for _, edit, _, _ in outcomes_with_edits(edits, method_outcomes))
 
 
 def _noticing(edits: Iterable[Edit], followed: set[str]) -> Iterator[Edit]:

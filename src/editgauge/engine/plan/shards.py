@@ -42,8 +42,8 @@ def read_shard(text: str | None) -> Shard:
     """
     if text is None:
         return WHOLE
-    found = _FORM.fullmatch(text)
-    shard = Shard(*map(int, found.groups())) if found else None
+    match = _FORM.fullmatch(text)
+    shard = Shard(*map(int, match.groups())) if match else None
     if shard is None or not 1 <= shard.number <= shard.of:
         raise BadInput(f"--shard takes NUMBER/OF, from 1/OF to OF/OF, such as 2/8; got '{text}'.")
     return shard

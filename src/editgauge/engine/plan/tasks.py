@@ -113,8 +113,10 @@ def tasks_left(plan: RunPlan, writer: RunWriter) -> tuple[Sequence[ScoringTask],
         else:
             done += 1
     if known < sum(writer.count(method, each.name) for method in plan.found for each in plan.protocols):
-        asked = {key for task in all_tasks(plan) for key in keys_of(task)}
-        stale |= {key for key in writer.recorded() if _is_asked_for(key, plan) and key not in asked}  # taken away since
+        planned = {key for task in all_tasks(plan) for key in keys_of(task)}
+        stale |= {
+            key for key in writer.recorded() if _is_asked_for(key, plan) and key not in planned
+        }  # taken away since
     writer.retire(stale)
     tasks.group_by_source()
     return tasks, done

@@ -106,14 +106,14 @@ def _left_by_groups(groups: Path, ours: Path) -> list[int]:
         inside = ours.read_text("ascii").partition("0::")[2].strip().lstrip("/")
     except (OSError, ValueError):
         return []
-    found = []
+    remaining = []
     for group in (groups / inside, *(groups / inside).parents):
         try:
             limit, used = ((group / name).read_text("ascii") for name in ("memory.max", "memory.current"))
-            found.append(int(limit) - int(used))
+            remaining.append(int(limit) - int(used))
         except (OSError, ValueError):  # no limit: the file is not there, or says 'max'
             continue
-    return found
+    return remaining
 
 
 def bytes_of_weights(models: Mapping[str, str]) -> int:

@@ -55,10 +55,10 @@ class Pictures:
 
     def seeds(self) -> Seeds:
         """Edit and method to the seeds of which there are pictures."""
-        found: dict[tuple[str, str], list[int]] = {}
+        seeds_of: dict[tuple[str, str], list[int]] = {}
         for edit, method, seed in self.outcomes:
-            found.setdefault((edit, method), []).append(seed)
-        return found
+            seeds_of.setdefault((edit, method), []).append(seed)
+        return seeds_of
 
 
 def pairs_of(run: Run, pictures: Pictures, methods: Sequence[str], choices: str | Path | None) -> Iterator[OutcomePair]:

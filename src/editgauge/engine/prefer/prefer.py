@@ -118,11 +118,11 @@ async def _line(
     """What becomes of one pair: two choices, each null with the reason where there is no answer."""
     fields: dict[str, object] = {"edit": pair.edit, "first": pair.first, "second": pair.second, "seed": pair.seed}
     try:
-        given = await asyncio.to_thread(question, pair)
+        pairwise = await asyncio.to_thread(question, pair)
     except (BadImage, CannotTell) as error:
         reason = f"unreadable_image: {error}" if isinstance(error, BadImage) else str(error)
         return fields | {"chosen": None, "swapped": None, "unanswered": reason}
-    answers = [await choice_of(judge, each) for each in (given, given.swapped())]
+    answers = [await choice_of(judge, each) for each in (pairwise, pairwise.swapped())]
     reasons = [str(each) for each in answers if isinstance(each, NoAnswer)]
     chosen, swapped = (None if isinstance(each, NoAnswer) else SIDES[each] for each in answers)
     return fields | {"chosen": chosen, "swapped": swapped, "unanswered": reasons[0] if reasons else None}

@@ -90,9 +90,9 @@ def tallied(run: Path, judges: Mapping[str, Mapping[str, Any]], *, priced: bool,
     names: dict[str, list[str]] = {}
     for name, judge in judges.items():
         names.setdefault(judge["model"], []).append(name)
-    asked = {" and ".join(named): _asked(model, questions, calls, priced=priced) for model, named in names.items()}
-    write_json(run / FILE, {name: asdict(each) for name, each in asked.items()})
-    for name, each in asked.items():
+    usage = {" and ".join(named): _asked(model, questions, calls, priced=priced) for model, named in names.items()}
+    write_json(run / FILE, {name: asdict(each) for name, each in usage.items()})
+    for name, each in usage.items():
         say(each.told(name), quiet=quiet)
 
 

@@ -165,9 +165,9 @@ def _copy_transcripts(runs: Sequence[Run], out: Path) -> None:
 
 def _sets(runs: Sequence[Run]) -> tuple[list[SetScore], list[str]]:
     """The set scores of whole runs, and the protocols whose sets are not known yet because they were divided."""
-    found = {(score.protocol, score.name, score.method, score.edit_type): score for run in runs for score in run.sets}
+    scores = {(score.protocol, score.name, score.method, score.edit_type): score for run in runs for score in run.sets}
     if not any(run.manifest.shard for run in runs):
-        return list(found.values()), []
+        return list(scores.values()), []
     return [], [name for name in runs[0].manifest.protocols if _has_sets(name)]
 
 

@@ -48,15 +48,15 @@ def score_sets(plan: RunPlan, folder: Path, cache: Path | None, parts: KnownPart
     scoring = [protocol for protocol in plan.protocols if protocol.sets]
     if not scoring or plan.shard != WHOLE:
         return
-    found = _of_others(plan, folder)
+    set_scores = _of_others(plan, folder)
     # Judges were asked while the outcomes were scored, and are not asked again.
     jury = plan.jury.replayed(plan.manifest.judges)
     transcripts = folder / FOLDER if (folder / FOLDER).is_dir() else None
     with RunPerception(plan.choice.models, cache, jury, transcripts) as see:
         for protocol in scoring:
             cells = run_async(_cells(protocol, plan, see, parts, quiet))
-            found += [each for cell, known in cells.items() for each in scored(protocol, cell, known)]
-    write_sets(folder, found)
+            set_scores += [each for cell, known in cells.items() for each in scored(protocol, cell, known)]
+    write_sets(folder, set_scores)
 
 
 def _of_others(plan: RunPlan, folder: Path) -> list[SetScore]:
@@ -94,17 +94,17 @@ def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Uns
     known = [part for part in parts if not isinstance(part, Unscored)]
     reasons: Counter[str] = Counter(part.reason for part in parts if isinstance(part, Unscored))
     scores = protocol.score_set(known)
-    found = []
+    set_scores = []
     for spec in protocol.sets:
-        given = scores.get(spec.name, Unscored("crashed", f"the protocol gave no score named '{spec.name}'"))
+        score = scores.get(spec.name, Unscored("crashed", f"the protocol gave no score named '{spec.name}'"))
         value, reason, detail = (
-            (given.value, "", " ".join(piece.text for piece in given.evidence if isinstance(piece, Note)))
-            if isinstance(given, Score)
-            else (None, given.reason, given.detail)
+            (score.value, "", " ".join(piece.text for piece in score.evidence if isinstance(piece, Note)))
+            if isinstance(score, Score)
+            else (None, score.reason, score.detail)
         )
         method, edit_type = cell
-        interval = given.interval if isinstance(given, Score) else None
-        found.append(
+        interval = score.interval if isinstance(score, Score) else None
+        set_scores.append(
             SetScore(
                 protocol=protocol.name,
                 name=spec.name,
@@ -123,4 +123,4 @@ def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Uns
                 interval_method=HALVES if interval else "",
             )
         )
-    return found
+    return set_scores

@@ -82,21 +82,21 @@ class Recomputed:
 
 def recompute(run: Run, count: int, place: BenchmarkPlace, seed: int, quiet: bool) -> Recomputed:
     """Scores `count` outcomes of the run again, drawn by the seed among those that have both pictures."""
-    found = Recomputed()
+    recomputed = Recomputed()
     chosen = sample(run, count, seed)
     if not chosen:
-        return found
+        return recomputed
     try:
         edits = _edits(run, place)
     except EditGaugeError as error:
         moved = isinstance(error, UnknownName) or "benchmark" in run.manifest.places
         hint = " Give its folder with --benchmark." if moved and not place.benchmark else ""
         why = str(error).splitlines()[0] + hint
-        found.pass_over(why, sum(len(s) for each in chosen for s in each.stored.values()))
-        return found
+        recomputed.pass_over(why, sum(len(s) for each in chosen for s in each.stored.values()))
+        return recomputed
     here = {name: _protocol(run, name) for name in run.manifest.protocols}
-    run_async(_score_all(run, chosen, edits, here, found, quiet))
-    return found
+    run_async(_score_all(run, chosen, edits, here, recomputed, quiet))
+    return recomputed
 
 
 def sample(run: Run, count: int, seed: int) -> list[Sampled]:
@@ -128,11 +128,11 @@ def _edits(run: Run, place: BenchmarkPlace) -> dict[str, Edit]:
     return {edit.id: edit for edit in edits}
 
 
-def _as_run(edit: Edit, told: Mapping[str, Any]) -> Edit:
+def _as_run(edit: Edit, fields: Mapping[str, Any]) -> Edit:
     """The edit with the attributes that the run was given for it, which no benchmark holds."""
-    if told.get("reading"):
-        edit = complete(edit, KeptReadings({f"id {edit.id}": from_json(told["reading"])}, ""))
-    attributes = told.get("extras", {}).get(EXTRA)
+    if fields.get("reading"):
+        edit = complete(edit, KeptReadings({f"id {edit.id}": from_json(fields["reading"])}, ""))
+    attributes = fields.get("extras", {}).get(EXTRA)
     return edit if attributes is None else replace(edit, extras={**edit.extras, EXTRA: attributes})
 
 
@@ -163,8 +163,8 @@ def _models(run: Run) -> tuple[dict[str, str], str]:
         if not other:
             chosen[role] = card["name"]
         else:
-            given = f"{other[0]} {here.get(other[0])} here, the run was made with {card[other[0]]}"
-            absent.append(f"the model '{card['name']}' has {given}")
+            difference = f"{other[0]} {here.get(other[0])} here, the run was made with {card[other[0]]}"
+            absent.append(f"the model '{card['name']}' has {difference}")
     return chosen, "; ".join(absent)
 
 
@@ -173,7 +173,7 @@ async def _score_all(
     chosen: Sequence[Sampled],
     edits: Mapping[str, Edit],
     here: Mapping[str, Protocol | str],
-    found: Recomputed,
+    recomputed: Recomputed,
     quiet: bool,
 ) -> None:
     models, absent = _models(run)
@@ -184,15 +184,15 @@ async def _score_all(
         progress("scoring again", len(chosen), quiet=quiet) as advance,
     ):
         for each in chosen:
-            before = found.scores + len(found.problems)
+            before = recomputed.scores + len(recomputed.problems)
             item = _item(each, edits)
             for name, stored in each.stored.items():
                 protocol = here.get(name, f"the run does not say what the protocol '{name}' is")
                 if isinstance(item, str) or isinstance(protocol, str):
-                    found.pass_over(item if isinstance(item, str) else str(protocol), len(stored))
+                    recomputed.pass_over(item if isinstance(item, str) else str(protocol), len(stored))
                 else:
-                    _compare(each, name, stored, await item_rows(protocol, item, see), absent, found)
-            found.outcomes += found.scores + len(found.problems) > before
+                    _compare(each, name, stored, await item_rows(protocol, item, see), absent, recomputed)
+            recomputed.outcomes += recomputed.scores + len(recomputed.problems) > before
             advance()
 
 
@@ -222,20 +222,20 @@ def _compare(
     stored: Mapping[str, float | str],
     rows: Sequence[Row],
     absent: str,
-    found: Recomputed,
+    recomputed: Recomputed,
 ) -> None:
     now = {row.name: row for row in rows}
     for name, was in stored.items():
         row = now[name]
         if isinstance(was, float) and row.reason in NOT_AT_HAND:
-            found.pass_over((row.reason == "no_model" and absent) or row.detail or str(row.reason), 1)
+            recomputed.pass_over((row.reason == "no_model" and absent) or row.detail or str(row.reason), 1)
         elif isinstance(was, str) and (was in BY_CHANCE or row.reason in NOT_AT_HAND):
-            found.pass_over(f"the run has no score there ({was})", 1)
+            recomputed.pass_over(f"the run has no score there ({was})", 1)
         elif problem := next(_difference(was, row), ""):
             about = f"{protocol}/{name} of '{each.edit}' by '{each.method}', seed {each.seed}"
-            found.problems.append(f"other score: {about}: {problem}")
+            recomputed.problems.append(f"other score: {about}: {problem}")
         else:
-            found.scores += 1
+            recomputed.scores += 1
 
 
 def _difference(was: float | str, row: Row) -> Iterator[str]:

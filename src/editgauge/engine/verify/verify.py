@@ -104,29 +104,29 @@ def _damaged_files(run: Run) -> Iterator[str]:
 
 def _changed(path: Path, expected: str) -> Iterator[str]:
     try:
-        found = hashlib.sha256(read_bytes(path)).hexdigest()
+        digest = hashlib.sha256(read_bytes(path)).hexdigest()
     except FileNotFoundError:
         yield f"missing file: {path}"
         return
     except OSError as error:
         yield f"unreadable file: {path}: {error.strerror or error}"
         return
-    if found != expected:
+    if digest != expected:
         what = "changed score" if path.parent.name == "scores" or path.name == SETS else "changed file"
-        yield f"{what}: {path} has SHA-256 {found[:12]}…, the manifest says {expected[:12]}…"
+        yield f"{what}: {path} has SHA-256 {digest[:12]}…, the manifest says {expected[:12]}…"
 
 
 def _recorded_images(run: Run) -> dict[str, set[str | None]]:
     """Path to the pixel hash it had, None for an image that was unreadable; several if it changed during the run."""
-    found: dict[str, set[str | None]] = {}
+    hashes: dict[str, set[str | None]] = {}
     for side in SIDES:
         columns = (f"{side}_path", f"{side}_size", f"{side}_pixels", "reason")
         rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
         for path, size, pixels, reason in rows:
             there = path is not None and size >= 0
             if there and (pixels or reason != "crashed"):  # a process that died had no time to say what it saw
-                found.setdefault(path, set()).add(pixels)
-    return found
+                hashes.setdefault(path, set()).add(pixels)
+    return hashes
 
 
 def _image_problems(path: Path, recorded: set[str | None]) -> Iterator[str]:

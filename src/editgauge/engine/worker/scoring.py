@@ -292,17 +292,17 @@ def _nothing(protocol: Protocol, why: Unscored) -> tuple[Row, ...]:
     return tuple(_row(spec, why) for spec in protocol.scores)
 
 
-def _row(spec: ScoreSpec, given: object) -> Row:
+def _row(spec: ScoreSpec, score: object) -> Row:
     """Holds a protocol to its promise: a number inside the score's range, and evidence that can be stored."""
-    if isinstance(given, Unscored):
-        return Row(spec.name, None, given.reason, _as_text(given.detail), _stored(given.evidence))
-    if not isinstance(given, Score):
-        what = "no score" if given is None else f"{type(given).__name__} instead of a score"
+    if isinstance(score, Unscored):
+        return Row(spec.name, None, score.reason, _as_text(score.detail), _stored(score.evidence))
+    if not isinstance(score, Score):
+        what = "no score" if score is None else f"{type(score).__name__} instead of a score"
         return _row(spec, Unscored("crashed", f"the protocol gave {what} named '{spec.name}'"))
-    value, (low, high) = float(given.value), spec.range
+    value, (low, high) = float(score.value), spec.range
     if not low - ROUNDING <= value <= high + ROUNDING:
         return _row(spec, Unscored("crashed", f"the protocol gave {value}, outside its own range {low} to {high}"))
-    return Row(spec.name, value, evidence=_stored(given.evidence))
+    return Row(spec.name, value, evidence=_stored(score.evidence))
 
 
 def _stored(pieces: Sequence[evidence.Evidence]) -> tuple[dict[str, object], ...]:

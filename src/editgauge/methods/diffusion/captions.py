@@ -32,17 +32,17 @@ class SDEdit(Diffusion):
         strength=STRENGTH,
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The source, denoised."""
-        return self.call(asked, image=asked.image, **self.usual(asked))
+        return self.call(request, image=request.image, **self.usual(request))
 
-    def usual(self, asked: PipelineInput) -> dict[str, Any]:
+    def usual(self, request: PipelineInput) -> dict[str, Any]:
         """What all of these are told alike."""
         steps, strength = self.options["steps"], self.options["strength"]
         if int(steps * strength) < 1:
             raise BadInput(f"A strength of {strength:g} leaves less than one of {steps} steps; raise one of them.")
         return {
-            "prompt": asked.prompt.text,
+            "prompt": request.prompt.text,
             "strength": strength,
             "num_inference_steps": steps,
             "guidance_scale": self.options["guidance"],
@@ -80,14 +80,14 @@ class ControlNetCanny(SDEdit):
         high=whole(200, "Canny's upper threshold", least=0),
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The source, denoised along its edges."""
         return self.call(
-            asked,
-            image=asked.image,
-            control_image=edges(asked.image, self.options["low"], self.options["high"]),
+            request,
+            image=request.image,
+            control_image=edges(request.image, self.options["low"], self.options["high"]),
             controlnet_conditioning_scale=self.options["control"],
-            **self.usual(asked),
+            **self.usual(request),
         )
 
     def settings(self) -> dict[str, Any]:
@@ -127,12 +127,12 @@ class TextToImage(Diffusion):
         guidance=number(7.5, "towards the caption"),
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The caption, painted at the source's shape."""
-        width, height = asked.image.size
+        width, height = request.image.size
         return self.call(
-            asked,
-            prompt=asked.prompt.text,
+            request,
+            prompt=request.prompt.text,
             width=width,
             height=height,
             num_inference_steps=self.options["steps"],
@@ -142,8 +142,8 @@ class TextToImage(Diffusion):
 
 def edges(image: Image.Image, low: int, high: int) -> Image.Image:
     """White edges on black, as the control network was trained with."""
-    found = cv2.Canny(np.asarray(image), low, high)
-    return Image.fromarray(np.repeat(found[..., None], 3, axis=2))
+    lines = cv2.Canny(np.asarray(image), low, high)
+    return Image.fromarray(np.repeat(lines[..., None], 3, axis=2))
 
 
 sdedit, lcm_img2img, controlnet_canny, text_to_image = SDEdit(), LCMImg2Img(), ControlNetCanny(), TextToImage()

@@ -33,31 +33,31 @@ class DiffEdit(Diffusion):
         mask_strength=number(0.5, "noise under which the captions are contrasted", least=0.05, most=1.0),
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The source, repainted inside the mask."""
         steps, strength = self.options["steps"], self.options["strength"]
         pipe = self.pipe
         mask = pipe.generate_mask(
-            image=asked.image,
-            source_prompt=asked.prompt.source,
-            target_prompt=asked.prompt.text,
+            image=request.image,
+            source_prompt=request.prompt.source,
+            target_prompt=request.prompt.text,
             num_maps_per_mask=self.options["maps"],
             mask_encode_strength=self.options["mask_strength"],
             num_inference_steps=steps,
             guidance_scale=self.options["guidance"],
-            generator=asked.generator,
+            generator=request.generator,
         )
         inverted = pipe.invert(
-            prompt=asked.prompt.source,
-            image=asked.image,
+            prompt=request.prompt.source,
+            image=request.image,
             num_inference_steps=steps,
             inpaint_strength=strength,
             guidance_scale=1.0,  # guided inversion does not lead back to the source
-            generator=asked.generator,
+            generator=request.generator,
         ).latents
         return self.call(
-            asked,
-            prompt=asked.prompt.text,
+            request,
+            prompt=request.prompt.text,
             mask_image=mask,
             image_latents=inverted,
             num_inference_steps=steps,
@@ -92,19 +92,19 @@ class LEditsPP(Diffusion):
         threshold=number(0.9, "share of the picture that stays", most=1.0),
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The source, guided towards the target caption."""
         self.pipe.invert(
-            image=asked.image,
-            source_prompt=asked.prompt.source,
+            image=request.image,
+            source_prompt=request.prompt.source,
             source_guidance_scale=self.options["source_guidance"],
             num_inversion_steps=self.options["steps"],
             skip=self.options["skip"],
-            generator=asked.generator,
+            generator=request.generator,
         )
         return self.call(
-            asked,
-            editing_prompt=[asked.prompt.text],
+            request,
+            editing_prompt=[request.prompt.text],
             edit_guidance_scale=self.options["guidance"],
             edit_threshold=self.options["threshold"],
         )

@@ -29,19 +29,19 @@ class DDS(PaperMethod):
         rate=number(1.0, "size of a step, as a multiple of that in the paper's code"),
     )
 
-    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
         """The source, moved."""
         import torch
 
         blank, guidance = painter.words(["", ""]), self.options["guidance"]
-        captions = torch.cat([painter.words(asked.prompt.source or ""), painter.words(asked.prompt.text)])
-        source = painter.latents(asked.image)
+        captions = torch.cat([painter.words(request.prompt.source or ""), painter.words(request.prompt.text)])
+        source = painter.latents(request.image)
         target = source.clone()
         first, last = (round(share * painter.training_steps) for share in (EARLIEST, LATEST))
         size = RATE_OF_THE_CODE * self.options["rate"] / (source.shape[-1] * source.shape[-2])
         for _ in range(self.options["steps"]):
-            timestep = int(torch.randint(first, last, (1,), generator=asked.generator))
-            noise = painter.random_like(source, asked.generator)
+            timestep = int(torch.randint(first, last, (1,), generator=request.generator))
+            noise = painter.random_like(source, request.generator)
             noised = mixed(torch.cat([source, target]), noise, painter.kept(timestep))
             of_source, of_target = painter.guided(noised, timestep, captions, blank, guidance).chunk(2)
             target = target - size * (of_target - of_source)

@@ -29,20 +29,20 @@ class Imagic(PaperMethod):
         tuning_rate=number(5e-7, "their learning rate"),
     )
 
-    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
         """The picture of the words between source and target."""
-        options, latents = self.options, painter.latents(asked.image)
-        target = painter.words(asked.prompt.text)
+        options, latents = self.options, painter.latents(request.image)
+        target = painter.words(request.prompt.text)
         source = target.detach().clone().requires_grad_()
 
         def loss() -> Tensor:
-            return denoising_loss(painter, latents, source, asked.generator)
+            return denoising_loss(painter, latents, source, request.generator)
 
         learn([source], loss, options["word_steps"], options["word_rate"])
         source = source.detach()
-        pupil = tuned(painter, latents, source, options["tuning_steps"], options["tuning_rate"], asked.generator)
+        pupil = tuned(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
         words = options["eta"] * target + (1 - options["eta"]) * source
-        noise = painter.random_like(latents, asked.generator)
+        noise = painter.random_like(latents, request.generator)
         return pupil.sampled(noise, words, painter.words(""), options["guidance"], options["steps"])
 
 

@@ -23,12 +23,12 @@ class InstructPix2Pix(Diffusion):
         image_guidance=number(1.5, "towards the source", least=1.0),
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The instruction, followed."""
         return self.call(
-            asked,
-            prompt=asked.prompt.text,
-            image=asked.image,
+            request,
+            prompt=request.prompt.text,
+            image=request.image,
             num_inference_steps=self.options["steps"],
             guidance_scale=self.options["guidance"],
             image_guidance_scale=self.options["image_guidance"],
@@ -51,13 +51,13 @@ class _Large(Diffusion):
         pipe.enable_model_cpu_offload(device=self.device)
         return pipe
 
-    def follow(self, asked: PipelineInput, **options: Any) -> Any:
+    def follow(self, request: PipelineInput, **options: Any) -> Any:
         """The instruction, followed, at the size chosen here and no other."""
-        width, height = asked.image.size
+        width, height = request.image.size
         return self.call(
-            asked,
-            prompt=asked.prompt.text,
-            image=asked.images if asked.edit.inputs else asked.image,
+            request,
+            prompt=request.prompt.text,
+            image=request.images if request.edit.inputs else request.image,
             width=width,
             height=height,
             num_inference_steps=self.options["steps"],
@@ -82,10 +82,12 @@ class FluxKontext(_Large):
         guidance=number(3.5, "distilled guidance towards the instruction"),
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The instruction, followed; the pipeline would choose another size by itself."""
-        width, height = asked.image.size
-        return self.follow(asked, guidance_scale=self.options["guidance"], max_area=width * height, _auto_resize=False)
+        width, height = request.image.size
+        return self.follow(
+            request, guidance_scale=self.options["guidance"], max_area=width * height, _auto_resize=False
+        )
 
 
 class Flux2Klein(_Large):
@@ -102,9 +104,9 @@ class Flux2Klein(_Large):
         guidance=number(1.0, "towards the instruction; a distilled network ignores it"),
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The instruction, followed."""
-        return self.follow(asked, guidance_scale=self.options["guidance"])
+        return self.follow(request, guidance_scale=self.options["guidance"])
 
 
 class QwenImageEdit(_Large):
@@ -122,9 +124,9 @@ class QwenImageEdit(_Large):
         guidance=number(4.0, "towards the instruction, away from a blank one"),
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The instruction, followed; without a negative prompt the pipeline takes no guidance."""
-        return self.follow(asked, true_cfg_scale=self.options["guidance"], negative_prompt=" ")
+        return self.follow(request, true_cfg_scale=self.options["guidance"], negative_prompt=" ")
 
 
 class QwenImageEditPlus(QwenImageEdit):
@@ -157,13 +159,13 @@ class OmniGen(_Large):
         image_guidance=number(1.6, "towards the source"),
     )
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The instruction, followed; where pictures belong is marked as the model was trained to read it."""
-        marks = "".join(f"<img><|image_{number}|></img>" for number in range(1, len(asked.edit.inputs) + 2))
+        marks = "".join(f"<img><|image_{number}|></img>" for number in range(1, len(request.edit.inputs) + 2))
         return self.call(
-            asked,
-            prompt=f"{marks} {asked.prompt.text}",
-            input_images=asked.images,
+            request,
+            prompt=f"{marks} {request.prompt.text}",
+            input_images=request.images,
             use_input_image_size_as_output=True,
             max_input_image_size=self.options["size"],
             num_inference_steps=self.options["steps"],

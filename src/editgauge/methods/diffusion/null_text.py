@@ -29,12 +29,12 @@ class NullText(PaperMethod):
         own=number(0.5, "share of the steps in which attention within the picture is the source's", most=1.0),
     )
 
-    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
         """The target, painted beside the source."""
-        source, target = painter.words(asked.prompt.source or ""), painter.words(asked.prompt.text)
-        way = inverted(painter, painter.latents(asked.image), source, self.options["steps"])
+        source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
+        way = inverted(painter, painter.latents(request.image), source, self.options["steps"])
         blanks = learned_blanks(painter, way, source, self.options["guidance"], self.inner_steps)
-        return self._side_by_side(painter, way[-1], source, target, blanks, _places(painter, asked))
+        return self._side_by_side(painter, way[-1], source, target, blanks, _places(painter, request))
 
     @property
     def inner_steps(self) -> int:
@@ -104,13 +104,13 @@ def learned_blanks(
     return learned
 
 
-def _places(painter: Painter, asked: PipelineInput) -> Tensor:
+def _places(painter: Painter, request: PipelineInput) -> Tensor:
     import torch
 
     tokenizer = painter.pipe.tokenizer
     source, target = (
         tokenizer(text, truncation=True, max_length=tokenizer.model_max_length).input_ids
-        for text in (asked.prompt.source or "", asked.prompt.text)
+        for text in (request.prompt.source or "", request.prompt.text)
     )
     return torch.tensor(padded(counterparts(source, target), tokenizer.model_max_length), device=painter.unet.device)
 

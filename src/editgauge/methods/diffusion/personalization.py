@@ -35,9 +35,9 @@ class _Personal(PaperMethod):
         """Those of every method, and what the source was called."""
         return {**super().settings(), "learned_as": TEMPLATE}
 
-    def _generated(self, painter: Painter, asked: PipelineInput, like: Tensor) -> Tensor:
-        noise = painter.random_like(like, asked.generator)
-        words, blank = painter.words(asked.prompt.text), painter.words("")
+    def _generated(self, painter: Painter, request: PipelineInput, like: Tensor) -> Tensor:
+        noise = painter.random_like(like, request.generator)
+        words, blank = painter.words(request.prompt.text), painter.words("")
         return painter.sampled(noise, words, blank, self.options["guidance"], self.options["steps"])
 
 
@@ -54,18 +54,18 @@ class TextualInversion(_Personal):
         tuning_rate=number(5e-4, "their learning rate"),
     )
 
-    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
         """The caption with the learned word, painted."""
-        latents, token = painter.latents(asked.image), single_token(painter, self.options["token"])
-        vector = first_meaning(painter, token, asked.edit.subject).clone().requires_grad_()
+        latents, token = painter.latents(request.image), single_token(painter, self.options["token"])
+        vector = first_meaning(painter, token, request.edit.subject).clone().requires_grad_()
         photo = called(self.options["token"], None)
         with meaning(painter, token, vector):
 
             def loss() -> Tensor:
-                return denoising_loss(painter, latents, painter.words(photo), asked.generator)
+                return denoising_loss(painter, latents, painter.words(photo), request.generator)
 
             learn([vector], loss, self.options["tuning_steps"], self.options["tuning_rate"])
-            return self._generated(painter, asked, latents)
+            return self._generated(painter, request, latents)
 
 
 class DreamBooth(_Personal):
@@ -83,12 +83,12 @@ class DreamBooth(_Personal):
         tuning_rate=number(5e-6, "their learning rate"),
     )
 
-    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
         """The caption with the rare word, painted by the tuned network."""
-        options, latents = self.options, painter.latents(asked.image)
-        words = painter.words(called(options["token"], asked.edit.subject))
-        pupil = tuned(painter, latents, words, options["tuning_steps"], options["tuning_rate"], asked.generator)
-        return self._generated(pupil, asked, latents)
+        options, latents = self.options, painter.latents(request.image)
+        words = painter.words(called(options["token"], request.edit.subject))
+        pupil = tuned(painter, latents, words, options["tuning_steps"], options["tuning_rate"], request.generator)
+        return self._generated(pupil, request, latents)
 
 
 def called(token: str, subject: str | None) -> str:
@@ -123,8 +123,8 @@ def meaning(painter: Painter, token: int, vector: Tensor) -> Iterator[None]:
     """Within, the token has this vector; the vocabulary itself stays as it is."""
     import torch
 
-    def replaced(_layer: Any, given: tuple[Tensor, ...], out: Tensor) -> Tensor:
-        return torch.where((given[0] == token).unsqueeze(-1), vector.to(out.dtype), out)
+    def replaced(_layer: Any, inputs: tuple[Tensor, ...], out: Tensor) -> Tensor:
+        return torch.where((inputs[0] == token).unsqueeze(-1), vector.to(out.dtype), out)
 
     hook = painter.pipe.text_encoder.get_input_embeddings().register_forward_hook(replaced)
     try:

@@ -107,17 +107,17 @@ class Diffusion(Method):
 
         generator = torch.Generator("cpu").manual_seed(_mixed(seed, edit.id))  # same noise on every device
         image = fitted(source, self.options["size"], self.multiple, by_area=self.by_area)
-        asked = PipelineInput(edit, self.prompt(edit), image, generator)
+        request = PipelineInput(edit, self.prompt(edit), image, generator)
         with quiet(), torch.no_grad():
-            return outcome_like(source, self.make(asked))
+            return outcome_like(source, self.make(request))
 
     @abstractmethod
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """The edited picture, height x width x 3 in [0, 1]."""
 
-    def call(self, asked: PipelineInput, **options: Any) -> Any:
+    def call(self, request: PipelineInput, **options: Any) -> Any:
         """What the pipeline makes; raises `Refused` where its safety checker flagged it."""
-        made = self.pipe(generator=asked.generator, output_type="np", **options)
+        made = self.pipe(generator=request.generator, output_type="np", **options)
         refuse_flagged(getattr(made, "nsfw_content_detected", None))
         return made.images[0]
 

@@ -29,14 +29,14 @@ class SINE(PaperMethod):
         tuning_rate=number(1e-6, "their learning rate"),
     )
 
-    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
         """The target, guided by what the source looks like."""
         import torch
 
-        options, latents = self.options, painter.latents(asked.image)
-        source, target = painter.words(asked.prompt.source or ""), painter.words(asked.prompt.text)
-        pupil = tuned(painter, latents, source, options["tuning_steps"], options["tuning_rate"], asked.generator)
-        blank, made = painter.words(""), painter.random_like(latents, asked.generator)
+        options, latents = self.options, painter.latents(request.image)
+        source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
+        pupil = tuned(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
+        blank, made = painter.words(""), painter.random_like(latents, request.generator)
         for timestep in painter.timesteps(options["steps"]):
             without, towards = painter.noise(made.repeat(2, 1, 1, 1), timestep, torch.cat([blank, target])).chunk(2)
             if timestep >= options["until"] * painter.training_steps:

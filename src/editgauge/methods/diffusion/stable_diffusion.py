@@ -34,12 +34,12 @@ class PaperMethod(Diffusion):
     on_gpu = "float32"  # gradients of half precision vanish
     form: Form | None = "captions"
 
-    def make(self, asked: PipelineInput) -> Any:
+    def make(self, request: PipelineInput) -> Any:
         """What was painted; raises `Refused` where the model's safety checker flags it."""
-        return self.painter.picture(self.paint(self.painter, asked))
+        return self.painter.picture(self.paint(self.painter, request))
 
     @abstractmethod
-    def paint(self, painter: Painter, asked: PipelineInput) -> Tensor:
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
         """The latents of the outcome."""
 
     @property
@@ -61,16 +61,16 @@ class Painter:
     pipe: Any
     unet: Any
 
-    def words(self, told: str | Sequence[str]) -> Tensor:
+    def words(self, texts: str | Sequence[str]) -> Tensor:
         """Texts as the network reads them; longer ones are cut."""
-        return self.pipe.text_encoder(self.tokens(told))[0]  # type: ignore[no-any-return]
+        return self.pipe.text_encoder(self.tokens(texts))[0]  # type: ignore[no-any-return]
 
-    def tokens(self, told: str | Sequence[str]) -> Tensor:
+    def tokens(self, texts: str | Sequence[str]) -> Tensor:
         """Texts as numbers of the vocabulary, filled up to the full length."""
         tokenizer = self.pipe.tokenizer
-        told = [told] if isinstance(told, str) else list(told)
+        texts = [texts] if isinstance(texts, str) else list(texts)
         length = tokenizer.model_max_length
-        read = tokenizer(told, padding="max_length", truncation=True, max_length=length, return_tensors="pt")
+        read = tokenizer(texts, padding="max_length", truncation=True, max_length=length, return_tensors="pt")
         return read.input_ids.to(self.unet.device)  # type: ignore[no-any-return]
 
     def latents(self, image: Image.Image) -> Tensor:

@@ -124,11 +124,11 @@ class ImageEndpoint(Method):
 
 def open_image_endpoint(address: str) -> ImageEndpoint:
     """The endpoint of `MODEL@URL`, or of `MODEL` alone at OpenAI."""
-    found = ADDRESS.fullmatch(address)
-    if found is None or "@http" in found["model"]:
-        given = without_secrets(address)
-        raise BadInput(f"An image endpoint is written endpoint:MODEL@URL, with http:// or https://; got '{given}'.")
-    return ImageEndpoint(found["model"], found["url"] or OPENAI)
+    match = ADDRESS.fullmatch(address)
+    if match is None or "@http" in match["model"]:
+        shown = without_secrets(address)
+        raise BadInput(f"An image endpoint is written endpoint:MODEL@URL, with http:// or https://; got '{shown}'.")
+    return ImageEndpoint(match["model"], match["url"] or OPENAI)
 
 
 def _key(named: str, url: str) -> str | None:

@@ -56,16 +56,16 @@ class EndpointClient:
         )
         if status != 200:
             raise self._failure(status, response_headers.get("retry-after"), content)
-        found = self._read(response_headers.get("content-type", "no content type"), content)
-        if isinstance(found, bytes):
-            return found
-        if _host(found) not in self._hosts:
+        answer = self._read(response_headers.get("content-type", "no content type"), content)
+        if isinstance(answer, bytes):
+            return answer
+        if _host(answer) not in self._hosts:
             raise CannotEdit(
-                f"crashed: the endpoint names a picture on another host ({_host(found)[:90]!r}), which is not fetched: "
-                "ask for the picture itself with --option response_format=b64_json, or allow the host with "
+                f"crashed: the endpoint names a picture on another host ({_host(answer)[:90]!r}), which is not fetched"
+                ": ask for the picture itself with --option response_format=b64_json, or allow the host with "
                 "--option picture_hosts=HOST"
             )
-        status, response_headers, content = self._ask("GET", found, timeout)
+        status, response_headers, content = self._ask("GET", answer, timeout)
         if status != 200:
             raise Trouble(f"the picture's own address answered {status} {self._shown(content)}")
         return content

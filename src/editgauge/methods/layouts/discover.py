@@ -18,10 +18,10 @@ _NUMBER = re.compile(r"(?<![\w.])(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:e-?[0-9]{1,2
 _METHOD = re.compile(r"[^\[\]=]+(\[[^\[\]]+\])?")
 
 
-def expand(given: Iterable[str]) -> list[str]:
+def expand(texts: Iterable[str]) -> list[str]:
     """The values of `--outcomes` with `FOLDER/*` written out as one `NAME=FOLDER` for each method in it."""
     written: list[str] = []
-    for text in [given] if isinstance(given, str) else given:
+    for text in [texts] if isinstance(texts, str) else texts:
         folder = Path(text.removesuffix(EVERY) or os.sep).expanduser()
         if not text.endswith(EVERY):
             written.append(text)

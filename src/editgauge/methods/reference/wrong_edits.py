@@ -75,10 +75,10 @@ def blunder(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator
             return _altered_foreground(recipe, source, rng)
 
 
-def _clashing(source: Pixels, outline: Polygons, rng: np.random.Generator, *asked: str) -> str:
+def _clashing(source: Pixels, outline: Polygons, rng: np.random.Generator, *requested: str) -> str:
     """A color that is neither the object's own nor one asked for."""
     own = np.median(to_lab(source)[outlined(outline, source)], axis=0)
-    avoided = [own, *(lab_of(color) for color in asked)]
+    avoided = [own, *(lab_of(color) for color in requested)]
     far = [color for color in COLORS if all(np.linalg.norm(lab_of(color) - other) > FAR_APART for other in avoided)]
     return str(rng.choice(far))
 

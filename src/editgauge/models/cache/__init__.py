@@ -94,13 +94,13 @@ def open_store(folder: Path | None) -> Answers | None:
 
 def most_bytes() -> int:
     """How much room answers may take: EDITGAUGE_CACHE_BYTES, or 10 GB."""
-    given = os.environ.get(SIZE_SETTING, "").strip()
+    setting = os.environ.get(SIZE_SETTING, "").strip()
     try:
-        chosen = int(float(given)) if given else USUAL_BYTES
+        chosen = int(float(setting)) if setting else USUAL_BYTES
     except (ValueError, OverflowError):
         chosen = -1
     if chosen < 0:
-        raise BadInput(f"{SIZE_SETTING} is a number of bytes, such as 2e9, or 0 to remember nothing; got '{given}'.")
+        raise BadInput(f"{SIZE_SETTING} is a number of bytes, such as 2e9, or 0 to remember nothing; got '{setting}'.")
     return chosen
 
 

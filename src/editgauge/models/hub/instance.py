@@ -62,8 +62,8 @@ class InstanceNetwork(Network):
         return bool(self.source.config["model_type"] != "detr")
 
     def _see(self, image: Pixels) -> Features:
-        given = self.image_processor([image], return_tensors="pt")
-        inputs = {name: given[name].to(self.device) for name in ("pixel_values", "pixel_mask")}
+        processed = self.image_processor([image], return_tensors="pt")
+        inputs = {name: processed[name].to(self.device) for name in ("pixel_values", "pixel_mask")}
         if self.source.config["model_type"] == "oneformer":
             inputs["task_inputs"] = self._task
         height, width = image.shape[:2]

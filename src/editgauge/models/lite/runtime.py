@@ -108,10 +108,10 @@ def onnx_session(model: Path | bytes, wanted: str, threads: int) -> Any:
 def litert(model: Path | bytes, wanted: str, threads: int) -> Any:
     """A TensorFlow Lite model, from its file or its bytes, ready to run."""
     make = library("ai_edge_litert.interpreter", wanted).Interpreter
-    given = {"model_content": model} if isinstance(model, bytes) else {"model_path": str(model)}
+    arguments = {"model_content": model} if isinstance(model, bytes) else {"model_path": str(model)}
     with native_output_silenced():
         try:
-            interpreter = make(**given, num_threads=threads)
+            interpreter = make(**arguments, num_threads=threads)
             interpreter.allocate_tensors()
         except (ValueError, RuntimeError, OSError) as error:
             raise UnloadableWeights(wanted, model, error) from error
@@ -130,9 +130,9 @@ class _Watched:
 
     @staticmethod
     def _timed(run: Callable[..., Any]) -> Callable[..., Any]:
-        def timed(*given: Any) -> Any:
+        def timed(*arguments: Any) -> Any:
             with timeline.span("forward"):
-                return run(*given)
+                return run(*arguments)
 
         return timed
 

@@ -94,9 +94,9 @@ def pull(
         revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
     """
     entry = entry_of(name)
-    if given := given_files(entry) or given_folder(entry):
+    if accepted := given_files(entry) or given_folder(entry):
         say(f"{name} is in {VARIABLE}")
-        return given
+        return accepted
     _accept(entry, accept)
     if entry.hub:
         return pull_from_hub(entry, say, grown, revision)
@@ -216,10 +216,10 @@ def _accept(entry: WeightsEntry, accept: str | None) -> None:
     if accept == entry.license:
         write_json(note, {"weights": entry.name, "license": entry.license})
     elif not note.is_file():
-        given = f" You gave '{accept}'." if accept else ""
+        accepted = f" You gave '{accept}'." if accept else ""
         raise LicenseNotAccepted(
             f"The weights '{entry.name}' are under {entry.license}, which asks more of those who share or serve what "
-            f"is made with them than the other models do.{given} If that is fine for you, run "
+            f"is made with them than the other models do.{accepted} If that is fine for you, run "
             f"`{_command(entry)} --accept {entry.license}`."
         )
 

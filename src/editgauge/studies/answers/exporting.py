@@ -71,12 +71,12 @@ def ratings(pages: Iterable[AnswerRecord], design: Design, question: str | None 
 
 def choices(pages: Iterable[AnswerRecord], design: Design, question: str | None = None) -> Iterator[dict[str, Any]]:
     """What counts, a line per page."""
-    asked = _side_question(design, question)
+    side_question = _side_question(design, question)
     for page in _counted(pages):
         first, second = page.compared
         pair = {"edit": page.edit, "first": first["method"], "second": second["method"]}
-        if asked in page.answers:
-            yield pair | {"chosen": page.answers[asked], "rater": page.rater}
+        if side_question in page.answers:
+            yield pair | {"chosen": page.answers[side_question], "rater": page.rater}
 
 
 def _side_question(design: Design, question: str | None) -> str:

@@ -74,19 +74,19 @@ def read_answers(file: Path, design: Design) -> list[AnswerRecord]:
     if file.suffix not in (".csv", ".jsonl"):
         raise BadInput(f"'{file}' must end with .csv or .jsonl, so that it is clear how to read it.")
     problems: list[str] = []
-    found: list[AnswerRecord] = []
+    answer_records: list[AnswerRecord] = []
     rows = _csv_rows(file, design, problems) if file.suffix == ".csv" else _jsonl_rows(file, problems)
     for line, values in rows:
         try:
-            found.append(_record(values))
+            answer_records.append(_record(values))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             lacking = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else str(error)
             problems.append(f"{file.name}:{line}: {lacking}")
     if problems:
         raise BadInput(f"The answers in '{file}' have problems.", problems)
-    if not found:
+    if not answer_records:
         raise BadInput(f"'{file}' holds no answers.")
-    return found
+    return answer_records
 
 
 def _jsonl_rows(file: Path, problems: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:

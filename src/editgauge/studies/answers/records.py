@@ -64,9 +64,9 @@ def records(session: Session, rater: str | None = None) -> Iterator[AnswerRecord
     rows = rows.join(Rater, Assignment.rater_id == Rater.id).where(Assignment.state.in_(ANSWERED))
     if rater is not None:
         rows = rows.where(Rater.name == rater)
-    found = session.execute(rows.order_by(Assignment.id)).all()
-    for start in range(0, len(found), ROWS_AT_ONCE):
-        part = found[start : start + ROWS_AT_ONCE]
+    rows_found = session.execute(rows.order_by(Assignment.id)).all()
+    for start in range(0, len(rows_found), ROWS_AT_ONCE):
+        part = rows_found[start : start + ROWS_AT_ONCE]
         history = _history(session, part[0][0].id, part[-1][0].id)
         for assignment, item, person in part:
             yield _record(assignment, item, person, history.get(assignment.id, []), why.get(person.id, ""))
@@ -98,12 +98,12 @@ def _record(assignment: Assignment, item: StudyItem, rater: Rater, history: list
 
 def _history(session: Session, first: int, last: int) -> dict[int, list[Version]]:
     rows = select(AnswerRow).where(AnswerRow.assignment_id.between(first, last))
-    found: dict[int, list[Version]] = {}
+    rows_found: dict[int, list[Version]] = {}
     for row in session.scalars(rows.order_by(AnswerRow.assignment_id, AnswerRow.version, AnswerRow.question)):
-        found.setdefault(row.assignment_id, []).append(
+        rows_found.setdefault(row.assignment_id, []).append(
             Version(row.question, row.version, row.value.get("is"), row.at)
         )  # fmt: skip
-    return found
+    return rows_found
 
 
 def _exclusions(session: Session) -> dict[int, str]:

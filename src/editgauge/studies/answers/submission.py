@@ -52,24 +52,24 @@ def asked(design: Design, assignment: Assignment, item: StudyItem) -> tuple[list
 
 
 def save(
-    session: Session, rater: Rater, assignment_id: int, given: Mapping[str, Any], design: Design, now: float
+    session: Session, rater: Rater, assignment_id: int, entries: Mapping[str, Any], design: Design, now: float
 ) -> None:
     """Keeps the whole form as it stands, so that a closed window costs nothing, and gives the rater more time."""
     assignment, item = owned(session, rater, assignment_id)
     is_draft = assignment.state in ("claimed", "expired")  # a page that was handed in stays complete
-    answers = (checked_draft if is_draft else checked)(*asked(design, assignment, item), given)
+    answers = (checked_draft if is_draft else checked)(*asked(design, assignment, item), entries)
     write(session, assignment, seen_from_item(answers, design, flipped=assignment.flipped), now)
     if assignment.state == "claimed":
         assignment.until = max(assignment.until, now + 60 * design.minutes)
 
 
 def submit(
-    session: Session, rater: Rater, assignment_id: int, given: Mapping[str, Any], design: Design, now: float
+    session: Session, rater: Rater, assignment_id: int, entries: Mapping[str, Any], design: Design, now: float
 ) -> Receipt:
     """Hands a page in. Twice is harmless; after its time it counts if its place is still free, else it is surplus."""
     assignment, item = owned(session, rater, assignment_id)
     answers = seen_from_item(
-        checked(*asked(design, assignment, item), given), design, flipped=assignment.flipped
+        checked(*asked(design, assignment, item), entries), design, flipped=assignment.flipped
     )  # fmt: skip
     changed = write(session, assignment, answers, now)
     if assignment.state in ("claimed", "expired"):

@@ -56,9 +56,9 @@ def note_served(session: Session, rater_id: int, item: StudyItem, change: int) -
 def expire(session: Session, now: float) -> int:
     """Takes pages back whose time is over; says how many."""
     over = select(Assignment).where(Assignment.state == "claimed", Assignment.until < now)
-    found = session.scalars(over.order_by(Assignment.until).limit(EXPIRED_AT_ONCE)).all()
-    release(session, found)
-    return len(found)
+    expired = session.scalars(over.order_by(Assignment.until).limit(EXPIRED_AT_ONCE)).all()
+    release(session, expired)
+    return len(expired)
 
 
 def release(session: Session, claimed: Iterable[Assignment]) -> None:

@@ -57,8 +57,8 @@ class PageCandidate:
     @property
     def outcomes(self) -> tuple[OutcomeKey, ...]:
         """The outcomes it compares."""
-        found = ((each.method, each.seed) for each in self.compared)
-        return tuple(OutcomeKey(self.edit, m, s) for m, s in found if m is not None and s is not None)
+        edit_outcomes = ((each.method, each.seed) for each in self.compared)
+        return tuple(OutcomeKey(self.edit, m, s) for m, s in edit_outcomes if m is not None and s is not None)
 
 
 @dataclass(slots=True)
@@ -84,12 +84,14 @@ def offer(run: Run, unit: Unit, attributes: Path | None) -> CandidateList:
     skipped: Counter[str] = Counter()
     scored: dict[Path, str] = {}
     by_edit: dict[str, list[_Found]] = {}
-    for found in _outcomes(run, skipped, scored):
-        by_edit.setdefault(found.edit, []).append(found)
+    for edit_outcomes in _outcomes(run, skipped, scored):
+        by_edit.setdefault(edit_outcomes.edit, []).append(edit_outcomes)
     if unit == "attributes":
         return CandidateList(list(_attribute_pairs(run, by_edit, _attributes(run, attributes))), scored=scored)
     make = _singles if unit == "outcome" else _pairs
-    candidates = [one for edit, found in by_edit.items() for one in make(_fields(run, edit, found), found)]
+    candidates = [
+        one for edit, edit_outcomes in by_edit.items() for one in make(_fields(run, edit, edit_outcomes), edit_outcomes)
+    ]
     return CandidateList(candidates, skipped, scored)
 
 
@@ -130,21 +132,23 @@ def _outcomes(run: Run, skipped: Counter[str], scored: dict[Path, str]) -> Itera
             yield _Found(edit, edit_type, Path(source), ComparedThing(method, seed, Path(edited)))
 
 
-def _fields(run: Run, edit: str, found: Sequence[_Found]) -> dict[str, Any]:
+def _fields(run: Run, edit: str, edit_outcomes: Sequence[_Found]) -> dict[str, Any]:
     fields = run.edits.get(edit, {})
-    return {name: fields[name] for name in (*EDIT_FIELDS, "extras") if name in fields} | {"type": found[0].edit_type}
+    return {name: fields[name] for name in (*EDIT_FIELDS, "extras") if name in fields} | {
+        "type": edit_outcomes[0].edit_type
+    }
 
 
-def _singles(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[PageCandidate]:
-    for each in found:
+def _singles(fields: Mapping[str, Any], edit_outcomes: Sequence[_Found]) -> Iterator[PageCandidate]:
+    for each in edit_outcomes:
         cell = f"{each.shown.method}, {each.edit_type}"
         yield PageCandidate(each.edit, fields, cell, each.source, (each.shown,))
 
 
-def _pairs(fields: Mapping[str, Any], found: Sequence[_Found]) -> Iterator[PageCandidate]:
+def _pairs(fields: Mapping[str, Any], edit_outcomes: Sequence[_Found]) -> Iterator[PageCandidate]:
     """Every two methods once for an edit, at the lowest seed that both have: choices are kept by methods alone."""
-    methods = list(dict.fromkeys(each.shown.method for each in found))
-    by_key = {(each.shown.method, each.shown.seed): each for each in found}
+    methods = list(dict.fromkeys(each.shown.method for each in edit_outcomes))
+    by_key = {(each.shown.method, each.shown.seed): each for each in edit_outcomes}
     for first, second in combinations(methods, 2):
         seeds = [seed for method, seed in by_key if method == first and (second, seed) in by_key]
         if not seeds:
@@ -184,9 +188,11 @@ def _listed(entry: Any) -> dict[str, list[str]]:
 def _attribute_pairs(
     run: Run, by_edit: Mapping[str, Sequence[_Found]], attributes: Mapping[str, Mapping[str, list[str]]]
 ) -> Iterator[PageCandidate]:
-    for edit, found in by_edit.items():
-        fields = _fields(run, edit, found)
+    for edit, edit_outcomes in by_edit.items():
+        fields = _fields(run, edit, edit_outcomes)
         for side, words in attributes.get(edit, {}).items():
             for one, other in combinations(words, 2):
                 compared = (ComparedThing(attribute=one), ComparedThing(attribute=other))
-                yield PageCandidate(edit, fields, f"{side}, {found[0].edit_type}", found[0].source, compared, side)
+                yield PageCandidate(
+                    edit, fields, f"{side}, {edit_outcomes[0].edit_type}", edit_outcomes[0].source, compared, side
+                )

@@ -38,18 +38,18 @@ def read_gold(file: Path, design: Design, candidates: Sequence[PageCandidate]) -
     by_names: dict[tuple[str, ...], list[PageCandidate]] = {}
     for candidate in candidates:
         by_names.setdefault((candidate.edit, *_names(candidate)), []).append(candidate)
-    found: dict[str, GoldItem] = {}
+    gold_items: dict[str, GoldItem] = {}
     for place, values in enumerate(document.value["edits"] if document.value else ()):
         spot = Spot(document, ("edits", place))
         item = _gold_item(values, design, by_names, spot)
-        if item is not None and item.candidate.key in found:
+        if item is not None and item.candidate.key in gold_items:
             spot.report("this item was given before")
         elif item is not None:
-            found[item.candidate.key] = item
+            gold_items[item.candidate.key] = item
     _raise(document, file)
-    if not found:
+    if not gold_items:
         raise BadInput(f"'{file}' holds no gold items.")
-    return list(found.values())
+    return list(gold_items.values())
 
 
 def _raise(document: Document, file: Path) -> None:
@@ -72,9 +72,9 @@ def _gold_item(
     names = tuple(values[name] for name in wanted)
     swapped = (names[0], *reversed(names[1:]))
     is_swapped = names not in by_names and swapped in by_names
-    found = by_names.get(swapped if is_swapped else names, [])
+    gold_items = by_names.get(swapped if is_swapped else names, [])
     seed = values.get("seed")
-    fitting = [one for one in found if seed is None or any(each.seed == seed for each in one.compared)]
+    fitting = [one for one in gold_items if seed is None or any(each.seed == seed for each in one.compared)]
     if len(fitting) != 1:
         listed = ", ".join(map(shown, names))
         spot.report(f"the run has {len(fitting) or 'no'} such item{'s: say which seed' if fitting else ''} ({listed})")
@@ -95,14 +95,16 @@ def _right_answers(answers: Any, design: Design, spot: Spot) -> Right:
         spot.report("'answers' must be a mapping of questions to right answers")
         return {}
     right: Right = {}
-    for name, given in answers.items():
+    for name, answer in answers.items():
         question = design.question(name)
-        values = given if isinstance(given, list) else [given]
+        values = answer if isinstance(answer, list) else [answer]
         if question is None or question.kind == "text":
             there = ", ".join(each.id for each in design.questions if each.kind != "text")
             spot.report(f"{shown(name)} is no question with options; there are: {there}")
         elif not values or any(isinstance(value, bool) or value not in _values(question) for value in values):
-            spot.report(f"{shown(given)} does not answer '{name}'; there are: {', '.join(map(str, _values(question)))}")
+            spot.report(
+                f"{shown(answer)} does not answer '{name}'; there are: {', '.join(map(str, _values(question)))}"
+            )
         else:
             right[name] = values
     return right

@@ -75,13 +75,13 @@ def disagreement(candidates: Sequence[PageCandidate], run: Run) -> dict[int, flo
     opinions are left out.
     """
     ranks = _ranks(run, scored_outcomes(run))
-    found: dict[int, float] = {}
+    weights: dict[int, float] = {}
     for place, candidate in enumerate(candidates):
         keys = candidate.outcomes
         opinions = [_opinion(ranked, keys) for ranked in ranks if keys and all(key in ranked for key in keys)]
         if len(opinions) > 1:
-            found[place] = max(opinions) - min(opinions)
-    return found
+            weights[place] = max(opinions) - min(opinions)
+    return weights
 
 
 def _opinion(ranked: dict[OutcomeKey, float], keys: Sequence[OutcomeKey]) -> float:

@@ -35,36 +35,36 @@ def _given(answer: Answer | None) -> set[Value]:
     return set(answer) if isinstance(answer, list) else {answer}
 
 
-def checked(questions: Sequence[DesignQuestion], checks: Sequence[Check], given: Mapping[str, Any]) -> Answers:
+def checked(questions: Sequence[DesignQuestion], checks: Sequence[Check], entries: Mapping[str, Any]) -> Answers:
     """The answers as they are stored; raises `BadAnswers` with the problem of every question.
 
     Answers to questions that `when` hides are left out: a form may still send what was chosen before it was hidden.
     """
-    answers, problems = _read(questions, checks, given)
-    asked = [question for question in questions if is_asked(question, answers)]
-    needed = [question.id for question in asked if question.required] + [check.id for check in checks]
+    answers, problems = _read(questions, checks, entries)
+    visible = [question for question in questions if is_asked(question, answers)]
+    needed = [question.id for question in visible if question.required] + [check.id for check in checks]
     problems |= {name: "please answer this question" for name in needed if name not in answers | problems}
     if problems:
         raise BadAnswers(problems)
     return answers
 
 
-def checked_draft(questions: Sequence[DesignQuestion], checks: Sequence[Check], given: Mapping[str, Any]) -> Answers:
+def checked_draft(questions: Sequence[DesignQuestion], checks: Sequence[Check], entries: Mapping[str, Any]) -> Answers:
     """The same for a page that is not finished: answers may be missing, but not wrong."""
-    answers, problems = _read(questions, checks, given)
+    answers, problems = _read(questions, checks, entries)
     if problems:
         raise BadAnswers(problems)
     return answers
 
 
 def _read(
-    questions: Sequence[DesignQuestion], checks: Sequence[Check], given: Mapping[str, Any]
+    questions: Sequence[DesignQuestion], checks: Sequence[Check], entries: Mapping[str, Any]
 ) -> tuple[Answers, dict[str, str]]:
     known = {question.id for question in questions} | {check.id for check in checks}
-    problems = {str(name): "there is no such question here" for name in given if name not in known}
+    problems = {str(name): "there is no such question here" for name in entries if name not in known}
     answers: Answers = {}
     for question in (*questions, *checks):
-        value = given.get(question.id)
+        value = entries.get(question.id)
         if value in (None, "", []) or (isinstance(question, DesignQuestion) and not is_asked(question, answers)):
             continue
         problem = _problem(question, value)
@@ -103,12 +103,12 @@ def from_form(question: QuestionFields, words: Sequence[str]) -> Answer | None:
     >>> from_form(QuestionFields(id="a", kind="scale", label="?"), ["2"])
     2
     """
-    given = [word for word in words if word != ""]
-    if not given:
+    entries = [word for word in words if word != ""]
+    if not entries:
         return None
     if question.kind == "multi_choice":
-        return given
-    word = given[-1]
+        return entries
+    word = entries[-1]
     return int(word) if question.kind == "scale" and LEVEL.fullmatch(word) else word
 
 

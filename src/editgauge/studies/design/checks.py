@@ -34,8 +34,8 @@ def check_design(design: Design, top: Spot) -> None:
     _check_sides(design, spots)
     _check_names(design, top)
     for name in design.gold.tolerance:
-        asked = design.question(name)
-        if asked is None or asked.kind != "scale":
+        condition = design.question(name)
+        if condition is None or condition.kind != "scale":
             top.within("gold", "tolerance", name).report(f"'tolerance' names {shown(name)}, which is no scale")
     if design.qualification:
         for place, item in enumerate(design.qualification.items):
@@ -89,13 +89,13 @@ def _report_twice(values: Iterable[Value], spot: Spot, what: str) -> None:
 def _check_question(question: DesignQuestion, earlier: Sequence[DesignQuestion], spot: Spot) -> None:
     known = {each.id: each for each in earlier}
     for name, values in question.when.items():
-        asked = known.get(name)
-        if asked is None:
+        condition = known.get(name)
+        if condition is None:
             spot.within("when", name).report(f"'when': {unknown('earlier question', name, known)}")
-        elif asked.kind == "text":
+        elif condition.kind == "text":
             spot.within("when", name).report(f"'when' names {shown(name)}, whose answers are free words")
         else:
-            _check_values(values, asked, spot.within("when", name))
+            _check_values(values, condition, spot.within("when", name))
     if question.quote is not None:
         _check_templates(question.quote, spot.within("quote"))
     if question.prefill is not None:

@@ -23,8 +23,8 @@ ONE_OF = {"kind": get_args(Kind), "unit": get_args(Unit), "accept": ("yes", "no"
 def built_in() -> dict[str, str]:
     """The designs that come with the project: name to the text of the file."""
     folder = files(__package__) / "built_in"
-    found = {entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")}
-    return {name: found[name].read_text("utf-8") for name in sorted(found)}
+    forms = {entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")}
+    return {name: forms[name].read_text("utf-8") for name in sorted(forms)}
 
 
 def find_design(name: str) -> tuple[str, Path | None]:
@@ -79,24 +79,24 @@ def _owned(spot: Spot, value: Any) -> Spot:
 def _in_words(detail: ErrorDetails) -> str:
     steps = [step for step in detail["loc"] if isinstance(step, str) and step not in ("str", "int")]
     key = steps[-1] if steps else "the file"
-    kind, given = detail["type"], detail["input"]
+    kind, entered = detail["type"], detail["input"]
     if kind == "missing":
         return f"'{key}' is missing"
     if kind == "extra_forbidden":
         return unknown("key", key, _siblings(detail["loc"]))
     if kind == "literal_error":
-        return unknown(key, str(given), ONE_OF[key])
+        return unknown(key, str(entered), ONE_OF[key])
     if kind in {"string_type", "int_type", "float_type", "bool_type"}:
         wanted = {"string_type": "text", "bool_type": "true or false"}.get(kind, "a number")
-        quotes = "; write it in quotes" if kind == "string_type" and isinstance(given, int | float) else ""
-        return f"'{key}' must be {wanted}, got {shown(given)}{quotes}"
+        quotes = "; write it in quotes" if kind == "string_type" and isinstance(entered, int | float) else ""
+        return f"'{key}' must be {wanted}, got {shown(entered)}{quotes}"
     if kind == "string_pattern_mismatch":
-        return f"'{key}' must be a short word of small letters, digits and '_', got {shown(given)}"
+        return f"'{key}' must be a short word of small letters, digits and '_', got {shown(entered)}"
     if kind in {"dict_type", "model_type", "list_type"}:
-        return f"'{key}' must be a {'list' if kind == 'list_type' else 'mapping'}, got {shown(given)}"
+        return f"'{key}' must be a {'list' if kind == 'list_type' else 'mapping'}, got {shown(entered)}"
     if kind == "value_error":
         return f"'{key}' {detail['ctx']['error']}"
-    return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown(given)}"
+    return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown(entered)}"
 
 
 def _siblings(place: tuple[str | int, ...]) -> list[str]:
@@ -111,4 +111,4 @@ def _siblings(place: tuple[str | int, ...]) -> list[str]:
 def _inner_model(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _inner_model(part))), None)
+    return next((forms for part in get_args(annotation) if (forms := _inner_model(part))), None)

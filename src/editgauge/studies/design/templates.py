@@ -42,4 +42,4 @@ def fill(template: str, edit: Mapping[str, Any]) -> str:
     >>> fill("Make the {subject} {to}.", {"subject": "cat", "to": "black"})
     'Make the cat black.'
     """
-    return FIELD.sub(lambda found: lookup(edit, found[1]) or "", template)
+    return FIELD.sub(lambda match: lookup(edit, match[1]) or "", template)

@@ -64,9 +64,9 @@ class EditInspectorForms:
         for number, row in enumerate(rows, 1):
             try:
                 for item in items.get(row["id"], ()):
-                    found = _pages(item, row)
-                    whole = [page for page in found if _is_complete(study, item, page)]
-                    incomplete += len(found) - len(whole)
+                    filled_pages = _pages(item, row)
+                    whole = [page for page in filled_pages if _is_complete(study, item, page)]
+                    incomplete += len(filled_pages) - len(whole)
                     pages += whole
             except (KeyError, ValueError, SyntaxError, IndexError, TypeError) as error:
                 problems.append(f"row {number}: {type(error).__name__}: {error}")
@@ -91,14 +91,14 @@ def _is_complete(study: Study, item: StudyItem, page: AnswerRecord) -> bool:
 
 def _items_by_id(study: Study) -> dict[str, list[StudyItem]]:
     """The study's items by the id that the public file gives their edit."""
-    found: dict[str, list[StudyItem]] = {}
+    filled_pages: dict[str, list[StudyItem]] = {}
     with study.database.read() as session:
         for item in session.scalars(select(StudyItem)):
             session.expunge(item)
             edit = item.content["edit"] if isinstance(item.content.get("edit"), dict) else {}
             name = edit.get("extras", {}).get("id") or item.edit
-            found.setdefault(str(name), []).append(item)
-    return found
+            filled_pages.setdefault(str(name), []).append(item)
+    return filled_pages
 
 
 def _pages(item: StudyItem, row: Row) -> list[AnswerRecord]:

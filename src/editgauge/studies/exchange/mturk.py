@@ -66,14 +66,14 @@ mturk = MechanicalTurk()
 
 def layout(design: Design) -> str:
     """The page that every worker sees, with places for the columns of `input.csv`."""
-    asked = (*design.questions, *all_checks(design))
+    questions = (*design.questions, *all_checks(design))
     return (
         _templates()
         .get_template("mturk.html.j2")
         .render(
             design=design,
             checks=all_checks(design),
-            whens={question.id: _when(question) for question in asked},
+            whens={question.id: _when(question) for question in questions},
             quote=lambda question: f"${{quote_{question.id}}}" if getattr(question, "quote", None) else "",
             prefill=lambda question: f"${{prefill_{question.id}}}" if question.prefill else "",
             longest=LONGEST_TEXT,

@@ -90,9 +90,9 @@ def _rows(file: Path) -> tuple[list[str], list[Row]]:
 
 def _assess(study: Study, item: StudyItem, row: Row) -> Assessed:
     flipped, check = row["Input.flipped"] == "yes", row["Input.check"] or None
-    given = answers_of(study.design, row)
+    answers_given = answers_of(study.design, row)
     try:
-        answers = fitting(study.design, item, given, flipped=flipped, check=check)
+        answers = fitting(study.design, item, answers_given, flipped=flipped, check=check)
     except BadAnswers as error:
         return Assessed(row, None, why_not=problems_of(error))
     seconds = _number(row.get("WorkTimeInSeconds", ""))
@@ -159,8 +159,8 @@ def _dismissed(design: Design, assessed: Iterable[Assessed]) -> dict[str, str]:
     gold = Counter(page.rater for page, failed in pages if failed)
     attention = Counter(page.rater for page, _ in pages if "attention_failed" in page.flags)
     most = design.attention.exclude_after if design.attention else None
-    found = {rater: f"failed {n} attention checks" for rater, n in attention.items() if most and n >= most}
-    return found | {rater: f"failed {n} gold items" for rater, n in gold.items() if n >= design.gold.exclude_after}
+    excluded = {rater: f"failed {n} attention checks" for rater, n in attention.items() if most and n >= most}
+    return excluded | {rater: f"failed {n} gold items" for rater, n in gold.items() if n >= design.gold.exclude_after}
 
 
 def _left_out(assessed: Iterable[Assessed]) -> list[tuple[Row, str]]:

@@ -96,7 +96,7 @@ def hidden_name(study: Study, words: str) -> str:
     return hmac.new(key, message, hashlib.sha256).hexdigest()[:SHORT]
 
 
-def fitting(design: Design, item: StudyItem, given: Mapping[str, Any], *, flipped: bool, check: str | None) -> Answers:
+def fitting(design: Design, item: StudyItem, values: Mapping[str, Any], *, flipped: bool, check: str | None) -> Answers:
     """The answers as a study keeps them; `BadAnswers` tells what is wrong.
 
     A tool that cannot hide a question from some items may send an answer to it: that is no answer.
@@ -104,7 +104,7 @@ def fitting(design: Design, item: StudyItem, given: Mapping[str, Any], *, flippe
     questions, checks = asked(design, Assignment(check=check), item)
     known = {question.id for question in (*questions, *checks)}
     elsewhere = {question.id for question in (*design.questions, *all_checks(design))} - known
-    answers = {name: value for name, value in given.items() if name not in elsewhere}
+    answers = {name: value for name, value in values.items() if name not in elsewhere}
     return seen_from_item(checked(questions, checks, answers), design, flipped=flipped)
 
 

@@ -38,10 +38,10 @@ def shown(state: State, rater: RaterInfo, name: str) -> ServedPicture:
 def picture(request: Request, who: Who, seal: str, name: str) -> FileResponse:
     """One picture, if it stands on a page of the rater."""
     state = state_of(request)
-    found = NAME.fullmatch(name)
-    if found is None or not state.seals.holds(seal, "picture", str(who.rater.id), name):
+    match = NAME.fullmatch(name)
+    if match is None or not state.seals.holds(seal, "picture", str(who.rater.id), name):
         raise HTTPException(404, "There is no such picture.")
     path = state.study.images / name
     if path.is_symlink() or not path.is_file():
         raise HTTPException(404, "There is no such picture.")
-    return FileResponse(path, media_type=KINDS[found[1]], headers={"Cache-Control": KEEP})
+    return FileResponse(path, media_type=KINDS[match[1]], headers={"Cache-Control": KEEP})

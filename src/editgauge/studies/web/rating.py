@@ -121,13 +121,13 @@ def show(request: Request, who: Who, number: PageNumber) -> Response:
 def hand_in(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Response:
     """Takes a page; twice is harmless. What is missing is said beside the questions."""
     state = state_of(request)
-    given = read_answers(fields, all_questions(state.study.design))
+    answers = read_answers(fields, all_questions(state.study.design))
     try:
-        state.study.answer(who.rater, number, given)
+        state.study.answer(who.rater, number, answers)
     except NotAllowed as error:
         return _refused(state, who, error)
     except BadAnswers as error:
-        return _rendered(state, who, state.study.page(who.rater, number), given, error.problems, 422)
+        return _rendered(state, who, state.study.page(who.rater, number), answers, error.problems, 422)
     return go("/next")
 
 
@@ -161,7 +161,7 @@ def _rendered(
     state: State,
     who: Visitor,
     page: Page,
-    given: Mapping[str, Answer],
+    answers: Mapping[str, Answer],
     problems: Mapping[str, str],
     status: int = 200,
 ) -> HTMLResponse:
@@ -173,7 +173,7 @@ def _rendered(
         unit=state.study.design.unit,
         instructions=state.study.design.instructions,
         pictures=[(picture.role, shown(state, who.rater, picture.name)) for picture in page.pictures],
-        answers={**kept, **given},
+        answers={**kept, **answers},
         problems=problems,
         progress=state.study.progress(who.rater),
         form_token=form_token(state, who.token),

@@ -35,11 +35,11 @@ def eligibility(request: Request, who: Who) -> Response:
 def answer_eligibility(request: Request, who: Who, fields: OwnForm) -> Response:
     """Takes them; sent twice, the second time changes nothing."""
     state = state_of(request)
-    given = read_answers(fields, _eligibility_questions(state))
+    entries = read_answers(fields, _eligibility_questions(state))
     try:
-        state.study.answer_eligibility(who.rater, given)
+        state.study.answer_eligibility(who.rater, entries)
     except BadAnswers as error:
-        return _eligibility_page(state, who, given, error.problems, 422)
+        return _eligibility_page(state, who, entries, error.problems, 422)
     except NotAllowed:
         return go("/next")
     return go("/next")
@@ -63,14 +63,14 @@ def answer_qualification(request: Request, who: Who, fields: OwnForm) -> Respons
     test = state.study.design.qualification
     if test is None:
         return go("/next")
-    given = read_answers(fields, [item.question for item in test.items])
+    entries = read_answers(fields, [item.question for item in test.items])
     try:
         with state.quiz_turn:
             if fields.get(ATTEMPT) != [str(_attempts(state, who.rater))]:
                 return go("/next")
-            result = state.study.answer_qualification(who.rater, given)
+            result = state.study.answer_qualification(who.rater, entries)
     except BadAnswers as error:
-        return _qualification_page(state, who, given, error.problems, 422)
+        return _qualification_page(state, who, entries, error.problems, 422)
     except NotAllowed:
         return go("/next")
     if result.passed or not result.attempts_left:
@@ -135,5 +135,5 @@ def _quiz_pictures(
     state: State, who: Visitor, source: str | None, edited: str | None
 ) -> list[tuple[str, ServedPicture]]:
     names = state.study.manifest.pictures
-    given = [("source", source), ("edited", edited)]
-    return [(role, shown(state, who.rater, names[path])) for role, path in given if path is not None]
+    entries = [("source", source), ("edited", edited)]
+    return [(role, shown(state, who.rater, names[path])) for role, path in entries if path is not None]

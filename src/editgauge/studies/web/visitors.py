@@ -134,9 +134,9 @@ def owner_cookie(state: State, now: float) -> str:
     return f"{nonce}.{until}.{state.seals.seal('owner', nonce, until, state.password or '')}"
 
 
-def is_password(state: State, given: str) -> bool:
+def is_password(state: State, password: str) -> bool:
     """Whether it is the owner's password; takes the same time whatever the answer."""
-    return state.password is not None and hmac.compare_digest(given.encode(), state.password.encode())
+    return state.password is not None and hmac.compare_digest(password.encode(), state.password.encode())
 
 
 Who = Annotated[Visitor, Depends(visitor)]
