@@ -20,8 +20,6 @@ SHORT_FILES = frozenset(
     [
         "findings/captions/groups",
         "models/hub/addresses",
-        "protocols/_shared/perception",
-        "protocols/_shared/set_distances",
         "protocols/difference/sets",
         "protocols/difference/word_overlap",
         "protocols/editval/other_types",

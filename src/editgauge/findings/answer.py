@@ -92,7 +92,7 @@ class ScoreStandings:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RunAnswer:
     """What a run says first."""
 
     parts: tuple[Part, ...]
@@ -105,17 +105,17 @@ class Answer:
         return "".join(self.parts)
 
 
-def answer(cells: Sequence[Cell], verdicts: RunVerdicts) -> Answer:
+def answer(cells: Sequence[Cell], verdicts: RunVerdicts) -> RunAnswer:
     """The sentence of a run, and the scores it rests on."""
     overall = [cell for cell in cells if cell.edit_type == ALL]
     primary = {question: keys[0] for question, keys in answers(overall).items()}
     shown = headlines(overall)
     if not shown:
-        return Answer(("Nothing has a score yet.",), primary)
+        return RunAnswer(("Nothing has a score yet.",), primary)
     question: Question | None = next(iter(primary), None)
     first = _first(question, shown[0], overall, verdicts)
     second = _kept(primary, overall, verdicts) if question == "done" else []
-    return Answer((*first, *(["; ", *second] if second else []), "."), primary)
+    return RunAnswer((*first, *(["; ", *second] if second else []), "."), primary)
 
 
 def _first(question: Question | None, key: ScoreKey, cells: Sequence[Cell], verdicts: RunVerdicts) -> list[Part]:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from editgauge.core.files import write_bytes
 from editgauge.core.text import counted
 from editgauge.core.types import QUESTIONS, Question
-from editgauge.findings.answer import Answer, answer
+from editgauge.findings.answer import RunAnswer, answer
 from editgauge.findings.summary import (
     ALL,
     FEW_SOURCES,
@@ -91,7 +91,7 @@ class Context:
         return answers(cell for cell in self.cells if cell.edit_type == ALL)
 
     @cached_property
-    def answer(self) -> Answer:
+    def answer(self) -> RunAnswer:
         """What the run says first."""
         return answer(self.cells, self.verdicts)
 

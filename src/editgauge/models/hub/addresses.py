@@ -24,7 +24,7 @@ FAMILIES: dict[str, str] = {
     "segformer": "semantic:ClassMapper",
     "clip": "clip:ClipEmbedder",
     "dino": "dino:DinoEmbedder",
-    "captioner": "captions:Captioner",
+    "captioner": "captions:HubCaptioner",
 }
 
 
