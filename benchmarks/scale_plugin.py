@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from editgauge.core.types import Item, Score, Scores, ScoreSpec
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import ModelCard
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.perception import Sight
+
+if TYPE_CHECKING:
+    from editgauge.protocols import Sight
 
 
 class MeanColor:

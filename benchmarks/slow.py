@@ -22,7 +22,7 @@ from scale import cpu_of_children
 from editgauge.core.images import Picture, Pixels, Unit, read_image
 from editgauge.core.types import Edit, Outcome
 from editgauge.engine.worker import scoring
-from editgauge.metrics import pixels
+from editgauge.metrics.ssim import ssim
 from editgauge.models import models
 from editgauge.vision import frame_proposals, registration
 from editgauge.vision.changed_regions import find_changes
@@ -96,7 +96,7 @@ def looked_at(detector: object, picture: Pixels) -> Row:
 def similar() -> Row:
     """SSIM with five filters over whole pictures, and as it is."""
     pair = photograph_and_noise(SIDE)
-    plain, ours = partial(five_filters, *pair), partial(pixels.ssim, *pair)
+    plain, ours = partial(five_filters, *pair), partial(ssim, *pair)
     return in_milliseconds(f"ssim, {SIDE} x {SIDE}", "five filters, whole pictures", plain, ours)
 
 

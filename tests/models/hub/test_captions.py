@@ -10,7 +10,7 @@ import torch
 
 from editgauge.core.images import Pixels
 from editgauge.models.hub.captions import BEAMS, MOST_TOKENS, HubCaptioner
-from editgauge.models.interfaces import HubCaptioner as CaptionerRole
+from editgauge.models.interfaces import Captioner as CaptionerRole
 
 pytestmark = pytest.mark.slow
 
