@@ -39,7 +39,7 @@ from editgauge.methods.outcomes import find_outcomes
 from editgauge.metrics import metrics
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge.asked import not_judged
 from editgauge.protocols.editgauge.features import FEATURES, features
 from editgauge.protocols.editgauge.redrawn import changed_places, token_features
@@ -79,7 +79,7 @@ async def measure(folder: Path, ratings: Path, out: Path) -> None:
     done = {(each["edit"], each["method"]) for each in known}
     rated = sorted(outcomes_of(folder, ratings), key=_shuffled)
     with (
-        Service(choose_models("lite-plus", {}, ROLES).models, place()) as see,
+        ModelService(choose_models("lite-plus", {}, ROLES).models, place()) as see,
         out.open("a", encoding="utf-8") as lines,
     ):
         for edit, outcome, said in rated:
@@ -101,7 +101,7 @@ def _shuffled(rated: tuple[Edit, Outcome, dict[str, float]]) -> bytes:
     return hashlib.sha256(f"{rated[0].id} {rated[1].method}".encode()).digest()
 
 
-async def _variants(item: Item, see: Service) -> dict[str, Record]:
+async def _variants(item: Item, see: ModelService) -> dict[str, Record]:
     """Features of `editgauge/edit` with all roles, and as they are when a role has no model."""
     view = await look(item, see)
     views = {
@@ -117,7 +117,7 @@ async def _variants(item: Item, see: Service) -> dict[str, Record]:
     }
 
 
-async def _rises(item: Item, see: Service) -> dict[str, float | None]:
+async def _rises(item: Item, see: ModelService) -> dict[str, float | None]:
     """How much surer the detector and the classifier are of what should come; None for a word that they do not know."""
     word = roles_of(item.edit).comes
     rises: dict[str, float | None] = {"detector": None, "classifier": None}
@@ -140,7 +140,7 @@ async def _rises(item: Item, see: Service) -> dict[str, float | None]:
     return rises
 
 
-async def _raw(item: Item, see: Service) -> Record:
+async def _raw(item: Item, see: ModelService) -> Record:
     """What models and metrics say of the two pictures."""
     before, after = await asyncio.gather(see.patches(item.source), see.patches(item.edited))
     change = semantic_change(before.tokens, after.tokens)

@@ -291,10 +291,13 @@ def test_objects_with_outlines(pictures: list[Pixels]) -> None:
 
 
 def test_a_thing_is_outlined_once_whoever_asks_and_with_what_else(pictures: list[Pixels]) -> None:
-    see = Service({"segmenter": "Filler"})
+    see = ModelService({"segmenter": "Filler"})
     small, large = [0, 0, 3, 3], [0, 0, 5, 5]
     both, one = ask_all(
-        [see.segment(pictures[0], Prompt(boxes=np.array(boxes, np.float32))) for boxes in ([small, large], [large])]
+        [
+            see.segment(pictures[0], SegmentPrompt(boxes=np.array(boxes, np.float32)))
+            for boxes in ([small, large], [large])
+        ]
     )
     assert [int(mask.sum()) for mask in (*both, *one)] == [9, 25, 25]
     assert batches(Filler, "cut") == [2]

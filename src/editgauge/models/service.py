@@ -31,7 +31,7 @@ from editgauge.models.answers import (
     Instances,
     Patches,
     Poses,
-    Prompt,
+    SegmentPrompt,
     TextLines,
     Vector,
 )
@@ -40,17 +40,17 @@ from editgauge.models.cache.memory import Memory
 from editgauge.models.cached_model import CachedModel
 from editgauge.models.choice import describe, make_models
 from editgauge.models.identity import identity
-from editgauge.models.interfaces import Card, Detector, PatchEmbedder
+from editgauge.models.interfaces import Detector, ModelCard, PatchEmbedder
 from editgauge.models.profiles import models_for
 from editgauge.models.vocabulary.imagenet import classes_of
 
-__all__ = ["Service", "describe"]
+__all__ = ["ModelService", "describe"]
 
 BYTES_IN_MEMORY = 128_000_000
 """What models keep of some thirty pictures, at SAM's four megabytes each."""
 
 
-class Service:
+class ModelService:
     """The models of a run, one per role.
 
     Args:
@@ -84,7 +84,7 @@ class Service:
         }
         return view
 
-    def card(self, role: str) -> Card:
+    def card(self, role: str) -> ModelCard:
         """The model that plays a role."""
         return self._model_for(role).card
 
@@ -119,7 +119,7 @@ class Service:
         detections = await self._find(model, image, detector.vocabulary)
         return detections.over(detector.operating_point if least is None else least)
 
-    async def segment(self, image: Pixels, prompt: Prompt) -> NDArray[np.bool_]:
+    async def segment(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         """One mask per box or point; each is a question of its own, so that nobody outlines a thing again."""
         kind, rows = ("boxes", prompt.boxes) if prompt.points is None else ("points", prompt.points)
         if rows is None or len(rows) == 0:
@@ -127,14 +127,17 @@ class Service:
         model = self._model_for("segmenter")
         alone = [np.asarray(row, np.float32)[np.newaxis] for row in rows]
         masks = await asyncio.gather(
-            *(self._second_look(model, image, "cut", Prompt(**{kind: row}), kind, _numbers(row)) for row in alone)
+            *(
+                self._second_look(model, image, "cut", SegmentPrompt(**{kind: row}), kind, _numbers(row))
+                for row in alone
+            )
         )
         return np.concatenate(masks)
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
         """What is seen of the phrases, with outlines."""
         detections = await self.detect(image, *phrases, least=least)
-        return Instances(detections, await self.segment(image, Prompt(boxes=detections.boxes)))
+        return Instances(detections, await self.segment(image, SegmentPrompt(boxes=detections.boxes)))
 
     async def classes(self, image: Pixels) -> ClassMap:
         """The class of every pixel."""

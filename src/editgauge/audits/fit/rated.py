@@ -20,7 +20,7 @@ from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service
+from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge.asked import not_judged
 from editgauge.protocols.editgauge.features import features
 from editgauge.protocols.editgauge.view import look
@@ -59,7 +59,7 @@ async def measure(benchmark: str, data: str | None, outcomes: Sequence[str], rat
     known = {(each.edit, each.method) for each in read_rated(out)} if out.is_file() else set()
     todo = [each for each in _outcomes(edits, found, answers) if (each[0].id, each[1].method) not in known]
     with (
-        Service(choose_models("lite", {}, ROLES).models, place()) as see,
+        ModelService(choose_models("lite", {}, ROLES).models, place()) as see,
         progress("measuring", len(todo), quiet=False) as advance,
         out.open("a", encoding="utf-8") as lines,
     ):

@@ -25,7 +25,7 @@ from editgauge.protocols.editgauge.calibration import Calibration, read_calibrat
 from editgauge.protocols.editgauge.explanations import CLAIMS, reasons, shown
 from editgauge.protocols.editgauge.features import features
 from editgauge.protocols.editgauge.further import JUDGED, WORDS, judge_evidence
-from editgauge.protocols.editgauge.model import Answer, fitted
+from editgauge.protocols.editgauge.model import Prediction, fitted
 from editgauge.protocols.editgauge.view import look
 from editgauge.protocols.preservation_aligned import told_frame
 
@@ -184,7 +184,7 @@ def _further(view: View, role: str, name: str) -> Score | Unscored:
     return Unscored("no_model", view.further.missing.get(role, role)) if value is None else Score(value)
 
 
-Answers = tuple[Mapping["Question", Answer], Mapping["Question", "Values"]]
+Answers = tuple[Mapping["Question", Prediction], Mapping["Question", "Values"]]
 """By question, and the features that they rest on."""
 
 
@@ -193,7 +193,7 @@ def _answers(view: View) -> Answers:
     return {question: models[question].answer(values[question]) for question in models}, values
 
 
-def _edit(view: View, answers: Mapping[Question, Answer], values: Mapping[Question, Values]) -> Score | Unscored:
+def _edit(view: View, answers: Mapping[Question, Prediction], values: Mapping[Question, Values]) -> Score | Unscored:
     """What was asked for is there, and nothing else was redrawn.
 
     Where nobody can say what is there, the answer is known all the same if nothing was edited or all was redrawn.
@@ -235,11 +235,11 @@ def _all_steps(steps: Sequence[Score | Unscored]) -> Score | Unscored:
     return worst
 
 
-def _quality(view: View, answer: Answer, values: Values) -> Score | Unscored:
+def _quality(view: View, answer: Prediction, values: Values) -> Score | Unscored:
     return Score(answer.value, reasons(answer, values, CLAIMS["quality"])) if view.redrawn else NO_TOKENS
 
 
-def _artifact(answer: Answer, values: Values) -> Score:
+def _artifact(answer: Prediction, values: Values) -> Score:
     if values["beyond"] is None:  # it has a value wherever something changed
         return Score(0.0, (Note("Nothing changed where the edit may change something: no artifact."),))
     return Score(answer.value, reasons(answer, values, CLAIMS["flawed"]))

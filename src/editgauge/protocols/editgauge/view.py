@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.masks import BoolMask, Rectangle, grown
-from editgauge.metrics.tokens import semantic_change
-from editgauge.models.answers import Prompt
+from editgauge.models.answers import SegmentPrompt
 from editgauge.protocols._shared.changes import changes_of, operating_point
 from editgauge.protocols.editgauge.appearance import Lab, to_lab
 from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
@@ -22,6 +21,7 @@ from editgauge.protocols.editgauge.roles import EditableRegion, Roles, roles_of
 from editgauge.protocols.preservation_aligned import in_frame
 from editgauge.vision.changed_regions import Changes
 from editgauge.vision.object_changes import HALF_SURE, PicturedThing
+from editgauge.vision.tokens import semantic_change
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
@@ -166,7 +166,7 @@ async def _things(see: Perception, picture: Pixels, word: str, point: float) -> 
     """Outlined where the detector is sure; what it only half sees is its box, for its confidence alone counts."""
     seen = await see.detect(picture, word, least=HALF_SURE * point)
     sure = seen.over(point)
-    outlines = list(await see.segment(picture, Prompt(boxes=sure.boxes)))
+    outlines = list(await see.segment(picture, SegmentPrompt(boxes=sure.boxes)))
     boxes = [(box[0], box[1], box[2], box[3]) for box in seen.boxes.tolist()]
     height, width = picture.shape[:2]
     masks = [*outlines, *(Rectangle(*box).render(width, height) for box in boxes[len(outlines) :])]
