@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome, Score, Scores
-from editgauge.judges import NoAnswer, Parameters, Service, Shown, ask_text, ask_yes_no, open_judge
+from editgauge.judges import JudgeService, NoAnswer, Parameters, Shown, ask_text, ask_yes_no, open_judge
 from editgauge.judges.local import LocalModel
 from editgauge.judges.local.reward import HEADS, REWARD_MARK, RewardModel
 from editgauge.protocols import open_protocol
@@ -114,7 +114,7 @@ def scored(address: str, protocol: str, source: Pixels, edited: Pixels, transcri
 
     async def score() -> Scores:
         async with open_judge(address, transcripts=transcripts, parameters=Parameters(max_tokens=8)) as judge:
-            see: Any = Service({"r": judge})
+            see: Any = JudgeService({"r": judge})
             return await open_protocol(f"{protocol}[r]").score(item, see)
 
     return asyncio.run(score())

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from editgauge.core.types import Edit, Item, Scores, ScoreSpec
-    from editgauge.protocols._shared.perception import Sight as Sight
+    from editgauge.judges.interfaces import Judging
+    from editgauge.models.interfaces import Perception
+
+    class Sight(Perception, Judging, typing.Protocol):
+        """What a protocol may ask while it scores: models that see, and judges that answer questions."""
+
 
 Part = tuple["NDArray[Any]", ...]
 

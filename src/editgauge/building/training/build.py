@@ -35,7 +35,7 @@ from editgauge.judges import Parameters, open_judge, open_prompt
 from editgauge.judges.prompts import Prompt
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import Service, describe
+from editgauge.models.service import ModelService, describe
 from editgauge.protocols import open_protocol
 
 AT_ONCE = 16
@@ -118,7 +118,7 @@ def training(
         asking = most_calls(jury, QUESTIONS * len(jobs), prompts=PROMPTS, text_bytes=texts, quiet=quiet)
         return Training(folder, opened.name, opened.license, next(iter(jury.addresses)), seed, asking=asking)
     prompt = partial(open_prompt, folder=jury.prompts)
-    with Service(chosen.models) as service:
+    with ModelService(chosen.models) as service:
         if machine_artifacts:
             jobs = run_async(_with_artifacts(jobs, service))
         results = run_async(_all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet))
@@ -192,7 +192,7 @@ def _by_reference(edit: Edit) -> _Job:
     return _Job(edit, Outcome(edit_id=edit.id, method=REFERENCE, image=image), labels)
 
 
-async def _with_artifacts(jobs: Sequence[_Job], see: Service) -> list[_Job]:
+async def _with_artifacts(jobs: Sequence[_Job], see: ModelService) -> list[_Job]:
     """The same outcomes, with the verdict of a protocol on their artifacts where no person gave one."""
     protocol = open_protocol(ARTIFACTS)
     labeled_by = f"{ARTIFACTS} with {see.card('detector').id}"
@@ -222,7 +222,7 @@ async def _with_artifacts(jobs: Sequence[_Job], see: Service) -> list[_Job]:
 
 async def _all(
     jobs: Sequence[_Job],
-    see: Service,
+    see: ModelService,
     jury: Jury,
     transcripts: Path,
     prompt: Callable[[str], Prompt],
@@ -259,7 +259,7 @@ async def _all(
             return list(await asyncio.gather(*map(one, jobs)))
 
 
-def _subject(job: _Job, see: Service) -> Subject:
+def _subject(job: _Job, see: ModelService) -> Subject:
     """The outcome with its pictures, in one size."""
     if job.outcome.image is None:
         raise BadImage(f"'{job.edit.id}' has no edited image.")

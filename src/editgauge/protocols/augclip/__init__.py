@@ -17,9 +17,9 @@ from editgauge.protocols._shared.directions import Floats
 from editgauge.protocols._shared.looking import needed
 from editgauge.protocols.augclip import rule_attributes as rules
 from editgauge.protocols.augclip.evidence import shown
-from editgauge.protocols.augclip.ideal import Fitted, Reading, Seen, fitted
+from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading, fitted
 from editgauge.protocols.augclip.judge_attributes import PROMPTS, ask_attributes, told_by
-from editgauge.protocols.augclip.options import Options, read_options
+from editgauge.protocols.augclip.options import AugClipOptions, read_options
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight
@@ -53,11 +53,11 @@ class AugClip(Protocol):
     scores = (ScoreSpec("augclip", True, (-1.0, 1.0), "Cosine of the edited image with the ideal edit (eq. 3)."),)
 
     def __init__(
-        self, name: str, reading: Reading, deviations: tuple[str, ...], given: Mapping[str, str] | None = None
+        self, name: str, reading: PaperReading, deviations: tuple[str, ...], given: Mapping[str, str] | None = None
     ) -> None:
         self._base = name
         self._given = dict(given or {})
-        self._options: Options = read_options(name, self._given)
+        self._options: AugClipOptions = read_options(name, self._given)
         self._reading = reading
         self.name = variant_name(name, self._given)
         self.deviations = deviations
@@ -102,7 +102,7 @@ class AugClip(Protocol):
         judge = self._options.judge if self._options.origin == "judge" else None
         return {judge: len(PROMPTS) * (outcomes if edit.follows else 1)} if judge else {}
 
-    async def _fitted(self, item: Item, see: Sight) -> tuple[Attributes, Seen, Fitted]:
+    async def _fitted(self, item: Item, see: Sight) -> tuple[Attributes, EmbeddedOutcome, FittedEdit]:
         attributes = self._chosen(await self._attributes(item, see))
         phrases = (*attributes.source, *attributes.target)
         pictures, texts, direction = await gather(
@@ -111,7 +111,7 @@ class AugClip(Protocol):
             self._direction(item.edit, see),
         )
         source, target = np.split(np.stack(texts), [len(attributes.source)])
-        seen = Seen(*pictures, source, target, direction)
+        seen = EmbeddedOutcome(*pictures, source, target, direction)
         return attributes, seen, fitted(seen, self._options, self._reading)
 
     async def _attributes(self, item: Item, see: Sight) -> Attributes:
@@ -145,6 +145,6 @@ class AugClip(Protocol):
         return np.asarray(after, dtype=np.float64) - before
 
 
-augclip = AugClip("augclip", Reading(), AS_IN_THE_TEXT)
-augclip_by_sums = AugClip("augclip@sum", Reading(sums=True), WITH_SUMS)
-augclip_as_in_the_appendix = AugClip("augclip@appendix", Reading(pictures=True), AS_IN_THE_APPENDIX)
+augclip = AugClip("augclip", PaperReading(), AS_IN_THE_TEXT)
+augclip_by_sums = AugClip("augclip@sum", PaperReading(sums=True), WITH_SUMS)
+augclip_as_in_the_appendix = AugClip("augclip@appendix", PaperReading(pictures=True), AS_IN_THE_APPENDIX)

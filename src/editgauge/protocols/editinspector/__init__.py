@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.types import Edit, Item, Scores, ScoreSpec
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols.editinspector.inspection import EXPLAINED, PROMPTS, SHARED, Inspection, Options
+from editgauge.protocols.editinspector.inspection import EXPLAINED, PROMPTS, SHARED, Inspection, InspectionOptions
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight
@@ -57,7 +57,7 @@ class EditInspector(Protocol):
     deviations = DEVIATIONS
     needs = ("judge",)
 
-    def __init__(self, judge: str | None = None, options: Options = Options()) -> None:  # noqa: B008 - frozen
+    def __init__(self, judge: str | None = None, options: InspectionOptions = InspectionOptions()) -> None:  # noqa: B008 - frozen
         self.judge = judge
         self.grader = options.grader
         self._options = options
@@ -84,7 +84,7 @@ class EditInspector(Protocol):
             raise BadInput(f"editinspector takes repeat=N, swap, grader=NAME and the name of one judge; got '{name}'.")
         repeat = _odd(options["repeat"]) if "repeat" in options else 1
         grader = options.get("grader")
-        chosen = Options(repeat, "swap" in options, None if grader == "rules" else grader)
+        chosen = InspectionOptions(repeat, "swap" in options, None if grader == "rules" else grader)
         return EditInspector(judges[0] if judges else None, chosen)
 
     def given(self, models: Mapping[str, str]) -> EditInspector:
