@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from editgauge.findings.captions.quality import Curve
+from editgauge.findings.captions.quality import CaptionCurve
 from editgauge.render.svg import AxisRange, Plane
 from editgauge.stats.intervals import Mean
 
@@ -27,7 +27,7 @@ FIELD = Plane(AxisRange(0, 1), AxisRange(0, 1), LEFT, TOP, WIDTH - RIGHT, HEIGHT
 """Rates upwards; groups of outcomes have places of their own to the right."""
 
 
-def caption_quality_svg(curve: Curve) -> str:
+def caption_quality_svg(curve: CaptionCurve) -> str:
     """An SVG document: a dot with its interval per group of outcomes and rate, joined by a line."""
     width = (WIDTH - LEFT - RIGHT) / max(len(curve.steps), 1)
     places = [LEFT + width * (place + 0.5) for place in range(len(curve.steps))]
@@ -47,7 +47,7 @@ def caption_quality_svg(curve: Curve) -> str:
     )
 
 
-def _drawn(curve: Curve, rate: str, places: Sequence[float]) -> list[str]:
+def _drawn(curve: CaptionCurve, rate: str, places: Sequence[float]) -> list[str]:
     aside = -APART if rate == "mp" else APART
     steps = zip(places, curve.steps, strict=True)
     means = [(place + aside, mean) for place, step in steps if (mean := step.rates[rate]) is not None]
@@ -61,7 +61,7 @@ def _drawn(curve: Curve, rate: str, places: Sequence[float]) -> list[str]:
     return found
 
 
-def _end(curve: Curve, rate: str) -> float | None:
+def _end(curve: CaptionCurve, rate: str) -> float | None:
     means = [mean for step in curve.steps if (mean := step.rates[rate]) is not None]
     return means[-1].value if means else None
 
@@ -81,7 +81,7 @@ def _told(rates: Mapping[str, Mean | None]) -> str:
     return ", ".join(f"{name} {mean.value:.0%} of {mean.n}" for name, mean in known)
 
 
-def _axis(curve: Curve, places: Sequence[float]) -> str:
+def _axis(curve: CaptionCurve, places: Sequence[float]) -> str:
     title = (
         f'<text class="title" x="{LEFT}" y="20">{escape(curve.method)}</text>'
         f'<text x="{LEFT}" y="37">{escape(curve.protocol)}</text>'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from editgauge.findings.evaluators.interpolation import Curve, Interpolation
+from editgauge.findings.evaluators.interpolation import GammaCurve, Interpolation
 from editgauge.render.svg import AxisRange, Plane
 from editgauge.stats.resampling import Estimate
 
@@ -33,7 +33,7 @@ def interpolation_svg(found: Interpolation) -> str:
     )
 
 
-def _panel(curve: Curve, found: Interpolation) -> str:
+def _panel(curve: GammaCurve, found: Interpolation) -> str:
     scale = _plane(curve)
     points = [(scale.x(gamma), point) for gamma, point in zip(found.gammas, curve.points, strict=True)]
     return "".join(
@@ -50,7 +50,7 @@ def _panel(curve: Curve, found: Interpolation) -> str:
     )
 
 
-def _plane(curve: Curve) -> Plane:
+def _plane(curve: GammaCurve) -> Plane:
     """Upwards in steps of a fifth, wide enough for the curve, its band and chance."""
     ends = [end for point in curve.points for end in (point.value, point.low, point.high) if end is not None]
     low, high = min([curve.chance, *ends]), max([curve.chance, *ends])
@@ -85,7 +85,7 @@ def _chance(chance: float, scale: Plane) -> str:
     return f'<path class="chance" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>{label}'
 
 
-def _best(curve: Curve, found: Interpolation, scale: Plane) -> str:
+def _best(curve: GammaCurve, found: Interpolation, scale: Plane) -> str:
     if curve.best is None:
         return ""
     height = curve.points[found.gammas.index(curve.best)].value or 0.0
@@ -111,7 +111,7 @@ def _short(name: str) -> str:
     return name if len(name) <= 28 else name[:27] + "…"
 
 
-def _spoken(curve: Curve, found: Interpolation) -> str:
+def _spoken(curve: GammaCurve, found: Interpolation) -> str:
     if curve.best is None:
         return f"{curve.asked}, nothing can be determined"
     ends = [curve.points[0].value, curve.points[found.gammas.index(curve.best)].value, curve.points[-1].value]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
 
 
-class Kind(NamedTuple):
+class ComparisonKind(NamedTuple):
     """What scores must have in common to be compared."""
 
     benchmark: str
@@ -52,10 +52,10 @@ class Player(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingsTable:
     """All methods that can be compared, by the protocols that all their runs have in common."""
 
-    kind: Kind
+    kind: ComparisonKind
     protocols: dict[str, ProtocolEntry]
     runs: list[Run]
     players: list[str]
@@ -79,7 +79,7 @@ class Standing:
         return read
 
 
-def standings(runs: Sequence[Run], group: Sequence[str] = ()) -> list[Standing]:
+def standings(runs: Sequence[Run], group: Sequence[str] = ()) -> list[StandingsTable]:
     """The runs in groups of what can be compared, in the order given.
 
     Args:
@@ -87,20 +87,20 @@ def standings(runs: Sequence[Run], group: Sequence[str] = ()) -> list[Standing]:
         group: limits them to the edits of one of the benchmark's own groups, as NAME=VALUE.
     """
     chosen = {run.folder: read_selection(group, run) for run in runs}
-    by_protocol: dict[tuple[Kind, str, ProtocolEntry], list[Run]] = {}
+    by_protocol: dict[tuple[ComparisonKind, str, ProtocolEntry], list[Run]] = {}
     for run in runs:
         manifest = run.manifest
-        kind = Kind(manifest.benchmark, manifest.edits_sha256, json.dumps(manifest.models, sort_keys=True))
+        kind = ComparisonKind(manifest.benchmark, manifest.edits_sha256, json.dumps(manifest.models, sort_keys=True))
         for protocol, entry in manifest.protocols.items():
             by_protocol.setdefault((kind, protocol, entry), []).append(run)
-    groups: dict[tuple[Kind, tuple[Path, ...]], tuple[dict[str, ProtocolEntry], list[Run]]] = {}
+    groups: dict[tuple[ComparisonKind, tuple[Path, ...]], tuple[dict[str, ProtocolEntry], list[Run]]] = {}
     for (kind, protocol, entry), members in by_protocol.items():
         protocols, _ = groups.setdefault((kind, tuple(run.folder for run in members)), ({}, members))
         protocols[protocol] = entry
     return [_standing(kind, protocols, members, chosen) for (kind, _), (protocols, members) in groups.items()]
 
 
-def why_apart(boards: Sequence[Standing]) -> list[str]:
+def why_apart(boards: Sequence[StandingsTable]) -> list[str]:
     """For every two tables that share a protocol, what keeps them apart; a sentence each."""
     sentences: dict[str, None] = {}
     for place, one in enumerate(boards):
@@ -111,7 +111,7 @@ def why_apart(boards: Sequence[Standing]) -> list[str]:
     return sorted(sentences)
 
 
-def _differences(one: Standing, other: Standing, protocol: str) -> list[str]:
+def _differences(one: StandingsTable, other: StandingsTable, protocol: str) -> list[str]:
     here, there = one.kind, other.kind
     rules = one.protocols[protocol], other.protocols[protocol]
     edits = here.benchmark == there.benchmark and here.edits_sha256 != there.edits_sha256
@@ -124,13 +124,13 @@ def _differences(one: Standing, other: Standing, protocol: str) -> list[str]:
     ]
 
 
-def _named(standing: Standing) -> str:
+def _named(standing: StandingsTable) -> str:
     return ", ".join(run.folder.name for run in standing.runs)
 
 
 def _standing(
-    kind: Kind, protocols: dict[str, ProtocolEntry], runs: list[Run], chosen: Mapping[Path, Mapping[str, str]]
-) -> Standing:
+    kind: ComparisonKind, protocols: dict[str, ProtocolEntry], runs: list[Run], chosen: Mapping[Path, Mapping[str, str]]
+) -> StandingsTable:
     players = _players(protocols, runs)
     cells, ranks = list[Cell](), dict[tuple[str, str, str], Rank]()
     inside = {run.folder: edits_in(run, chosen[run.folder]) for run in runs}
@@ -148,7 +148,7 @@ def _standing(
     tables = score_tables(cells, order, [])
     idle = {player.label for player in players if player.untouched}
     done, kept = (answers(cells).get(question, [None])[0] for question in ("done", "kept"))
-    return Standing(
+    return StandingsTable(
         kind,
         protocols,
         runs,
