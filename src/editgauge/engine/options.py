@@ -11,7 +11,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.options import ModelOptions
 from editgauge.judges.prompts import own_prompts
 from editgauge.models.choice import plain_role
-from editgauge.models.profiles import Choice, choose_for_protocols, models_for, models_of
+from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_for, models_of
 from editgauge.protocols import Protocol, open_protocol
 
 USUAL = "lite"
@@ -63,7 +63,7 @@ JUDGE = "judge"
 
 def choose_with_models(
     names: Sequence[str], options: ModelOptions, judges: Collection[str] = (), prompts: Path | None = None
-) -> tuple[list[Protocol], Choice]:
+) -> tuple[list[Protocol], ModelChoice]:
     """The protocols of these names with the models that they need, and those they can use if a profile is named.
 
     A protocol that asks a judge comes once for each of the judges.
@@ -108,7 +108,7 @@ def choose_with_models(
     return list({each.name: each for each in given}.values()), choice
 
 
-def _without_idle(choice: Choice, protocols: Sequence[Protocol]) -> Choice:
+def _without_idle(choice: ModelChoice, protocols: Sequence[Protocol]) -> ModelChoice:
     """Only the models that a protocol may ask, one that declares no role any: another would pass for one that was."""
     declared = [{*each.needs, *each.prefers, *each.uses} for each in protocols]
     if not all(declared):

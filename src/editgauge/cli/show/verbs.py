@@ -254,8 +254,8 @@ def diff(result: Any, chosen: Given) -> int | None:
 
     show_difference(result)
     show_causes(result)
-    if given["report"] is not None:
-        typer.echo(f"Report: {given['report']}")
+    if chosen["report"] is not None:
+        typer.echo(f"Report: {chosen['report']}")
     return exit_code(result)
 
 
