@@ -75,7 +75,7 @@ def test_no_two_views_of_a_run_disagree(make_run: MakeRun, make_record: Make, tm
     for name, pairs in beats.items():
         for method in methods:
             worse, better = sum(one == method for one, _ in pairs), sum(two == method for _, two in pairs)
-            rank = board.ranks[name, method]
+            rank = board.ranks["toy", name, method]
             assert (rank.low, rank.high) == (1 + better, len(methods) - worse)
             (row,) = (r for r in exported if (r["name"], r["method"], r["edit_type"]) == (name, method, ALL))
             assert (row["place"], row["place_low"], row["place_high"]) == (rank.value, rank.low, rank.high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +98,11 @@ def _scores(tmp_path: Path, masks: tuple[Rectangle | None, ...], unchanged: list
     after[:20, 20:40] = 110  # nobody asked for this
     for name, pixels in (("first", first), ("before", before)):
         write_png(pixels, tmp_path / f"{name}.png")
-    shared = {"source": Picture("first.png", tmp_path / "first.png"), "type": "color", "instruction": "x"}
-    edits = [
-        Edit(id="a1", mask=masks[0], **shared),
-        Edit(id="a2", mask=masks[1], turn=2, follows="a1", extras={"unchanged_objects": unchanged}, **shared),
-    ]
+    start = Edit(
+        id="a1", source=Picture("first.png", tmp_path / "first.png"), type="color", instruction="x", mask=masks[0]
+    )
+    extras = {"unchanged_objects": unchanged}
+    edits = [start, replace(start, id="a2", mask=masks[1], turn=2, follows="a1", extras=extras)]
     second = with_turns(Benchmark("turns", edits)).edits[1]
     item = prepare(second, Outcome(edit_id="a2", method="m", image=tmp_path / "x.png"), before, after)
     see: Any = Seeing()

@@ -14,9 +14,9 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Box, Evidence, Note, Region
 from editgauge.core.images import Pixels, as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.metrics.pixels import l1
-from editgauge.metrics.tokens import semantic_change
+from editgauge.metrics.l1 import l1
 from editgauge.protocols import Protocol
+from editgauge.vision.tokens import semantic_change
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +96,7 @@ class TurnDrift(Protocol):
             return {"object_l1": NO_OBJECTS, self._objects: NO_OBJECTS}
         boxes, unknown = await _boxes(first, names, see)
         if not boxes:
-            why = Unscored(*unknown) if unknown else Unscored("not_detected", f"none is seen of {', '.join(names)}")
+            why = unknown or Unscored("not_detected", f"none is seen of {', '.join(names)}")
             return {"object_l1": why, self._objects: why}
         marks = tuple(Box("source", *box, name) for name, box in boxes)
         crops = [(_cropped(first, box), _cropped(item.edited, box)) for _, box in boxes]
@@ -114,7 +114,7 @@ class TurnDrift(Protocol):
 BoxOf = tuple[str, tuple[float, float, float, float]]
 
 
-async def _boxes(first: Pixels, names: list[str], see: Perception) -> tuple[list[BoxOf], tuple[str, str] | None]:
+async def _boxes(first: Pixels, names: list[str], see: Perception) -> tuple[list[BoxOf], Unscored | None]:
     """Where the objects are in the first picture, and why one could not be looked for."""
     boxes: list[BoxOf] = []
     problem = None
@@ -122,10 +122,11 @@ async def _boxes(first: Pixels, names: list[str], see: Perception) -> tuple[list
         try:
             seen = await see.detect(first, name)
         except CannotTell as unable:
-            problem = (unable.reason, unable.detail)
+            problem = Unscored(unable.reason, unable.detail)
             continue
-        corners = [tuple(map(float, box)) for box in seen.boxes]
-        boxes += [(name, box) for box in corners if min(box[2] - box[0], box[3] - box[1]) >= TINY]
+        for left, top, right, bottom in seen.boxes.tolist():
+            if min(right - left, bottom - top) >= TINY:
+                boxes.append((name, (left, top, right, bottom)))
     return boxes, problem
 
 

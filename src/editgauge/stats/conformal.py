@@ -130,10 +130,10 @@ def high_probability_threshold(
         return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
     counts = None if probabilities is None else 1 / probabilities
     mass = 1 / edits[index] if counts is None else counts[~accepted]
-    by_source = np.bincount(index, weights=mass)
+    by_source = np.bincount(index, weights=mass).astype(np.float64)
     value = None
     for level in np.unique(bad)[::-1]:
-        above = np.bincount(index, weights=mass * (bad > level))
+        above = np.bincount(index, weights=mass * (bad > level)).astype(np.float64)
         p = _risk_p(float(above.mean()), names.size, alpha) if counts is None else _bet_p(above, by_source, alpha)
         if p > delta:
             break
@@ -182,7 +182,7 @@ def _smallest_safe(bad: Numbers, sources: Labels, alpha: float, counts: Numbers 
     """
     _, index, edits = np.unique(sources, return_inverse=True, return_counts=True)
     mass = 1 / edits[index] if counts is None else counts
-    by_source = np.bincount(index, weights=mass)
+    by_source = np.bincount(index, weights=mass).astype(np.float64)
     order = np.argsort(bad)
     risen = bad[order]
     highest = np.unique(risen)

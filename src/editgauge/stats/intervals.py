@@ -167,8 +167,8 @@ def effective_size(sums: ClusterSums, variance: float, level: float) -> float:
         return float(sums.n)
     effect = max(1.0, sums.error**2 * sums.n / variance) if variance > ROUNDING else sums.n / sums.clusters
     quantile = (1 + level) / 2
-    few = float(ndtri(quantile) / stdtrit(sums.clusters - 1, quantile)) ** FEW_CLUSTERS
-    return sums.n / effect * few
+    few = float(ndtri(quantile) / stdtrit(sums.clusters - 1, quantile))
+    return float(sums.n / effect * few**FEW_CLUSTERS)
 
 
 def share_interval(share: float, n: float, level: float, *, independent: bool = True) -> tuple[float, float]:

@@ -153,7 +153,7 @@ class _Reader:
         for place, text in enumerate(texts, start=1):
             of_each = {layout.each: str(place)} if layout.each else {}
             edit = Edit(
-                id=self.ids.give(*(key or [record]), *of_each.values()),
+                id=self.ids.give(*(key or [str(record)]), *of_each.values()),
                 source=source,
                 type=self.types.get(groups.get("task", "").casefold(), UNSPECIFIED),
                 instruction=text,

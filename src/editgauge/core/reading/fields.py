@@ -189,7 +189,8 @@ def _in_words(detail: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "missing":
         return f"'{key}' is missing"
     if kind == "extra_forbidden":
-        inner = {"position": PositionFields, "inputs": InputFields}.get(str(detail["loc"][0]), model)
+        parts: dict[str, type[BaseModel]] = {"position": PositionFields, "inputs": InputFields}
+        inner = parts.get(str(detail["loc"][0]), model)
         return unknown("key", key, (field.alias or name for name, field in inner.model_fields.items()))
     if kind == "literal_error":
         return unknown(key, str(given), get_args(InputRole if key == "role" else Relation))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.findings.columns import Columns, Rows, Words
+from editgauge.findings.columns import Columns, Rows, WordColumn
 from editgauge.findings.summary import Cell, summarize
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ def columns_of(run: Run, selection: Mapping[str, str]) -> Columns:
     return columns.only(np.flatnonzero(is_inside[columns.edit.codes]))
 
 
-def labels_of(run: Run, columns: Columns, division: str) -> Words:
+def labels_of(run: Run, columns: Columns, division: str) -> WordColumn:
     """The value of a division for every score; `NONE` where the edit has none."""
     known = values_of(run, division)
     words = sorted({NONE, *known.values()})
     places = {word: place for place, word in enumerate(words)}
     codes = np.array([places[known.get(edit, NONE)] for edit in columns.edit.words] or [0])
-    return Words(codes[columns.edit.codes], words)
+    return WordColumn(codes[columns.edit.codes], words)
 
 
 def group_cells(run: Run, selection: Mapping[str, str] | None = None) -> list[GroupCell]:
