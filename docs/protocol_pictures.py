@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 import skimage.data
 from PIL import Image, ImageDraw, ImageFont
@@ -23,7 +24,9 @@ from editgauge import Pixels, ScoreResult
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.drawing import draw
 from editgauge.core.evidence import Box, Evidence, Region, Side, from_json
+from editgauge.core.images import as_unit
 from editgauge.methods import methods
+from editgauge.metrics.l1 import l1
 
 OUT = Path(__file__).parent / "pictures" / "protocols"
 HEIGHT, GAP, LINE = 280, 10, 20
@@ -158,6 +161,24 @@ def reference() -> None:
     )
 
 
+def drift() -> None:
+    """Two turns of a method that softens everything a little each time."""
+    first = skimage.data.coffee()
+    tiles, mask, picture = [Tile("first picture", first)], np.ones(first.shape[:2], bool), first
+    for turn, (left, word) in enumerate(((10, "left"), (430, "right")), start=1):
+        picture = cv2.GaussianBlur(picture, (0, 0), 1.6)
+        patch = np.s_[20:170, left : left + 150]
+        picture[patch] = cv2.resize(skimage.data.chelsea()[:, 60:360], (150, 150), interpolation=cv2.INTER_AREA)
+        mask[patch] = False
+        kept = 1 - l1(as_unit(first), as_unit(picture), mask)
+        tiles.append(Tile(f"turn {turn}: a cat on the {word}; unchanged_l1 {kept:.3f}", picture))
+    sheet(
+        "drift",
+        tiles,
+        ["unchanged_l1: how much is as in the first picture, outside the masks of all turns so far"],
+    )
+
+
 def unibench() -> None:
     """What is cut out as target and what is background, in a change of color."""
     example = black_cat()
@@ -210,6 +231,7 @@ MAKERS: dict[str, Callable[[], None]] = {
     "text": lambda: scored("text", sign(), ["words", "old_words_gone", "place"], models="lite"),
     "people": lambda: scored("people", portrait(), ["identity", "faces_kept", "pose_kept"], models="lite-plus"),
     "reference": reference,
+    "drift": drift,
     "unibench": unibench,
     "augclip": augclip,
     "clip-family": lambda: questions(

@@ -26,14 +26,14 @@ FOR_THE_DEMO = (
     *("parasol-red", "parasol-suitcase", "bowl-cup", "teddy-large", "laptop-cup", "laptop-scissors"),
     *("kite-small", "kite-gone", "microwave-large", "microwave-suitcase"),
 )
-"""Edits about things that the small models know by name: what they ask for can be looked for, whatever the outcome."""
+"""Of the first 32 edits, those that `editgauge` judges with the small models: for a demo, not a figure of coverage."""
 
 
 def load_demo() -> Benchmark:
     """The 22 edits of `sample` that small models can judge, for `editgauge demo`."""
     whole = load()
     edits = {edit.id: edit for edit in whole.edits}
-    about = f"{len(FOR_THE_DEMO)} edits of `sample`, about things that small models know by name"
+    about = f"{len(FOR_THE_DEMO)} edits of `sample` that the small models can judge"
     return replace(whole, name="demo", about=about, edits=tuple(edits[name] for name in FOR_THE_DEMO))
 
 
