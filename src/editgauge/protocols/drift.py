@@ -13,6 +13,7 @@ import numpy as np
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Box, Evidence, Note, Region
 from editgauge.core.images import Pixels, as_unit
+from editgauge.core.text import counted
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics.l1 import l1
 from editgauge.protocols import Protocol
@@ -107,7 +108,7 @@ class TurnDrift(Protocol):
             tokens: Score | Unscored = Score(float(np.mean(values)))
         except CannotTell as unable:
             tokens = Unscored(unable.reason, unable.detail)
-        note = Note(f"{len(boxes)} boxes of {', '.join(names)} in the first picture, looked at in the last.")
+        note = Note(f"{counted(len(boxes), 'box')} of {', '.join(names)} in the first picture, looked at in the last.")
         return {"object_l1": Score(pixels, (*marks, note)), self._objects: tokens}
 
 

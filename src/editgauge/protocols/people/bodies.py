@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.evidence import Note
+from editgauge.core.text import counted
 from editgauge.core.types import Score, Unscored
 from editgauge.models.answers import JOINTS
 from editgauge.protocols.people.matching import pairs_of_boxes
@@ -154,7 +155,8 @@ def pose_similarity(before: Poses, after: Poses) -> Score | Unscored:
     evidence = (*before.evidence("source"), *after.evidence("edited"))
     if not known:
         return Unscored(NO_PERSON.reason, NO_PERSON.detail, evidence)
-    note = Note(f"{len(before)} people in the source, {len(known)} compared with who stands at their place.")
+    people = counted(len(before), "person")
+    note = Note(f"{people} in the source, {len(known)} compared with who stands at their place.")
     return Score(float(np.mean(known)), (note, *evidence))
 
 

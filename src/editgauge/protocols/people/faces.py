@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.core.evidence import Evidence, Note
+from editgauge.core.text import counted
 from editgauge.core.types import Score, Unscored
 from editgauge.protocols.people.matching import pairs_of_boxes
 
@@ -85,8 +86,8 @@ def face_similarities(before: Faces, after: Faces) -> tuple[Score | Unscored, Sc
     evidence: tuple[Evidence, ...] = (*before.evidence("source"), *after.evidence("edited"))
     alike = sum(value >= SAME_PERSON for value in values)
     note = Note(
-        f"{len(readable)} faces in the source, {len(pairs)} found again at their place, {alike} of them alike "
-        f"(cosine of at least {SAME_PERSON})."
+        f"{counted(len(readable), 'face')} in the source, {len(pairs)} found again at their place, {alike} of them "
+        f"alike (cosine of at least {SAME_PERSON})."
     )
     kept = Score(alike / len(readable), (note, *evidence))
     if not values:
