@@ -110,7 +110,7 @@ def test_the_real_list_is_read_whole(shared: Path) -> None:
     assert not any(id_problem(edit.id) for edit in benchmark.edits)
     assert benchmark.about == (
         "100 edits of 40 images; edit types by EditGauge, "
-        "instructions understood: 74 of 74, 74 of them without doubt; "
+        "instructions understood: 76 of 76, 76 of them without doubt; "
         "37 of 40 images are missing, such as 'dog2_standing.png'"
     )
     kinds = {edit.target_caption: edit.type for edit in benchmark.edits if edit.source.name == "white_horse2.png"}

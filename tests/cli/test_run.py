@@ -152,7 +152,9 @@ def test_a_folder_that_is_no_run_is_named(editgauge: Command, made: Path) -> Non
 
 
 def test_compare_says_who_is_better(editgauge: Command, scored: Path) -> None:
-    told = editgauge("compare", "scored", "--methods", "soft", "blurred[sigma=2]", cwd=scored).stdout
+    told = editgauge(
+        "compare", "scored", "--methods", "soft", "blurred[sigma=2]", "--score", "psnr_outside", cwd=scored
+    ).stdout
     psnr = next(line for line in told.splitlines() if line.split()[:1] == ["psnr_outside"])
     assert float(psnr.split()[2]) > float(psnr.split()[3])
     assert "clustered by source image" in told

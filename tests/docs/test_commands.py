@@ -30,7 +30,7 @@ def commands(page: Path) -> list[str]:
     shown = [block for language, block in blocks if language in SHELLS]
     lines = "\n".join(shown).replace("\\\n", " ").splitlines()
     starts = [line.strip().removeprefix("$ ") for line in lines]
-    return [line for line in starts if line.startswith("editgauge ")]
+    return [line for line in starts if re.match(r"editgauge \S", line)]
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_a_damaged_calibration_is_measured_anew(content: str, tmp_path: Path) ->
 
 def test_nothing_to_tell_from(home: Path, plugged_in: Path) -> None:
     (home / "list.jsonl").write_text(json.dumps({"id": "edit-000", "absence": "refused"}) + "\n")
-    with pytest.raises(BadInput, match="no outcome with an image"):
+    with pytest.raises(BadInput, match="No outcome has an image"):
         plan(home / "photos", outcomes={"mine": home / "list.jsonl"}, out=home / "run")
 
 
@@ -190,7 +190,9 @@ def test_a_run_remembers_where_its_benchmark_is_and_asks_when_it_moved(home: Pat
     place.rename(moved)
     with pytest.raises(BadInput, match=r"was run on '.*photos'.*editgauge plan FOLDER --out .*run"):
         plan(home / "run")
-    assert plan(moved, out=home / "run").outcomes == 0
+    words: dict[str, Any] = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "out": home / "run"}
+    outcomes = {"mine": home / "mine"}
+    assert plan(moved, outcomes=outcomes, **words).outcomes == 12, "sources at another path are scored again"
 
 
 def test_outcomes_without_an_image_take_no_time(home: Path, plugged_in: Path) -> None:

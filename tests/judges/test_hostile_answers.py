@@ -11,7 +11,7 @@ PROGRAM = """
 import contextlib, resource, sys
 from pydantic import BaseModel
 from editgauge.judges.endpoint import retry_after
-from editgauge.judges.forms import FreeText, Pairwise, Scale, Structured, YesNo
+from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 from editgauge.judges.reading import is_refusal, read_object, spoken
 from editgauge.judges.replies import is_filter, same_model
 from editgauge.protocols.difference.parsing import first_change, read_triplets
@@ -22,7 +22,7 @@ class Said(BaseModel):
 
 resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[1]), int(sys.argv[1]) + 1))
 LENGTH = 100_000
-FORMS = [YesNo(), Scale(1, 5), Pairwise(), Structured(Said), FreeText()]
+FORMS = [YesNo(), Scale(1, 5), PairwiseAnswer(), Structured(Said), FreeText()]
 READERS = [form.read for form in FORMS] + [
     is_refusal, read_object, spoken, retry_after, is_filter, read_triplets, first_change,
     lambda text: same_model("gpt-4o", text),

@@ -62,6 +62,7 @@ def _known_benchmark(run: Manifest, folder: Path) -> str:
     if not Path(name).exists() and name.partition("[")[0] not in benchmarks:
         raise BadInput(
             f"'{folder}' was run on '{name}', which is neither the name of a benchmark nor a folder here. "
-            f"Give the benchmark's folder: editgauge plan FOLDER --out {folder}"
+            f"Give the benchmark's folder: editgauge plan FOLDER --out {folder}, with the run's "
+            "outcomes, protocols and models."
         )
     return name
