@@ -17,16 +17,19 @@ from PIL import Image
 from tests.docs.test_commands import PAGES, ROOT, commands, taken_options
 
 NEEDS = {
-    r"--judge (?!rules)|openai:|transformers:|endpoint:|^judges compare|--judge-choices": "a language model",
+    r"--judge (?!rules)|openai:|transformers:|endpoint:": "a language model",
+    r"^judges (?:compare|captions)|--judge-choices|rubric:": "answers of a language model",
     r"--models paper|embedder=clip|--method (?:instructpix2pix|sdedit|imagic)|disentangle|outcomes/\*": "hub models",
-    r"imagenhub|[mM]agic[bB]rush|editinspector|gedit|tedbench|--coco|(?:run|edit) editval|unibench\.json": "files",
+    r"imagenhub|[mM]agic[bB]rush|editinspector|gedit|tedbench|--coco|(?:run|edit) editval": "files",
+    r"unibench\.json|genai-bench": "files of others",
     r"--command \"(?:python|bash)|yolo11n|BENCHMARK|SLURM|owlvit|--fields": "what only you have",
     r"people\.(?:jsonl|csv)|run-seed|--engine ray|Batch_1|project-1|choices\.jsonl": "answers of people, or a cluster",
     r"^(?:serve|study serve|build review)": "somebody who stops it: tests/serving, tests/studies/web, tests/building",
     r"^(?:demo|audit|build probes|build tune|build training)|demo/run": "minutes: tests/cli, tests/audits",
     r"models pull|data pull|cache clear|models verify": "the network, or your own cache: tests/models, tests/core",
-    r"calibrat|^agree run|estimate|accept|--ratings|study (?:import|analyze)": "ratings: tests/findings, tests/studies",
+    r"calibrat|^agree run|estimate|accept|--ratings|study (?:import|analyze|export)": "ratings: tests/findings, tests/studies",
     r"my-benchmark|merge shards": "a folder of yours: tests/engine/test_shards.py",
+    r"--items 200": "more outcomes than there are here: tests/studies",
     r"compare run --methods mine classical|unibench-sample|negligible|overdone": "longer runs: tests/golden",
 }
 """What the words of a command hold, and what it needs that is not here, or where it is tested."""
