@@ -57,6 +57,7 @@ def test_a_judge_that_stays_has_not_moved(served: Served, judge: str, tmp_path: 
     assert checks[0].at <= checks[1].at
 
 
+@pytest.mark.slow
 def test_a_judge_that_moved_is_caught_and_one_that_changes_its_mind_is_not(
     served: Served, judge: str, tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ def test_a_judge_that_always_says_yes_is_exposed(audited: Audited, tmp_path: Pat
     assert "data:image/jpeg" in (tmp_path / "audit" / "index.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_judge_that_guesses_is_exposed_by_asking_again(audited: Audited) -> None:
     card = audited(lambda pictures, asked: _coin(asked), "editinspector[repeat=3]")
     steady = card.steadiness[f"editinspector[repeat=3,{MODEL}]/self_agreement"]
@@ -98,6 +99,7 @@ def test_a_judge_that_guesses_is_exposed_by_asking_again(audited: Audited) -> No
     assert found.auroc.low < 0.5 < found.auroc.high
 
 
+@pytest.mark.slow
 def test_a_judge_that_sees_the_first_picture_only_is_exposed_by_their_order(audited: Audited) -> None:
     card = audited(lambda pictures, asked: _coin(pictures[0]), "editinspector[swap]")
     order = card.steadiness[f"editinspector[swap,{MODEL}]/order_agreement"]

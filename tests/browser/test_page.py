@@ -130,6 +130,7 @@ def test_a_single_file_opens_alone(
         assert [address for address in named if not address.startswith(("#", "data:"))] == []
 
 
+@pytest.mark.slow
 def test_of_five_thousand_edits_only_those_near_the_window_are_drawn(
     open_page: OpenPage, large_run: Path, tmp_path: Path
 ) -> None:

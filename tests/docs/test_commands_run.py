@@ -27,7 +27,7 @@ NEEDS = {
     r"^(?:serve|study serve|build review)": "somebody who stops it: tests/serving, tests/studies/web, tests/building",
     r"^(?:demo|audit|build probes|build tune|build training)|demo/run": "minutes: tests/cli, tests/audits",
     r"models pull|data pull|cache clear|models verify": "the network, or your own cache: tests/models, tests/core",
-    r"calibrat|^agree run|estimate|accept|--ratings|study (?:import|analyze|export)": "ratings: tests/findings, tests/studies",
+    r"calibrat|^agree run|estimate|accept|--ratings|study (?:import|analyze|export)": "ratings: tests/findings",
     r"my-benchmark|merge shards": "a folder of yours: tests/engine/test_shards.py",
     r"--items 200": "more outcomes than there are here: tests/studies",
     r"compare run --methods mine classical|unibench-sample|negligible|overdone": "longer runs: tests/golden",

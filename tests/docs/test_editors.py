@@ -36,6 +36,7 @@ def blocks(text: str, language: str) -> list[str]:
     return [block.replace("\\\n", " ") for block in re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["make-outcomes", "external-editors"])
 def test_the_commands_of_a_page_run(page: str, tmp_path: Path, editgauge: Callable[..., object]) -> None:
     lines = "".join(blocks((HOW_TO / f"{page}.md").read_text("utf-8"), "bash")).splitlines()

@@ -65,6 +65,7 @@ def test_a_few_sources_tell_the_rest(home: Path, plugged_in: Path) -> None:
     assert found.models[0].forwards == 12
 
 
+@pytest.mark.slow
 def test_a_part_of_the_work_is_told_as_run_takes_it(home: Path, plugged_in: Path) -> None:
     assert foresee(home, limit=8).outcomes == 8
     parts = [foresee(home, shard=f"{number}/2", limit=8).outcomes for number in (1, 2)]
@@ -113,6 +114,7 @@ def test_of_a_run_that_was_stopped_the_rest_is_told(home: Path, plugged_in: Path
     assert (found.outcomes, found.done, found.source_images) == (5, 7, 3), "a picture changed, too"
 
 
+@pytest.mark.slow
 def test_a_further_protocol_takes_only_its_own_time(home: Path, plugged_in: Path) -> None:
     score(home, protocol=["preservation"])
     added = foresee(home, protocol=["preservation", "plugin-protocol"])
@@ -121,6 +123,7 @@ def test_a_further_protocol_takes_only_its_own_time(home: Path, plugged_in: Path
     assert added.run_bytes == alone.run_bytes
 
 
+@pytest.mark.slow
 def test_the_least_that_was_measured_is_kept(home: Path, plugged_in: Path) -> None:
     first = foresee(home).models[0].seconds_each
     kept = json.loads((home / "cache" / "calibration.json").read_text())
@@ -203,6 +206,7 @@ def test_outcomes_without_an_image_take_no_time(home: Path, plugged_in: Path) ->
     assert found.models[0].forwards <= 12, "six outcomes and at most six sources"
 
 
+@pytest.mark.slow
 def test_the_time_of_a_judge(home: Path, served: Served) -> None:
     """Stated, or as the calls of the run took; it is not made up where neither is known."""
     judged: dict[str, Any] = {

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from editgauge.core.run import Run
 from editgauge.core.trace.summary import FOLDER, TIMELINE, read_profile
 from editgauge.engine.run import run
@@ -23,6 +25,7 @@ def sources(out: Path) -> int:
     return len(set(Run.open(out).scores["source"].to_pylist()))
 
 
+@pytest.mark.slow
 def test_a_run_with_a_profile_is_the_same_run_and_tells_where_its_time_went(
     tmp_path: Path, make_benchmark: Make, make_outcomes: Make
 ) -> None:

@@ -127,6 +127,7 @@ def test_another_shard_wants_another_folder(home: Path) -> None:
     assert Run.open(home / "part").manifest.shard == "1/2"
 
 
+@pytest.mark.slow
 def test_without_a_shard_it_becomes_the_whole_run(home: Path) -> None:
     part = score(home, "part", "1/2")
     assert export(score(home, "part").folder, format="csv") == export(score(home, "whole").folder, format="csv")

@@ -124,6 +124,7 @@ def test_one_judge_agrees_from_a_third_to_nearly_all_depending_on_the_level() ->
     assert pooled_low > per_method_high, "the intervals of these levels do not even touch"
 
 
+@pytest.mark.slow
 def test_the_verb_agree_says_the_same_of_a_run_with_the_judge_s_scores(
     make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
 ) -> None:

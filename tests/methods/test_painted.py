@@ -30,6 +30,7 @@ def asked(recipe: Recipe | None) -> Edit:
     return Edit(id="asked", source=source, type="color", instruction="as asked", recipe=recipe)
 
 
+@pytest.mark.slow
 @needs_weights
 @pytest.mark.parametrize("recipe", [Remove(ROCKET), Move(ROCKET, (480, 268)), Resize(ROCKET, 0.6)])
 def test_holes_are_filled_by_the_network_and_the_outside_stays(recipe: Recipe) -> None:

@@ -32,6 +32,7 @@ def hole_in(picture: Pixels, rows: slice, columns: slice) -> BoolMask:
     return hole
 
 
+@pytest.mark.slow
 @needs_weights
 def test_a_gap_in_a_surface_is_filled_with_that_surface(migan: MiGan) -> None:
     bricks = np.repeat(photographs.brick()[..., None], 3, axis=2)

@@ -93,6 +93,7 @@ def test_u2net_is_as_good_as_the_decision_says(u2net: U2NetBoxes) -> None:
     assert np.mean(overlaps) == pytest.approx(0.870, abs=0.005)
 
 
+@pytest.mark.slow
 def test_sam2_outlines_what_a_box_or_a_point_names(sam2: Sam2Tiny) -> None:
     astronaut = [each for each in outlines() if each.name in {"person", "helmet", "space shuttle"}]
     features = sam2.look([astronaut[0].image])[0]

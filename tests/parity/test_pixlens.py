@@ -318,6 +318,7 @@ def counts() -> dict[str, tuple[int, int, int]]:
     return {name: (row[0], row[1], row[2]) for name, row in table.items()}
 
 
+@pytest.mark.slow
 def test_the_page_states_what_random_scenes_give() -> None:
     assert counts() == table_on_page("pixlens.md")
 

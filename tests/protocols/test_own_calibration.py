@@ -178,6 +178,7 @@ def test_a_file_that_is_not_there_is_told() -> None:
 # --- from ratings to a run ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not all(map(available, WEIGHTS)), reason="NOT TESTED: run `editgauge models pull lite`")
 def test_from_a_run_and_ratings_to_calibrated_numbers(
     make_benchmark: Callable[..., Path],

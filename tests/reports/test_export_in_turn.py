@@ -158,6 +158,7 @@ def most_memory(*words: str) -> int:
     return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--format", "csv"], ["--format", "jsonl"], ["--format", "jsonl", "--out", "FILE"]])
 def test_ten_times_the_scores_take_no_more_memory(
     words: list[str],

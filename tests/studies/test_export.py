@@ -141,6 +141,7 @@ def templates(tmp_path: Path, make_study: Make) -> Path:
     return study.folder
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data(), suffix=st.sampled_from([".jsonl", ".csv"]))
 def test_answers_that_leave_and_come_back_are_the_same(templates: Path, data: st.DataObject, suffix: str) -> None:

@@ -244,6 +244,7 @@ def test_only_segments_that_hold_stale_records_are_rewritten(
     assert not (tmp_path / "scores" / "000002.parquet").exists()
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_step_of_retiring_loses_nothing_else(
     open_writer: Open, make_record: Make, tmp_path: Path, killed_before: Kill, monkeypatch: pytest.MonkeyPatch
 ) -> None:

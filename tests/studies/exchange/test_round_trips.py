@@ -89,6 +89,7 @@ def new_study(tmp_path: Path, small_run: Callable[..., Path]) -> Callable[[dict[
     return make
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=SLOW)
 @given(data=st.data(), unit=st.sampled_from(["outcome", "pair"]), tool=st.sampled_from(["mturk", "label-studio"]))
 def test_answers_given_elsewhere_arrive_as_they_were(
