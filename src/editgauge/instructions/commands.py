@@ -15,6 +15,7 @@ from editgauge.instructions.steps import (
     adding,
     becoming,
     becoming_place,
+    new_things,
     owning,
     placed,
     removal,
@@ -91,7 +92,7 @@ def adds(rest: list[Token], context: Context) -> list[Step]:
     whom = _recipient(rest, end)
     if whom is not None:
         return [added_to(thing, whom, context) for thing in things]
-    return [placed(thing, rest[end:], context) for thing in things]
+    return new_things(things, rest[end:], context)
 
 
 def _is_writing(rest: Tokens) -> bool:

@@ -33,6 +33,7 @@ from editgauge.instructions.steps import (
     becoming,
     becoming_place,
     kind_of,
+    new_things,
     owning,
     placed,
     removal,
@@ -139,7 +140,7 @@ def comes_to_be(rest: list[Token], context: Context, sure: bool = True) -> list[
     colors = [word for word in first.adjectives if kind_of(word) == "color"]
     if not sure and len(things) == 1 and colors and (known or not context.caption) and not place:
         return [replace(same_thing(known or first.without(colors), first, None), sure=known is not None)]
-    return [placed(thing, tail, context, sure=sure or known is None) for thing in things]
+    return new_things(things, tail, context, sure=sure or known is None)
 
 
 def _new_things(things: list[Thing], rest: list[Token], context: Context) -> list[Step]:
@@ -152,7 +153,7 @@ def _new_things(things: list[Thing], rest: list[Token], context: Context) -> lis
         return swapped
     if body and (action_base(body[0]) or is_ing_verb(body[0])):
         body = [Token(doing(body[:1])), *body[1:]]
-    return [placed(thing, body, context) for thing in things]
+    return new_things(things, body, context)
 
 
 def _predicate(thing: Thing, rest: list[Token], context: Context) -> list[Step]:

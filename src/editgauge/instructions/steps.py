@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from editgauge.core.types import Position, Step
-from editgauge.instructions.lexicon import adjective_kinds, is_ing_verb, match, singular, table, words
+from editgauge.instructions.lexicon import adjective_kinds, is_ing_verb, match, match_any, singular, table, words
 from editgauge.instructions.places import SIDED, find_place
-from editgauge.instructions.things import Thing
+from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import Token
 from editgauge.instructions.values import Value
 
@@ -106,6 +106,14 @@ def added_to(thing: Thing, whom: Thing, context: Context) -> Step:
     depicts = singular(thing.head) in words("depictions")
     inside = not depicts and whom.head in (words("places") - words("grounds")) | words("containers") | {"water", "air"}
     return adding(thing, position=Position("in" if inside else "on", owner))
+
+
+def new_things(things: Sequence[Thing], rest: Tokens, context: Context, sure: bool = True) -> list[Step]:
+    """New things with what is said of them: "a man holding an umbrella" asks for the umbrella too."""
+    steps = [placed(thing, rest, context, sure) for thing in things]
+    _, length = match_any(("wear", "hold"), rest)
+    held = read_thing(rest, length)[0] if length else Thing()
+    return [*steps, adding(held, things[0].name)] if held.words else steps
 
 
 def placed(thing: Thing, rest: Tokens, context: Context, sure: bool = True) -> Step:
