@@ -175,3 +175,8 @@ def test_no_order_of_known_words_breaks_the_reader() -> None:
         text = " ".join(chance.choices(vocabulary, k=chance.randint(1, 9)))
         for caption in (None, "a red dog on a sofa"):
             assert all(step.type in EDIT_TYPES for step in understand(text, source_caption=caption).steps), text
+
+
+@pytest.mark.parametrize("text", ["have a person hold an airplane", "add a person holding an airplane"])
+def test_what_somebody_new_holds_is_asked_for_too(text: str) -> None:
+    assert [step.to for step in understand(text).steps] == ["person", "airplane"]
