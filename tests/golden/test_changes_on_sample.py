@@ -38,11 +38,11 @@ KINDS = {
     "size": "resized",
 }
 EXPECTED = {
-    "vanished": (12, 9, 13),
+    "vanished": (12, 8, 13),
     "appeared": (11, 10, 12),
     "recolored": (8, 5, 8),
     "moved": (5, 3, 6),
-    "replaced": (5, 4, 6),
+    "replaced": (4, 3, 6),
     "resized": (5, 5, 5),
 }
 """Of docs/explanation/change-detection.md: told what happened, and to which thing, of how many edits."""
