@@ -56,6 +56,15 @@ def test_a_mean_of_means_level_by_level() -> None:
     assert nested_mean(values, [], np.arange(6)).value == pytest.approx(22 / 6)
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_an_average_by_level_of_equal_values_has_an_interval_with_width(value: float) -> None:
+    equal = nested_mean(np.full(9, value), [np.arange(9) % 3], np.arange(9), (0.0, 1.0))
+    assert equal.value == value
+    assert equal.low is not None
+    assert equal.high is not None
+    assert equal.high - equal.low > 0.2
+
+
 def test_the_named_figure_is_averaged_as_the_paper_does(gedit: Path) -> None:
     [figure] = [each for each in measured_figures(Run.open(gedit)) if each.figure.name == "GEdit G_O, EN, full set"]
     assert figure.methods["mine"].value == (5.0 + 9.0) / 2

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from editgauge.stats.agreement import Measure, paired
-from editgauge.stats.intervals import Labels, Numbers
-from editgauge.stats.resampling import Estimate, divided, estimate, resampled
+from editgauge.stats.intervals import Labels, Numbers, clustered_mean
+from editgauge.stats.resampling import Estimate, all_equal, as_estimate, divided, estimate, resampled
 
 Rows = NDArray[np.int64]
 
@@ -69,22 +69,36 @@ def between(
     return estimate(measure.of_pairs(*means), drawn, len(belongs), np.unique(labels).size)
 
 
-def mean_of_groups(values: ArrayLike, groups: Labels, clusters: Labels) -> Estimate:
+def mean_of_clusters(values: Numbers, clusters: Labels, scale: tuple[float, float] | None = None) -> Estimate:
+    """The mean in which every source image counts once."""
+    _, index = np.unique(clusters, return_inverse=True)
+    means = np.bincount(index, weights=values) / np.bincount(index)
+    return as_estimate(clustered_mean(means, np.arange(means.size), scale=scale))
+
+
+def mean_of_groups(
+    values: ArrayLike, groups: Labels, clusters: Labels, scale: tuple[float, float] | None = None
+) -> Estimate:
     """The mean of the groups' means: every group counts once, in a draw of source images every group that it has."""
-    return nested_mean(values, [groups], clusters)
+    return nested_mean(values, [groups], clusters, scale)
 
 
-def nested_mean(values: ArrayLike, levels: Sequence[Labels], clusters: Labels) -> Estimate:
+def nested_mean(
+    values: ArrayLike, levels: Sequence[Labels], clusters: Labels, scale: tuple[float, float] | None = None
+) -> Estimate:
     """The mean of means, level by level: `levels` from the outermost inward; without any, every value counts once.
 
     With the levels task and score: the mean of each score of each task, then over the scores of a task, then over
-    tasks. In a draw of source images, what has no value there does not count.
+    tasks. In a draw of source images, what has no value there does not count. Where all values are equal, draws show
+    nothing: the interval is then that of the plain mean.
 
     >>> task, score = np.array(["a", "a", "a", "b"]), np.array(["x", "x", "y", "x"])
     >>> nested_mean([1.0, 0.0, 1.0, 0.0], [task, score], np.arange(4)).value
     0.375
     """
     numbers = np.asarray(values, dtype=np.float64)
+    if all_equal(numbers):
+        return as_estimate(clustered_mean(numbers, clusters, scale=scale))
     paths = np.zeros((numbers.size, 0), dtype=np.int64)
     if levels:
         paths = np.stack([np.unique(np.asarray(each), return_inverse=True)[1] for each in levels], axis=1)

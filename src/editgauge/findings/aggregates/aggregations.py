@@ -12,8 +12,8 @@ import numpy as np
 
 from editgauge.findings.columns import Columns, Rows
 from editgauge.findings.groups.figures import ANY, EDIT_TYPE, declared_figures
-from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge.stats.levels import mean_of_groups
+from editgauge.stats.intervals import Labels, Numbers, clustered_mean
+from editgauge.stats.levels import mean_of_clusters, mean_of_groups
 from editgauge.stats.prediction_powered import mean_by_clusters
 from editgauge.stats.resampling import Estimate, as_estimate
 
@@ -56,8 +56,8 @@ def aggregate_method(
         return {}
     return {
         "count_weighted": as_estimate(clustered_mean(values, sources, scale=scale)),
-        "by_type": mean_of_groups(values, edit_types, sources),
-        "by_source": as_estimate(_mean_by_source(values, sources, scale)),
+        "by_type": mean_of_groups(values, edit_types, sources, scale),
+        "by_source": mean_of_clusters(values, sources, scale),
     }
 
 
@@ -97,9 +97,3 @@ def apart(found: Mapping[str, Estimate]) -> bool:
 
 def _of(columns: Columns, rows: Rows) -> tuple[Numbers, Labels, Labels]:
     return columns.value[rows], columns.edit_type.codes[rows], columns.source.codes[rows]
-
-
-def _mean_by_source(values: Numbers, sources: Labels, scale: tuple[float, float] | None) -> Mean:
-    _, index = np.unique(sources, return_inverse=True)
-    means = np.bincount(index, weights=values) / np.bincount(index)
-    return clustered_mean(means, np.arange(means.size), scale=scale)

@@ -19,7 +19,7 @@ from editgauge.core.text import counted
 from editgauge.findings.columns import Columns
 from editgauge.findings.groups.selection import columns_of, divisions, labels_of
 from editgauge.stats.intervals import clustered_mean
-from editgauge.stats.levels import nested_mean
+from editgauge.stats.levels import mean_of_clusters, nested_mean
 from editgauge.stats.resampling import Estimate, as_estimate
 
 if TYPE_CHECKING:
@@ -153,7 +153,9 @@ def _estimate(run: Run, columns: Columns, method: str, over: Sequence[str], scal
         return Estimate(None, None, None, 0, 0, "nothing is scored")
     if not over:
         return as_estimate(clustered_mean(own.value, own.source.codes, scale=scale))
-    return nested_mean(own.value, [_labels(run, own, each) for each in over], own.source.codes)
+    if tuple(over) == (SOURCE,):
+        return mean_of_clusters(own.value, own.source.codes, scale)
+    return nested_mean(own.value, [_labels(run, own, each) for each in over], own.source.codes, scale)
 
 
 def _labels(run: Run, columns: Columns, level: str) -> Labels:
