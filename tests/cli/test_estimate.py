@@ -90,3 +90,13 @@ def test_a_mistake_is_one_message(editgauge: Command, run: Path) -> None:
     missing = editgauge("estimate", str(run), "--ratings", str(run / "none.csv"), "--score", "gain", code=2)
     assert "none.csv" in missing.stderr
     assert missing.stdout == ""
+
+
+def test_power_without_data_fails(
+    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., Record]
+) -> None:
+    refused = [make_record(f"e{place}", {"gain": "refused"}, place=place, source=f"{place}") for place in range(12)]
+    ended = editgauge("power", make_run(*refused), "--detect", "0.1", "--score", "gain", code=1)
+    assert not any(line.strip()[:1].isdigit() for line in ended.stdout.splitlines()), "a sample size from nothing"
+    assert "nothing can be planned" in ended.stdout
+    assert "cautious" not in ended.stdout

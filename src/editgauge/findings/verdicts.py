@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,6 +98,12 @@ class ScoreVerdicts:
         )
         return survives(found, first, second, self.sources, self.spec.range)
 
+    @cached_property
+    def fragile(self) -> frozenset[str]:
+        """Methods with a verdict that fails if all that is missing were the worst possible for the winner."""
+        pairs = [each for each in self.differences if self.survives_missing(each) is False]
+        return frozenset(self.methods[place] for each in pairs for place in (each.first, each.second))
+
 
 class RunVerdicts:
     """The verdicts of a run, each computed when it is first asked for."""
@@ -157,12 +164,22 @@ def merged(
     spec: ScoreSpec,
     of_each: Mapping[str, Mapping[str, float]],
     sources: Mapping[str, str],
+    *,
+    unscored: Mapping[str, Collection[str]] = MappingProxyType({}),
     untouched: frozenset[str] = frozenset(),
 ) -> ScoreVerdicts:
-    """Methods of several runs: label to edit to value, and the source image of every edit."""
-    edits = sorted({edit for values in of_each.values() for edit in values})
+    """Methods of several runs.
+
+    Args:
+        spec: the score.
+        of_each: label of a method to edit to value.
+        sources: the source image of every edit.
+        unscored: label to the edits that should have a score and have none.
+        untouched: labels of methods that return the source as it is.
+    """
+    edits = sorted({edit for known in (*of_each.values(), *unscored.values()) for edit in known})
     labels = sorted(label for label, values in of_each.items() if values)
     table = np.array([[of_each[label].get(edit, np.nan) for edit in edits] for label in labels])
     clusters = np.array([sources[edit] for edit in edits], dtype=np.str_)
-    nothing_known = np.zeros(table.shape, dtype=np.bool_)
-    return ScoreVerdicts(spec, tuple(labels), table, clusters, nothing_known, None, untouched)
+    missing = np.array([[edit in unscored.get(label, ()) for edit in edits] for label in labels], dtype=np.bool_)
+    return ScoreVerdicts(spec, tuple(labels), table, clusters, missing, extremes(spec, table), untouched)

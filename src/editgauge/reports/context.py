@@ -120,6 +120,11 @@ class Context:
         """The place of every method over all edits, by protocol, score and method."""
         return {(protocol, name, method): rank for (protocol, name, _, method), rank in self.verdicts.ranks().items()}
 
+    def fragile(self, protocol: str, name: str, method: str) -> bool:
+        """Whether missing scores could change a verdict on this method."""
+        verdicts = self.verdicts.of(protocol, name)
+        return verdicts is not None and method in verdicts.fragile
+
     @cached_property
     def sample(self) -> frozenset[str] | None:
         """The edits that are shown one by one, drawn at random when there are very many; None for all of them."""

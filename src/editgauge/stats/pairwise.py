@@ -36,7 +36,7 @@ from editgauge.stats.intervals import (
     student_p,
 )
 
-ALPHA = 1 - LEVEL
+ALPHA = round(1 - LEVEL, 9)  # 0.05 itself, not 0.05000000000000004
 MCNEMAR = "McNemar's exact test with the effective number of source images"
 DRAWS = 10_000
 SMALLEST = 1e-300

@@ -93,12 +93,9 @@ def show_plans(plans: Sequence[Plan]) -> None:
             show(table)
         if plan.note:
             show(Text(plan.note))
-    show(
-        Text(
-            f"cautious: for a pilot that happened to vary little ({CAUTION:.0%} of pilots if values are normal).",
-            style="dim",
-        )
-    )
+    if any(plan.needs for plan in plans):
+        words = f"cautious: for a pilot that happened to vary little ({CAUTION:.0%} of pilots if values are normal)."
+        show(Text(words, style="dim"))
 
 
 def _question(plan: Plan) -> str:

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from editgauge.findings.groups.figures import measured_figures
 from editgauge.findings.groups.selection import edits_in, read_selection
 from editgauge.findings.summary import ALL, Cell, answers, headlines, untouched_methods
-from editgauge.findings.verdicts import merged
+from editgauge.findings.verdicts import ScoreVerdicts, merged
 from editgauge.render.words import estimate_text
 from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.tables import ScoreTable, score_tables
+from editgauge.stats.bounds import NOT_MEANT
 from editgauge.stats.intervals import clustered_mean
 from editgauge.stats.pairwise import Rank
 
@@ -68,6 +69,8 @@ class StandingsTable:
     """Edit done against rest kept; None when nothing answers both."""
     ranks: dict[tuple[str, str, str], Rank]
     """Protocol, score and player to the place; a method that leaves the source as it is has none."""
+    fragile: frozenset[tuple[str, str, str]]
+    """Protocol, score and player whose place rests on a verdict that missing scores could overturn."""
     warnings: list[str]
     figures: dict[str, dict[str, str]]
     """What the papers print: figure to player to its number with interval."""
@@ -133,12 +136,15 @@ def _standing(
 ) -> StandingsTable:
     players = _players(protocols, runs)
     cells, ranks = list[Cell](), dict[tuple[str, str, str], Rank]()
+    fragile: set[tuple[str, str, str]] = set()
     inside = {run.folder: edits_in(run, chosen[run.folder]) for run in runs}
     for protocol, entry in protocols.items():
         for spec in entry.scores:
-            of_score, places = _score(protocol, spec, players, inside)
+            of_score, verdicts = _score(protocol, spec, players, inside)
             cells += of_score
-            ranks |= {(protocol, spec.name, label): place for label, place in places.items()}
+            if verdicts:
+                ranks |= {(protocol, spec.name, label): place for label, place in verdicts.ranks.items()}
+                fragile |= {(protocol, spec.name, label) for label in verdicts.fragile}
     primary = headlines(cells)
     first = primary[0] if primary else ("", "")
     order = sorted(
@@ -157,6 +163,7 @@ def _standing(
         heads=len(primary),
         trade_off=trade_off(cells, done, kept, order, idle) if done and kept else None,
         ranks=ranks,
+        fragile=frozenset(fragile),
         warnings=_warnings(runs),
         figures={} if any(chosen.values()) else _figures(protocols, players),
     )
@@ -193,9 +200,10 @@ def _players(protocols: Collection[str], runs: Sequence[Run]) -> list[Player]:
 
 def _score(
     protocol: str, spec: ScoreSpec, players: Sequence[Player], inside: Mapping[Path, list[str] | None]
-) -> tuple[list[Cell], dict[str, Rank]]:
+) -> tuple[list[Cell], ScoreVerdicts | None]:
     cells: list[Cell] = []
     of_each: dict[str, dict[str, float]] = {}
+    unscored: dict[str, set[str]] = {}
     sources: dict[str, str] = {}
     for player in players:
         table = player.run.scores
@@ -203,19 +211,23 @@ def _score(
         rows = table.filter(pc.and_(chosen, pc.equal(table["method"], player.method)))
         if (edits_inside := inside[player.run.folder]) is not None:
             rows = rows.filter(pc.is_in(rows["edit"].cast(pa.string()), pa.array(edits_inside, pa.string())))
-        there = rows.filter(pc.is_valid(rows["value"]))
-        values, edits, its_sources = (there[name].to_pylist() for name in ("value", "edit", "source"))
+        scored, without = rows.filter(pc.is_valid(rows["value"])), rows.filter(pc.is_null(rows["value"]))
+        values, edits, its_sources = (scored[name].to_pylist() for name in ("value", "edit", "source"))
         own = np.array(values, dtype=np.float64)
         mean = clustered_mean(own, np.array(its_sources), scale=spec.range) if own.size else None
-        reasons = rows.filter(pc.is_null(rows["value"]))["reason"].to_pylist()
+        reasons = without["reason"].to_pylist()
         cells.append(Cell(protocol, spec, player.label, ALL, mean, dict(Counter(reasons))))
         by_edit: dict[str, list[float]] = {}
         for edit, value in zip(edits, values, strict=True):
             by_edit.setdefault(edit, []).append(value)
         of_each[player.label] = {edit: float(np.mean(some)) for edit, some in by_edit.items()}
-        sources |= dict(zip(edits, its_sources, strict=True))
+        pairs = zip(without["edit"].to_pylist(), reasons, strict=True)
+        unscored[player.label] = {edit for edit, reason in pairs if reason not in NOT_MEANT and edit not in by_edit}
+        sources |= dict(zip(rows["edit"].to_pylist(), rows["source"].to_pylist(), strict=True))
+    if not any(of_each.values()):
+        return cells, None
     untouched = frozenset(each.label for each in players if each.untouched)
-    return cells, merged(spec, of_each, sources, untouched).ranks if sources else {}
+    return cells, merged(spec, of_each, sources, unscored=unscored, untouched=untouched)
 
 
 def _warnings(runs: Sequence[Run]) -> list[str]:
