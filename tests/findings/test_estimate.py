@@ -60,7 +60,7 @@ def test_rated_outcomes_without_a_score_are_counted(make_run: MakeRun, make_reco
 
     assert found.mean is not None
     assert (found.mean.value, found.mean.low, found.unscored) == (4.0, None, 1)
-    assert found.notes[1] == "1 rated outcomes have no score and are left out"
+    assert found.notes[1] == "1 rated outcome left out: no score"
 
 
 def test_strangers_are_told_and_left_out(
@@ -96,7 +96,13 @@ def test_a_rating_belongs_to_its_seed(make_run: MakeRun, make_record: Make, tmp_
 
 def test_two_questions_are_not_mixed(rated: tuple[Path, Path], tmp_path: Path) -> None:
     mixed = tmp_path / "mixed.csv"
-    mixed.write_text("edit,method,value,question\ne0,mine,3,quality\ne0,mine,3,success\n")
+    mixed.write_text("edit,method,value,question\ne0,mine,3,quality\ne0,mine,1,success\n")
 
-    with pytest.raises(BadInput, match="several questions"):
+    with pytest.raises(BadInput, match="choose one with --question"):
         estimate(rated[0], ratings=mixed, score="gain")
+    with pytest.raises(BadInput, match="no ratings for the question 'beauty'"):
+        estimate(rated[0], ratings=mixed, score="gain", question="beauty")
+    for question, value in {"quality": 3, "success": 1}.items():
+        (found,) = estimate(rated[0], ratings=mixed, score="gain", method="mine", question=question)
+        assert found.mean is not None
+        assert found.mean.labels_alone.value == value

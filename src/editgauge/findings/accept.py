@@ -78,6 +78,7 @@ def accept(
     share: float = 0.1,
     score: str | None = None,
     method: str | None = None,
+    question: str | None = None,
     plot: str | Path | None = None,
 ) -> Acceptance:
     """Find the score above which people accept an edit, with a guaranteed rate of false accepts.
@@ -91,11 +92,12 @@ def accept(
 
     Args:
         run: run folder.
-        ratings: CSV or JSONL file with edit, method, value, and optionally rater, seed, probability.
+        ratings: CSV or JSONL file with edit, method, value, and optionally rater, question, seed, probability.
         level: mean rating from which people accept an edit.
         share: maximum share of the edits people reject that may pass.
         score: `NAME` or `PROTOCOL/NAME`; default: the verdict `edit`, or the only score.
         method: one method; default: all together.
+        question: which question's ratings, where the file has several.
         plot: SVG file for the curve: acceptance rate by score.
     """
     if not 0 < share < 1:
@@ -104,7 +106,7 @@ def accept(
     if method is not None:
         chosen.check(method)
     methods = [method] if method else list(chosen.values)
-    labeled = _Labeled.of(chosen, methods, mean_ratings(Path(ratings), chosen), level)
+    labeled = _Labeled.of(chosen, methods, mean_ratings(Path(ratings), chosen, question), level)
     better = chosen.spec.higher_is_better
     threshold = acceptance_threshold(
         *labeled.arrays, alpha=share, higher_is_better=better, probabilities=labeled.probabilities

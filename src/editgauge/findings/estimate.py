@@ -12,6 +12,7 @@ import numpy as np
 
 from editgauge.core.errors import BadInput
 from editgauge.core.progress import say
+from editgauge.core.text import counted
 from editgauge.findings.one_score import OneScore
 from editgauge.findings.people.matching import match
 from editgauge.findings.people.ratings import read_ratings
@@ -67,7 +68,7 @@ class HumanMean:
     def notes(self) -> tuple[str, ...]:
         """What is to be said about it, as sentences without a stop."""
         first = "no outcome has both a rating and this score" if self.mean is None else self.mean.note
-        left_out = f"{self.unscored} rated outcomes have no score and are left out" if self.unscored else ""
+        left_out = f"{counted(self.unscored, 'rated outcome')} left out: no score" if self.unscored else ""
         weights = "ratings are weighted by the chance with which their outcomes were picked" if self.weighted else ""
         return tuple(filter(None, (first, left_out, weights, self.warning)))
 
@@ -84,7 +85,12 @@ class HumanMean:
 
 
 def estimate(
-    run: str | Path, *, ratings: str | Path, score: str | None = None, method: str | None = None
+    run: str | Path,
+    *,
+    ratings: str | Path,
+    score: str | None = None,
+    method: str | None = None,
+    question: str | None = None,
 ) -> list[HumanMean]:
     """Estimate the mean rating people would give all edits, from a few ratings and the scores of all (PPI++).
 
@@ -97,25 +103,29 @@ def estimate(
 
     Args:
         run: run folder.
-        ratings: CSV or JSONL file with edit, method, value, and optionally rater, seed, probability.
+        ratings: CSV or JSONL file with edit, method, value, and optionally rater, question, seed, probability.
         score: `NAME` or `PROTOCOL/NAME`; default: the verdict `edit`, or the only score.
         method: one method; default: each method of the run.
+        question: which question's ratings, where the file has several.
     """
     chosen = OneScore.read(Path(run), score)
     if method is not None:
         chosen.check(method)
-    rated = mean_ratings(Path(ratings), chosen)
+    rated = mean_ratings(Path(ratings), chosen, question)
     values = [value for of_method in rated.means.values() for value in of_method.values()]
     scale = min(values), max(values)  # no rating lies outside what people gave to any method
     return [_human_mean(chosen, each, rated, scale) for each in ([method] if method else chosen.values)]
 
 
-def mean_ratings(file: Path, chosen: OneScore) -> RatedOutcomes:
+def mean_ratings(file: Path, chosen: OneScore, question: str | None) -> RatedOutcomes:
     """The mean over raters for the outcomes of the run; says what is left out."""
     ratings = read_ratings(file)
     questions = sorted({each.question for each in ratings})
-    if len(questions) > 1:
-        raise BadInput(f"'{file}' holds ratings for several questions: keep the lines of one.", questions)
+    if question is not None and question not in questions:
+        raise BadInput(f"'{file}' has no ratings for the question '{question}'. It has:", questions)
+    if question is None and len(questions) > 1:
+        raise BadInput(f"'{file}' holds ratings for several questions: choose one with --question.", questions)
+    ratings = [each for each in ratings if question in (None, each.question)]
     matched = match(ratings, chosen.seeds)
     if matched.strangers:
         say(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {matched.first_stranger}.")

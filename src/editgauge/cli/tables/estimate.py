@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge.cli.tables.common import new_table, number, show
+from editgauge.core.text import counted
 from editgauge.findings.power import CAUTION
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _formatted(each: Calibrated) -> str:
     raters = f" of {each.raters} raters" if each.raters else ""
     suffix = f" to '{each.question}'" if each.question else ""
     form = "a line in log-odds" if each.curve.low == each.curve.high else "a bent curve"
-    left = f"; {each.unscored} rated outcomes have no score" if each.unscored else ""
+    left = f"; without a score: {counted(each.unscored, 'rated outcome')}" if each.unscored else ""
     many = f"{each.answers} answers{raters}{suffix} on {each.outcomes} outcomes of {each.sources} source images"
     return f"editgauge/{each.score}: {form} from {many}{left}."
 
