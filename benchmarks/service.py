@@ -1,133 +1,268 @@
-"""The score service against calling `score` in a loop: requests per second, processor time, latency, memory.
+"""The score service against calling `score` in a loop: requests per second, processor time, latency; and a long soak.
 
-    python benchmarks/service.py [--pairs 24] [--soak-seconds 0]
+    python benchmarks/service.py [--sources 32] [--outcomes 8] [--clients 16]
+    python benchmarks/service.py --soak-seconds 600
 
-Two kinds of work, both of pictures that no cache has seen: every pair another source image, and groups of eight
-outcomes of one source image, as in reinforcement learning or when methods are compared. Both are done by
+The load is that of reinforcement learning, or of a comparison of methods: photographs of the built-in sample with their
+instructions, and several outcomes of each. An outcome is a right or a destroyed edit with a little noise of its own, as
+PNG; sources get noise too, so no cache has seen any picture. The models are warm: both sides have scored before. Every
+way of working gets pictures of its own:
 
-- `editgauge.score` in a loop, which loads its models for each call,
-- `editgauge.Scorer` in a loop, whose models stay loaded,
-- the service, asked by eight clients at once.
+- the loop calls `editgauge.score` outcome after outcome in one process, as one would without a service. It makes its
+  models for each call; the answers of models about a source image are kept on disk and found there;
+- one `editgauge.Scorer` does the same with models that stay loaded;
+- the service is `editgauge serve` with its defaults, asked by some clients at once over HTTP, one outcome a request.
 
-Answers are kept on disk as always, so the loop looks at a source image once too. Processor time hardly depends on what
-else the machine does; requests per second do. `--soak-seconds 600` sends mixed good and bad requests and prints how
-each kind was answered, and the memory of the process.
+Pictures are encoded before the clock starts. Processor time is that of the processes that score and serve, without
+that of the clients. `--soak-seconds` sends mixed good and bad requests instead, and prints how each kind was answered,
+and the memory of the service.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import random
 import socket
+import subprocess
+import sys
 import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
-from itertools import count, islice
-from typing import Any
+from contextlib import contextmanager, suppress
+from itertools import cycle
+from typing import Any, NamedTuple
 
 import httpx
 import numpy as np
 import psutil
-import skimage.data
-import uvicorn
 
 import editgauge
-from editgauge.core.http import server_config
-from editgauge.core.images import Pixels, png_bytes
-from editgauge.look.scorer import Scorer
-from editgauge.serving.app import ServiceLimits, make_app
+from editgauge.benchmarks import open_benchmark
+from editgauge.core.errors import CannotEdit
+from editgauge.core.images import Pixels, png_bytes, read_image
+from editgauge.core.types import Edit
+from editgauge.methods.reference.apply import followed
+from editgauge.methods.reference.editors import recipe_of
 
-CLIENTS = 8
-INSTRUCTION = "Make the cat darker."
-Pair = tuple[Pixels, Pixels]
+TOKEN = "a-token-for-the-benchmark"
+NOISE = np.random.default_rng()
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """How fast some pairs were scored."""
+class Triple(NamedTuple):
+    """What is scored."""
+
+    source: bytes
+    outcome: bytes
+    instruction: str
+
+
+class Speed(NamedTuple):
+    """How fast some triples were scored."""
 
     per_second: float
     processor_seconds: float
-    """Of one pair."""
+    """Of one triple."""
 
 
-def pairs(number: int, outcomes_per_source: int) -> list[Pair]:
-    """Cats and darker cats, with a little noise that makes them new to every cache."""
-    return list(islice(_pairs(outcomes_per_source), number))
+def triples(sources: int, outcomes: int) -> list[Triple]:
+    """So many source images with so many outcomes each, unknown to every cache."""
+    edits = [edit for edit in open_benchmark("sample").edits if edit.type != "background"]
+    return [triple for _, edit in zip(range(sources), cycle(edits), strict=False) for triple in _group(edit, outcomes)]
 
 
-def _pairs(outcomes_per_source: int) -> Iterator[Pair]:
-    noise = np.random.default_rng()
-    while True:
-        cat = skimage.data.chelsea()[:300, :400] // 2 + noise.integers(0, 2, (300, 400, 3), dtype=np.uint8) + 60
-        for _ in range(outcomes_per_source):
-            yield cat, (cat * noise.uniform(0.4, 0.8)).astype(np.uint8)
+def _group(edit: Edit, outcomes: int) -> Iterator[Triple]:
+    source = _noisy(read_image(edit.source.path))
+    with suppress(CannotEdit):
+        right = followed(recipe_of(edit, source), source)
+        for number in range(outcomes):
+            outcome = right if number % 4 else source[::-1]
+            yield Triple(png_bytes(source), png_bytes(_noisy(outcome)), edit.instruction)
 
 
-def body(pair: Pair) -> dict[str, Any]:
-    source, outcome = (base64.b64encode(png_bytes(pixels)).decode() for pixels in pair)
-    return {"sources": [source], "outcome": outcome, "instruction": INSTRUCTION}
+def _noisy(pixels: Pixels) -> Pixels:
+    noise = NOISE.integers(-2, 3, pixels.shape, np.int16)
+    noisy: Pixels = np.clip(pixels + noise, 0, 255).astype(np.uint8)
+    return noisy
 
 
-def speed_of(work: Callable[[], object], number: int) -> Speed:
+def body(triple: Triple) -> dict[str, Any]:
+    source, outcome = (base64.b64encode(each).decode() for each in triple[:2])
+    return {"sources": [source], "outcome": outcome, "instruction": triple.instruction}
+
+
+def of_loop(score: Any, work: Sequence[Triple]) -> Speed:
     since, processor = time.perf_counter(), time.process_time()
-    work()
-    return Speed(number / (time.perf_counter() - since), (time.process_time() - processor) / number)
+    for triple in work:
+        score(*triple)
+    return Speed(len(work) / (time.perf_counter() - since), (time.process_time() - processor) / len(work))
 
 
-def in_turn(score: Callable[[Pixels, Pixels, str], object], work: Sequence[Pair]) -> None:
-    for pair in work:
-        score(*pair, INSTRUCTION)
+class Service:
+    """`editgauge serve` on a free port, in a process of its own."""
+
+    def __init__(self, address: str, process: psutil.Process) -> None:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        self.address, self._process = address, process
+        self.http = httpx.Client(base_url=address, headers=headers, timeout=900)
+
+    def speed(self, work: Sequence[Triple], clients: int, seconds: list[float]) -> Speed:
+        """`seconds` gets the time of each request."""
+        bodies = [body(triple) for triple in work]
+
+        def ask(content: dict[str, Any]) -> float:
+            since = time.perf_counter()
+            self.http.post("/v1/score", json=content).raise_for_status()
+            return time.perf_counter() - since
+
+        since, processor = time.perf_counter(), self.processor_seconds()
+        with ThreadPoolExecutor(clients) as threads:
+            seconds.extend(threads.map(ask, bodies))
+        took, processor = time.perf_counter() - since, self.processor_seconds() - processor
+        return Speed(len(work) / took, processor / len(work))
+
+    def processes(self) -> list[psutil.Process]:
+        return [self._process, *self._process.children(recursive=True)]
+
+    def processor_seconds(self) -> float:
+        return sum(sum(each.cpu_times()[:2]) for each in self.processes())
+
+    def megabytes(self) -> float:
+        return sum(each.memory_info().rss for each in self.processes()) / 1e6
 
 
-def over_http(address: str, bodies: Sequence[dict[str, Any]], seconds: list[float]) -> None:
-    """Asks for all of them; `seconds` gets the time of each request."""
+@contextmanager
+def online(*options: str) -> Iterator[Service]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "editgauge", "serve", "--port", str(port), "--timeout", "900", *options]
+    process = subprocess.Popen(command, env={**psutil.Process().environ(), "EDITGAUGE_SERVE_TOKENS": TOKEN})
+    try:
+        service = Service(f"http://127.0.0.1:{port}", psutil.Process(process.pid))
+        while not _is_ready(service.http):
+            if process.poll() is not None:
+                raise SystemExit("The service ended before it was ready.")
+            time.sleep(0.2)
+        yield service
+    finally:
+        process.terminate()
+        process.wait()
 
-    def ask(content: dict[str, Any]) -> float:
-        since = time.perf_counter()
-        httpx.post(f"{address}/v1/score", json=content, timeout=900).raise_for_status()
-        return time.perf_counter() - since
 
-    with ThreadPoolExecutor(CLIENTS) as clients:
-        seconds.extend(clients.map(ask, bodies))
+def _is_ready(http: httpx.Client) -> bool:
+    try:
+        return http.get("/readyz").is_success
+    except httpx.TransportError:
+        return False
 
 
-def soak(address: str, seconds: float) -> None:
-    """Mixed good and bad requests; prints how each kind was answered, and how memory moved."""
-    good, statuses = _pairs(CLIENTS), Counter[str]()
-    process, until = psutil.Process(), time.monotonic() + seconds
-    picture = png_bytes(next(good)[0])
-    bad: dict[str, dict[str, Any]] = {
-        "empty": {},
-        "not base64": {"sources": ["§"], "outcome": "§", "instruction": "x"},
-        "text file": {**body(next(good)), "outcome": base64.b64encode(b"no image").decode()},
-        "cut file": {**body(next(good)), "outcome": base64.b64encode(picture[: len(picture) // 2]).decode()},
-        "picture bomb": {**body(next(good)), "outcome": base64.b64encode(bomb(picture)).decode()},
-        "wrong type": {**body(next(good)), "edit_type": "nonsense"},
-    }
+def compare(sources: int, outcomes: int, clients: int) -> None:
+    """Prints the speed of every way of working, and the latency of the service."""
+    number = f"{sources} source images with {outcomes} outcomes each"
+    print(f"{number}; {clients} clients at once; {psutil.cpu_count()} cores", flush=True)
+    first = triples(1, 1)
+    of_loop(editgauge.score, first)
+    loop = of_loop(editgauge.score, triples(sources, outcomes))
+    show("`score` in a loop", loop, loop)
+    with editgauge.Scorer() as scorer:
+        of_loop(scorer.score, first)
+        show("`Scorer` in a loop", of_loop(scorer.score, triples(sources, outcomes)), loop)
+    with online("--quiet") as service:
+        service.speed(triples(2, 2), clients, [])
+        seconds: list[float] = []
+        show("the service", service.speed(triples(sources, outcomes), clients, seconds), loop)
+    shares = zip((50, 95, 99), np.percentile(seconds, (50, 95, 99)), strict=True)
+    print("  latency " + ", ".join(f"p{share} {value:.2f} s" for share, value in shares))
 
-    def ask(kind: str, content: dict[str, Any]) -> str:
-        return f"{kind}: {httpx.post(f'{address}/v1/score', json=content, timeout=900).status_code}"
 
-    with ThreadPoolExecutor(2 * CLIENTS) as clients:
-        for turn in count(1):
-            requests = [("good", body(pair)) for pair in islice(good, CLIENTS)] + list(bad.items())
-            statuses.update(clients.map(ask, *zip(*requests, strict=True)))
-            over = time.monotonic() > until
-            if turn % 10 == 1 or over:
-                megabytes = process.memory_info().rss / 1e6
-                print(
-                    f"{megabytes:.0f} MB, {process.num_threads()} threads after {statuses.total()} requests", flush=True
-                )
-            if over:
-                break
-    print(", ".join(f"{answer} x {number}" for answer, number in sorted(statuses.items())))
+def show(name: str, speed: Speed, loop: Speed) -> None:
+    ratios = speed.per_second / loop.per_second, loop.processor_seconds / speed.processor_seconds
+    print(
+        f"  {name:<20} {speed.per_second:6.2f} a second ({ratios[0]:4.1f} x), "
+        f"{speed.processor_seconds:5.2f} CPU seconds each ({ratios[1]:4.1f} x less)",
+        flush=True,
+    )
+
+
+class Soak:
+    """Mixed good and bad requests; counts how each kind was answered, and watches memory."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.answers = Counter[str]()
+        self._lock = threading.Lock()
+        good = [body(triple) for triple in triples(8, 4)]
+        first, picture = good[0], base64.b64decode(good[0]["outcome"])
+        self._kinds: dict[str, list[dict[str, Any]]] = {
+            "good": good,
+            "empty": [{}],
+            "not base64": [{**first, "outcome": "§"}],
+            "text file": [{**first, "outcome": base64.b64encode(b"no image").decode()}],
+            "cut file": [{**first, "outcome": base64.b64encode(picture[: len(picture) // 2]).decode()}],
+            "picture bomb": [{**first, "outcome": base64.b64encode(bomb(picture)).decode()}],
+            "unknown type": [{**first, "edit_type": "nonsense"}],
+            "two sources": [{**first, "sources": first["sources"] * 2}],
+        }
+
+    def run(self, seconds: float, clients: int) -> None:
+        """Sends requests until the time is over; memory is printed about ten times."""
+        until = time.monotonic() + seconds
+        threads = [threading.Thread(target=self._client, args=(until,)) for _ in range(clients)]
+        for thread in threads:
+            thread.start()
+        for _ in range(10):
+            self._print_memory()
+            time.sleep(seconds / 10)
+        for thread in threads:
+            thread.join()
+        self._print_memory()
+        print(", ".join(f"{answer} x {number}" for answer, number in sorted(self.answers.items())))
+
+    def _print_memory(self) -> None:
+        processes = len(self.service.processes())
+        print(
+            f"{self.service.megabytes():6.0f} MB in {processes} processes after {self.answers.total()} requests",
+            flush=True,
+        )
+
+    def _client(self, until: float) -> None:
+        kinds = [*self._kinds, "wrong token", "no such page", "slow client", "disconnect"]
+        while time.monotonic() < until:
+            kind = random.choice(kinds)
+            answer = self._ask(kind)
+            with self._lock:
+                self.answers[f"{kind}: {answer}"] += 1
+
+    def _ask(self, kind: str) -> str:
+        http = self.service.http
+        if kind in self._kinds:
+            content = random.choice(self._kinds[kind])
+            return str(http.post("/v1/score", json=content).status_code)
+        if kind == "wrong token":
+            return str(http.post("/v1/score", json={}, headers={"Authorization": "Bearer wrong"}).status_code)
+        if kind == "no such page":
+            return str(http.get("/v2/score").status_code)
+        return self._by_hand(slow=kind == "slow client")
+
+    def _by_hand(self, *, slow: bool) -> str:
+        """A client that sends a byte now and then, or one that leaves while its picture is scored."""
+        good = random.choice(self._kinds["good"])
+        request = httpx.Request("POST", "http://here/v1/score", json=good)
+        lines = ["POST /v1/score HTTP/1.1", "Host: here", f"Authorization: Bearer {TOKEN}"]
+        lines += ["Content-Type: application/json", f"Content-Length: {len(request.content)}"]
+        host, port = self.service.address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall("\r\n".join([*lines, "", ""]).encode())
+            if slow:
+                for byte in request.content[:20]:
+                    connection.sendall(bytes([byte]))
+                    time.sleep(0.05)
+                return "left in the middle"
+            connection.sendall(request.content)
+        return "left before the answer"
 
 
 def bomb(png: bytes) -> bytes:
@@ -136,55 +271,18 @@ def bomb(png: bytes) -> bytes:
     return png[:12] + header + zlib.crc32(header).to_bytes(4) + png[33:]
 
 
-@contextmanager
-def online(scorer: Scorer) -> Iterator[str]:
-    """The address of a service with these models."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(server_config(make_app(scorer, limits=ServiceLimits(seconds=900))))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
-
-
-def show(name: str, speed: Speed, loop: Speed) -> None:
-    ratios = speed.per_second / loop.per_second, loop.processor_seconds / speed.processor_seconds
-    print(
-        f"  {name:<24} {speed.per_second:6.2f} a second ({ratios[0]:4.1f} x), "
-        f"{speed.processor_seconds:5.2f} CPU seconds each ({ratios[1]:4.1f} x less)",
-        flush=True,
-    )
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--pairs", type=int, default=24)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--sources", type=int, default=32)
+    parser.add_argument("--outcomes", type=int, default=8)
+    parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--soak-seconds", type=float, default=0)
     options = parser.parse_args()
-    with Scorer() as scorer:
-        scorer.warm_up().result()
-        for pair in pairs(1, 1):
-            scorer.score(*pair, INSTRUCTION)
-        with online(scorer) as address:
-            for group in (1, 8):
-                print("every pair another source" if group == 1 else f"{group} outcomes of each source")
-                work = pairs(options.pairs, group)
-                loop = speed_of(partial(in_turn, editgauge.score, work), len(work))
-                show("`score` in a loop", loop, loop)
-                work = pairs(options.pairs, group)
-                show(
-                    "`Scorer` in a loop",
-                    speed_of(partial(in_turn, scorer.score, work), len(work)),
-                    loop,
-                )
-                bodies = [body(each) for each in pairs(options.pairs, group)]
-                seconds: list[float] = []
-                show("the service", speed_of(partial(over_http, address, bodies, seconds), len(bodies)), loop)
-                shares = zip((50, 95, 99), np.percentile(seconds, (50, 95, 99)), strict=True)
-                print("  latency " + ", ".join(f"p{share} {value:.2f} s" for share, value in shares))
-            if options.soak_seconds:
-                soak(address, options.soak_seconds)
+    if options.soak_seconds:
+        with online("--quiet", "--items", "1000") as service:
+            Soak(service).run(options.soak_seconds, options.clients)
+    else:
+        compare(options.sources, options.outcomes, options.clients)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from editgauge.core.images import Pixels, png_bytes
 from editgauge.look.scorer import Scorer
 from editgauge.serving.app import ServiceLimits, make_app
 from editgauge.serving.client import ScoreClient, ServiceError
+from editgauge.serving.scoring import OneScorer
 from editgauge.serving.verb import serve
 
 TOKEN = "a-token-of-some-length"
@@ -38,7 +39,7 @@ class Online:
     def __init__(self, scorer: Scorer, **options: Any) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        self._server = uvicorn.Server(server_config(make_app(scorer, **options)))
+        self._server = uvicorn.Server(server_config(make_app(OneScorer(scorer), **options)))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
 
     def __enter__(self) -> str:
@@ -243,3 +244,13 @@ def _is_ready(client: ScoreClient) -> bool:
         return client.is_ready()
     except ServiceError:
         return False
+
+
+def test_the_page_of_the_schema_is_open_and_needs_no_other_host(scorer: Scorer) -> None:
+    with Online(scorer, tokens=(TOKEN,)) as address:
+        page = httpx.get(f"{address}/docs")
+        schema = httpx.get(f"{address}/openapi.json")
+
+    assert page.is_success
+    assert schema.is_success
+    assert "//" not in page.text

@@ -60,10 +60,10 @@ class Scorer:
         self.models = choice.models
         self._see = RunPerception(choice.models, place(), jury)
         self._gate = MemoryGate()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="scoring", daemon=True)
 
     def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="scoring", daemon=True)
         self._thread.start()
         return self
 

@@ -3,6 +3,8 @@
 | file | what it does |
 |---|---|
 | `schema.py` | what a request holds and what comes back |
+| `scoring.py` | one scorer here, or several in processes of their own |
+| `worker.py` | such a process |
 | `app.py` | addresses, limits, tokens, measurements |
 | `verb.py` | `editgauge serve` |
 | `client.py` | `editgauge.client(url)` |

@@ -5,22 +5,20 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib import resources
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from editgauge import __version__
-from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.errors import EditGaugeError
 from editgauge.core.http import bounded
-from editgauge.look.result import ScoreResult
-from editgauge.look.scorer import Scorer
 from editgauge.serving.schema import (
     BatchRequest,
     BatchResponse,
@@ -29,12 +27,13 @@ from editgauge.serving.schema import (
     Problem,
     ScoreRequest,
     ScoreResponse,
-    arguments_of,
-    response_of,
 )
+from editgauge.serving.scoring import ProcessEnded, Scoring
 
-OPEN = ("/healthz", "/readyz")
-"""Answered without a token: a load balancer has none."""
+OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json")
+"""Answered without a token: a load balancer has none, nor has a browser that opens a page."""
+PAGE = resources.files("editgauge.serving").joinpath("docs.html")
+"""Shows the schema; unlike FastAPI's own page it needs nothing from other hosts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +74,8 @@ class Measurements:
 class ScoreService:
     """Scores items within the limits, and counts them."""
 
-    def __init__(self, scorer: Scorer, limits: ServiceLimits) -> None:
-        self.scorer, self.limits, self.measured = scorer, limits, Measurements()
+    def __init__(self, scoring: Scoring, limits: ServiceLimits) -> None:
+        self.scoring, self.limits, self.measured = scoring, limits, Measurements()
         self.is_ready = False
         self.problem = ""
         """Why the models could not be loaded."""
@@ -85,10 +84,12 @@ class ScoreService:
     async def warm_up(self) -> None:
         """Loads the models; until then `/readyz` says that the service is not ready."""
         try:
-            await asyncio.wrap_future(self.scorer.warm_up())
+            await self.scoring.warm_up()
             self.is_ready = True
         except EditGaugeError as error:
             self.problem = str(error)
+        except ProcessEnded:
+            self.problem = "A process that loads the models ended; is memory short?"
 
     async def score(self, requests: list[ScoreRequest]) -> list[BatchResult]:
         """One result for each item; all are scored at once and share the models' batches."""
@@ -96,58 +97,49 @@ class ScoreService:
         if self._at_once + len(requests) > most:
             raise Refusal(429, "busy", f"{self._at_once} items are being scored, {most} at most; try again.")
         self._count(len(requests))
-        futures = [self._submitted(request) for request in requests]
         try:
             async with asyncio.timeout(self.limits.seconds):
-                return [await self._result(future, request) for future, request in zip(futures, requests, strict=True)]
+                results = await asyncio.gather(*(self.scoring.score(request) for request in requests))
         except TimeoutError as error:
-            for future in futures:
-                future.cancel()
             detail = f"Scoring took longer than {self.limits.seconds:g} seconds and was stopped."
             raise Refusal(503, "timeout", detail) from error
+        except ProcessEnded as error:
+            detail = "The process that scored it ended, maybe for want of memory; another takes its place. Try again."
+            raise Refusal(503, "process_ended", detail) from error
         finally:
             self._count(-len(requests))
-
-    def _submitted(self, request: ScoreRequest) -> Future[ScoreResult]:
-        try:
-            arguments = arguments_of(request)
-        except BadInput as error:
-            refused: Future[ScoreResult] = Future()
-            refused.set_exception(error)
-            return refused
-        return self.scorer.submit(**arguments)
-
-    async def _result(self, future: Future[ScoreResult], request: ScoreRequest) -> BatchResult:
-        try:
-            result = response_of(await asyncio.wrap_future(future), request.evidence)
-        except EditGaugeError as error:
-            self.measured.items.labels("refused").inc()
-            return BatchResult(error=Problem(reason="bad_input", detail=str(error)))
-        self.measured.items.labels("abstained" if result.reward.abstained else "scored").inc()
-        return BatchResult(result=result)
+        for each in results:
+            self.measured.items.labels(_kind(each)).inc()
+        return results
 
     def _count(self, more: int) -> None:
         self._at_once += more
         self.measured.at_once.set(self._at_once)
 
 
-def make_app(scorer: Scorer, *, tokens: tuple[str, ...] = (), limits: ServiceLimits | None = None) -> FastAPI:
+def make_app(scoring: Scoring, *, tokens: tuple[str, ...] = (), limits: ServiceLimits | None = None) -> FastAPI:
     """The application; with tokens, requests need `Authorization: Bearer TOKEN`."""
     limits = limits or ServiceLimits()
-    service = ScoreService(scorer, limits)
+    service = ScoreService(scoring, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         warming = asyncio.create_task(service.warm_up())
         yield
         warming.cancel()
+        await asyncio.to_thread(scoring.close)
 
     refusals: dict[int | str, dict[str, object]] = {
         status: {"model": ErrorResponse} for status in (401, 408, 413, 422, 429, 503)
     }
     app = FastAPI(
-        title="EditGauge", version=__version__, summary="How good is an edited image?", lifespan=lifespan,
-    )  # fmt: skip
+        title="EditGauge",
+        version=__version__,
+        summary="How good is an edited image?",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
     app.add_middleware(BodyLimit, most_bytes=limits.request_bytes)
     app.add_exception_handler(Refusal, _refused)  # type: ignore[arg-type] # the handler of this very kind
     app.add_exception_handler(HTTPException, _http_error)  # type: ignore[arg-type]
@@ -181,6 +173,10 @@ def make_app(scorer: Scorer, *, tokens: tuple[str, ...] = (), limits: ServiceLim
             raise Refusal(413, "too_many_items", detail)
         return BatchResponse(results=await service.score(request.items))
 
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(PAGE.read_text("utf-8"))
+
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
         """Whether the process runs."""
@@ -190,7 +186,7 @@ def make_app(scorer: Scorer, *, tokens: tuple[str, ...] = (), limits: ServiceLim
     async def readyz() -> JSONResponse:
         """Whether the models are loaded."""
         if service.is_ready:
-            return JSONResponse({"status": "ready", "models": scorer.models})
+            return JSONResponse({"status": "ready", "models": dict(scoring.models)})
         return JSONResponse({"status": "loading", "problem": service.problem}, 503)
 
     @app.get("/metrics")
@@ -211,6 +207,13 @@ class BodyLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hands the request on with a bounded body."""
         await self.app(scope, bounded(receive, self.most_bytes) if scope["type"] == "http" else receive, send)
+
+
+def _kind(item: BatchResult) -> str:
+    """What became of an item, as `/metrics` counts it."""
+    if item.result is None:
+        return "refused"
+    return "abstained" if item.result.reward.abstained else "scored"
 
 
 def _has_token(request: Request, tokens: tuple[str, ...]) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 
 from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.options import Amount, Count, JudgeOptions, ModelOptions, Pairs, Port
+from editgauge.core.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs, Port
 from editgauge.core.progress import say
-from editgauge.look.scorer import Scorer
+from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
 
 TOKENS = "EDITGAUGE_SERVE_TOKENS"
 """Environment variable with tokens, separated by commas."""
@@ -25,6 +27,7 @@ def serve(
     tokens: str | Path | None = None,
     timeout: Amount = 120,
     items: Count = 128,
+    processes: Natural = 0,
     protocol: Sequence[str] = (),
     models: str | None = None,
     model: Pairs = (),
@@ -49,25 +52,49 @@ def serve(
             environment variable EDITGAUGE_SERVE_TOKENS is read. Needed for other hosts than 127.0.0.1.
         timeout: maximum number of seconds for one request.
         items: maximum number of pictures that are scored at once; further requests are told to try again.
+        processes: processes that score, each with the models in its memory; 0 chooses by cores and memory.
         protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
         quiet: print no remarks.
     """
     try:
-        app = import_module("editgauge.serving.app")
+        app, scoring = (import_module(f"editgauge.serving.{name}") for name in ("app", "scoring"))
         from editgauge.core.http import GracefulServer, server_config
     except ImportError as error:
         raise EditGaugeError(f"Serving needs `pip install 'editgauge[serve]'`; it lacks '{error.name}'.") from error
     known = _tokens(Path(tokens) if tokens else None)
     if host not in LOCAL and not known:
         raise BadInput(f"Serving at {host} without tokens lets anybody in: give --tokens FILE, or set {TOKENS}.")
-    chosen = ModelOptions(models=models, model=model)
-    with Scorer(protocol, chosen, JudgeOptions(judge=judge, prompts=prompts)) as scorer:
-        if scorer.remark:
-            say(scorer.remark, quiet=quiet)
-        say(f"http://{host}:{port} scores with {', '.join(each.name for each in scorer.protocols)}.", quiet=quiet)
-        limits = app.ServiceLimits(seconds=timeout, items_at_once=items)
-        served = app.make_app(scorer, tokens=known, limits=limits)
+    options = scoring.ScorerOptions(
+        protocol=protocol,
+        models=ModelOptions(models=models, model=model),
+        judge=JudgeOptions(judge=judge, prompts=prompts),
+    )
+    scorer = options.scorer()
+    if scorer.remark:
+        say(scorer.remark, quiet=quiet)
+    number = _processes(processes, scorer.models, bool(judge))
+    names, scorers = (
+        ", ".join(each.name for each in scorer.protocols),
+        f"{number} processes" if number > 1 else "one process",
+    )
+    say(f"http://{host}:{port} scores with {names} in {scorers}.", quiet=quiet)
+    with ExitStack() as stack:
+        work = (
+            scoring.ScorerProcesses(options, scorer.models, number)
+            if number > 1
+            else scoring.OneScorer(stack.enter_context(scorer))
+        )
+        served = app.make_app(work, tokens=known, limits=app.ServiceLimits(seconds=timeout, items_at_once=items))
         GracefulServer(server_config(served, host=host, port=port, seconds_to_finish=SECONDS_TO_FINISH)).run()
+
+
+def _processes(wanted: int, models: Mapping[str, str], judges: bool) -> int:
+    """How many processes score; models of graphics cards stay in one, which fills its batches."""
+    on_cards = run_on_cards(models)
+    if on_cards and not wanted:
+        return 1
+    weights, many = bytes_of_weights(models), sys.maxsize
+    return choose_worker_count(wanted, many, this_machine(), judges=judges, weights=weights).processes
 
 
 def _tokens(file: Path | None) -> tuple[str, ...]:

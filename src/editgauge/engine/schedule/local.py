@@ -68,6 +68,24 @@ def threads_of(processes: int) -> dict[str, str]:
     return dict.fromkeys(THREADS, str(max(1, cores() // processes))) if processes > 1 else {}
 
 
+def start_process(module: str, processes: int, card: str | None = None) -> subprocess.Popen[bytes]:
+    """A process that runs one of our modules, one of so many, with pipes to and from it; it sees one card if named."""
+    sees = {} if card is None else {VISIBLE: card}
+    return subprocess.Popen(  # noqa: S603 - a module of ours
+        # -P: a file in the user's folder that is called like a module of Python must not take its place.
+        [sys.executable, "-P", "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={
+            **threads_of(processes),
+            **os.environ,  # a user's own setting of threads stands
+            **sees,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        },
+        process_group=0,  # Ctrl-C is for us; they end when the pipe does
+    )
+
+
 def execute(tasks: Sequence[ScoringTask], setup: Setup, workers: WorkerCount) -> Generator[ScoredTask, None, None]:
     """What became of every task as it comes, in no fixed order. Closing the generator ends the processes."""
     return _Pool(tasks, setup, workers.processes, workers.cards).run()
@@ -167,21 +185,7 @@ class _Pool:
                 self._suspects.append(_Try(trial.task, deaths))
 
     def _start(self, card: str | None = None) -> _Worker:
-        # A user's own setting of threads stands.
-        sees = {} if card is None else {VISIBLE: card}
-        process = subprocess.Popen(
-            # -P: a file in the user's folder that is called like a module of Python must not take its place.
-            [sys.executable, "-P", "-m", "editgauge.engine.worker.process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={
-                **threads_of(self._processes),
-                **os.environ,
-                **sees,
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            },
-            process_group=0,  # Ctrl-C is for us; they end when the pipe does
-        )
+        process = start_process("editgauge.engine.worker.process", self._processes, card)
         assert process.stdin is not None  # noqa: S101 - both were asked for
         assert process.stdout is not None  # noqa: S101
         worker = _Worker(process, process.stdin, process.stdout, card)

@@ -80,8 +80,11 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
     leave_tally(setup.tallies, see.questions)
 
 
-def main() -> None:
-    """Serves until standard input ends. Ctrl-C is the parent's business: it closes the pipe."""
+def as_worker() -> tuple[BinaryIO, BinaryIO]:
+    """Makes this process one of several that share the cores; the pipes from and to its parent.
+
+    Ctrl-C is the parent's business: it closes the pipe.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     keep_freed_memory()
     cv2.setNumThreads(1)  # processes share the cores; threads of one library inside each would only fight for them
@@ -89,6 +92,12 @@ def main() -> None:
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    return tasks, answers
+
+
+def main() -> None:
+    """Serves until standard input ends."""
+    tasks, answers = as_worker()
     try:
         setup: Setup = pickle.load(tasks)  # noqa: S301 - both ends of the pipe are this program
     except PARENT_IS_GONE:

@@ -1,0 +1,210 @@
+"""Who scores the items of a service: a scorer in this process, or several in processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Protocol
+
+from editgauge.core.errors import EditGaugeError
+from editgauge.core.options import JudgeOptions, ModelOptions
+from editgauge.engine.schedule.local import start_process
+from editgauge.look.scorer import Scorer
+from editgauge.serving.schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
+
+WARM_UP, STOP = "warm up", "stop"
+"""Sent to a process instead of a request: load the models; give up the item of this number."""
+FURTHER_ITEMS = 4
+"""A process that knows the source image may have this many more items in hand than the least busy one."""
+SECONDS_TO_LEAVE = 5
+
+
+class ProcessEnded(Exception):
+    """The process that scored an item ended before it had an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerOptions:
+    """The arguments of a scorer."""
+
+    protocol: Sequence[str]
+    models: ModelOptions
+    judge: JudgeOptions
+
+    def scorer(self) -> Scorer:
+        """A scorer with these options."""
+        return Scorer(self.protocol, self.models, self.judge)
+
+
+class Scoring(Protocol):
+    """Scores items. Cancelling stops the work."""
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The model of each role."""
+        ...
+
+    async def warm_up(self) -> None:
+        """Loads the models."""
+        ...
+
+    async def score(self, request: ScoreRequest) -> BatchResult:
+        """What became of an item."""
+        ...
+
+    def close(self) -> None:
+        """Ends what was started."""
+        ...
+
+
+class OneScorer:
+    """Scores with one scorer, which whoever made it closes."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer, self.models = scorer, scorer.models
+
+    async def warm_up(self) -> None:
+        """Loads the models."""
+        await asyncio.wrap_future(self._scorer.warm_up())
+
+    async def score(self, request: ScoreRequest) -> BatchResult:
+        """What became of an item."""
+        try:
+            # In a thread: a judge may be asked what the instruction means.
+            future = await asyncio.to_thread(lambda: self._scorer.submit(**arguments_of(request)))
+            scores = await asyncio.wrap_future(future)
+        except EditGaugeError as error:
+            return BatchResult(error=Problem(reason="bad_input", detail=str(error)))
+        return BatchResult(result=response_of(scores, request.evidence))
+
+    def close(self) -> None:
+        """Nothing was started here."""
+
+
+class ScorerProcesses:
+    """Scores in processes that share the cores; outcomes of one source image go to the same process if they can.
+
+    Args:
+        options: the arguments of the scorer of each process
+        models: the model of each role
+        processes: how many
+    """
+
+    def __init__(self, options: ScorerOptions, models: Mapping[str, str], processes: int) -> None:
+        self.models = models
+        self._options = options
+        self._number = processes
+        self._processes: list[ScoringProcess] = []
+
+    async def warm_up(self) -> None:
+        """Starts the processes and loads the models of each."""
+        self._replace_ended()
+        await asyncio.gather(*(each.ask(WARM_UP) for each in self._processes))
+
+    async def score(self, request: ScoreRequest) -> BatchResult:
+        """What became of an item; raises `ProcessEnded` when its process did not live to tell."""
+        self._replace_ended()
+        result: BatchResult = await self._process_for(request.sources[0]).ask(request)
+        return result
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for each in self._processes:
+            each.close()
+
+    def _process_for(self, source: str) -> ScoringProcess:
+        least_busy = min(self._processes, key=lambda each: len(each.waiting))
+        known = self._processes[hash(source) % len(self._processes)]
+        return known if len(known.waiting) <= len(least_busy.waiting) + FURTHER_ITEMS else least_busy
+
+    def _replace_ended(self) -> None:
+        for each in self._processes:
+            if each.has_ended:
+                each.close()
+        alive = [each for each in self._processes if not each.has_ended]
+        missing = self._number - len(alive)
+        self._processes = alive + [ScoringProcess(self._options, self._number) for _ in range(missing)]
+
+
+class ScoringProcess:
+    """A process with a scorer; made and asked within one event loop."""
+
+    def __init__(self, options: ScorerOptions, processes: int) -> None:
+        self.has_ended = False
+        self.waiting: dict[int, asyncio.Future[Any]] = {}
+        """Who waits for an answer, by the number of the question."""
+        self._numbers = count()
+        self._loop = asyncio.get_running_loop()
+        self._process = start_process("editgauge.serving.worker", processes)
+        self._sender = ThreadPoolExecutor(1, "to-scorer")
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        self._send(options)
+
+    async def ask(self, question: ScoreRequest | str) -> Any:
+        """The answer of the process."""
+        number = next(self._numbers)
+        self.waiting[number] = answer = self._loop.create_future()
+        self._send((number, question))
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self._send((number, STOP))
+            raise
+        finally:
+            del self.waiting[number]
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._sender.shutdown(cancel_futures=True)
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        with suppress(BrokenPipeError):  # it has ended
+            self._process.stdin.close()
+        try:
+            self._process.wait(SECONDS_TO_LEAVE)
+        except subprocess.TimeoutExpired:  # it is at work for somebody who has left
+            self._process.kill()
+            self._process.wait()
+        self._listener.join(SECONDS_TO_LEAVE)
+
+    def _send(self, message: object) -> None:
+        """In a thread, and in turn: a pipe that is full must not hold the service up."""
+        self._sender.submit(self._write, message)
+
+    def _write(self, message: object) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        with suppress(BrokenPipeError, ValueError):  # its end is announced by the thread that listens to it
+            pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.flush()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        with self._process.stdout as answers, suppress(RuntimeError):  # the event loop may be closed before we end
+            while True:
+                try:
+                    number, answer = pickle.load(answers)  # noqa: S301 - written by our own process
+                except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+                    self._loop.call_soon_threadsafe(self._end)
+                    return
+                self._loop.call_soon_threadsafe(self._deliver, number, answer)
+
+    def _deliver(self, number: int, answer: object) -> None:
+        future = self.waiting.get(number)
+        if future is None or future.done():
+            return
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
+
+    def _end(self) -> None:
+        self.has_ended = True
+        for number in self.waiting:
+            self._deliver(number, ProcessEnded())

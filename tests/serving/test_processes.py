@@ -1,0 +1,92 @@
+"""Scoring in processes of their own: the same scores as here, and a process that ends takes nobody with it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import psutil
+import pytest
+
+import editgauge
+from editgauge.core.images import Pixels, png_bytes
+from editgauge.core.options import JudgeOptions, ModelOptions
+from editgauge.serving.app import Refusal, ScoreService, ServiceLimits
+from editgauge.serving.schema import ScoreRequest
+from editgauge.serving.scoring import FURTHER_ITEMS, ScorerOptions, ScorerProcesses
+
+T = TypeVar("T")
+OPTIONS = ScorerOptions(protocol=["preservation"], models=ModelOptions(), judge=JudgeOptions())
+
+
+def request_of(before: Pixels, after: Pixels, **fields: Any) -> ScoreRequest:
+    pictures = [base64.b64encode(png_bytes(each)).decode() for each in (before, after)]
+    return ScoreRequest(sources=pictures[:1], outcome=pictures[1], instruction="Make it darker.", **fields)
+
+
+def scored_by_one_process(work: Callable[[ScoreService], Awaitable[T]]) -> T:
+    async def served() -> T:
+        scoring = ScorerProcesses(OPTIONS, {}, 1)
+        try:
+            return await work(ScoreService(scoring, ServiceLimits()))
+        finally:
+            scoring.close()
+
+    return asyncio.run(served())
+
+
+def children() -> list[psutil.Process]:
+    return [each for each in psutil.Process().children() if "editgauge.serving.worker" in " ".join(each.cmdline())]
+
+
+def test_a_process_gives_the_scores_of_the_same_call_and_refuses_what_is_no_image(photo: Pixels) -> None:
+    here = editgauge.score(photo, photo // 2, "Make it darker.", protocol=["preservation"])
+    no_image = request_of(photo, photo).model_copy(update={"outcome": base64.b64encode(b"no image").decode()})
+
+    async def work(service: ScoreService) -> Any:
+        return await service.score([request_of(photo, photo // 2), no_image])
+
+    good, bad = scored_by_one_process(work)
+
+    assert [(each.name, each.value) for each in good.result.scores] == [(each.name, each.value) for each in here]
+    assert "not an image" in bad.error.detail
+    assert not children()
+
+
+def test_a_process_that_ends_is_said_and_replaced(photo: Pixels) -> None:
+    request = request_of(photo, photo // 2)
+
+    async def work(service: ScoreService) -> Any:
+        await service.warm_up()
+        (process,) = children()
+        process.suspend()  # so that it has an item in hand when it ends
+        lost = asyncio.create_task(service.score([request]))
+        await asyncio.sleep(0)
+        process.kill()
+        with pytest.raises(Refusal, match="another takes its place") as refusal:
+            await lost
+        return refusal.value.status, await service.score([request])
+
+    status, (again,) = scored_by_one_process(work)
+
+    assert status == 503
+    assert again.result is not None
+
+
+def test_outcomes_of_a_source_go_to_one_process_unless_it_is_much_busier() -> None:
+    class Process:
+        has_ended = False
+
+        def __init__(self) -> None:
+            self.waiting: dict[int, None] = {}
+
+    scoring = ScorerProcesses(OPTIONS, {}, 2)
+    scoring._processes = [Process(), Process()]  # type: ignore[list-item]
+
+    known = scoring._process_for("a source")
+    known.waiting |= dict.fromkeys(range(FURTHER_ITEMS))  # type: ignore[arg-type]
+    assert scoring._process_for("a source") is known
+    known.waiting[FURTHER_ITEMS] = None  # type: ignore[assignment]
+    assert scoring._process_for("a source") is not known
