@@ -104,7 +104,7 @@ class ScoreService:
             detail = f"Scoring took longer than {self.limits.seconds:g} seconds and was stopped."
             raise Refusal(503, "timeout", detail) from error
         except ProcessEnded as error:
-            detail = "The process that scored it ended, maybe for want of memory; another takes its place. Try again."
+            detail = "The process that scored it ended, maybe for lack of memory; another takes its place. Try again."
             raise Refusal(503, "process_ended", detail) from error
         finally:
             self._count(-len(requests))
