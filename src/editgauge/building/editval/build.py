@@ -144,7 +144,7 @@ def editval(
     count = len({each.number for some in pictures.values() for each in some})
     say(
         f"{counted(count, 'image')} of {len(pictures)} classes with {counted(len(review.candidates), 'candidate')} by "
-        f"{by}; {len(found.left_out)} left out, told in '{report_beside(file)}'. Next: editgauge build review {file}",
+        f"{by}; {len(found.left_out)} left out, listed in '{report_beside(file)}'. Next: editgauge build review {file}",
         quiet=quiet,
     )
     kept = sum(bool(each.decisions) for each in review.candidates)

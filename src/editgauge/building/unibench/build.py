@@ -153,7 +153,7 @@ def unibench(
     following = f" Next: editgauge build review {file}" if built.candidates else ""
     say(
         f"{counted(built.images, 'image')} ({built.kept} kept) with {counted(built.candidates, 'candidate')} by {by}; "
-        f"{len(built.left_out)} left out, told in '{built.report}'.{following}",
+        f"{len(built.left_out)} left out, listed in '{built.report}'.{following}",
         quiet=quiet,
     )
     return built
