@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
 
+# The demo and the tests start many short processes: each would compile its modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup programs weights demo test test-slow test-all test-explore fuzz check format bench docs dist clean
 
