@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
 from editgauge.core.run import ImageStamp, Record, Run
 from editgauge.core.trace.summary import read_profile
 from editgauge.engine.run import check_engine, run
+from editgauge.engine.schedule import ray_cluster
 from editgauge.engine.schedule.ray import refuse_unseen_pictures
 from editgauge.engine.verify.verify import verify
 from editgauge.reports.export.export import export
@@ -227,3 +228,22 @@ def test_engines_and_addresses_that_cannot_be_used_are_told(
                 address=address,
                 quiet=True,
             )
+
+
+@pytest.mark.parametrize("failures", [2, 3])
+def test_a_cluster_that_does_not_start_at_once_is_tried_again(failures: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine: Ray gives a node 30 seconds and then raises a bare exception."""
+    import ray
+
+    calls: list[str] = []
+
+    def init(address: str, **_: Any) -> None:
+        calls.append(address)
+        if len(calls) <= failures:
+            raise Exception("The current node timed out during startup.")
+
+    monkeypatch.setattr(ray, "init", init)
+    expected = nullcontext() if failures < 3 else pytest.raises(EditGaugeError, match="3 times: The current node")
+    with expected, ray_cluster.cluster():
+        pass
+    assert calls == ["local"] * 3

@@ -22,6 +22,7 @@ from editgauge.models.lite.runtime import library
 
 CLIENT = "ray://"
 SECONDS_TO_ANSWER = 10
+ATTEMPTS = 3
 
 
 @contextmanager
@@ -50,8 +51,7 @@ def cluster(address: str | None = None) -> Iterator[Any]:
 
 def _connect(ray: Any, address: str | None) -> None:
     if address is None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of ours tells nobody about itself
-        ray.init("local", include_dashboard=False, logging_level=logging.ERROR)
+        _start(ray)
         return
     try:
         _knock(address)
@@ -61,6 +61,23 @@ def _connect(ray: Any, address: str | None) -> None:
             f"No Ray cluster can be used at '{address}': {str(error).splitlines()[0]} Start one with "
             "`ray start --head`, or leave --address out to have one started on this machine."
         ) from error
+
+
+def _start(ray: Any) -> None:
+    """A cluster of our own; on a busy machine 30 seconds, Ray's limit, can be too short: it is tried again."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of ours tells nobody about itself
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            ray.init("local", include_dashboard=False, logging_level=logging.ERROR)
+        except Exception as error:  # Ray raises no class of its own here
+            ray.shutdown()
+            if attempt == ATTEMPTS:
+                raise EditGaugeError(
+                    f"Ray did not start on this machine, {ATTEMPTS} times: {str(error).splitlines()[0]} Run with "
+                    "--engine local, or start a cluster with `ray start --head` and give --address auto."
+                ) from error
+        else:
+            return
 
 
 def _knock(address: str) -> None:
