@@ -229,6 +229,9 @@ MAKERS: dict[str, Callable[[], None]] = {
     "preservation": lambda: scored("preservation", black_cat("overdone"), ["ssim", "psnr", "l1"]),
     "baselines": lambda: scored("baselines", black_cat(), ["l2", "lpips-alex"], models="lite"),
     "text": lambda: scored("text", sign(), ["words", "old_words_gone", "place"], models="lite"),
+    "counts": lambda: scored(
+        "counts", cat_beside_cup()._replace(instruction="Add one cat."), ["count_right", "count_error"], models="lite"
+    ),
     "people": lambda: scored("people", portrait(), ["identity", "faces_kept", "pose_kept"], models="lite-plus"),
     "reference": reference,
     "drift": drift,

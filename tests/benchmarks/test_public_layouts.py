@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,8 +133,11 @@ def _compbench(folder: Path, draw: Draw) -> Path:
 
 def _hatie(folder: Path, draw: Draw) -> Path:
     draw(folder / "original_images" / "2331.jpg")
-    query = {"id": 5, "image": "2331", "type": "object_replace", "original": "dog", "target": "cat"}
-    _json(folder / "queries.json", [{**query, "instruction": "Replace the dog with a cat."}])
+    query = {"type": "obj_rep", "original": ["31", "dog"], "target": "cat", "id": 23847}
+    captions = {"original_caption": "a dog", "target_caption": "a cat"}
+    queries = {"2331": [{**query, **captions, "instruction": "Replace the dog with a cat."}]}
+    (folder / "queries").mkdir()
+    (folder / "queries" / "queries_w_remove.pkl").write_bytes(pickle.dumps(queries))
     return folder
 
 
@@ -161,7 +165,7 @@ READ = {
     "complex-edit": (["real-3-1", "real-3-2"], None, [{"complexity": "1"}, {"complexity": "2"}]),
     "omnicontext": (["multi_character-k9"], None, [{"task": "multi_character"}]),
     "compbench": (["add-00001-png"], ["object_addition"], [{"task": "add"}]),
-    "hatie": (["5"], ["object_replacement"], [{"task": "object_replace"}]),
+    "hatie": (["23847"], ["object_replacement"], [{"task": "obj_rep"}]),
 }
 OUTCOMES = {
     "imgedit": ["1082.png"],
@@ -170,6 +174,7 @@ OUTCOMES = {
     "gedit-v2": ["k1.png"],
     "omnicontext": ["fullset/multi_character/k9.png"],
     "compbench": ["add/00001.png"],
+    "hatie": ["output_modelA_23847.jpg"],
 }
 
 
@@ -217,6 +222,37 @@ def test_masks_captions_and_references_are_taken_over(tmp_path: Path, draw: Draw
     assert edit.reference is not None
     [emu] = _opened("emu-edit", tmp_path, draw).edits
     assert (emu.source_caption, emu.target_caption) == ("a park", "a park in autumn")
+
+
+class Evil:
+    """What a pickle from a stranger may hold."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.write_text, (Path("opened-by-a-pickle"), "x"))
+
+
+@pytest.mark.parametrize("content", [pickle.dumps({"2331": [Evil()]}), pickle.dumps([Path("a")]), b"\x80\x05junk"])
+def test_a_pickle_that_could_run_code_is_refused(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries_w_remove.pkl").write_bytes(content)
+    with pytest.raises(BadInput, match="cannot be read safely"):
+        open_benchmark("hatie", data=tmp_path)
+    assert not (tmp_path / "opened-by-a-pickle").exists()
+
+
+def test_json_of_hatie_s_shape_is_read_as_well_and_faults_name_the_query(
+    tmp_path: Path, draw: Draw, told: Callable[..., Any]
+) -> None:
+    draw(tmp_path / "original_images" / "2331.jpg")
+    good = {"id": 1, "type": "bg_chg", "instruction": "Change the background to snow."}
+    _json(tmp_path / "queries.json", {"2331": [good, {"id": 2, "type": "obj_add"}, 7], "99": [{**good, "id": 3}]})
+    assert list(told(lambda place: open_benchmark("hatie", data=place), tmp_path)) == [
+        "queries.json: record '2': 'instruction' is missing",
+        "queries.json: line 3: must be a mapping, got 7",
+        "queries.json: record '3': the image '99.jpg' does not exist",
+    ]
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path, draw: Draw, told: Callable[..., Any]) -> None:

@@ -155,3 +155,21 @@ def test_every_declared_figure_is_one_of_a_protocol_there_is() -> None:
         known = {spec.name for spec in protocol.scores}
         assert set(figure.scores) <= known, figure.name
         assert figure.set is None or figure.set in {spec.name for spec in protocol.sets}, figure.name
+
+
+def test_a_figure_finds_its_score_whatever_model_made_it(
+    make_record: Callable[..., Record], make_run: Callable[..., Path]
+) -> None:
+    name = "local_clip_i[clip-l14]"
+    entry = ProtocolEntry("about", "paper", "1", (), (ScoreSpec(name, True, (-1, 1)),))
+    tasks = {"e0": "add", "e1": "add", "e2": "remove"}
+    values = {"e0": 0.5, "e1": 0.7, "e2": 1.0}
+    records = [
+        make_record(edit, {name: value}, protocol="local-clip", place=place, source=f"{place}.png")
+        for place, (edit, value) in enumerate(values.items())
+    ]
+    groups = {edit: {"task": task} for edit, task in tasks.items()}
+    run = make_run(*records, groups=groups, benchmark="compbench", protocols={"local-clip": entry})
+    [figure] = measured_figures(Run.open(run))
+    assert figure.figure.name == "CompBench LC-I"
+    assert [each.value for each in figure.methods.values()] == [pytest.approx((0.6 + 1.0) / 2)]

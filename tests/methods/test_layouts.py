@@ -516,3 +516,16 @@ def test_many_files_take_seconds(tmp_path: Path) -> None:
     found = find_outcomes("mine", tmp_path, edits)
     assert (found.present, len(found.faults)) == (4_000, 1_000)
     assert time.process_time() - begun < 5  # 100,000 files: 5 seconds when this was written
+
+
+def test_hatie_s_outcomes_begin_with_any_prefix(tmp_path: Path) -> None:
+    edits = [make_edit(f"e{number}", id=number, target="cup") for number in (1, 23847, 30)]
+    found = find_outcomes("mine", write(tmp_path, "out_A_1.jpg", "out_A_23847.jpg", "out_B_1.jpg", "30.jpg"), edits)
+    assert found.layout == "hatie"
+    assert files(found, tmp_path) == {"e1": "out_A_1.jpg", "e23847": "out_A_23847.jpg"}
+    assert {fault.where: fault.kind for fault in found.faults} == {
+        "e30": "missing",
+        "30.jpg": "stranger",
+        "out_B_1.jpg": "stranger",
+    }
+    assert "no file 'out_A_30.png'" in next(each.absence for each in found.outcomes if each.absence)

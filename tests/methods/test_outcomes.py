@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,24 @@ def test_a_list_may_have_any_name_and_its_paths_are_relative_to_it(tmp_path: Pat
     path = listed(tmp_path, {"id": "a", "image_path": "a.png"}, name="mine.jsonl")
 
     assert find_outcomes("mine", path, edits("a")).outcomes[0].image == tmp_path / "a.png"
+
+
+def test_a_list_may_name_edits_by_the_benchmark_s_own_keys_as_evalscope_s_does(tmp_path: Path) -> None:
+    keys = {"add-en-k1": "k1", "add-en-k2": "k2", "add-cn-k2": "k2", "k3": "k4"}
+    some = [replace(edit, extras={"key": keys[edit.id]}) for edit in edits(*keys)]
+    path = listed(tmp_path, *({"id": name, "image_path": f"{name}.png"} for name in ("k1", "k2", "k3", "k4")))
+    with pytest.raises(BadInput, match="edit 'k3', seed 0 is listed 2 times"):
+        find_outcomes("mine", path, some)
+
+    path = listed(tmp_path, *({"id": name, "image_path": f"{name}.png"} for name in ("k1", "k2", "k3")))
+    outcomes = find_outcomes("mine", path, some)
+    assert [(each.edit_id, each.image and each.image.name) for each in outcomes.outcomes] == [
+        ("add-en-k1", "k1.png"),
+        ("add-en-k2", None),  # two edits have the key
+        ("add-cn-k2", None),
+        ("k3", "k3.png"),
+    ]
+    assert outcomes.strangers == ("k2",)
 
 
 def test_several_seeds_of_an_edit_are_several_outcomes(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def staged() -> Callable[..., tuple[Item, Any]]:
         blank = [np.full((height, width, 3), shade, np.uint8) for shade in (40, 60)]
         before, after = pictures or blank
         item = Item(
-            edit=Edit(id="e", source=Picture("p", Path("/p")), instruction="", **edit),
+            edit=Edit(id="e", source=Picture("p", Path("/p")), **{"instruction": "", **edit}),
             outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
             source=before,
             edited=after,

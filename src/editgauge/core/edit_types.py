@@ -55,6 +55,7 @@ _ENTRIES = (
             "gedit": ("subject-add",),
             "editinspector": ("Add",),
             "imgedit": ("add",),
+            "hatie": ("obj_add",),
             "emu_edit": ("add",),
             "compbench": (
                 "add",
@@ -90,6 +91,7 @@ _ENTRIES = (
             "gedit": ("subject-replace",),
             "editinspector": ("Replace",),
             "imgedit": ("replace",),
+            "hatie": ("obj_rep",),
             "compbench": ("replace",),
             "edival": ("subject_replace",),
         },
@@ -114,6 +116,7 @@ _ENTRIES = (
             "gedit": ("subject-remove",),
             "editinspector": ("Remove",),
             "imgedit": ("remove",),
+            "hatie": ("obj_remove",),
             "emu_edit": ("remove",),
             "compbench": (
                 "remove",
@@ -138,7 +141,7 @@ _ENTRIES = (
         needs=("subject", "to"),
         value="attribute",
         values=("small", "large"),
-        names={"editval": ("size",)},
+        names={"editval": ("size",), "hatie": ("obj_resize",)},
     ),
     EditType(
         name="alter_parts",
@@ -201,6 +204,7 @@ _ENTRIES = (
             "pie_bench": ("change style",),
             "gedit": ("style_change", "tone_transfer"),  # tone: season, light and mood of the whole picture
             "imgedit": ("style",),
+            "hatie": ("style_chg",),
             "emu_edit": ("style",),
         },
     ),
@@ -217,6 +221,7 @@ _ENTRIES = (
             "pie_bench": ("change background",),
             "gedit": ("background_change",),
             "imgedit": ("background",),
+            "hatie": ("bg_chg",),
             "emu_edit": ("background",),
             "edival": ("background_change",),
         },

@@ -1,8 +1,9 @@
 """Outcomes on disk: a folder in one of the layouts in use, or JSON lines that name the images.
 
-A line is `{"id": edit id, "image_path": file}` or `{"id": edit id, "absence": why there is no image}`, and may hold
-`seed` and `prompt`, and what `editgauge edit` remembers besides, `source_prompt` and `seconds`. A folder that holds
-`outcomes.jsonl` is read by it, unless a layout is asked for.
+A line is `{"id": edit id, "image_path": file}`, as EvalScope has it too, or `{"id": edit id, "absence": why there is no
+image}`, and may hold `seed` and `prompt`, and what `editgauge edit` remembers besides, `source_prompt` and `seconds`.
+Where no edit has the id, the benchmark's own key of an edit is taken for it, if it is the key of one edit alone. A
+folder that holds `outcomes.jsonl` is read by it, unless a layout is asked for.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
 
 def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outside: bool) -> FoundOutcomes:
     """The outcomes of a list, put in the order of the edits; those of a million edits are never in memory together."""
-    place_of = {same_letters(edit.id): place for place, edit in enumerate(edits)}
+    place_of = {**_places_by_key(edits), **{same_letters(edit.id): place for place, edit in enumerate(edits)}}
     outcomes: DiskList[Outcome] = DiskList()
     places = array("q")
     strangers: list[str] = []
@@ -181,7 +182,7 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outsi
             strangers.append(outcome.edit_id)
         else:
             places.append(place)
-            same = outcome.edit_id.isascii()  # other letters may be spelled in two ways, and the edit's own counts
+            same = outcome.edit_id == edits[place].id  # letters may be spelled in two ways, and the edit's own counts
             outcomes.append(outcome if same else replace(outcome, edit_id=edits[place].id))
     there = set(places)
     for place in (place for place in range(len(edits)) if place not in there):
@@ -196,6 +197,13 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outsi
         Fault("stranger", shown(edit_id), f"is in {listed.name}, and no edit of the benchmark") for edit_id in strangers
     ]
     return FoundOutcomes(in_order, tuple(map(shown, strangers)), faults=tuple(rows))
+
+
+def _places_by_key(edits: Sequence[Edit]) -> dict[str, int]:
+    """Where the edit of each key of the benchmark stands: only keys that one edit alone has."""
+    keys = [same_letters(str(edit.extras.get("key") or "").strip()) for edit in edits]
+    counts = Counter(keys)
+    return {key: place for place, key in enumerate(keys) if key and counts[key] == 1}
 
 
 def _each_outcome(method: str, listed: Path, problems: list[str]) -> Iterator[Outcome]:

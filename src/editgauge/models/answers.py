@@ -151,6 +151,10 @@ class ClassMap:
         return np.asarray(self.places == self.classes.index(name))
 
 
+Keys = NDArray[np.float16]
+"""tokens x length: what each token of a vision transformer offers to the attention of a layer."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Patches:
     """A picture as the tokens of a vision transformer: one per patch of a grid over it, and one for the whole."""

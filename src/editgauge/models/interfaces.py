@@ -22,6 +22,7 @@ from editgauge.models.answers import (
     Faces,
     Features,
     Instances,
+    Keys,
     Patches,
     Poses,
     SegmentPrompt,
@@ -154,6 +155,19 @@ class PatchEmbedder(ImageEmbedder, Protocol):
 
     def patches(self, images: Sequence[Pixels]) -> list[Patches]:
         """The tokens of each picture."""
+        ...
+
+
+@runtime_checkable
+class KeyEmbedder(ImageEmbedder, Protocol):
+    """An `image_embedder` that also gives the keys of its last attention, which describe layout more than looks."""
+
+    def keys(self, images: Sequence[Pixels]) -> list[Keys]:
+        """One row per token of each picture, that of the whole picture first."""
+        ...
+
+    def keys_of_bytes(self, images: Sequence[Pixels]) -> list[Keys]:
+        """The same for pixels from 0 to 255 instead of 0 to 1: what some released code feeds its network."""
         ...
 
 
@@ -303,6 +317,13 @@ class Perception(Protocol):
 
     async def patches(self, image: Pixels) -> Patches:
         """The picture as the tokens of the image embedder, one per patch of a grid; not every embedder has them."""
+        ...
+
+    async def keys(self, image: Pixels, *, of_bytes: bool = False) -> Keys:
+        """The keys of the image embedder's last attention, one row per token; not every embedder has them.
+
+        `of_bytes` feeds the network pixels from 0 to 255, as some released code does.
+        """
         ...
 
     def knows(self, phrase: str) -> bool:

@@ -29,6 +29,7 @@ from editgauge.models.answers import (
     Faces,
     Features,
     Instances,
+    Keys,
     Patches,
     Poses,
     SegmentPrompt,
@@ -40,7 +41,7 @@ from editgauge.models.cache.memory import Memory
 from editgauge.models.cached_model import CachedModel
 from editgauge.models.choice import describe, make_models
 from editgauge.models.identity import identity
-from editgauge.models.interfaces import Detector, ModelCard, PatchEmbedder
+from editgauge.models.interfaces import Detector, KeyEmbedder, ModelCard, PatchEmbedder
 from editgauge.models.profiles import models_for
 from editgauge.models.vocabulary.imagenet import classes_of
 
@@ -156,6 +157,13 @@ class ModelService:
         if not isinstance(model.model, PatchEmbedder):
             raise CannotTell("no_model", f"{model.card.id} has no patches; choose --model image_embedder=dinov2-s14")
         return cast(Patches, await self._about(model, "patches", image))
+
+    async def keys(self, image: Pixels, *, of_bytes: bool = False) -> Keys:
+        """The keys of the image embedder's last attention, one row per token."""
+        model = self._model_for("image_embedder")
+        if not isinstance(model.model, KeyEmbedder):
+            raise CannotTell("no_model", f"{model.card.id} has no keys; choose --model image_embedder=dinov2-s14")
+        return cast(Keys, await self._about(model, "keys_of_bytes" if of_bytes else "keys", image))
 
     def knows(self, phrase: str) -> bool:
         """Does the classifier have classes for what a phrase names? False too when there is no classifier."""

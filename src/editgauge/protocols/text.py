@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Note
+from editgauge.core.masks import box_of
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.instructions.readings import steps_of
 from editgauge.instructions.tokens import edit_distance
@@ -51,7 +52,7 @@ class TextEdit(Protocol):
     name = "text"
     about = "Text in the picture: are the requested words there, are the old ones gone, is all other text unchanged?"
     paper = "EditGauge; character error rate as in text recognition, read by the model of the role `text_reader`."
-    version = "1"
+    version = "2"
     deviations: tuple[str, ...] = (
         "Case, blanks and punctuation do not count.",
         "Text that the reader cannot read in the source is not missed in the edited picture.",
@@ -61,7 +62,10 @@ class TextEdit(Protocol):
         ScoreSpec("words", True, (0.0, 1.0), "1 - character error rate of the requested words.", "done"),
         ScoreSpec("old_words_gone", True, (0.0, 1.0), "Can the words that should go no longer be read?"),
         ScoreSpec(
-            "place", True, (0.0, 1.0), "Do the new words stand where the old ones stood? Share of the smaller box."
+            "place",
+            True,
+            (0.0, 1.0),
+            "Do the new words stand where the old ones stood, or else in the edit's mask? Share of the smaller box.",
         ),
         ScoreSpec(
             "other_text",
@@ -91,7 +95,7 @@ class TextEdit(Protocol):
         return {
             "words": _words(new, passage, before, after),
             "old_words_gone": _gone(old, new, replaced, after),
-            "place": _place(passage, replaced, after),
+            "place": _place(passage, replaced.box if replaced else _mask_box(item), after),
             "other_text": kept(before, after, replaced.lines if replaced else _overlapped(before, passage)),
         }
 
@@ -191,12 +195,20 @@ def _gone(old: str, new: str, replaced: Passage | None, after: TextLines) -> Sco
     return Score(value, (Note(f"Most like “{old}” now: " + (f"“{left.text}”." if left else "nothing.")),))
 
 
-def _place(passage: Passage | None, replaced: Passage | None, after: TextLines) -> Score | Unscored:
-    if replaced is None:
-        return Unscored("not_applicable", "no words of the source are known that the new ones replace")
+def _mask_box(item: Item) -> Sequence[float] | None:
+    return box_of(item.mask) if item.mask is not None and item.mask.any() else None
+
+
+def _place(
+    passage: Passage | None, wanted: Sequence[float] | NDArray[Any] | None, after: TextLines
+) -> Score | Unscored:
+    if wanted is None:
+        return Unscored(
+            "not_applicable", "nothing says where the words belong: no words that they replace are read, and no mask"
+        )
     if passage is None or passage.error_rate > READ:
         return Unscored("not_detected", "the new words are not read")
-    return Score(min(overlap_share(passage.box, replaced.box), 1.0), after.evidence("edited"))
+    return Score(min(overlap_share(passage.box, wanted), 1.0), after.evidence("edited"))
 
 
 def _overlapped(before: TextLines, passage: Passage | None) -> frozenset[int]:

@@ -21,7 +21,7 @@ from editgauge.core.images import Pixels
 from editgauge.models.hub import loading
 from editgauge.models.hub.addresses import FAMILIES, by_address
 from editgauge.models.hub.clip import ClipEmbedder
-from editgauge.models.hub.dino import DinoEmbedder
+from editgauge.models.hub.features.dino import DinoEmbedder
 from editgauge.models.hub.sources import NEVER_RUN
 from editgauge.models.weights import MissingWeights
 

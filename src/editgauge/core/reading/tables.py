@@ -1,7 +1,8 @@
-"""Tables of records as data sets are handed out: Parquet, Arrow, JSON lines, JSON."""
+"""Tables of records as data sets are handed out: Parquet, Arrow, JSON lines, JSON, pickles of plain values."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import Faults, read_json, read_text
 
 FORMATS = (".arrow", ".parquet", ".jsonl", ".json")
+PICKLES = (".pkl", ".pickle")
 NOT_RECORDS = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
 """What the `datasets` library writes beside the records."""
 ROWS_AT_ONCE = 64
@@ -68,8 +70,10 @@ def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> 
             yield from _json(file, faults)
         elif file.suffix in {".parquet", ".arrow"}:
             yield from _batches(file, columns)
+        elif file.suffix in PICKLES:
+            yield from _records(file, read_plain_pickle(file), faults)
         else:
-            raise BadInput(f"'{file}' is in no format that can be read ({', '.join(FORMATS)}).")
+            raise BadInput(f"'{file}' is in no format that can be read ({', '.join((*FORMATS, *PICKLES))}).")
 
 
 def _lines(file: Path, faults: Faults) -> Iterator[FileRow]:
@@ -80,12 +84,42 @@ def _lines(file: Path, faults: Faults) -> Iterator[FileRow]:
 
 
 def _json(file: Path, faults: Faults) -> Iterator[FileRow]:
-    """A list of records, or a mapping of keys to records."""
-    value = read_json(file, faults, object)
+    yield from _records(file, read_json(file, faults, object), faults)
+
+
+def _records(file: Path, value: Any, faults: Faults) -> Iterator[FileRow]:
+    """A list of records, or a mapping of keys to records or to lists of them."""
     if isinstance(value, dict):
-        value = [{"key": key, **each} if isinstance(each, dict) else each for key, each in value.items()]
+        several = [(key, each) for key, some in value.items() for each in (some if isinstance(some, list) else [some])]
+        value = [{"key": key, **each} if isinstance(each, dict) else each for key, each in several]
     for number, values in enumerate(value if isinstance(value, list) else [value], start=1):
         yield from _row(file, number, values, faults)
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Makes nothing but plain values: a pickle that names a class or a function is refused before anything is run."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(f"it names '{module}.{name}'")
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise pickle.UnpicklingError("it refers to something outside of the file")
+
+
+def read_plain_pickle(file: Path) -> Any:
+    """What a pickle of numbers, texts, lists and mappings holds; raises `BadInput` for one that needs more than that.
+
+    A pickle can run any code when it is read in the usual way. This way it cannot.
+    """
+    try:
+        with file.open("rb") as content:
+            return _PlainUnpickler(content).load()
+    except Exception as error:  # a damaged pickle may fail anywhere
+        raise BadInput(
+            f"The pickle '{file}' cannot be read safely: {error or type(error).__name__}. Only numbers, texts, lists "
+            "and mappings are taken from a pickle, because anything else could run code on your machine. If you trust "
+            "the file, load it in Python and save it as JSON (json.dump)."
+        ) from error
 
 
 def _row(file: Path, number: int, values: Any, faults: Faults) -> Iterator[FileRow]:

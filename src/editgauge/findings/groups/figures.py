@@ -43,7 +43,7 @@ class PublishedFigure(BaseModel):
     protocol: str
     """Without options and judge."""
     scores: tuple[str, ...] = Field(min_length=1)
-    """Whose values are averaged together."""
+    """Whose values are averaged together; without the name of the model that a score may carry in brackets."""
     over: tuple[str, ...] = ()
     """What counts once at each level, outermost first; without any, every value counts once."""
     where: Mapping[str, str] = {}
@@ -111,7 +111,11 @@ def _measured(run: Run, protocol: str, figure: PublishedFigure) -> MeasuredFigur
     if any(value not in known.get(name, ()) for name, value in figure.where.items()):
         return None  # a run of the other language
     columns = columns_of(run, figure.where)
-    rows = columns.protocol.are(protocol) & np.any([columns.name.are(score) for score in figure.scores], axis=0)
+    names = [spec.name for spec in run.manifest.protocols[protocol].scores]
+    names = [name for name in names if name.partition("[")[0] in figure.scores]
+    if not names:
+        return None
+    rows = columns.protocol.are(protocol) & np.any([columns.name.are(name) for name in names], axis=0)
     columns = columns.only(np.flatnonzero(rows))
     if np.isnan(columns.value).all():  # also when there are none
         return None
@@ -119,7 +123,7 @@ def _measured(run: Run, protocol: str, figure: PublishedFigure) -> MeasuredFigur
         "every value once": (),
         **{f"by {each.replace('_', ' ')}": (each,) for each in (EDIT_TYPE, *known, SOURCE)},
     }
-    spec = run.spec(protocol, figure.scores[0])
+    spec = run.spec(protocol, names[0])
 
     def averaged(over: Sequence[str]) -> dict[str, Estimate]:
         return {method: _estimate(run, columns, method, over, spec.range) for method in run.manifest.methods}

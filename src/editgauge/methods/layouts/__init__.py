@@ -29,6 +29,8 @@ class Layout:
     """Names, without suffix, of pictures that lie beside the outcomes and are none, such as copies of the source."""
     has_settings: bool = False
     """A file's name may end in the numbers that the method was set to: `11635_action_stand_1.5_6.5`."""
+    prefixed: bool = False
+    """A file's name may begin with anything and `_`: `output_modelA_23847.jpg`."""
     chained: bool = False
     """Each outcome was made from the method's own outcome of the turn before."""
 
@@ -57,6 +59,7 @@ LAYOUTS = {
     "omnicontext": "editgauge.methods.layouts.shapes:omnicontext",
     "compbench": "editgauge.methods.layouts.shapes:compbench",
     "edival": "editgauge.methods.layouts.shapes:edival",
+    "hatie": "editgauge.methods.layouts.shapes:hatie",
 }
 """In the order that decides when two find equally many outcomes: plain, then the more specific."""
 

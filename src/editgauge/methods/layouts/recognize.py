@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ def recognize(method: str, edits: Sequence[Edit], tree: Tree, name: str | None =
             "`editgauge list layouts` shows the others."
         )
     possible = [chosen] if chosen else _fitting(edits)
-    matches = [match(_with_settings(layout, method, edits, tree), edits, tree) for layout in possible]
+    matches = [match(_as_used(layout, method, edits, tree), edits, tree) for layout in possible]
     follows = any(edit.follows for edit in edits)
     best = min(matches, key=lambda one: (-len(one.used), one.layout.name != "plain", one.layout.chained != follows))
     if best.problems:
@@ -58,6 +59,24 @@ def _fitting(edits: Sequence[Edit]) -> list[Layout]:
     extras = set().union(*(edit.extras for edit in edits))
     every = [layouts.get(name) for name in [*LAYOUTS, *(other for other in layouts if other not in LAYOUTS)]]
     return [layout for layout in every if extras.issuperset(layout.needs)]
+
+
+def _as_used(layout: Layout, method: str, edits: Sequence[Edit], tree: Tree) -> Layout:
+    """The layout with the settings or the prefix that the files of this folder have in their names."""
+    return _with_prefix(_with_settings(layout, method, edits, tree), edits, tree)
+
+
+def _with_prefix(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Layout:
+    """The layout for files whose names begin with what most of them begin with; the others are strangers."""
+    if not layout.prefixed:
+        return layout
+    wanted = {folded(path) for edit in edits for path in layout.asks(edit)}
+    parts = (image.bare.rpartition("_") for image in tree.images)
+    prefixes = Counter(prefix for prefix, _, rest in parts if prefix and folded(rest) in wanted)
+    if not prefixes:
+        return layout
+    plain, prefix = layout.paths, min(prefixes, key=lambda each: (-prefixes[each], each))
+    return replace(layout, paths=lambda edit: (f"{prefix}_{path}" for path in plain(edit)))
 
 
 def _with_settings(layout: Layout, method: str, edits: Sequence[Edit], tree: Tree) -> Layout:

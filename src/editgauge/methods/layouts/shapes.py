@@ -166,3 +166,12 @@ edival = Layout(  # TianyuCodings/EdiVal, eval.py
     beside=re.compile(r"\d+_input_raw"),
     chained=True,
 )
+
+hatie = Layout(  # SuhoRyu/HATIE, README.md
+    name="hatie",
+    title="HATIE",
+    about="<any prefix>_<query id>.jpg",
+    paths=_filled("{id}"),
+    needs=("id", "target"),
+    prefixed=True,
+)

@@ -23,7 +23,8 @@ FAMILIES: dict[str, str] = {
     "sam": "sam:SamSegmenter",
     "segformer": "semantic:ClassMapper",
     "clip": "clip:ClipEmbedder",
-    "dino": "dino:DinoEmbedder",
+    "dino": "features.dino:DinoEmbedder",
+    "dreamsim": "features.dreamsim:DreamSim",
     "captioner": "captions:HubCaptioner",
 }
 

@@ -17,12 +17,13 @@ IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
-def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any]) -> torch.Tensor:
+def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any], white: float = 1.0) -> torch.Tensor:
     """The pictures at the network's size whatever their shape, as n x 3 x height x width, normalized.
 
     Args:
         images: the pictures
-        told: preprocessor_config.json
+        settings: preprocessor_config.json
+        white: the value of a white pixel before the normalization; 255 for code that forgets to divide
     """
     import torch
 
@@ -30,7 +31,8 @@ def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any]) -> torch.Ten
     resample = Image.Resampling(settings.get("resample", Image.Resampling.BILINEAR))
     mean, std = (np.array(settings.get(f"image_{name}", usual), np.float32) for name, usual in USUAL)
     ready = [
-        (np.asarray(Image.fromarray(image).resize(size, resample), np.float32) / 255 - mean) / std for image in images
+        (np.asarray(Image.fromarray(image).resize(size, resample), np.float32) * (white / 255) - mean) / std
+        for image in images
     ]
     return torch.from_numpy(np.stack(ready).transpose(0, 3, 1, 2).copy())
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
-from editgauge.models.answers import Patches, Vector
+from editgauge.models.answers import Keys, Patches, Vector
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, library, onnx_session
 from editgauge.models.weights import weights_of
@@ -28,6 +29,8 @@ SIDE = 224
 GRID = SIDE // 14
 LENGTH = 384
 LAST_NORM = "/norm/Add_1_output_0"
+LAST_ATTENTION = "/blocks.11/attn/qkv/Add_output_0"
+"""Queries, keys and values of the last layer, side by side."""
 
 
 class DinoV2Small(FromCatalog):
@@ -49,26 +52,50 @@ class DinoV2Small(FromCatalog):
         """All tokens of each picture."""
         return [self._tokens(image) for image in images]
 
+    def keys(self, images: Sequence[Pixels]) -> list[Keys]:
+        """The keys of the last layer's attention for each picture: its class token first, then its patches."""
+        return [self._keys(imagenet_scaled(_square(image))) for image in images]
+
+    def keys_of_bytes(self, images: Sequence[Pixels]) -> list[Keys]:
+        """The same for pixels from 0 to 255, which the network was not trained on, as PnPInversion feeds it."""
+        return [self._keys(imagenet_scaled(_square(image), white=255.0)) for image in images]
+
+    def _keys(self, planes: NDArray[np.float32]) -> Keys:
+        queries_keys_values = self._attention.run(None, {"input": planes})[0][0]
+        return np.asarray(queries_keys_values[:, LENGTH : 2 * LENGTH], np.float16)
+
     def _tokens(self, image: Pixels) -> Patches:
-        mode = cv2.INTER_AREA if min(image.shape[:2]) > SIDE else cv2.INTER_LINEAR
-        square = np.asarray(cv2.resize(image, (SIDE, SIDE), interpolation=mode), np.uint8)
-        tokens = self._session.run(None, {"input": imagenet_scaled(square)})[0][0].astype(np.float16)
+        tokens = self._session.run(None, {"input": imagenet_scaled(_square(image))})[0][0].astype(np.float16)
         return Patches(tokens[1:].reshape(GRID, GRID, LENGTH).copy(), tokens[0].copy())
 
     @cached_property
     def _session(self) -> Any:
-        return onnx_session(_cut_at_last_norm(self._weights or weights_of(NAME).path(FILE)), ID, self._threads)
+        return self._cut(LAST_NORM, LENGTH)
+
+    @cached_property
+    def _attention(self) -> Any:
+        return self._cut(LAST_ATTENTION, 3 * LENGTH)
+
+    def _cut(self, output: str, length: int) -> Any:
+        graph = _cut_at(self._weights or weights_of(NAME).path(FILE), output, length)
+        return onnx_session(graph, ID, self._threads)
 
 
-def _cut_at_last_norm(path: Path) -> bytes:
-    """The graph up to the last normalization, without the averaging that the package added."""
+def _square(image: Pixels) -> Pixels:
+    """The whole picture, pressed into the square that the positions in the file are for."""
+    mode = cv2.INTER_AREA if min(image.shape[:2]) > SIDE else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, (SIDE, SIDE), interpolation=mode), np.uint8)
+
+
+def _cut_at(path: Path, output: str, length: int) -> bytes:
+    """The graph up to one of its values, without what follows, such as the averaging that the package added."""
     onnx = library("onnx", ID)
     network = onnx.load(str(path))
     nodes = list(network.graph.node)
-    last = next(place for place, node in enumerate(nodes) if LAST_NORM in node.output)
+    last = next(place for place, node in enumerate(nodes) if output in node.output)
     del network.graph.node[last + 1 :]
     del network.graph.output[:]
-    shape = ["batch", GRID * GRID + 1, LENGTH]
-    network.graph.output.append(onnx.helper.make_tensor_value_info(LAST_NORM, onnx.TensorProto.FLOAT, shape))
+    shape = ["batch", GRID * GRID + 1, length]
+    network.graph.output.append(onnx.helper.make_tensor_value_info(output, onnx.TensorProto.FLOAT, shape))
     content: bytes = network.SerializeToString()
     return content

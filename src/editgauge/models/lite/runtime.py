@@ -156,7 +156,10 @@ def native_output_silenced() -> Iterator[None]:
         os.close(nowhere)
 
 
-def imagenet_scaled(image: Pixels) -> NDArray[np.float32]:
-    """1 x 3 x height x width, each color with the mean and the spread that it has in ImageNet taken out."""
-    scaled = (as_unit(image) - IMAGENET_MEAN) / IMAGENET_SPREAD
+def imagenet_scaled(image: Pixels, white: float = 1.0) -> NDArray[np.float32]:
+    """1 x 3 x height x width, each color with the mean and the spread that it has in ImageNet taken out.
+
+    `white` is the value of a white pixel before that; networks were trained with 1.
+    """
+    scaled = (as_unit(image) * np.float32(white) - IMAGENET_MEAN) / IMAGENET_SPREAD
     return np.ascontiguousarray(scaled.transpose(2, 0, 1)[np.newaxis])

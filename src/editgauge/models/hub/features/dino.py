@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from editgauge.models.answers import Patches, Vector
+from editgauge.models.answers import Keys, Patches, Vector
 from editgauge.models.hub.network import Network, numbers
 from editgauge.models.hub.pixels import squeezed
 
@@ -48,14 +49,47 @@ class DinoEmbedder(Network):
         return [self._tokens(image) for image in images]
 
     def _tokens(self, image: Pixels) -> Patches:
-        config = self.source.config
-        side = int(config["image_size"]) if config["model_type"] == "vit" else SIDE
-        pixels = squeezed([image], {**self.source.preprocessing, "size": {"width": side, "height": side}})
-        with self.thinking():
-            tokens = numbers(self.network(pixel_values=pixels.to(self.device)).last_hidden_state[0])
-        grid = side // int(config["patch_size"])
-        places = tokens[-grid * grid :].reshape(grid, grid, -1)  # after the class token and registers
+        tokens, grid = self._without_registers(self._pass(image)), self._grid
+        places = tokens[1:].reshape(grid, grid, -1)
         return Patches(places.astype(np.float16), tokens[0].astype(np.float16))
+
+    def keys(self, images: Sequence[Pixels]) -> list[Keys]:
+        """The keys of the last layer's attention for each picture: its class token first, then its patches."""
+        return [self._keys(image, 1.0) for image in images]
+
+    def keys_of_bytes(self, images: Sequence[Pixels]) -> list[Keys]:
+        """The same for pixels from 0 to 255, which the network was not trained on, as PnPInversion feeds it."""
+        return [self._keys(image, 255.0) for image in images]
+
+    def _keys(self, image: Pixels, white: float) -> Keys:
+        last = [module for name, module in self.network.named_modules() if name.endswith("k_proj")][-1]
+        outputs: list[Any] = []
+        hook = last.register_forward_hook(lambda _module, _inputs, output: outputs.append(output))
+        try:
+            self._pass(image, white)
+        finally:
+            hook.remove()
+        return self._without_registers(numbers(outputs[0][0])).astype(np.float16)
+
+    def _pass(self, image: Pixels, white: float = 1.0) -> NDArray[np.float32]:
+        """The tokens of the last layer, of the whole picture pressed into the network's square."""
+        side = self._side
+        settings = {**self.source.preprocessing, "size": {"width": side, "height": side}}
+        with self.thinking():
+            pixels = squeezed([image], settings, white).to(self.device)
+            return numbers(self.network(pixel_values=pixels).last_hidden_state[0])
+
+    @property
+    def _side(self) -> int:
+        config = self.source.config
+        return int(config["image_size"]) if config["model_type"] == "vit" else SIDE
+
+    @property
+    def _grid(self) -> int:
+        return self._side // int(self.source.config["patch_size"])
+
+    def _without_registers(self, tokens: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.concatenate([tokens[:1], tokens[-(self._grid**2) :]])
 
     def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
         """The pictures as the network wants them."""

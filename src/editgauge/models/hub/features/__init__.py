@@ -1,0 +1,1 @@
+"""Pictures as vectors, and the distances that follow from them."""

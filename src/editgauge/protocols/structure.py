@@ -1,0 +1,62 @@
+"""The protocol `structure`: is the layout of the picture still the same, whatever it shows now?"""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge.protocols import Protocol
+from editgauge.protocols._shared.looking import attempt
+from editgauge.vision.tokens import structure_distance
+
+if TYPE_CHECKING:
+    from editgauge.models.interfaces import Perception
+
+DEVIATIONS = (
+    "PnPInversion takes DINO ViT-B/8 (`--model image_embedder=dino:facebook/dino-vitb8`); here the keys are those "
+    "of the run's image embedder, whose name stands in the score's name. Numbers of two networks never compare.",
+    "The whole picture is pressed into the network's square; PnPInversion scales the shorter side to 224 pixels, "
+    "which is the same for the square pictures of PIE-Bench.",
+)
+RELEASED = "As released: pixels from 0 to 255 go into a network that was trained on pixels from 0 to 1."
+FARTHEST = 4.0
+"""Two cosines differ by 2 at most."""
+
+
+class Structure(Protocol):
+    """Distance of the self-similarities of attention keys."""
+
+    about = "Is the layout still the same? Distance of the self-similarities of a vision transformer's last keys."
+    paper = "Tumanyan et al. 2022, Splicing ViT Features; Ju et al. 2024, PnPInversion (PIE-Bench), arXiv 2310.01506"
+    version = "1"
+    needs = ("image_embedder",)
+
+    def __init__(self, embedder: str = "", *, as_released: bool = False) -> None:
+        self.name: str = "structure@released" if as_released else "structure"
+        self.deviations = (*DEVIATIONS, RELEASED) if as_released else DEVIATIONS
+        self._as_released = as_released
+        self._score = f"structure_distance[{embedder}]" if embedder else "structure_distance"
+        about = "Mean squared difference of the cosines between all keys of the last attention; 0 for the same layout."
+        self.scores = (ScoreSpec(self._score, False, (0.0, FARTHEST), about),)
+
+    def given(self, models: Mapping[str, str]) -> Structure:
+        """With the embedder's name in the name of the score."""
+        return Structure(models.get("image_embedder", ""), as_released=self._as_released)
+
+    async def score(self, item: Item, see: Perception) -> Scores:
+        """One number for the whole picture; a mask makes no difference."""
+        return {self._score: await attempt(self._distance(item, see))}
+
+    async def _distance(self, item: Item, see: Perception) -> Score:
+        before, after = await gather(
+            *(see.keys(picture, of_bytes=self._as_released) for picture in (item.source, item.edited))
+        )
+        return Score(structure_distance(before[np.newaxis], after[np.newaxis]))
+
+
+structure = Structure()
+structure_as_released = Structure(as_released=True)
