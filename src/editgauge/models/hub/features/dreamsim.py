@@ -52,7 +52,7 @@ DINO_HEAD = re.compile(r"\bproj\.(mlp|last_layer)\.")
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class DreamSimBranch:
     """One of the transformers. CLIP's towers normalize what goes into the first layer, and project what comes out."""
 
     weights: Mapping[str, torch.Tensor]
@@ -135,7 +135,7 @@ class DreamSim(Network):
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     @cached_property
-    def branches(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[DreamSimBranch, ...]:
         """The transformers, loaded now, in the order in which their vectors are joined."""
         with clear_errors(self.source, "network"):
             from safetensors.torch import load_file
@@ -154,7 +154,7 @@ class DreamSim(Network):
         return {"resize": "bicubic, to the whole square"}
 
 
-def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[Branch, ...]:
+def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSimBranch, ...]:
     """The transformers in a file of tensors; raises `BadInput` for one with gaps or with tensors left over.
 
     Args:
@@ -185,7 +185,7 @@ def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[Branch,
             faults,
         )
     by_tower = dict(zip(towers, projections, strict=True))
-    return tuple(Branch(own[start], by_tower.get(start), quick=[start] == towers[:1]) for start in starts)
+    return tuple(DreamSimBranch(own[start], by_tower.get(start), quick=[start] == towers[:1]) for start in starts)
 
 
 def _missing(weights: Mapping[str, torch.Tensor]) -> list[str]:
