@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
 
 MORE = re.compile(r"\b(add|insert|put|place|draw|paint|include|more|another|extra|additional|new)\b", re.IGNORECASE)
-"""Words after which a number means so many more; without them it means so many in all."""
+"""Words after which a number is added to what was there; without them it is the total."""
 MOST = 1000.0
 """No detector counts this far."""
 
@@ -41,7 +41,7 @@ class Counts(Protocol):
     deviations: tuple[str, ...] = (
         "GenEval counts what Mask2Former sees with a confidence of at least 0.9; here the run's detector counts what "
         "it sees at its own operating point.",
-        "A number means so many more after words such as 'add' or 'more', and so many in all without them.",
+        "After words such as 'add' or 'more' a number is added to what was there; without them, it is the total.",
         "An edit without a number is not counted, apart from removals.",
     )
     needs = ("detector",)

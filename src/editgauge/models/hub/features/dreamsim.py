@@ -4,7 +4,7 @@ The ensemble of the paper is three vision transformers in the form of DINO's cod
 that of OpenCLIP, each adapted, with the adaptation already added to the weights. A folder or repository holds them in
 one safetensors file; a branch is recognized by its own tensors, so it does not matter what comes before their names.
 
-Written after the published code; no file of a published ensemble was at hand. A file with tensors that are not
+Written after the published code; no file of a published ensemble was available. A file with tensors that are not
 understood is refused.
 """
 
