@@ -56,11 +56,32 @@ def test_the_same_picture_did_not_change(room: tuple[Path, Path]) -> None:
     assert found.regions == ()
 
 
-def test_a_picture_of_another_size_is_resized_and_it_is_said(room: tuple[Path, Path], tmp_path: Path) -> None:
+def test_things_are_seen_in_the_own_size_of_the_image_after(tmp_path: Path) -> None:
+    empty, large = np.full((60, 80, 3), 255, np.uint8), np.full((900, 1200, 3), 255, np.uint8)
+    large[600:, :451] = CAT
+    write_png(empty, tmp_path / "before.png")
+    write_png(resized(large, 80, 60), tmp_path / "shrunk.png")
+    write_png(large, tmp_path / "after.png")
+
+    shrunk, own = (changes(tmp_path / "before.png", tmp_path / name).changes for name in ("shrunk.png", "after.png"))
+
+    assert [change.sentence for change in own] == ["A cat appeared at the lower left."]
+    assert shrunk[0].after is not None
+    assert own[0].after is not None
+    assert own[0].after.confidence > shrunk[0].after.confidence
+    assert own[0].after.box == pytest.approx((0, 40, 28, 60), abs=2)
+
+
+def test_a_picture_of_another_size_is_compared_at_the_size_of_the_first_and_it_is_said(
+    room: tuple[Path, Path], tmp_path: Path
+) -> None:
     write_png(resized(read_image(room[1]), 320, 240), tmp_path / "small.png")
     found = changes(room[1], tmp_path / "small.png")
     assert found.sentences == ("Nothing changed.",)
-    assert "The image after was 320 x 240 and was resized to 640 x 480." in found.remarks
+    assert (
+        "The image after is 320 x 240: it was looked at in its own size, and compared by pixels at 640 x 480."
+        in found.remarks
+    )
 
 
 def test_the_command_says_it_in_words_and_in_json(room: tuple[Path, Path]) -> None:

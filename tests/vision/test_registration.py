@@ -154,3 +154,23 @@ def test_the_pictures_are_left_as_they_were() -> None:
     before = one.copy()
     frame_proposals.whole_shifts(one, one.copy(), np.eye(2, 3))
     assert np.array_equal(one, before)
+
+
+@pytest.mark.parametrize("times", [0.5, 2.0])
+def test_a_picture_in_its_own_size_is_brought_into_the_same_frame(times: float) -> None:
+    edited = moved(SOURCE, np.array([[1.0, 0, 6], [0, 1.0, -4]]))
+    alignment = align(SOURCE, edited)
+    original = resized(edited, int(WIDTH * times), int(HEIGHT * times))
+
+    own = alignment.in_own_size(original)
+
+    assert alignment.moved
+    assert own.shape == original.shape
+    back = resized(own, WIDTH, HEIGHT)[16:-16, 16:-16].astype(float)
+    framed = SOURCE[16:-16, 16:-16].astype(float)
+    assert np.abs(back - framed).mean() < 0.6 * np.abs(edited[16:-16, 16:-16].astype(float) - framed).mean()
+
+
+def test_where_no_frame_moved_a_picture_in_its_own_size_stays_as_it_is() -> None:
+    large = resized(SOURCE, 700, 500)
+    assert align(SOURCE, SOURCE).in_own_size(large) is large

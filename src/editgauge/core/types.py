@@ -245,6 +245,16 @@ class Item:
     notes: tuple[str, ...] = ()
     """What was done to the pictures when they were read; stands in the evidence of every score."""
 
+    @property
+    def as_made(self) -> Pixels:
+        """The edited picture in its own size, as the method made it."""
+        return self.edited if self.original is None else self.original
+
+    @property
+    def pixel_bytes(self) -> int:
+        """The memory of both pictures, and of the edited one in its own size."""
+        return self.source.nbytes + self.edited.nbytes + (0 if self.original is None else self.original.nbytes)
+
 
 Question = Literal["done", "kept", "artifacts", "quality"]
 QUESTIONS: Mapping[Question, str] = {

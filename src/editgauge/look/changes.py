@@ -12,7 +12,7 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.drawing import draw
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Box, Evidence, Region, Side
-from editgauge.core.images import ImageLike, Pixels, read_image, require_measurable, resized, write_png
+from editgauge.core.images import ImageLike, Pixels, at_working_size, read_image, require_measurable, resized, write_png
 from editgauge.core.masks import grown
 from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
@@ -97,7 +97,7 @@ def changes(
 
     Args:
         before: image before the edit.
-        after: image after the edit; if its size differs, it is resized to the first.
+        after: image after the edit; of another size, pixels are compared at the size of the first.
         out: PNG file to draw both images into, with the changes outlined.
     """
     chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
@@ -107,8 +107,9 @@ def changes(
     require_measurable(source, "image before")
     require_measurable(original, "image after")
     edited = resized(original, source.shape[1], source.shape[0])
+    own_size = None if original.shape == source.shape else at_working_size(original)
     with ModelService(chosen.models) as service:
-        differing = run_async(differences(source, edited, service))
+        differing = run_async(differences(source, edited, service, original=own_size))
     if out is not None:
         write_png(_drawn(source, differing), Path(out))
     return WhatChanged(
@@ -130,7 +131,9 @@ def _about_frames(source: Pixels, original: Pixels, differing: Differences) -> l
     remarks = []
     if original.shape != source.shape:
         sizes = [f"{picture.shape[1]} x {picture.shape[0]}" for picture in (original, source)]
-        remarks.append(f"The image after was {sizes[0]} and was resized to {sizes[1]}.")
+        remarks.append(
+            f"The image after is {sizes[0]}: it was looked at in its own size, and compared by pixels at {sizes[1]}."
+        )
     if differing.pixels.alignment.moved:
         remarks.append("The frame moved a little: the image after was aligned with the one before.")
     return remarks

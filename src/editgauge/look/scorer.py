@@ -117,7 +117,7 @@ class Scorer:
     async def _score(self, load: Callable[[], Item]) -> ScoreResult:
         async with self._gate.entered() as hold:
             item = load()
-            hold(bytes_of_work(item.source.nbytes + item.edited.nbytes))
+            hold(bytes_of_work(item.pixel_bytes))
             rows = await asyncio.gather(*(item_rows(each, item, self._see) for each in self.protocols))
         scores = [
             _verdict(each.name, spec, row)

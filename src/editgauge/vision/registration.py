@@ -66,6 +66,16 @@ class Alignment:
         """Is the frame another than the source's?"""
         return not np.array_equal(self.matrix, np.eye(2, 3))
 
+    def in_own_size(self, original: Pixels) -> Pixels:
+        """The edited picture as it was made, in a size of its own, brought into the source's frame."""
+        height, width = self.valid.shape
+        scale = np.array([original.shape[1] / width, original.shape[0] / height])
+        centers = (scale - 1) / 2  # a pixel is named by its center
+        matrix = np.empty((2, 3))
+        matrix[:, :2] = self.matrix[:, :2] * scale[:, np.newaxis] / scale
+        matrix[:, 2] = scale * self.matrix[:, 2] + centers - matrix[:, :2] @ centers
+        return _warped(original, matrix)
+
 
 def align(source: Pixels, edited: Pixels) -> Alignment:
     """Where the edited picture lies over its source: both are of one size, the frame moved or scaled a little."""

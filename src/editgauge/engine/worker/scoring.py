@@ -30,6 +30,7 @@ from editgauge.core.trace import timeline
 from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 from editgauge.engine.worker.memory_gate import bytes_of_work
 from editgauge.models.identity import identity
+from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.service import ModelService
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sigh
         item = _item(task, source, edited)
         if isinstance(item, Unscored):
             return ScoredTask([_record(task, protocol, stamps, _nothing(protocol, item)) for protocol in protocols], {})
-        originals = 0 if item.original is None else item.original.nbytes
-        hold(bytes_of_work(item.source.nbytes + item.edited.nbytes + originals))
+        hold(bytes_of_work(item.pixel_bytes))
         records = [_record(task, protocol, stamps, await item_rows(protocol, item, see)) for protocol in protocols]
         parts = {protocol.name: await part_of(protocol, item, see) for protocol in protocols if protocol.sets}
         return ScoredTask(records, parts)
@@ -90,7 +90,7 @@ async def part_of(protocol: Protocol, item: Item, see: Sight) -> Part | Unscored
     if item.inputs and not protocol.takes_inputs:
         return ONE_SOURCE
     try:
-        return await protocol.part(item, _seen_by(protocol, see))
+        return await protocol.part(item, _seen_by(protocol, see, item))
     except Hopeless:
         raise
     except CannotTell as unable:
@@ -113,7 +113,7 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
     if item.inputs and not protocol.takes_inputs:
         return _nothing(protocol, ONE_SOURCE)
     try:
-        scores = await timeline.stepped(protocol.name, protocol.score(item, _seen_by(protocol, see)))
+        scores = await timeline.stepped(protocol.name, protocol.score(item, _seen_by(protocol, see, item)))
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
         return tuple(_noted(_row(spec, scores.get(spec.name)), item.notes) for spec in protocol.scores)
@@ -125,9 +125,10 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
         return _nothing(protocol, crash(error))
 
 
-def _seen_by(protocol: Protocol, see: Sight) -> Sight:
-    """With the models of the protocol's own paper, where a run has several for one role."""
-    return see.for_protocol(protocol.name) if isinstance(see, ModelService) else see
+def _seen_by(protocol: Protocol, see: Sight, item: Item) -> Sight:
+    """With the models of the protocol's own paper, where a run has several for one role; outcomes in their own size."""
+    chosen = see.for_protocol(protocol.name) if isinstance(see, ModelService) else see
+    return in_own_pixels(chosen, item.edited, item.original)
 
 
 def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes: Sequence[str] = ()) -> Item:

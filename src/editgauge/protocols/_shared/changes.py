@@ -16,6 +16,7 @@ from editgauge.core.masks import BoolMask, Rectangle
 from editgauge.models.answers import Detections, SegmentPrompt
 from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception
+from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.protocols._shared.redrawn import meaning_between, redrawn_changes, whole_picture
 from editgauge.protocols._shared.second_look import checked, described, text_changes
@@ -82,7 +83,13 @@ def changes_of(source: Pixels, edited: Pixels) -> Changes:
     return changes
 
 
-async def differences(source: Pixels, edited: Pixels, see: Perception, words: Sequence[str] = ()) -> Differences:
+async def differences(
+    source: Pixels,
+    edited: Pixels,
+    see: Perception,
+    words: Sequence[str] = (),
+    original: Pixels | None = None,
+) -> Differences:
     """What changed, in pixels, things and words; both pictures of one size.
 
     Args:
@@ -90,11 +97,13 @@ async def differences(source: Pixels, edited: Pixels, see: Perception, words: Se
         edited: the picture after
         see: with a detector, and with a segmenter for the outlines of things
         words: what to look for besides COCO's things, where the detector takes any phrase
+        original: the picture after in its own size, where that is another; models look at this one
     """
     pixels = changes_of(source, edited)
     if not pixels.mask.any():
         return Differences(pixels, "nothing", (), (), (NOTHING,))
     aligned = pixels.alignment.aligned
+    see = in_own_pixels(see, aligned, None if original is None else pixels.alignment.in_own_size(original))
     point = operating_point(see)
     before, after = await gather(*(_in_boxes(see, picture, words, HALF_SURE * point) for picture in (source, aligned)))
     height, width = source.shape[:2]

@@ -103,4 +103,4 @@ def told_from_captions(instruction: str, before: str, after: str, see: Sight) ->
 
 
 def _both(item: Item) -> tuple[Shown, Shown]:
-    return Shown("Before the change:", item.source), Shown("After the change:", item.edited)
+    return Shown("Before the change:", item.source), Shown("After the change:", item.as_made)

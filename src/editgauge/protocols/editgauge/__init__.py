@@ -67,7 +67,8 @@ class Own(Protocol):
     deviations: tuple[str, ...] = (
         "Fitted with the models of the profile `lite`; with other models the numbers order outcomes but need not be "
         "frequencies until `editgauge build calibration` has seen ratings.",
-        "The edited image is resized to the source's size, and aligned with it where a common frame is certain.",
+        "Pixels are compared at the source's size, aligned where a common frame is certain; models look at each image "
+        "in its own size.",
         "`edit` is unscored where nothing that was asked for could be looked for or measured, unless nothing was "
         "edited or the whole picture was redrawn.",
     )

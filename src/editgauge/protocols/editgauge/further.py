@@ -70,7 +70,7 @@ def _texts(edit: Edit) -> tuple[str | None, str | None]:
 async def judge_evidence(item: Item, see: Sight, judge: str) -> FurtherEvidence:
     """How well the judge says the instruction was carried out, without anything else being changed."""
     words = see.prompt("edit_done").render(instruction=item.edit.instruction)
-    pictures = (Shown("Before:", item.source), Shown("After:", item.edited))
+    pictures = (Shown("Before:", item.source), Shown("After:", item.as_made))
     try:
         answer = await see.ask(Question(words=words, form=Scale(0, HIGHEST), images=pictures), role=judge)
     except CannotTell as unable:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from editgauge.core.errors import CannotTell
 from editgauge.core.masks import BoolMask, Rectangle, grown
 from editgauge.models.answers import SegmentPrompt
+from editgauge.models.own_pixels import in_own_pixels
 from editgauge.protocols._shared.changes import changes_of, operating_point
 from editgauge.protocols.editgauge.appearance import Lab, to_lab
 from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
@@ -128,6 +129,9 @@ async def look(item: Item, see: Perception) -> View:
     """Everything that the features are made of."""
     changes = changes_of(item.source, item.edited)
     edited, shown = in_frame(changes.alignment, item.edited)
+    if item.original is not None:
+        framed = changes.alignment.in_own_size(item.original)
+        see = in_own_pixels(in_own_pixels(see, item.edited, item.original), edited, framed)
     roles = roles_of(item.edit)
     point = operating_point(see)
     words = {role: word for role, word in roles.words().items() if word}

@@ -67,7 +67,7 @@ class Inspection:
         self._options = options
         self._images = (
             Shown("The picture before the change:", item.source),
-            Shown("The picture after the change:", item.edited),
+            Shown("The picture after the change:", item.as_made),
         )
         self._answers: dict[str, Answered] = {}
 

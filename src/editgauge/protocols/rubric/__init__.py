@@ -273,7 +273,7 @@ def _picture(which: str, item: Item) -> Any:
         if item.reference is None:
             raise CannotTell("not_applicable", "the edit has no picture of a correct edit, and the rubric shows it")
         return item.reference
-    return item.source if which == "source" else item.edited
+    return item.source if which == "source" else item.as_made
 
 
 def _range(given: tuple[float, float], released: bool) -> tuple[float, float]:
