@@ -180,3 +180,26 @@ def test_no_order_of_known_words_breaks_the_reader() -> None:
 @pytest.mark.parametrize("text", ["have a person hold an airplane", "add a person holding an airplane"])
 def test_what_somebody_new_holds_is_asked_for_too(text: str) -> None:
     assert [step.to for step in understand(text).steps] == ["person", "airplane"]
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("remove a laptop", ("single_instance_removal", "laptop", 1)),
+        ("could you delete one cup?", ("single_instance_removal", "cup", 1)),
+        ("remove the laptop", ("object_removal", "laptop", None)),
+        ("remove two apples", ("object_removal", "apples", 2)),
+        ("remove a few cars", ("object_removal", "cars", None)),
+        ("erase everyone", ("object_removal", "person", None)),
+    ],
+)
+def test_an_indefinite_removal_is_of_one_of_several(text: str, step: tuple[str, str, int | None]) -> None:
+    (read,) = understand(text).steps
+    assert (read.type, read.subject, read.count) == step
+
+
+def test_everyone_is_there_already() -> None:
+    (smile,) = understand("make everyone smile").steps
+    assert (smile.type, smile.subject) == ("action", "person")
+    (hat,) = understand("let everyone wear a hat").steps
+    assert (hat.type, hat.subject, hat.to) == ("object_addition", "person", "hat")

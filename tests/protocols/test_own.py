@@ -227,6 +227,17 @@ def test_what_was_looked_for_or_measured_is_judged(
     assert not_judged(viewed(cat, cat, edit, staged)) is None
 
 
+@pytest.mark.parametrize(("cats", "reason"), [(1, None), (2, "no_rule")])
+def test_one_of_several_that_should_go_is_not_judged_by_whether_any_is_left(
+    cats: int, reason: str | None, cat: Pixels
+) -> None:
+    face = seen(FACE, cat.shape)
+    removal = {"type": "single_instance_removal", "subject": "cat", "count": 1}
+    unscored = not_judged(viewed(cat, cat, removal, {"goes": ([face] * cats, [face] * (cats - 1))}))
+
+    assert (unscored.reason if unscored else None) == reason
+
+
 @pytest.mark.parametrize(("after", "reason"), [(0.02, "not_detected"), (0.4, None)])
 def test_a_classifier_that_looks_alone_can_see_a_thing_but_not_that_it_is_missing(
     after: float, reason: str | None, cat: Pixels

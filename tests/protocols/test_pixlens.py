@@ -157,6 +157,12 @@ def test_removals_count(stage: Make, left: int, removal: float, single: float) -
         assert value(PAPER, stage(edit, {"apple": FIVE}, {"apple": FIVE[:left]})) == expected
 
 
+@pytest.mark.parametrize(("left", "expected"), [(4, 0.0), (3, 0.0), (2, 1.0), (1, 0.5)])
+def test_of_a_removal_as_many_must_go_as_the_instruction_says(stage: Make, left: int, expected: float) -> None:
+    edit = {"type": "object_removal", "subject": "apple", "count": 2}
+    assert value(PAPER, stage(edit, {"apple": FIVE}, {"apple": FIVE[:left]})) == expected
+
+
 def test_two_boxes_of_one_object_count_once(stage: Make) -> None:
     edit = {"type": "object_removal", "subject": "apple"}
     again = (1, 0, 11, 10, 0.3)

@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from editgauge.core.types import Position, Step
-from editgauge.instructions.lexicon import adjective_kinds, is_ing_verb, match, match_any, singular, table, words
+from editgauge.instructions.lexicon import (
+    adjective_kinds,
+    is_ing_verb,
+    is_plural,
+    match,
+    match_any,
+    singular,
+    table,
+    words,
+)
 from editgauge.instructions.places import SIDED, find_place
 from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import Token
@@ -169,10 +178,10 @@ def removal(thing: Thing, rest: Tokens, context: Context) -> Step:
     place = find_place(rest)
     on_a_side = place is not None and place.anchor is None and place.relation in {"left", "right", "center"}
     subject = context.resolve(thing)
-    if not (thing.which or on_a_side):
-        count = thing.count if thing.count != 1 else None
+    is_one = thing.count == 1 or (thing.determiner in {"a", "an"} and not is_plural(thing.head))
+    if not (thing.which or on_a_side or is_one):
         return Step(
-            type="object_removal", subject=subject, count=count, attributes=thing.adjectives, sure=bool(subject)
+            type="object_removal", subject=subject, count=thing.count, attributes=thing.adjectives, sure=bool(subject)
         )
     ordinal = bool({"second", "third", "fourth", "fifth"} & set(thing.which))
     position = place.position if place and on_a_side and not ordinal else None

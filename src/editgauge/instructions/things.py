@@ -153,7 +153,9 @@ def _opening(tokens: Sequence[Token], start: int) -> tuple[Thing, int]:
         token = tokens[at]
         following = tokens[at + 1] if at + 1 < len(tokens) else Token("")
         if token in words("pronouns.anyone") and not determiner:
-            return Thing(words=(Token("person", token.raw),), determiner="a"), at + 1
+            return Thing(
+                words=(Token("person", token.raw),), determiner="all" if token.startswith("every") else "a"
+            ), at + 1
         kind = _pronoun(tokens, at)
         if kind and not determiner and not owner:
             return Thing(determiner="the", pronoun=str(token), count=count, which=which), at + 1

@@ -54,6 +54,7 @@ BUILT_IN = {
     "captions": "editgauge.reports.sections.captions:section",
     "sets": "editgauge.reports.sections.standard:sets",
     "agreement": "editgauge.reports.sections.standard:agreement",
+    "judges": "editgauge.reports.judges.section:section",
     "unscored": "editgauge.reports.sections.standard:unscored",
     "measured": "editgauge.reports.sections.standard:measured",
     "profile": "editgauge.reports.sections.trace:section",

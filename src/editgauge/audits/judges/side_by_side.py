@@ -16,11 +16,10 @@ from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER
 from editgauge.judges.calls import Call
 from editgauge.judges.forms import Ratings, Scale, YesNo
-from editgauge.judges.panel import is_panel
 from editgauge.judges.reading import Unreadable
 from editgauge.judges.replies import read_reply
 from editgauge.judges.transcripts import Transcripts
-from editgauge.protocols import read_variant, variant_name
+from editgauge.reports.judges.scores import JudgedOutcome, Values, scores_by_judge, spreads, table_of
 from editgauge.stats.intervals import Mean, clustered_mean
 from editgauge.stats.raters import krippendorff
 from editgauge.stats.resampling import Estimate
@@ -87,7 +86,7 @@ def side_by_side(run: str | Path) -> SideBySide:
     opened = Run.open(Path(run))
     if not opened.manifest.judges:
         raise BadInput(f"No judge was asked in the run '{run}'.")
-    values = _values(opened)
+    values = scores_by_judge(opened)
     scores = tuple(_compared(*key, by_judge) for key, by_judge in sorted(values.items()) if len(by_judge) > 1)
     folder = Path(run) / FOLDER
     names = {str(entry["model"]): name for name, entry in opened.manifest.judges.items()}
@@ -95,49 +94,25 @@ def side_by_side(run: str | Path) -> SideBySide:
     return SideBySide(scores, retests)
 
 
-Outcomes = dict[tuple[str, str, int, str], float | None]
-"""(edit, method, seed, source) to the value, None where there is none."""
-
-
-def _values(run: Run) -> dict[tuple[str, str], dict[str, Outcomes]]:
-    known = {*run.manifest.judges}
-    found: dict[tuple[str, str], dict[str, Outcomes]] = defaultdict(lambda: defaultdict(dict))
-    columns = ("protocol", "name", "edit", "method", "seed", "source", "value", "reason")
-    for protocol, name, *outcome, value, reason in zip(
-        *(run.scores[column].to_pylist() for column in columns), strict=True
-    ):
-        base, options = read_variant(protocol)
-        judge = next((each for each in options if each in known or is_panel(each)), None)
-        if judge is None or reason in ("not_applicable", "missing_outcome"):
-            continue
-        family = variant_name(base, {each: value for each, value in options.items() if each != judge})
-        found[family, name][judge][tuple(outcome)] = value
-    return found
-
-
-def _compared(protocol: str, score: str, by_judge: Mapping[str, Outcomes]) -> ScoreByJudge:
-    outcomes = sorted({each for values in by_judge.values() for each in values})
-    sources = np.array([each[3] for each in outcomes])
-    single = [judge for judge in by_judge if not is_panel(judge)]
-    table = np.array(
-        [[_number(by_judge[judge].get(outcome)) for judge in single] for outcome in outcomes], dtype=np.float64
-    )
+def _compared(protocol: str, score: str, by_judge: Mapping[str, Values]) -> ScoreByJudge:
+    outcomes, table = table_of(by_judge)
+    sources = np.array([each.source for each in outcomes])
     rows = tuple(_row(judge, by_judge[judge], outcomes, sources) for judge in by_judge)
     return ScoreByJudge(protocol, score, rows, krippendorff(table, "interval", sources), _apart(table, outcomes))
 
 
-def _row(judge: str, values: Outcomes, outcomes: Sequence[Any], sources: Any) -> JudgeRow:
-    numbers = np.array([_number(values.get(outcome)) for outcome in outcomes])
+def _row(judge: str, values: Values, outcomes: Sequence[JudgedOutcome], sources: Any) -> JudgeRow:
+    numbers = np.array([np.nan if (value := values.get(outcome)) is None else value for outcome in outcomes])
     known = ~np.isnan(numbers)
     mean = clustered_mean(numbers[known], sources[known]) if known.any() else None
     return JudgeRow(judge, mean, clustered_mean(known.astype(np.float64), sources))
 
 
-def _apart(table: Any, outcomes: Sequence[Any]) -> tuple[str, ...]:
-    spread = [np.nanmax(row) - np.nanmin(row) if (~np.isnan(row)).sum() > 1 else 0.0 for row in table]
+def _apart(table: Any, outcomes: Sequence[JudgedOutcome]) -> tuple[str, ...]:
+    spread = spreads(table)
     order = sorted(range(len(outcomes)), key=lambda place: -spread[place])[:SHOWN_APART]
     return tuple(
-        f"{outcomes[place][0]}, {outcomes[place][1]}: {spread[place]:g} apart" for place in order if spread[place]
+        f"{outcomes[place].edit}, {outcomes[place].method}: {spread[place]:g} apart" for place in order if spread[place]
     )
 
 
@@ -200,7 +175,3 @@ def _answer(call: Call) -> Mapping[str, float] | None:
         return Ratings(tuple((name, ()) for name in numbers), min(every), max(every)).read(text)
     except Unreadable:
         return None
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else float(value)

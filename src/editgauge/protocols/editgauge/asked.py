@@ -67,7 +67,7 @@ def not_judged(view: View) -> Unscored | None:
     if kind.effect in ("adds", "replaces") or view.edit.type in ("alter_parts", "background"):
         return _not_looked_for(view, "comes")
     if kind.effect == "removes":
-        return _not_looked_for(view, "goes") or _not_seen(view, "goes")
+        return _not_looked_for(view, "goes") or _not_seen(view, "goes") or _some_stay(view)
     measured = attributes(view)
     if any(value is not None for value in measured.values()):
         return None
@@ -107,6 +107,17 @@ def _not_seen(view: View, role: str) -> Unscored | None:
         return None
     word = view.roles.words()[role]
     return Unscored("not_detected", f"no {word} is seen in the source, so nobody can say what became of it; {HELP}")
+
+
+def _some_stay(view: View) -> Unscored | None:
+    """Where one of several is to go, the rest is seen afterwards whether it went or not."""
+    pair = view.pairs.get("goes")
+    wanted = view.edit.count or (1 if view.edit.type == "single_instance_removal" else None)
+    seen = sum(thing.confidence >= view.point for thing in pair.before) if pair else 0
+    if pair is None or wanted is None or seen <= wanted:
+        return None
+    detail = f"{seen} {pair.name} are seen in the source and {wanted} should go; the protocol pixlens counts them"
+    return Unscored("no_rule", detail)
 
 
 def _no_rule(view: View) -> Unscored:

@@ -44,7 +44,8 @@ AS_IN_THE_PAPER = (
     "Algorithm 3's absolute value and algorithm 4's inverted test are corrected, as their text wants it.",
     "Background: outside the objects of both images; a moved object's new place is no background.",
     "Where a target caption names no old object, the new one must be seen in the edited image and not in the source.",
-    "A number in the instruction counts: fewer than asked for is not done; the paper has no rule for it.",
+    "A number in the instruction counts: fewer than asked for is not done, and of a removal more is half done; the "
+    "paper has no rule for it.",
     "An instruction of several steps is done when each step is; `steps_done` is their share.",
 )
 AS_RELEASED = (

@@ -100,7 +100,9 @@ async def _appeared(scene: PixLensScene) -> Score:
 
 @rule("object_removal")
 async def object_removal(scene: PixLensScene) -> Score:
-    """Algorithm 6: the share of objects that are gone."""
+    """Algorithm 6: the share of objects that are gone; some of them where the instruction says how many."""
+    if scene.item.edit.count is not None:
+        return await some_removed(scene)
     before, after = await scene.both(_category(scene.item.edit))
     must_be_seen(before)
     said = f"{len(before)} {before.name} before, {len(after)} after"
@@ -108,13 +110,13 @@ async def object_removal(scene: PixLensScene) -> Score:
 
 
 @rule("single_instance_removal")
-async def single_instance_removal(scene: PixLensScene) -> Score:
-    """Exactly one is gone: 1; more went: a half; else 0."""
+async def some_removed(scene: PixLensScene) -> Score:
+    """Exactly one is gone, or as many as the instruction says: 1; more went: a half; else 0."""
     before, after = await scene.both(_category(scene.item.edit))
     must_be_seen(before)
-    gone = len(before) - len(after)
+    gone, wanted = len(before) - len(after), scene.item.edit.count or 1
     said = f"{len(before)} {before.name} before, {len(after)} after"
-    return verdict(0 if gone <= 0 else 1 if gone == 1 else 0.5, before, after, said=said)
+    return verdict(0 if gone < wanted else 1 if gone == wanted else 0.5, before, after, said=said)
 
 
 @rule("alter_parts")

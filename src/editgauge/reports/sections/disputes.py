@@ -92,13 +92,13 @@ def _reasons(found: Agreement, run: Run) -> Reasons:
     for key, name, text in run.all_evidence({outcome.edit for outcome, _, _ in wanted}):
         place = (OutcomeKey(key.edit, key.method, key.seed), key.protocol, name)
         if place in wanted:
-            piece = _note(text)
+            piece = note_of(text)
             if piece and piece not in reasons[place]:
                 reasons[place].append(piece)
     return reasons
 
 
-def _note(text: str) -> str:
+def note_of(text: str) -> str:
     """The sentence of a piece of evidence; empty for what is drawn, or damaged (the gallery says so)."""
     try:
         piece = from_json(json.loads(text))

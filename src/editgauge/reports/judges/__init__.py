@@ -1,0 +1,1 @@
+"""The judges of a run beside each other."""

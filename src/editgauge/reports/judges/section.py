@@ -1,0 +1,150 @@
+"""Where the judges of a run differ most, as pictures side by side with what each of them answered."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from editgauge.judges.panel import is_panel
+from editgauge.render import words
+from editgauge.reports.judges.scores import scores_by_judge, spreads, table_of, with_judge
+from editgauge.reports.sections.disputes import note_of
+from editgauge.reports.sections.standard import TemplateSection
+from editgauge.stats.raters import krippendorff
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from editgauge.core.types import ScoreSpec
+    from editgauge.reports.context import Context
+    from editgauge.reports.judges.scores import JudgedOutcome, Values
+
+MOST_SHOWN = 6
+MOST_REASONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAnswer:
+    """What one judge, or their panel, gave."""
+
+    judge: str
+    value: str
+    reasons: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeDispute:
+    """One outcome on which judges differ."""
+
+    outcome: JudgedOutcome
+    instruction: str
+    apart: str
+    answers: list[JudgeAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeDisputes:
+    """The outcomes on which judges differ most in one score."""
+
+    protocol: str
+    spec: ScoreSpec
+    judges: list[str]
+    outcomes: int
+    """That at least two judges scored."""
+    equal: int
+    """Of these, how many got the same score of all."""
+    agreement: str
+    shown: list[JudgeDispute]
+
+
+def judge_disputes(context: Context) -> list[JudgeDisputes]:
+    """One for each protocol that several judges were asked by, for its primary scores."""
+    values = scores_by_judge(context.run)
+    families: dict[str, dict[str, dict[str, Values]]] = defaultdict(dict)
+    for (family, name), by_judge in values.items():
+        if sum(not is_panel(judge) for judge in by_judge) > 1:
+            families[family][name] = by_judge
+    return [
+        disputes
+        for family, scores in sorted(families.items())
+        for name in _primary(family, scores, context)
+        if (disputes := _of_score(family, name, scores[name], context)).outcomes
+    ]
+
+
+def _primary(family: str, scores: Mapping[str, Mapping[str, Values]], context: Context) -> list[str]:
+    """The scores that answer a question about the edit; where none does, the one on which judges differ most."""
+    specs = {name: _spec(family, by_judge, name, context) for name, by_judge in scores.items()}
+    answering = [name for name, spec in specs.items() if spec.question]
+    return answering or [max(scores, key=lambda name: float(np.mean(spreads(table_of(scores[name])[1]))))]
+
+
+def _spec(family: str, by_judge: Mapping[str, Values], name: str, context: Context) -> ScoreSpec:
+    return context.run.spec(with_judge(family, next(iter(by_judge))), name)
+
+
+def _of_score(family: str, name: str, by_judge: Mapping[str, Values], context: Context) -> JudgeDisputes:
+    outcomes, table = table_of(by_judge)
+    spread = spreads(table)
+    counted = (~np.isnan(table)).sum(axis=1) > 1
+    order = sorted(np.flatnonzero(counted).tolist(), key=lambda place: -spread[place])
+    chosen: dict[str, int] = {}
+    for place in order:
+        if spread[place] and (context.sample is None or outcomes[place].edit in context.sample):
+            chosen.setdefault(outcomes[place].edit, place)  # each edit once: other pictures tell more
+    places = list(chosen.values())[:MOST_SHOWN]
+    reasons = _reasons(family, list(by_judge), [outcomes[place] for place in places], context)
+    alpha = krippendorff(table, "interval", np.array([each.source for each in outcomes]))
+    interval = "" if alpha.low is None or alpha.high is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
+    return JudgeDisputes(
+        protocol=family,
+        spec=_spec(family, by_judge, name, context),
+        judges=[judge for judge in by_judge if not is_panel(judge)],
+        outcomes=int(counted.sum()),
+        equal=sum(not spread[place] for place in order),
+        agreement=f"none ({alpha.reason})" if alpha.value is None else f"{alpha.value:.2f}{interval}",
+        shown=[
+            JudgeDispute(
+                outcomes[place],
+                str(context.run.edits.get(outcomes[place].edit, {}).get("instruction") or ""),
+                words.plain(round(spread[place], 2)),
+                [
+                    JudgeAnswer(judge, _said(values, outcomes[place]), reasons[outcomes[place], judge][:MOST_REASONS])
+                    for judge, values in by_judge.items()
+                ],
+            )
+            for place in places
+        ],
+    )
+
+
+def _said(values: Values, outcome: JudgedOutcome) -> str:
+    value = values.get(outcome)
+    return "no score" if value is None else words.plain(round(value, 2))
+
+
+def _reasons(
+    family: str, judges: Sequence[str], outcomes: Sequence[JudgedOutcome], context: Context
+) -> dict[tuple[JudgedOutcome, str], list[str]]:
+    """What each judge noted about an outcome, by outcome and judge."""
+    by_protocol = {with_judge(family, judge): judge for judge in judges}
+    wanted = {(each.edit, each.method, each.seed): each for each in outcomes}
+    reasons: dict[tuple[JudgedOutcome, str], list[str]] = defaultdict(list)
+    for key, _, text in context.run.all_evidence({each.edit for each in outcomes}):
+        outcome, judge = wanted.get((key.edit, key.method, key.seed)), by_protocol.get(key.protocol)
+        if outcome is not None and judge is not None:
+            note = note_of(text)
+            if note and note not in reasons[outcome, judge]:
+                reasons[outcome, judge].append(note)
+    return reasons
+
+
+def _content(context: Context) -> dict[str, Any] | None:
+    disputes = judge_disputes(context) if context.run.manifest.judges else []
+    return {"judge_disputes": disputes} if disputes else None
+
+
+section = TemplateSection("judges", "Judges", 56, _content)
