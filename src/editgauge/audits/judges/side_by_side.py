@@ -19,7 +19,7 @@ from editgauge.judges.forms import Ratings, Scale, YesNo
 from editgauge.judges.reading import Unreadable
 from editgauge.judges.replies import read_reply
 from editgauge.judges.transcripts import Transcripts
-from editgauge.reports.judges.scores import JudgedOutcome, Values, scores_by_judge, spreads, table_of
+from editgauge.reports.judges.scores import JudgedOutcome, Values, scores_by_judge, spreads, table_of, with_judge
 from editgauge.stats.intervals import Mean, clustered_mean
 from editgauge.stats.raters import krippendorff
 from editgauge.stats.resampling import Estimate
@@ -87,24 +87,27 @@ def side_by_side(run: str | Path) -> SideBySide:
     if not opened.manifest.judges:
         raise BadInput(f"No judge was asked in the run '{run}'.")
     values = scores_by_judge(opened)
-    scores = tuple(_compared(*key, by_judge) for key, by_judge in sorted(values.items()) if len(by_judge) > 1)
+    scores = tuple(_compared(opened, *key, by_judge) for key, by_judge in sorted(values.items()) if len(by_judge) > 1)
     folder = Path(run) / FOLDER
     names = {str(entry["model"]): name for name, entry in opened.manifest.judges.items()}
     retests = _retests(Transcripts(folder), names, _photographs(opened)) if folder.is_dir() else ()
     return SideBySide(scores, retests)
 
 
-def _compared(protocol: str, score: str, by_judge: Mapping[str, Values]) -> ScoreByJudge:
+def _compared(run: Run, protocol: str, score: str, by_judge: Mapping[str, Values]) -> ScoreByJudge:
     outcomes, table = table_of(by_judge)
+    scale = run.spec(with_judge(protocol, next(iter(by_judge))), score).range
     sources = np.array([each.source for each in outcomes])
-    rows = tuple(_row(judge, by_judge[judge], outcomes, sources) for judge in by_judge)
+    rows = tuple(_row(judge, values, outcomes, sources, scale=scale) for judge, values in by_judge.items())
     return ScoreByJudge(protocol, score, rows, krippendorff(table, "interval", sources), _apart(table, outcomes))
 
 
-def _row(judge: str, values: Values, outcomes: Sequence[JudgedOutcome], sources: Any) -> JudgeRow:
+def _row(
+    judge: str, values: Values, outcomes: Sequence[JudgedOutcome], sources: Any, *, scale: tuple[float, float]
+) -> JudgeRow:
     numbers = np.array([np.nan if (value := values.get(outcome)) is None else value for outcome in outcomes])
     known = ~np.isnan(numbers)
-    mean = clustered_mean(numbers[known], sources[known]) if known.any() else None
+    mean = clustered_mean(numbers[known], sources[known], scale=scale) if known.any() else None
     return JudgeRow(judge, mean, clustered_mean(known.astype(np.float64), sources))
 
 

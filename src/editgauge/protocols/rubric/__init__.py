@@ -307,8 +307,15 @@ def _set_mean(over: str | None, number: int, parts: Sequence[Part]) -> Score | U
 
 
 def _told(question: str, judge: str, answer: Answer[Mapping[str, float]]) -> str:
-    numbers = ", ".join(f"{name} {value:g}" for name, value in answer.value.items())
+    numbers = _listed(answer.value)
+    if answer.members:
+        each = "; ".join(f"{name}: {_listed(values)}" for name, values in answer.members.items())
+        return f"{question}: {judge} gives {numbers} ({each})"
     said = read_object(read_reply(answer.call.body).text) if answer.call.body else None
     reasons = (said or {}).get("reasoning")
     because = f": {reasons[:400]}" if isinstance(reasons, str) and reasons else ""
     return f"{question}: {judge} gives {numbers}{because} (call {answer.call.identity[:12]})"
+
+
+def _listed(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in values.items())

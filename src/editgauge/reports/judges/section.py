@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from editgauge.reports.judges.scores import JudgedOutcome, Values
 
 MOST_SHOWN = 6
-MOST_REASONS = 4
+MOST_REASONS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,9 @@ def _of_score(family: str, name: str, by_judge: Mapping[str, Values], context: C
         if spread[place] and (context.sample is None or outcomes[place].edit in context.sample):
             chosen.setdefault(outcomes[place].edit, place)  # each edit once: other pictures tell more
     places = list(chosen.values())[:MOST_SHOWN]
-    reasons = _reasons(family, list(by_judge), [outcomes[place] for place in places], context)
+    reasons = _reasons(
+        family, name, judges=list(by_judge), outcomes=[outcomes[place] for place in places], context=context
+    )
     alpha = krippendorff(table, "interval", np.array([each.source for each in outcomes]))
     interval = "" if alpha.low is None or alpha.high is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
     return JudgeDisputes(
@@ -127,9 +129,9 @@ def _said(values: Values, outcome: JudgedOutcome) -> str:
 
 
 def _reasons(
-    family: str, judges: Sequence[str], outcomes: Sequence[JudgedOutcome], context: Context
+    family: str, score: str, judges: Sequence[str], outcomes: Sequence[JudgedOutcome], context: Context
 ) -> dict[tuple[JudgedOutcome, str], list[str]]:
-    """What each judge noted about an outcome, by outcome and judge."""
+    """What each judge noted about an outcome, by outcome and judge: what names the score, where a note does."""
     by_protocol = {with_judge(family, judge): judge for judge in judges}
     wanted = {(each.edit, each.method, each.seed): each for each in outcomes}
     reasons: dict[tuple[JudgedOutcome, str], list[str]] = defaultdict(list)
@@ -139,6 +141,8 @@ def _reasons(
             note = note_of(text)
             if note and note not in reasons[outcome, judge]:
                 reasons[outcome, judge].append(note)
+    for place, notes in reasons.items():
+        reasons[place] = [note for note in notes if score in note] or notes
     return reasons
 
 
