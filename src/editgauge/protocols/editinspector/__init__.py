@@ -22,7 +22,7 @@ PAPER = (
 DEVIATIONS = (
     "The questions are worded by ourselves, so a judge may answer otherwise than in table 3.",
     "Technical precision is asked so that yes means cleanly made; the paper's wording leaves open what yes means.",
-    "The edited image is resized to the source's size before it is shown.",
+    "Each image is shown in its own size, made smaller only where the server wants it.",
     "What the judge finds wrong is asked where it answers no, as people are asked, and where people found something; "
     "both share a point where they speak of one of the ten kinds of issue (A.7), or where the judge of [grader=NAME] "
     "says so; the paper asks GPT-4o.",

@@ -42,7 +42,7 @@ LABELS = {
 }
 DEVIATIONS = (
     "The questions are worded by ourselves unless --prompts gives another wording, which the name then shows.",
-    "The edited image is resized to the source's size before it is shown.",
+    "Each image is shown in its own size, made smaller only where the server wants it.",
     "What the judge refuses, or answers so that it cannot be read even after one repair question, is unscored.",
 )
 
