@@ -1,14 +1,12 @@
-"""Holds every score of a run against people's ratings, for the page `explanation/people.md`.
+"""Measures every score against people's ratings and writes the tables of the page `explanation/people.md`.
 
-    editgauge run imagenhub --data FOLDER --outcomes 'FOLDER/*' --models lite --out run
-    python docs/people.py run --ratings RATINGS --judges vie_scores/*.tsv --unseen unseen.jsonl \
-        --apart magicbrush-run --apart-ratings ratings.csv
+    python docs/people.py --museum FOLDER --ratings RATINGS --judges vie_scores/*.tsv --magicbrush FOLDER --work WORK
 
-FOLDER is `ImagenHub_Text-Guided_IE` with its outcomes, RATINGS the folder of ImagenHub's rating tables, and the judges'
-answers are VIEScore's. `edit`, `quality` and `overall` of `editgauge` were fitted on these ratings, so their rows come
-from fits that have not seen the photograph (`python -m editgauge.audits.fit.ratings fit … --unseen unseen.jsonl`).
-`--apart` is a run over another ground with ratings of its own, on which nothing was fitted. The tables are written into
-the page between its two marks.
+The museum is `ImagenHub_Text-Guided_IE` with its outcomes, RATINGS the folder of ImagenHub's rating tables, the judges'
+answers are VIEScore's, and the folder of MagicBrush has `edits.jsonl`, `images` and `ratings.csv` of the second ground.
+This one command scores both grounds, makes and measures probes, fits `editgauge` without the photograph (or neither
+photograph nor method) and writes the tables into the page between its two marks. What it has measured is in WORK: a
+second call continues there, so take a new folder for new code.
 """
 
 from __future__ import annotations
@@ -21,10 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 from sklearn.metrics import roc_auc_score
 
+import editgauge
 from editgauge import Run
+from editgauge.audits.fit.rated import measure, read_rated
+from editgauge.audits.fit.ratings import measure_known_probes, rated_probes, write_unseen
 from editgauge.benchmarks.datasets import published_ratings
+from editgauge.core.concurrency import run_async
 from editgauge.stats.agreement import SPEARMAN, spearman
 from editgauge.stats.levels import between, within
 from editgauge.stats.resampling import Estimate, estimate, resampled
@@ -32,6 +35,12 @@ from editgauge.stats.resampling import Estimate, estimate, resampled
 PAGE = Path(__file__).parent / "explanation/people.md"
 START, END = "<!-- table: docs/people.py -->", "<!-- end of table -->"
 QUESTIONS = {"SC": "semantic consistency", "PQ": "perceptual quality", "overall": "overall"}
+PROTOCOLS = (
+    "editgauge", "editval", "pixlens", "preservation", "preservation-aligned", "artifacts", "baselines",
+)  # fmt: skip
+"""Every protocol that `lite` can answer for edits without text; those of people's faces and poses need `lite-plus`."""
+MARK = 82 / 512, 18 / 512
+"""Width and height of the mark that DALL-E 2 leaves in the lower right corner, as shares of the picture."""
 PASSED = 0.5
 ANOTHER = "(another ground)"
 LEAST = 0.02
@@ -209,25 +218,68 @@ def _pooled(scores: Mapping[str, float], people: Mapping[str, float]) -> Estimat
     return spearman(x, y, np.array([edit.rpartition("-")[0] for edit in edits]))
 
 
+def second_ground(folder: Path, out: Path) -> Path:
+    """The rated edits of MagicBrush as a benchmark folder, with the editor's mark covered with the source."""
+    lines = []
+    for place in ("images", "outcomes"):
+        (out / place).mkdir(parents=True, exist_ok=True)
+    for line in (folder / "edits.jsonl").read_text("utf-8").splitlines():
+        edit = json.loads(line)
+        name = f"{edit['id']}-{edit['turn']}"
+        source, edited = (Image.open(folder / edit[side]).convert("RGB") for side in ("source", "edited"))
+        edited = edited.resize(source.size)
+        width, height = source.size
+        corner = (width - int(width * MARK[0]), height - int(height * MARK[1]), width, height)
+        edited.paste(source.crop(corner), corner)
+        source.save(out / "images" / f"{name}.png", compress_level=1)
+        edited.save(out / "outcomes" / f"{name}.png", compress_level=1)
+        row = {"id": name, "source": f"images/{name}.png", "instruction": edit["instruction"]}
+        lines.append(json.dumps(row | {"photograph": f"sample_{edit['id']}"}))
+    (out / "edits.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    return out
+
+
+def measured(museum: Path, ratings: Path, magicbrush: Path, work: Path) -> tuple[Run, Run, Path]:
+    """The runs over both grounds, and the file with the scores of fits that have not seen the outcome."""
+    work.mkdir(parents=True, exist_ok=True)
+    second = work / "second"
+    if not (second / "edits.jsonl").is_file():
+        second_ground(magicbrush, second)
+    first_outcomes, second_outcomes = f"{museum}/*", f"dalle2={second / 'outcomes'}"
+    first_ratings, second_ratings = f"imagenhub={ratings}", f"magicbrush={magicbrush / 'ratings.csv'}"
+    editgauge.run(
+        "imagenhub", data=museum, outcomes=[first_outcomes], protocol=PROTOCOLS, models="lite", out=work / "run"
+    )
+    editgauge.run(second, outcomes=[second_outcomes], protocol=PROTOCOLS, models="lite", out=work / "second-run")
+    rated, apart_rated, probes = work / "rated.jsonl", work / "second.jsonl", work / "probes"
+    run_async(measure("imagenhub", str(museum), [first_outcomes], first_ratings, rated))
+    run_async(measure(str(second), None, [second_outcomes], second_ratings, apart_rated))
+    if not probes.is_dir():
+        editgauge.build.probes(out=probes, limit=8)
+    measure_known_probes(probes, work / "probes.jsonl")
+    records = [*read_rated(rated), *rated_probes(probes, work / "probes.jsonl")]
+    write_unseen(records, read_rated(apart_rated), work / "unseen.jsonl")
+    return Run.open(work / "run"), Run.open(work / "second-run"), work / "unseen.jsonl"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("run", type=Path)
-    parser.add_argument("--ratings", required=True, type=Path)
-    parser.add_argument("--judges", nargs="*", type=Path, default=[])
-    parser.add_argument("--unseen", required=True, type=Path)
-    parser.add_argument("--apart", type=Path, help="a run over another ground")
-    parser.add_argument("--apart-ratings", type=Path, help="CSV with id, turn, rater and scales")
-    given = parser.parse_args()
-    run = Run.open(given.run)
-    by_fit = unseen_scores(given.unseen)
+    parser.add_argument("--museum", required=True, type=Path, help="ImagenHub_Text-Guided_IE with its outcomes")
+    parser.add_argument("--ratings", required=True, type=Path, help="ImagenHub's tables, one per rater")
+    parser.add_argument("--judges", nargs="*", type=Path, default=[], help="VIEScore's answers")
+    parser.add_argument("--magicbrush", required=True, type=Path, help="folder with edits.jsonl, images, ratings.csv")
+    parser.add_argument("--work", required=True, type=Path, help="folder for what is measured; a second call continues")
+    options = parser.parse_args()
+    run, second_run, unseen = measured(options.museum, options.ratings, options.magicbrush, options.work)
+    by_fit = unseen_scores(unseen)
     fitted = {name: each for name, each in by_fit.items() if not name.endswith(ANOTHER)}
     plain = {
         name: each for name, each in scores_of(run).items() if not any(new.startswith(f"{name}`") for new in fitted)
     }
     scores = {f"`{name}": each for name, each in fitted.items()} | {f"`{name}`": each for name, each in plain.items()}
     known = set(zip(*(run.scores[name].to_pylist() for name in ("edit", "method")), strict=True))
-    answers = published_ratings("imagenhub", given.ratings)
-    judges = {file.stem.split("_")[-2]: published_ratings("viescore", file) for file in given.judges}
+    answers = published_ratings("imagenhub", options.ratings)
+    judges = {file.stem.split("_")[-2]: published_ratings("viescore", file) for file in options.judges}
     lines: list[str] = []
     for question, meaning in QUESTIONS.items():
         rated = {key: each for key, each in means(answers, question).items() if key in known}
@@ -251,9 +303,8 @@ def main() -> None:
                 *surest,
                 "",
             ]
-    if given.apart:
-        others = {name: each for name, each in by_fit.items() if name.endswith(ANOTHER)}
-        lines += apart(Run.open(given.apart), given.apart_ratings, others)
+    others = {name: each for name, each in by_fit.items() if name.endswith(ANOTHER)}
+    lines += apart(second_run, options.magicbrush / "ratings.csv", others)
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)

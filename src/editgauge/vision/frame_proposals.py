@@ -6,6 +6,9 @@ of a pixel; only where they lose their way are key points described and matched,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +18,8 @@ Matrix = NDArray[np.float64]
 Gray = NDArray[np.float32]
 Points = NDArray[np.float64]
 """n x 2: pixels from the left and from the top."""
+KeyPoints = tuple[Sequence[cv2.KeyPoint], NDArray[np.float32] | None]
+"""Points that are found again in another picture, and a row of numbers for each."""
 
 MOST_SCALE = 1.3
 MOST_SHIFT = 0.25
@@ -91,8 +96,7 @@ def _followed(
 
 def _matched(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> tuple[Points, Points]:
     """Key points of one picture, and the same points in the other."""
-    sift = cv2.SIFT.create(nfeatures=1500)
-    (points, first), (others, second) = (sift.detectAndCompute(each, None) for each in (one, other))
+    (points, first), (others, second) = _key_points(one.shape, one.tobytes()), _described(other)
     nothing = np.zeros((0, 2))
     if first is None or second is None or min(len(first), len(second)) < FEWEST_MATCHES:
         return nothing, nothing
@@ -101,6 +105,17 @@ def _matched(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> tuple[Points, 
     here = np.array([points[match.queryIdx].pt for match in good], dtype=np.float64).reshape(-1, 2)
     there = np.array([others[match.trainIdx].pt for match in good], dtype=np.float64).reshape(-1, 2)
     return here, there
+
+
+@lru_cache(maxsize=2)
+def _key_points(shape: tuple[int, int], content: bytes) -> KeyPoints:
+    """Those of a source are kept, for its outcomes come one after another."""
+    return _described(np.frombuffer(content, np.uint8).reshape(shape))
+
+
+def _described(picture: NDArray[np.uint8]) -> KeyPoints:
+    points, descriptions = cv2.SIFT.create(nfeatures=1500).detectAndCompute(picture, None)
+    return points, None if descriptions is None else np.asarray(descriptions, np.float32)
 
 
 def _shifted(by: NDArray[np.float64]) -> Matrix:

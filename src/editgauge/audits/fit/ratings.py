@@ -83,6 +83,11 @@ def rated_probes(folder: Path, measured: Path) -> list[Rated]:
     ]
 
 
+def measure_known_probes(folder: Path, out: Path) -> None:
+    """Keeps the features of the probes of the tuning half that are plainly done or not done."""
+    measure_probes(folder, out, [each for each in read_probes(folder) if _tells(each)])
+
+
 def _tells(probe: Probe) -> bool:
     """Is it of the tuning half, and plainly done or not done?"""
     return probe.split == "tuning" and probe.severity in (None, 1.0) and truth_of_done(probe) is not None
@@ -383,7 +388,7 @@ def main() -> None:
         run_async(measure(given.benchmark, given.data, given.outcomes, given.ratings, Path(given.out)))
         return
     if given.verb == "probes":
-        measure_probes(given.folder, given.out, [each for each in read_probes(given.folder) if _tells(each)])
+        measure_known_probes(given.folder, given.out)
         return
     records = [each for file in given.rated for each in read_rated(file)]
     if given.probes and given.measured:

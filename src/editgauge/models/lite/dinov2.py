@@ -78,7 +78,7 @@ class DinoV2Small(FromCatalog):
 
     def _cut(self, output: str, length: int) -> Any:
         graph = _cut_at(self._weights or weights_of(NAME).path(FILE), output, length)
-        return onnx_session(graph, ID, self._threads)
+        return onnx_session(graph, ID, self._threads, one_size=True)
 
 
 def _square(image: Pixels) -> Pixels:

@@ -84,7 +84,7 @@ class EfficientNetLite2(_ImageNetClassifier):
 
     @cached_property
     def _session(self) -> Any:
-        return onnx_session(_graph(arrays_of(self.name, self._weights)), self.id, self._threads)
+        return onnx_session(_graph(arrays_of(self.name, self._weights)), self.id, self._threads, one_size=True)
 
 
 class EfficientNetLite3(_ImageNetClassifier):

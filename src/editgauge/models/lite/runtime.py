@@ -89,14 +89,21 @@ def card_of(
     )
 
 
-def onnx_session(model: Path | bytes, wanted: str, threads: int) -> Any:
-    """An ONNX graph, from its file or its bytes, ready to run on the processor."""
+def onnx_session(model: Path | bytes, wanted: str, threads: int, *, one_size: bool = False) -> Any:
+    """An ONNX graph, from its file or its bytes, ready to run on the processor.
+
+    Args:
+        model: the file, or its content
+        wanted: what the graph is called in messages
+        threads: how many run it
+        one_size: every input has the same shape, so memory may be kept from picture to picture; a fifth faster
+    """
     runtime = library("onnxruntime", wanted)
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # its warnings speak of how others exported the graph
-    options.enable_cpu_mem_arena = False  # an arena keeps the most that any picture ever needed, per network
+    options.enable_cpu_mem_arena = one_size  # an arena keeps the most that any picture ever needed, per network
     content = model if isinstance(model, bytes) else str(model)
     try:
         session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])

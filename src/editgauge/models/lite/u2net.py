@@ -50,7 +50,7 @@ class _U2Net(FromCatalog):
     @cached_property
     def _session(self) -> Any:
         path = self._weights or weights_of(NAME).path("u2netp.onnx")
-        return onnx_session(_for_squares_of(self.side, path), ID, self._threads)
+        return onnx_session(_for_squares_of(self.side, path), ID, self._threads, one_size=True)
 
 
 class U2NetBoxes(_U2Net):

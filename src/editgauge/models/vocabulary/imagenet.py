@@ -90,6 +90,7 @@ class ImageNetVocabulary:
             for above in wordnet.ancestors(sense):
                 self._below.setdefault(above, set()).add(number)
         self._cached = cache(self._coverage)
+        self._is_covered = cache(self._at_or_below_a_class)
 
     def sense_of_class(self, number: int) -> Sense:
         """What a class means: the sense that has all its words and, where there are several, is of the right kind."""
@@ -161,8 +162,10 @@ class ImageNetVocabulary:
     def _completeness(self, sense: Sense) -> float:
         """The share of the most special kinds of a sense that are at or below a class."""
         kinds = {each for each in self._kinds(sense) if not self._wordnet.kinds(each)}
-        covered = [each for each in kinds if any(above in self._class_of for above in self._wordnet.ancestors(each))]
-        return len(covered) / len(kinds)
+        return sum(self._is_covered(each) for each in kinds) / len(kinds)
+
+    def _at_or_below_a_class(self, sense: Sense) -> bool:
+        return sense in self._class_of or any(self._is_covered(above) for above in self._wordnet.kind_of(sense))
 
     def _kinds(self, sense: Sense) -> set[Sense]:
         """A sense and all its kinds, down to the most special ones."""

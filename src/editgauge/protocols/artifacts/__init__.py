@@ -16,7 +16,7 @@ from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.changes import changes_of, operating_point, things_seen
 from editgauge.protocols.artifacts.released import as_released
 from editgauge.protocols.artifacts.rules import ArtifactOptions, Found, as_in_the_paper
-from editgauge.protocols.artifacts.suffering import meets, suspects
+from editgauge.protocols.artifacts.suffering import meets, reaches, suspects
 from editgauge.protocols.artifacts.words import is_meant, words_of
 from editgauge.vision.object_changes import HALF_SURE, BoxSides, PicturedThing
 
@@ -96,18 +96,27 @@ class Artifacts(Protocol):
             nothing = Score(0.0, (Note("Nothing changed, so nothing suffered."),))
             return {spec.name: nothing for spec in SPECS}
         words, point = words_of(item.edit), operating_point(see)
-        pictures, least = (item.source, item.edited), HALF_SURE * point
-        before, after = await gather(
-            *(things_seen(see, picture, words.all, least, needs_outline=lambda *_: False) for picture in pictures)
-        )
-        unclear = self._unclear(words.edited, before, after, mask, point)
-        before, after = await gather(
-            *(
-                things_seen(see, picture, words.all, least, needs_outline=lambda _, box, __: box in unclear)
-                for picture in pictures
+
+        async def seen(outlined: set[BoxSides]) -> list[list[PicturedThing]]:
+            def needs_outline(_: str, box: BoxSides, __: float) -> bool:
+                return box in outlined
+
+            return await gather(
+                *(
+                    things_seen(see, picture, words.all, HALF_SURE * point, needs_outline=needs_outline)
+                    for picture in (item.source, item.edited)
+                )
             )
-        )
-        found = self._rule(item.edit, words.edited, before, after, mask, point, self._options)
+
+        async def found_with(outlined: set[BoxSides]) -> Found:
+            before, after = await seen(outlined)
+            return self._rule(item.edit, words.edited, before, after, mask, point, self._options)
+
+        before, after = await seen(set())
+        unclear, slight = self._unclear(words.edited, before, after, mask, point)
+        found = await found_with(unclear)
+        if slight and found.largest <= self._options.drop:
+            found = await found_with(unclear | slight)
         return {
             "artifact": Score(float(bool(found.faded or found.gone)), _evidence(found, mask)),
             "artifact_score": Score(found.largest),
@@ -122,19 +131,27 @@ class Artifacts(Protocol):
         after: Sequence[PicturedThing],
         mask: BoolMask,
         point: float,
-    ) -> set[BoxSides]:
-        """The boxes of things of which only an outline says whether they meet the mask, or how far.
+    ) -> tuple[set[BoxSides], set[BoxSides]]:
+        """The boxes of things of which only an outline says whether they meet the mask, or how far; and those of which
+        it matters only where nothing suffered.
 
-        By the paper's rule a thing that the detector is as sure of as before is no artifact wherever it is, and one
-        inside the mask meets it.
+        By the paper's rule a thing that the detector is as sure of as before is no artifact wherever it is, one inside
+        the mask meets it, and a slight loss is told only where there is no greater one.
         """
+        if self._rule is not as_in_the_paper:
+            return {thing.box for thing in (*before, *after) if thing.confidence >= point and meets(thing, mask)}, set()
         sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.word, edited)]
-        if self._rule is as_in_the_paper:
-            lost = [one for one in suspects(sure, after, np.ones_like(mask)) if one.drop > 0]
-            meant = [thing for thing in (*before, *after) if is_meant(thing.word, edited)]
-            asked = [*(one.before for one in lost), *(meant if any(one.after is None for one in lost) else ())]
-            return {thing.box for thing in asked if meets(thing, mask) and not mask[thing.mask].all()}
-        return {thing.box for thing in (*before, *after) if thing.confidence >= point and meets(thing, mask)}
+        lost = [one for one in suspects(sure, after, np.ones_like(mask)) if one.drop > 0]
+        gone = [one.before for one in lost if one.after is None]
+        meant = [thing for thing in (*before, *after) if is_meant(thing.word, edited)]
+        beside = [thing for thing in meant if any(reaches(each, thing.box) for each in gone)]
+        clearly = [one.before for one in lost if one.after is None or one.drop > self._options.drop]
+        slightly = [one.before for one in lost if one.after is not None and one.drop <= self._options.drop]
+        first, second = (
+            {thing.box for thing in things if meets(thing, mask) and not mask[thing.mask].all()}
+            for things in ((*clearly, *beside), slightly)
+        )
+        return first, second
 
 
 def _evidence(found: Found, mask: BoolMask) -> tuple[Evidence, ...]:

@@ -17,6 +17,7 @@ from editgauge.core.recipes import COLORS
 from editgauge.vision.color_names import rgb_of
 
 Lab = NDArray[np.float32]
+Lightness = NDArray[np.float32]
 COLORLESS = 10.0
 """Mean chroma in CIE Lab under which a picture has no colors."""
 SEPIA = 50.0, 100.0
@@ -73,20 +74,32 @@ def style_fit(text: str | None, before: Lab, after: Lab, where: BoolMask) -> flo
     return None
 
 
-def detail(lab: Lab, where: BoolMask) -> float:
-    """How much fine structure some pixels have: the mean size of what a slight blur takes away."""
-    fine = lab[..., 0] - cv2.GaussianBlur(lab[..., 0], (0, 0), 1.5)
-    return float(np.abs(fine[where]).mean()) + 0.05
+def fine_structure(lab: Lab) -> Lightness:
+    """What a slight blur takes away of the lightness, without its sign."""
+    return np.asarray(np.abs(lab[..., 0] - cv2.GaussianBlur(lab[..., 0], (0, 0), 1.5)), np.float32)
 
 
-def sharpness(lab: Lab, where: BoolMask) -> float:
-    """How much finest structure there is beside coarser one, in doublings: falls when something is out of focus,
-    whatever its contrast."""
+def detail(fine: Lightness, where: BoolMask) -> float:
+    """How much fine structure some pixels have on average."""
+    return float(fine[where].mean()) + 0.05
+
+
+def blurrier(lab: Lab, where: BoolMask, than: BoolMask) -> float:
+    """How much less finest structure beside coarser one some pixels have than others, in doublings: grows when
+    something is out of focus, whatever its contrast."""
     light = lab[..., 0]
     coarser = cv2.GaussianBlur(light, (0, 0), FINEST)
-    finest = np.abs(light - coarser)[where].mean()
-    coarse = np.abs(coarser - cv2.GaussianBlur(coarser, (0, 0), 5 * FINEST))[where].mean()
-    return float(np.log2((finest + 0.1) / (coarse + 0.5)))
+    finest, coarse = np.abs(light - coarser), np.abs(coarser - cv2.GaussianBlur(coarser, (0, 0), 5 * FINEST))
+    sharp, less_sharp = (
+        float(np.log2((finest[part].mean() + 0.1) / (coarse[part].mean() + 0.5))) for part in (than, where)
+    )
+    return sharp - less_sharp
+
+
+def lengths(colors: Lab) -> NDArray[np.float32]:
+    """How far each color is from black; numpy's norm takes three times as long for so short vectors."""
+    first, second, third = (colors[..., channel] for channel in range(3))
+    return np.asarray(np.sqrt(first * first + second * second + third * third), np.float32)
 
 
 def residue(before: Lab, after: Lab, where: BoolMask) -> float:
@@ -132,13 +145,13 @@ def _drawn(before: Lab, after: Lab, where: BoolMask) -> float:
 
 def _flattened(before: Lab, after: Lab, where: BoolMask) -> float:
     """Fine structure is gone, colors and light are not."""
-    lost = np.log2(detail(before, where) / detail(after, where))
+    lost = np.log2(detail(fine_structure(before), where) / detail(fine_structure(after), where))
     colored = min(1.0, _chroma(after, where) / max(_chroma(before, where), 1.0))
     return float(np.clip(lost, 0, 1)) * colored * float(_inverted(before, after, where) < 0)
 
 
 def _softened(before: Lab, after: Lab, where: BoolMask) -> float:
-    return float(np.log2(detail(before, where) / detail(after, where)))
+    return float(np.log2(detail(fine_structure(before), where) / detail(fine_structure(after), where)))
 
 
 def _chroma(lab: Lab, where: BoolMask) -> float:

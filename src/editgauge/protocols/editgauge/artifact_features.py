@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.masks import grown
-from editgauge.protocols.editgauge.appearance import detail, residue, sharpness, uneven
+from editgauge.protocols.editgauge.appearance import blurrier, detail, lengths, residue, uneven
 from editgauge.protocols.editgauge.outlines import bump, seen_again, signed_distance, step
 from editgauge.protocols.editgauge.roles import removes
 
@@ -58,9 +58,10 @@ def _of_the_edge(view: View, part: BoolMask, before: Lab, after: Lab) -> Values:
         return dict.fromkeys(("rim", "rim_gain", "rim_change", "rim_even", "edge", "step"))
     away, change = signed_distance(part), after - before
     shift = change[..., 0][part & (away > -view.margin)]
+    rim = bump(after, away, view.margin)
     return {
-        "rim": bump(after, away, view.margin),
-        "rim_gain": bump(after, away, view.margin) - bump(before, away, view.margin),
+        "rim": rim,
+        "rim_gain": rim - bump(before, away, view.margin),
         "rim_change": bump(change, away, view.margin),
         "rim_even": abs(float(shift.mean())) / (float(shift.std()) + UNTOUCHED),
         "edge": _steep_beside(after, away, view.margin),
@@ -73,13 +74,15 @@ def _of_the_inside(view: View, part: BoolMask, before: Lab, after: Lab) -> Value
     margin = view.margin
     core = part & ~grown(~part, 2)
     inside = core if core.any() else part
-    beside = grown(part, 3 * margin) & ~grown(part, margin)
-    rest = view.shown & ~grown(part, margin)
+    near = grown(part, margin)
+    beside = grown(part, 3 * margin) & ~near
+    rest = view.shown & ~near
+    structure = detail(view.fine[1], part)
     recolored = view.edit.type in RECOLORED
     return {
-        "soft": -math.log2(detail(after, part) / detail(before, part)),
-        "soft_beside": -math.log2(detail(after, part) / detail(after, beside)) if beside.any() else None,
-        "blurred": sharpness(after, rest) - sharpness(after, inside) if rest.any() else None,
+        "soft": -math.log2(structure / detail(view.fine[0], part)),
+        "soft_beside": -math.log2(structure / detail(view.fine[1], beside)) if beside.any() else None,
+        "blurred": blurrier(after, inside, than=rest) if rest.any() else None,
         "off_shade": _off_shade(before, after, part, beside),
         "darker": float((before[..., 0] - after[..., 0] > CLEARLY)[part].mean()),
         "foot": _dark_foot(after, part, beside),
@@ -92,7 +95,7 @@ def _of_the_place(view: View, part: BoolMask, region: BoolMask | None, change: L
     """Shifts and doubles: the change is not quite where it should be, and the old picture is seen at its edge."""
     values: Values = dict.fromkeys(("left_over", "beyond_near", "lopsided", "still", "misfit"))
     changed, reach = view.changes.mask, 2 * view.margin
-    untouched = np.linalg.norm(change, axis=2) < UNTOUCHED
+    untouched = lengths(change) < UNTOUCHED
     goes, stays = view.pairs.get("goes"), view.pairs.get("stays")
     if goes and goes.before:
         values["left_over"] = float(untouched[goes.before[0].mask].mean())

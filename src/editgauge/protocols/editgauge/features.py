@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import as_unit
 from editgauge.metrics.ssim import ssim
-from editgauge.protocols.editgauge.appearance import detail
+from editgauge.protocols.editgauge.appearance import detail, lengths
 from editgauge.protocols.editgauge.artifact_features import OF_FLAWS, flaws
 from editgauge.protocols.editgauge.asked import ASKED, asked_features
 
@@ -39,13 +39,14 @@ def keeping(view: View) -> Values:
         return frame | dict.fromkeys(OF_THE_REST)
     before, after = view.labs
     put_back = np.where(rest[..., np.newaxis], view.edited, view.source)
-    gained = math.log2(detail(after, rest) / detail(before, rest))
-    away = np.linalg.norm(after - before, axis=2)[rest]
+    gained = math.log2(detail(view.fine[1], rest) / detail(view.fine[0], rest))
+    shift = (after - before)[rest]
+    away = lengths(shift)
     return frame | {
         "rest_changed": math.sqrt(float(view.changes.mask[rest].mean())),
         "rest_away": math.log1p(float(away.mean())),
         "rest_far": float((away > CLEARLY).mean()),
-        "rest_cast": math.log1p(float(np.linalg.norm(np.median(after[rest] - before[rest], axis=0)))),
+        "rest_cast": math.log1p(float(np.linalg.norm(np.median(shift, axis=0)))),
         "rest_unlike": 1 - ssim(as_unit(view.source), as_unit(put_back), rest),
         "rest_blurred": float(np.clip(-gained, 0, 3)),
         "rest_noisier": float(np.clip(gained, 0, 3)),

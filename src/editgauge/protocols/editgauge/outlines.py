@@ -32,16 +32,21 @@ def signed_distance(mask: BoolMask) -> NDArray[np.float32]:
 def bump(lab: Lab, away: NDArray[np.float32], margin: int) -> float:
     """How far the mean color of a line along the outline is from the colors of both its sides, in tens of Lab."""
     means = _profile(lab, away, -3 * margin, 4 * margin)
-    found = [0.0]
+    highest = 0.0
     for width in (THIN, margin):
-        for start in range(len(means) - 3 * width + 1):
-            middle = start + 1.5 * width - 3 * margin
-            if not -1.5 * margin <= middle <= 2 * margin:
-                continue
-            one, line, other = (means[start + at * width : start + (at + 1) * width].mean(axis=0) for at in range(3))
-            beyond = np.linalg.norm(line - (one + other) / 2) - np.linalg.norm(one - other) / 2
-            found.append(float(beyond) / 10 if np.isfinite(beyond) else 0.0)
-    return max(found)
+        lines = _running_means(means, width)
+        one, line, other = lines[: -2 * width], lines[width:-width], lines[2 * width :]
+        middles = np.arange(len(line)) + 1.5 * width - 3 * margin
+        near = (middles >= -1.5 * margin) & (middles <= 2 * margin)
+        beyond = (np.linalg.norm(line - (one + other) / 2, axis=1) - np.linalg.norm(one - other, axis=1) / 2)[near]
+        highest = max(highest, float(beyond[np.isfinite(beyond)].max(initial=0.0)) / 10)
+    return highest
+
+
+def _running_means(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Of every so many rows that follow each other."""
+    count = len(rows) - width + 1
+    return np.asarray(sum(rows[start : start + count] for start in range(width)) / width)
 
 
 def step(lab: Lab, away: NDArray[np.float32], margin: int) -> float | None:
@@ -98,8 +103,9 @@ def _shrunk(picture: Pixels, scale: float) -> NDArray[np.float32]:
 
 def _profile(lab: Lab, away: NDArray[np.float32], first: int, end: int) -> NDArray[np.float64]:
     """The mean color at every whole distance from the outline; not a number where few pixels have it."""
-    place = np.floor(away).astype(np.int64) - first
-    there = (place >= 0) & (place < end - first)
-    counts = np.bincount(place[there], minlength=end - first)
-    sums = [np.bincount(place[there], lab[..., channel][there], minlength=end - first) for channel in range(3)]
+    there = (away >= first) & (away < end)
+    place = np.floor(away[there]).astype(np.int64) - first
+    counts = np.bincount(place, minlength=end - first)
+    colors = lab[there]
+    sums = [np.bincount(place, colors[:, channel], minlength=end - first) for channel in range(3)]
     return np.where(counts[:, np.newaxis] >= FEW, np.stack(sums, axis=1) / np.maximum(counts, 1)[:, np.newaxis], np.nan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from editgauge.core.masks import BoolMask, Rectangle, grown
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.protocols._shared.changes import changes_of, operating_point
-from editgauge.protocols.editgauge.appearance import Lab, to_lab
+from editgauge.protocols.editgauge.appearance import Lab, Lightness, fine_structure, to_lab
 from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
 from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.editgauge.roles import EditableRegion, Roles, roles_of
@@ -84,9 +84,12 @@ class View:
     """What a joint embedder and a judge say, where there are any."""
     labs: tuple[Lab, Lab] = field(init=False)
     """Both pictures in CIE Lab."""
+    fine: tuple[Lightness, Lightness] = field(init=False)
+    """The fine structure of both pictures."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labs", (to_lab(self.source), to_lab(self.edited)))
+        object.__setattr__(self, "fine", tuple(fine_structure(lab) for lab in self.labs))
 
     @property
     def diagonal(self) -> float:
@@ -135,7 +138,11 @@ async def look(item: Item, see: Perception) -> View:
     roles = roles_of(item.edit)
     point = operating_point(see)
     words = {role: word for role, word in roles.words().items() if word}
-    answers = await gather(*(_pair(see, item.source, edited, word, point) for word in words.values()))
+    changed = changes.mask if item.mask is None else changes.mask & item.mask
+    needed = {role: _outlines_needed(item.edit, roles, role, changed) for role in words}
+    answers = await gather(
+        *(_pair(see, (item.source, edited), word, point, needed[role]) for role, word in words.items())
+    )
     redrawn, change, places = await _redrawn(item, see)
     judged = {role: word for role, word in words.items() if role in ("comes", "goes") and see.knows(word)}
     named = await gather(*(_named(see, item, role, word, places) for role, word in judged.items()))
@@ -158,24 +165,61 @@ async def look(item: Item, see: Perception) -> View:
     )
 
 
-async def _pair(see: Perception, source: Pixels, edited: Pixels, word: str, point: float) -> Pair | str:
+OutlinesNeeded = Literal["all", "none"] | BoolMask
+"""Of all sure things, of none, or in turn until one meets the mask."""
+
+
+def _outlines_needed(edit: Edit, roles: Roles, role: str, changed: BoolMask) -> tuple[OutlinesNeeded, OutlinesNeeded]:
+    """Whose outlines before and after any feature looks at: they cost more than all else."""
+    if role == "anchor":  # a place relative to it is measured from its middle in the source
+        return ("all" if edit.type == "positional_addition" else "none"), "none"
+    if role == "stays" and roles.adds:
+        return "none", "none"
+    if role == "stays" and roles.everywhere:  # only what stands there now may be seen again beside itself
+        return "none", changed
+    return "all", "all"
+
+
+async def _pair(
+    see: Perception,
+    pictures: tuple[Pixels, Pixels],
+    word: str,
+    point: float,
+    needed: tuple[OutlinesNeeded, OutlinesNeeded],
+) -> Pair | str:
     try:
-        before, after = await gather(*(_things(see, picture, word, point) for picture in (source, edited)))
+        before, after = await gather(
+            *(_things(see, picture, word, point, which) for picture, which in zip(pictures, needed, strict=True))
+        )
     except CannotTell as unable:
         return unable.detail
     return Pair(word, before, after)
 
 
-async def _things(see: Perception, picture: Pixels, word: str, point: float) -> tuple[PicturedThing, ...]:
-    """Outlined where the detector is sure; what it only half sees is its box, for its confidence alone counts."""
+async def _things(
+    see: Perception, picture: Pixels, word: str, point: float, needed: OutlinesNeeded
+) -> tuple[PicturedThing, ...]:
+    """Outlined where the detector is sure and an outline is needed; the others are their boxes."""
     seen = await see.detect(picture, word, least=HALF_SURE * point)
-    sure = seen.over(point)
-    outlines = list(await see.segment(picture, SegmentPrompt(boxes=sure.boxes)))
+    outlines = await _outlines(see, picture, seen.over(point).boxes, needed)
     boxes = [(box[0], box[1], box[2], box[3]) for box in seen.boxes.tolist()]
     height, width = picture.shape[:2]
     masks = [*outlines, *(Rectangle(*box).render(width, height) for box in boxes[len(outlines) :])]
     rows = zip(boxes, masks, seen.confidences.tolist(), strict=True)
     return tuple(PicturedThing(word, box, mask, confidence) for box, mask, confidence in rows if mask.any())
+
+
+async def _outlines(
+    see: Perception, picture: Pixels, boxes: NDArray[np.float32], needed: OutlinesNeeded
+) -> list[BoolMask]:
+    if isinstance(needed, str):
+        return list(await see.segment(picture, SegmentPrompt(boxes=boxes))) if needed == "all" else []
+    outlines: list[BoolMask] = []
+    for box in boxes:
+        outlines += list(await see.segment(picture, SegmentPrompt(boxes=box[np.newaxis])))
+        if (outlines[-1] & needed).any():
+            break
+    return outlines
 
 
 async def _redrawn(item: Item, see: Perception) -> tuple[dict[str, float], NDArray[np.float64] | None, list[BoxSides]]:
