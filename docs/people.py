@@ -245,14 +245,16 @@ def measured(museum: Path, ratings: Path, magicbrush: Path, work: Path) -> tuple
     second = work / "second"
     if not (second / "edits.jsonl").is_file():
         second_ground(magicbrush, second)
-    first_outcomes, second_outcomes = f"{museum}/*", f"dalle2={second / 'outcomes'}"
+    rated_methods = sorted({str(answer["method"]) for answer in published_ratings("imagenhub", ratings)})
+    first_outcomes = [f"{name}={museum / name}" for name in rated_methods if (museum / name).is_dir()]
+    second_outcomes = f"dalle2={second / 'outcomes'}"
     first_ratings, second_ratings = f"imagenhub={ratings}", f"magicbrush={magicbrush / 'ratings.csv'}"
     editgauge.run(
-        "imagenhub", data=museum, outcomes=[first_outcomes], protocol=PROTOCOLS, models="lite", out=work / "run"
+        "imagenhub", data=museum, outcomes=first_outcomes, protocol=PROTOCOLS, models="lite", out=work / "run"
     )
     editgauge.run(second, outcomes=[second_outcomes], protocol=PROTOCOLS, models="lite", out=work / "second-run")
     rated, apart_rated, probes = work / "rated.jsonl", work / "second.jsonl", work / "probes"
-    run_async(measure("imagenhub", str(museum), [first_outcomes], first_ratings, rated))
+    run_async(measure("imagenhub", str(museum), first_outcomes, first_ratings, rated))
     run_async(measure(str(second), None, [second_outcomes], second_ratings, apart_rated))
     if not probes.is_dir():
         editgauge.build.probes(out=probes, limit=8)

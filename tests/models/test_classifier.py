@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,12 @@ def test_the_list_of_classes_is_whole() -> None:
         ("tiger", {"tiger"}),
         ("t-shirt", {"jersey"}),
         ("tv", {"television"}),
+        ("a turtle", {"loggerhead", "leatherback turtle", "mud turtle", "terrapin", "box turtle"}),
+        ("a coffee cup", {"cup"}),
+        ("fridge", {"refrigerator"}),
+        ("bike", {"bicycle-built-for-two", "mountain bike"}),
+        ("tarantula", {"tarantula"}),
+        ("a nautilus", {"chambered nautilus"}),
         (
             "a kitten on the couch",
             {"tabby", "tiger cat", "Persian cat", "Siamese cat", "Egyptian cat", "cougar", "lynx"},
@@ -133,12 +140,36 @@ def test_dog_covers_every_breed_and_no_wolf() -> None:
         ("", "holds no word"),
         ("qwertz", "WordNet has no such noun"),
         ("mouse", "no classes"),
+        ("a device", "too general, it covers 129"),
+        ("some food", "too general"),
+        ("a container", "too general"),
+        ("an arrow", "a kind of projectile, which is more general"),
+        ("a flying drone", "a kind of bee, which is more general"),
+        ("an anchor", "a kind of hook, which is more general"),
+        ("a bulldozer", "a kind of tractor, which is more general"),
     ],
 )
 def test_words_that_say_too_little_or_nothing_are_unknown(phrase: str, reason: str) -> None:
     with pytest.raises(CannotTell, match=reason) as told:
         classes_of(phrase)
     assert told.value.reason == "unknown_word"
+
+
+@needs_wordnet
+def test_no_word_for_many_things_of_no_common_look_is_used() -> None:
+    wordnet = wordnet_here()
+    assert wordnet is not None
+    general = []
+    for sense, classes in ImageNetVocabulary(wordnet).senses_above_classes():
+        for name in wordnet.names(sense):
+            with suppress(CannotTell):
+                coverage = coverage_of(name)
+                if len(coverage.classes) > 30 and coverage.classes == classes and coverage.completeness < 0.6:
+                    general.append(name)
+    assert set(general) <= {
+        "arthropod", "bird", "clothing", "article of clothing", "vesture", "wear", "wearable", "habiliment", "vehicle",
+        "wheeled vehicle", "reptile", "reptilian", "diapsid", "diapsid reptile",
+    }  # fmt: skip
 
 
 @needs_wordnet

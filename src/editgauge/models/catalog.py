@@ -48,6 +48,7 @@ MODELS: dict[str, ModelRow] = {
     "lpips-vgg": ModelRow("perceptual_distance", "lite.lpips:LpipsVgg", ("best",)),
     "migan": ModelRow("inpainter", "lite.migan:MiGan"),
     "sam2-tiny": ModelRow("segmenter", "lite.sam2:Sam2Tiny"),
+    "tesseract": ModelRow("text_reader", "programs.tesseract:Tesseract"),
     "u2netp-foreground": ModelRow("semantic_segmenter", "lite.u2net:U2NetForeground"),
     # Of the model hub. The main branch of DETR needs timm and torchvision.
     "blip-base": ModelRow("captioner", "captioner:Salesforce/blip-image-captioning-base"),

@@ -27,9 +27,8 @@ def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
             raise BadInput(f"The model '{name}' cannot play the role '{role}'; it is made for '{meant}'.")
     for name, model in made.items():
         if not is_here(model):
-            raise MissingWeights(
-                f"The weights of the model '{name}' are not on this machine: run `editgauge models pull {name}`."
-            )
+            weights = f"The weights of the model '{name}' are not on this machine: run `editgauge models pull {name}`."
+            raise MissingWeights(getattr(model, "missing", weights))
         for weights in model.weights:
             weights_of(weights).check()
     return {role: made[name] for role, name in chosen.items()}

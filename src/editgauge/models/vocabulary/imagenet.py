@@ -102,6 +102,10 @@ class ImageNetVocabulary:
         shared = {sense: self._match(sense, words) for sense in senses}
         return max(shared, key=lambda sense: shared[sense])
 
+    def senses_above_classes(self) -> Iterator[tuple[Sense, frozenset[int]]]:
+        """Every sense that is a class or more general than one, with its classes."""
+        return ((sense, frozenset(classes)) for sense, classes in self._below.items())
+
     def coverage(self, phrase: str) -> Coverage:
         """The classes of a phrase; raises `CannotTell("unknown_word", …)` when there are none, or too many."""
         answer = self._cached(phrase)
@@ -144,7 +148,7 @@ class ImageNetVocabulary:
         if sense is None:
             return f"'{noun}' is nothing that can be seen"
         below = self._below.get(sense, set())
-        if len(below) > MOST_CLASSES:
+        if len(below) > MOST_CLASSES or self._says_little(sense):
             return f"'{noun}' is too general, it covers {len(below)} of 1,000 classes"
         if not below:
             return self._wider(sense)
@@ -154,10 +158,24 @@ class ImageNetVocabulary:
         how = f"{len(below)} classes" if len(below) > 1 else f"the class '{class_names()[min(below)]}'"
         return Coverage(frozenset(below), how, completeness)
 
+    def _says_little(self, sense: Sense) -> bool:
+        """Is its usual word one of those whose kinds have no look in common?"""
+        return self._wordnet.names(sense)[0] in _table()["says_little"]
+
     def _wider(self, sense: Sense) -> Coverage | str:
-        """The nearest class of which a sense is a kind."""
+        """The nearest class of which a sense is a kind, if it is called so: a coffee cup is seen where a cup is, but an
+        arrow is not seen where a projectile is."""
         wider = next((self._class_of[each] for each in self._wordnet.ancestors(sense) if each in self._class_of), None)
-        return "" if wider is None else Coverage(frozenset({wider}), f"a kind of {class_names()[wider]}", 1.0)
+        if wider is None:
+            return ""
+        if not self._is_called(sense, class_words()[wider]):
+            return f"it is a kind of {class_names()[wider]}, which is more general"
+        return Coverage(frozenset({wider}), f"a kind of {class_names()[wider]}", 1.0)
+
+    def _is_called(self, sense: Sense, words: tuple[str, ...]) -> bool:
+        """Does a name of the sense end with one of the words?"""
+        names = tuple(name.casefold() for name in self._wordnet.names(sense))
+        return any(name.endswith(word.casefold()) for name in names for word in words)
 
     def _completeness(self, sense: Sense) -> float:
         """The share of the most special kinds of a sense that are at or below a class."""
