@@ -32,7 +32,7 @@ from editgauge.audits.fit.features import measure as measure_probes
 from editgauge.audits.fit.fit import truth_of_done
 from editgauge.audits.fit.rated import PROBES, WEIGHTS, Rated, measure, read_rated
 from editgauge.audits.people.ground import GOOD
-from editgauge.audits.probes.probes import Probe, read_probes
+from editgauge.audits.probes.probes import read_probes
 from editgauge.core.concurrency import run_async
 from editgauge.core.files import write_text
 from editgauge.core.progress import say
@@ -85,12 +85,8 @@ def rated_probes(folder: Path, measured: Path) -> list[Rated]:
 
 def measure_known_probes(folder: Path, out: Path) -> None:
     """Keeps the features of the probes of the tuning half that are plainly done or not done."""
-    measure_probes(folder, out, [each for each in read_probes(folder) if _tells(each)])
-
-
-def _tells(probe: Probe) -> bool:
-    """Is it of the tuning half, and plainly done or not done?"""
-    return probe.split == "tuning" and probe.severity in (None, 1.0) and truth_of_done(probe) is not None
+    plain = [each for each in read_probes(folder) if each.split == "tuning" and each.severity in (None, 1.0)]
+    measure_probes(folder, out, [each for each in plain if truth_of_done(each) is not None])
 
 
 def _looked_for(values: Mapping[Any, Mapping[str, float | None]]) -> bool:
