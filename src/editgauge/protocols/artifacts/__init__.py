@@ -136,7 +136,7 @@ class Artifacts(Protocol):
         it matters only where nothing suffered.
 
         By the paper's rule a thing that the detector is as sure of as before is no artifact wherever it is, one inside
-        the mask meets it, and a slight loss is told only where there is no greater one.
+        the mask meets it, and a slight loss matters only where there is no greater one.
         """
         if self._rule is not as_in_the_paper:
             return {thing.box for thing in (*before, *after) if thing.confidence >= point and meets(thing, mask)}, set()

@@ -44,7 +44,7 @@ def bump(lab: Lab, away: NDArray[np.float32], margin: int) -> float:
 
 
 def _running_means(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Of every so many rows that follow each other."""
+    """Of every `width` rows that follow each other."""
     count = len(rows) - width + 1
     return np.asarray(sum(rows[start : start + count] for start in range(width)) / width)
 
