@@ -48,27 +48,26 @@ def say(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Sa
 def test_who_does_what_was_asked_and_who_breaks_the_rest(say: Say) -> None:
     sentence = say({"good": (0.9, 0.9), "poor": (0.2, 0.9), "wild": (0.6, 0.1)})
     assert sentence == (
-        "good does what was asked most often: 0.91 [0.91, 0.91] of 40 edits that can be judged; wild breaks the rest."
+        "good does what was asked best: 0.91 [0.91, 0.91] on average over 40 edits that can be judged; "
+        "wild breaks the rest."
     )
 
 
 def test_the_source_itself_is_never_the_best(say: Say) -> None:
     sentence = say({"idle": (0.95, 0.98), "good": (0.8, 0.9), "poor": (0.2, 0.5)})
-    assert sentence.startswith("good does what was asked most often: ")
+    assert sentence.startswith("good does what was asked best: ")
     assert sentence.endswith("; poor breaks the rest.")
 
 
 def test_methods_that_do_not_differ(say: Say) -> None:
     sentence = say({"one": (0.5, 0.5), "two": (0.5, 0.5)})
-    assert sentence.startswith("No method does what was asked significantly more often than another: one 0.51 [")
+    assert sentence.startswith("No method does what was asked significantly better than another: one 0.51 [")
     assert sentence.endswith("; no method keeps the rest significantly better than another.")
 
 
 def test_two_at_the_top(say: Say) -> None:
     sentence = say({"one": (0.9, 0.5), "two": (0.9, 0.5), "last": (0.1, 0.5)})
-    assert sentence.startswith(
-        "one and two do what was asked most often, without a significant difference between them"
-    )
+    assert sentence.startswith("one and two do what was asked best, without a significant difference between them")
 
 
 def test_few_source_images_claim_nothing(say: Say) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 3
 """Methods named in one clause; further ones are counted."""
 BEST: Mapping[Question | None, tuple[str, str]] = {
-    "done": ("does what was asked most often", "do what was asked most often"),
+    "done": ("does what was asked best", "do what was asked best"),
     "kept": ("keeps the rest best", "keep the rest best"),
     "artifacts": ("leaves the fewest artifacts", "leave the fewest artifacts"),
     "quality": ("makes the most natural pictures", "make the most natural pictures"),
@@ -28,7 +28,7 @@ BEST: Mapping[Question | None, tuple[str, str]] = {
 }
 """Words about one method, and about several."""
 LEVEL: Mapping[Question | None, str] = {
-    "done": "No method does what was asked significantly more often than another",
+    "done": "No method does what was asked significantly better than another",
     "kept": "no method keeps the rest significantly better than another",
     "artifacts": "no method leaves significantly fewer artifacts than another",
     "quality": "no method makes significantly more natural pictures than another",
@@ -165,11 +165,13 @@ def _of(key: ScoreKey, cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _judged(question: Question | None, cells: Sequence[Cell], verdicts: RunVerdicts) -> str:
-    """Of how many edits: of the most that any of these methods has, as a rule all have as many."""
+    """Over how many edits the means go; where methods have different numbers, the largest."""
     if question != "done" or not cells:
         return ""
     one_each = len(verdicts.run.scores["seed"].unique()) == 1
-    return f" of {counted(max(cell.scored for cell in cells), 'edit' if one_each else 'outcome')} that can be judged"
+    numbers = {cell.scored for cell in cells}
+    most = counted(max(numbers), "edit" if one_each else "outcome")
+    return f" on average over {'up to ' if len(numbers) > 1 else ''}{most} that can be judged"
 
 
 def _listed(cells: Sequence[Cell], *, numbers: bool = True, intervals: bool = True) -> list[Part]:

@@ -39,9 +39,9 @@ def show_summary(run: Run, *, verbose: bool = False) -> None:
     show(Text(answer(summary, verdicts).sentence, style="bold"))
     if verbose:
         _show_by_protocol(run, cells)
+        _show_figures(run)
     else:
         _show_together(run, cells)
-    _show_figures(run, verbose=verbose)
     show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
     if verdicts.untouched:
         names = ", ".join(sorted(verdicts.untouched))
@@ -82,11 +82,12 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
         table.add_row(*([label] if labels else []), f"{key[0]}/{named(spec)}", *means)
     show(table)
     if len(shown) < len(scored):
-        show(Text(f"The main scores; `--verbose` prints all {len(scored)}.", style="dim"))
+        figures = " and the figures of the papers" if measured_figures(run) else ""
+        show(Text(f"The main scores; the report and `--verbose` have all {len(scored)}{figures}.", style="dim"))
 
 
-def _show_figures(run: Run, *, verbose: bool) -> None:
-    """The numbers that the papers of benchmark and protocol print, by name; of the first also the other averages."""
+def _show_figures(run: Run) -> None:
+    """The numbers that the papers of benchmark and protocol print, by name, and other averages of the same scores."""
     measured = measured_figures(run)
     if not measured:
         return
@@ -94,10 +95,10 @@ def _show_figures(run: Run, *, verbose: bool) -> None:
     table.add_column("figure")
     for method in run.manifest.methods:
         table.add_column(method, justify="right")
-    for place, each in enumerate(measured):
+    for each in measured:
         name = Text(each.title).append(f"\n{each.figure.averaging}", style="dim")
         table.add_row(name, *(_estimate(each.methods[method], each.spec) for method in run.manifest.methods))
-        for average, of_methods in each.others.items() if verbose or not place else ():
+        for average, of_methods in each.others.items():
             cells = (_estimate(of_methods[method], each.spec) for method in run.manifest.methods)
             table.add_row(Text(f"  instead {average}", style="dim"), *cells, style="dim")
     show(table)
