@@ -75,6 +75,7 @@ def test_what_cannot_be_said_does_not_fail(scored: Scored) -> None:
     few = gate(scored("new", drop=0.3, edits=8), against=scored("base", edits=8), score=["gain"], max_drop=0.05)
     assert checked(few) == {"gain": "undecided"}
     assert few.passed
+    assert "passed, but 1 of 1 check undecided" in few.markdown
     assert "fewer than 10 source images" in few.markdown
     near = gate(scored("near", drop=0.05), against=scored("based"), score=["gain"], max_drop=0.05)
     assert checked(near) == {"gain": "undecided"}

@@ -12,6 +12,7 @@ import numpy as np
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_text
 from editgauge.core.run import Run
+from editgauge.core.text import counted
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.people.matching import ScoredOutcomes, scored_outcomes, wanted_scores
 from editgauge.findings.summary import ALL, headlines, summarize
@@ -68,7 +69,9 @@ class Gate:
     @property
     def markdown(self) -> str:
         """The summary for a pull request."""
-        verdict = "passed" if self.passed else "failed: a score is worse by more than the margin"
+        undecided = sum(check.judged == "undecided" for check in self.checks)
+        open_checks = f", but {undecided} of {counted(len(self.checks), 'check')} undecided" if undecided else ""
+        verdict = f"passed{open_checks}" if self.passed else "failed: a score is worse by more than the margin"
         rows = [
             f"| {each.protocol}/{each.spec.name} | {each.method} | {_mean(each, 'second')} | {_mean(each, 'first')} "
             f"| {each.change} | {each.judged} | {each.lost or ''} |"
