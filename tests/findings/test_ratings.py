@@ -146,18 +146,18 @@ def test_outcomes_are_found_and_strangers_counted() -> None:
         Rating("e2", "mine", 1),
     ]
     found = match(told, SEEDS)
-    assert found.found == (((OutcomeKey("e1", "mine", 0),), told[0]),)
+    assert found.pairs == (((OutcomeKey("e1", "mine", 0),), told[0]),)
     assert (found.strangers, found.first_stranger, found.undecided) == (2, "edit 'e9', method 'mine'", 1)
 
 
 def test_a_seed_says_which_of_several_outcomes_was_rated() -> None:
-    assert match([Rating("e2", "mine", 1, seed=1)], SEEDS).found[0][0] == (OutcomeKey("e2", "mine", 1),)
+    assert match([Rating("e2", "mine", 1, seed=1)], SEEDS).pairs[0][0] == (OutcomeKey("e2", "mine", 1),)
 
 
 def test_a_choice_needs_both_outcomes() -> None:
     both, one = PreferredOutcome("e1", "theirs", "mine", "first"), PreferredOutcome("e1", "mine", "nobody", "first")
     found = match([both, one], SEEDS)
-    assert found.found == (((OutcomeKey("e1", "theirs", 4), OutcomeKey("e1", "mine", 0)), both),)
+    assert found.pairs == (((OutcomeKey("e1", "theirs", 4), OutcomeKey("e1", "mine", 0)), both),)
     assert found.first_stranger == "edit 'e1', method 'nobody'"
 
 

@@ -18,7 +18,7 @@ def as_json(result: object) -> str:
 
 def _plain(thing: Any) -> Any:
     if isinstance(thing, Matched):
-        counts = {"found": len(thing.found), "strangers": thing.strangers, "first_stranger": thing.first_stranger}
+        counts = {"found": len(thing.pairs), "strangers": thing.strangers, "first_stranger": thing.first_stranger}
         return counts | {"undecided": thing.undecided}
     if isinstance(thing, Path):
         return str(thing)

@@ -102,5 +102,5 @@ class DiskList(Sequence[Thing], Generic[Thing]):
         self._end += len(content)
 
     def _read(self, start: int, size: int) -> Thing:
-        found: Thing = pickle.loads(self._scratch.read(start, size))  # noqa: S301 - we wrote it
-        return found
+        thing: Thing = pickle.loads(self._scratch.read(start, size))  # noqa: S301 - we wrote it
+        return thing

@@ -30,12 +30,12 @@ class EditGaugeError(Exception):
 class UnknownName(EditGaugeError):
     """A name that no registry knows."""
 
-    def __init__(self, kind: str, given: str, known: Iterable[str], shown_by: str = "") -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], shown_by: str = "") -> None:
         names = sorted(known)
-        close = difflib.get_close_matches(given, names, n=1)
+        close = difflib.get_close_matches(name, names, n=1)
         guess = f" Did you mean '{close[0]}'?" if close else ""
         there = f"`{shown_by}` shows all {len(names)}." if shown_by else f"There are: {', '.join(names)}."
-        super().__init__(f"There is no {kind} called '{given}'.{guess} {there}")
+        super().__init__(f"There is no {kind} called '{name}'.{guess} {there}")
 
 
 class BadInput(EditGaugeError):

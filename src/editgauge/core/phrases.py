@@ -43,9 +43,9 @@ def read_position(text: str) -> Position:
     """
     words = _plain(text)
     for relation, pattern in _PLACED:
-        found = pattern.fullmatch(words)
-        if found:
-            anchor = found["anchor"]
+        match = pattern.fullmatch(words)
+        if match:
+            anchor = match["anchor"]
             return Position(relation, None if anchor is None or _WHOLE.fullmatch(anchor) else anchor)
     if _NO_PLACE.fullmatch(words):
         raise CannotTell("unknown_word", f"'{text}' says nothing about left, right, above or below in a picture")
@@ -78,10 +78,10 @@ def read_size(text: str) -> Size:
     >>> read_size("a bit Bigger")
     'large'
     """
-    found = {SIZES[word] for word in _plain(text).split() if word in SIZES}
-    if len(found) != 1:
+    sizes = {SIZES[word] for word in _plain(text).split() if word in SIZES}
+    if len(sizes) != 1:
         raise CannotTell("unknown_word", f"'{text}' is neither small nor large")
-    return found.pop()
+    return sizes.pop()
 
 
 def without_article(thing: str) -> str:

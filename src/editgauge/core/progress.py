@@ -61,15 +61,15 @@ def _bar(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _lines(what: str, total: int, done: int, out: TextIO) -> Iterator[Callable[[], None]]:
-    told, pace = time.monotonic(), StepPace()
+    last_printed, pace = time.monotonic(), StepPace()
 
     def advance() -> None:
-        nonlocal done, told
+        nonlocal done, last_printed
         done += 1
         now = time.monotonic()
         pace.step(now)
-        if done == total or now - told > SECONDS_BETWEEN_LINES:
-            told = now
+        if done == total or now - last_printed > SECONDS_BETWEEN_LINES:
+            last_printed = now
             rate = pace.rate(now)
             left = f", {rate:.1f}/s, {(total - done) / rate:.0f} s left" if rate else ""
             out.write(f"{what}: {done} of {total}{left}\n")

@@ -130,7 +130,7 @@ def agree(
     known = scored_outcomes(opened)
     rated = match(read_ratings(Path(ratings)), known.seeds) if ratings is not None else None
     chosen = match(read_choices(Path(choices)), known.seeds) if choices is not None else None
-    told = find_triplets(read_roles(triplets), known) if triplets is not None else None
+    matched_triplets = find_triplets(read_roles(triplets), known) if triplets is not None else None
     judges, findings = read_judges([Path(file) for file in judge_choices], known)
     others = external_scores([Path(file) for file in external], known)
     known.values |= {(each.protocol, each.spec.name): dict(each.values) for each in others}
@@ -140,8 +140,8 @@ def agree(
     wanted = scored([each for each in named if each[0] in in_numbers], known)
     judges = [each for each in judges if (each.protocol, each.spec) in named] or judges
     evaluators: list[Evaluator] = [*wanted, *judges]
-    asked = list(_asked(rated, chosen, told, known))
-    mixed = interpolate(*_blended(opened, blend, known), asked) if blend is not None else None
+    targets = list(_asked(rated, chosen, matched_triplets, known))
+    mixed = interpolate(*_blended(opened, blend, known), targets) if blend is not None else None
     if mixed is not None and plot is not None:
         write_text(Path(plot), interpolation_svg(mixed))
     in_order = rated_scores(rated, [(each.protocol, each.spec) for each in wanted], known) if rated else []
@@ -154,10 +154,10 @@ def agree(
         people=tuple(people(rated, known)) if rated else (),
         binary=binary_scores(rated, [(each.protocol, each.spec) for each in wanted], opened) if rated else None,
         rankings=tuple(_rankings(rated, chosen, wanted, evaluators, known)),
-        selected=selected_scores(told, evaluators, known) if told else None,
+        selected=selected_scores(matched_triplets, evaluators, known) if matched_triplets else None,
         judges=tuple(findings),
         blend=mixed,
-        steadiness=tuple(over_runs([known, *map(scored_outcomes, again)], wanted, asked)) if again else (),
+        steadiness=tuple(over_runs([known, *map(scored_outcomes, again)], wanted, targets)) if again else (),
         attributes=tuple(lists_alike([attributes_of(each) for each in (opened, *again)])) if again else (),
     )
 
@@ -165,13 +165,13 @@ def agree(
 def _asked(
     rated: Matched[Rating] | None,
     chosen: Matched[PreferredOutcome] | None,
-    told: Triplets | None,
+    triplets: Triplets | None,
     known: ScoredOutcomes,
 ) -> Iterator[EvaluatorTarget]:
     if chosen:
         yield asked_by_choices(chosen, known)
-    if told:
-        yield asked_by_triplets(told, known)
+    if triplets:
+        yield asked_by_triplets(triplets, known)
     if rated:
         yield from asked_by_ratings(rated, known)
 
@@ -191,11 +191,11 @@ def _rankings(
 
 def _blended(run: Run, blend: str, known: ScoredOutcomes) -> tuple[Scored, Scored]:
     names = [name.strip() for name in blend.split(",")]
-    found = [scored(wanted_scores(run, [name]), known) for name in names if name]
-    if len(found) != 2 or any(len(each) != 1 for each in found):
-        fitting = [f"{each.protocol}/{each.spec.name}" for some in found for each in some]
+    by_score = [scored(wanted_scores(run, [name]), known) for name in names if name]
+    if len(by_score) != 2 or any(len(each) != 1 for each in by_score):
+        fitting = [f"{each.protocol}/{each.spec.name}" for some in by_score for each in some]
         raise BadInput(f"--blend takes two scores, PRESERVATION,MODIFICATION; '{blend}' names these:", fitting)
-    (preservation,), (modification,) = found
+    (preservation,), (modification,) = by_score
     return preservation, modification
 
 
@@ -206,7 +206,7 @@ def external_scores(files: Iterable[Path], known: ScoredOutcomes) -> list[Scored
     for file in files:
         answers = published_answers(file) or ()
         lower_is_better |= {str(one["question"]) for one in answers if one.get("higher_is_better") is False}
-        for (key,), rating in match(read_ratings(file), known.seeds).found:
+        for (key,), rating in match(read_ratings(file), known.seeds).pairs:
             score = f"external[{rating.rater or file.stem}]", rating.question or "score"
             if key in values[score]:
                 raise BadInput(f"'{file}' has two values of {'/'.join(score)} for edit '{key.edit}', '{key.method}'.")

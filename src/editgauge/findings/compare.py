@@ -115,27 +115,29 @@ def compare(
     verdicts, cells = RunVerdicts(opened, columns), summarize(opened, columns)
     primary = headlines(cell for cell in cells if cell.edit_type == ALL)
     chosen = wanted_scores(opened, score) if score else [(key[0], opened.spec(*key)) for key in primary]
-    found = [_compared(verdicts, protocol, spec, (methods[0], methods[1]), margin) for protocol, spec in chosen]
-    over_scores = holm([each.p for each in found])
+    comparisons = [_compared(verdicts, protocol, spec, (methods[0], methods[1]), margin) for protocol, spec in chosen]
+    over_scores = holm([each.p for each in comparisons])
     standings = _standings(verdicts, cells, chosen, methods)
     return [
         replace(each, p_over_scores=p, standings=standings[each.protocol, each.spec.name])
-        for each, p in zip(found, over_scores, strict=True)
+        for each, p in zip(comparisons, over_scores, strict=True)
     ]
 
 
 def _compared(
     verdicts: RunVerdicts, protocol: str, spec: ScoreSpec, methods: tuple[str, str], margin: float | None
 ) -> Comparison:
-    found = verdicts.of(protocol, spec.name)
+    score_verdicts = verdicts.of(protocol, spec.name)
     scored = [
-        ~np.isnan(found.values[found.methods.index(method)]) if found and method in found.methods else np.zeros(0, bool)
+        ~np.isnan(score_verdicts.values[score_verdicts.methods.index(method)])
+        if score_verdicts and method in score_verdicts.methods
+        else np.zeros(0, bool)
         for method in methods
     ]
-    difference = found.between(*methods) if found else None
+    difference = score_verdicts.between(*methods) if score_verdicts else None
     both = difference.n if difference else 0
     lonely = int(scored[0].sum()) - both, int(scored[1].sum()) - both
-    if found is None or difference is None or difference.value is None:
+    if score_verdicts is None or difference is None or difference.value is None:
         return Comparison(protocol, spec, *methods, None, *lonely)
     return Comparison(
         protocol,
@@ -144,7 +146,7 @@ def _compared(
         difference,
         *lonely,
         verdict=difference.better(higher_is_better=spec.higher_is_better),
-        survives_missing=found.survives_missing(difference),
+        survives_missing=score_verdicts.survives_missing(difference),
         margin=margin,
         within_margin=None if margin is None else _within(difference, margin, spec),
     )
@@ -174,7 +176,7 @@ def _standings(
         rows = columns.scored(protocol, spec.name)
         rows = rows[columns.method.are(method)[rows]]
         by_type = {kind: verdicts.of(protocol, spec.name, kind) for kind in types}
-        places = {kind: found.ranks.get(method) for kind, found in by_type.items() if found}
+        places = {kind: score_verdicts.ranks.get(method) for kind, score_verdicts in by_type.items() if score_verdicts}
         return Standing(
             limits.get((protocol, spec.name, method)),
             {kind: place for kind, place in places.items() if place},

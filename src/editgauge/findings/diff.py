@@ -111,11 +111,11 @@ _Score = tuple[str, str, str]
 
 def _rows(run: Run) -> dict[_Score, _Rows]:
     columns = ("protocol", "name", "method", "edit", "seed", "value", "reason")
-    found: dict[_Score, _Rows] = {}
+    rows: dict[_Score, _Rows] = {}
     for *score, edit, seed, value, reason in zip(*(run.scores[c].to_pylist() for c in columns), strict=True):
         protocol, name, method = score
-        found.setdefault((protocol, name, method), {})[edit, seed] = reason if value is None else value
-    return found
+        rows.setdefault((protocol, name, method), {})[edit, seed] = reason if value is None else value
+    return rows
 
 
 def _shifts(a: Run, b: Run) -> list[Shift]:
@@ -139,18 +139,18 @@ class _Causes:
     def of(self, score: _Score, place: Place) -> Cause:
         """Why an item that both runs scored may have another value."""
         (protocol, _, method), (edit, seed) = score, place
-        found: list[Cause] = []
+        causes: list[Cause] = []
         if self.edits[0].get(edit) != self.edits[1].get(edit):
-            found.append("edits")
+            causes.append("edits")
         if self.pixels[0].get((edit, method, seed)) != self.pixels[1].get((edit, method, seed)):
-            found.append("images")
+            causes.append("images")
         if self.other_models:
-            found.append("models")
+            causes.append("models")
         if self.manifests[0].protocols.get(protocol) != self.manifests[1].protocols.get(protocol):
-            found.append("rules")
-        if not found and self.moved_judges.intersection(_judges_in(protocol)):
-            found.append("judge")
-        return "several" if len(found) > 1 else found[0] if found else "software"
+            causes.append("rules")
+        if not causes and self.moved_judges.intersection(_judges_in(protocol)):
+            causes.append("judge")
+        return "several" if len(causes) > 1 else causes[0] if causes else "software"
 
 
 def _moved_judges(a: Run, b: Run) -> frozenset[str]:
@@ -159,7 +159,7 @@ def _moved_judges(a: Run, b: Run) -> frozenset[str]:
         return frozenset()
     here, there = (_said(run.folder / TRANSCRIPTS) for run in (a, b))
     moved = {here[key][0] for key in here.keys() & there.keys() if here[key][1] != there[key][1]}
-    return frozenset(name for name, told in a.manifest.judges.items() if told["model"] in moved)
+    return frozenset(name for name, entry in a.manifest.judges.items() if entry["model"] in moved)
 
 
 def _said(folder: Path) -> dict[str, tuple[str, str]]:
@@ -177,7 +177,9 @@ def _judges_in(protocol: str) -> set[str]:
 
 
 def _shift(score: _Score, here: _Rows, there: _Rows, causes: _Causes) -> Shift:
-    first, second = ({key: told for key, told in rows.items() if not isinstance(told, str)} for rows in (here, there))
+    first, second = (
+        {key: value for key, value in rows.items() if not isinstance(value, str)} for rows in (here, there)
+    )
     common = [key for key in first if key in second]
     neither = (here.keys() | there.keys()) - first.keys() - second.keys()
     before, after = np.array([first[key] for key in common]), np.array([second[key] for key in common])

@@ -133,7 +133,7 @@ def mean_ratings(file: Path, chosen: OneScore, question: str | None) -> RatedOut
         say(f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.")
     by_outcome: dict[str, dict[tuple[str, int], list[float]]] = {}
     chances: dict[str, dict[tuple[str, int], float]] = {}
-    for (key,), rating in matched.found:
+    for (key,), rating in matched.pairs:
         by_outcome.setdefault(key.method, {}).setdefault((key.edit, key.seed), []).append(rating.value)
         if rating.probability is not None:
             chances.setdefault(key.method, {})[key.edit, key.seed] = rating.probability

@@ -49,10 +49,10 @@ class OneScore:
 
     def by_edit(self, method: str) -> dict[str, float]:
         """Edit to value; an edit with several seeds counts with their mean."""
-        found: dict[str, list[float]] = {}
+        values: dict[str, list[float]] = {}
         for (edit, _), value in self.values[method].items():
-            found.setdefault(edit, []).append(value)
-        return {edit: fmean(some) for edit, some in found.items()}
+            values.setdefault(edit, []).append(value)
+        return {edit: fmean(some) for edit, some in values.items()}
 
 
 def _chosen(run: Run, score: str | None) -> tuple[str, ScoreSpec]:

@@ -70,33 +70,33 @@ class ScoreVerdicts:
         if first == second or first not in self.methods or second not in self.methods:
             return None
         one, two = self.methods.index(first), self.methods.index(second)
-        found = next(each for each in self.differences if {each.first, each.second} == {one, two})
-        return found if found.first == one else found.reversed
+        pair = next(each for each in self.differences if {each.first, each.second} == {one, two})
+        return pair if pair.first == one else pair.reversed
 
     def beats(self, first: str, second: str) -> bool:
         """Whether the first method is significantly better than the second."""
-        found = self.between(first, second)
-        return found is not None and found.better(higher_is_better=self.spec.higher_is_better) == "first"
+        pair = self.between(first, second)
+        return pair is not None and pair.better(higher_is_better=self.spec.higher_is_better) == "first"
 
-    def survives_missing(self, found: PairDifference) -> bool | None:
+    def survives_missing(self, pair: PairDifference) -> bool | None:
         """Whether a verdict holds if all that is missing were the worst possible for the winner.
 
         None without a verdict, or when it cannot be said because the score has no limits.
         """
-        if not found.significant or found.value is None:
+        if not pair.significant or pair.value is None:
             return None
-        gaps = self.missing[found.first], self.missing[found.second]
+        gaps = self.missing[pair.first], self.missing[pair.second]
         if not np.any(gaps):
             return True
         if self.limits is None:
             return None
         lower, upper = self.limits.low, self.limits.high
-        ends = (lower, upper) if found.value > 0 else (upper, lower)
+        ends = (lower, upper) if pair.value > 0 else (upper, lower)
         first, second = (
             np.where(gap & np.isnan(self.values[row]), end, self.values[row])
-            for gap, row, end in zip(gaps, (found.first, found.second), ends, strict=True)
+            for gap, row, end in zip(gaps, (pair.first, pair.second), ends, strict=True)
         )
-        return survives(found, first, second, self.sources, self.spec.range)
+        return survives(pair, first, second, self.sources, self.spec.range)
 
     @cached_property
     def fragile(self) -> frozenset[str]:
@@ -130,8 +130,8 @@ class RunVerdicts:
             for protocol, entry in self.run.manifest.protocols.items()
             for spec in entry.scores
             for edit_type in edit_types
-            if (found := self.of(protocol, spec.name, edit_type))
-            for method, place in found.ranks.items()
+            if (score_verdicts := self.of(protocol, spec.name, edit_type))
+            for method, place in score_verdicts.ranks.items()
         }
 
 

@@ -81,7 +81,7 @@ def chosen(
     return values
 
 
-def read_options(method: str, usual: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
+def read_options(method: str, usual: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
     """The usual values with those given in their place.
 
     Args:
@@ -93,7 +93,7 @@ def read_options(method: str, usual: Mapping[str, Any], given: Mapping[str, str]
     {'steps': 50, 'eta': 0.8}
     """
     read, problems = dict(usual), []
-    for name, text in given.items():
+    for name, text in texts.items():
         if name not in usual:
             problems.append(_unknown(name, usual))
             continue

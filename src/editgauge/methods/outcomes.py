@@ -256,8 +256,8 @@ def _check_text(key: str, value: object) -> None:
 
 def _repeated(outcomes: Iterable[Outcome]) -> list[str]:
     """What is listed more than once; the outcomes of one edit come together."""
-    found = []
+    problems = []
     for edit_id, these in groupby(outcomes, key=lambda outcome: outcome.edit_id):
         counts = Counter(outcome.seed for outcome in these)
-        found += [f"edit '{edit_id}', seed {seed} is listed {n} times" for seed, n in counts.items() if n > 1]
-    return found
+        problems += [f"edit '{edit_id}', seed {seed} is listed {n} times" for seed, n in counts.items() if n > 1]
+    return problems

@@ -123,9 +123,9 @@ def without_folders(text: str) -> str:
     return _PATH.sub(_cut, text)
 
 
-def _cut(found: re.Match[str]) -> str:
-    quote = found["quote"] or ""
-    path = found["quoted"] or found["bare"]
+def _cut(match: re.Match[str]) -> str:
+    quote = match["quote"] or ""
+    path = match["quoted"] or match["bare"]
     parts = [part for part in re.split(r"[/\\]+", path.removeprefix("file://")) if part and not part.endswith(":")]
     if parts and parts[0] in _HOMES:
         parts = parts[2:]  # the next folder is somebody's name

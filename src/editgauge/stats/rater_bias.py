@@ -31,13 +31,13 @@ def rater_bias(answers: ArrayLike, raters: Sequence[str], clusters: Labels) -> l
     [('generous', 1.0), ('b', -0.5), ('c', -0.5)]
     """
     matrix = np.asarray(answers, dtype=np.float64)
-    given = ~np.isnan(matrix)
-    sums, counts = np.where(given, matrix, 0).sum(axis=1), given.sum(axis=1)
+    is_rated = ~np.isnan(matrix)
+    sums, counts = np.where(is_rated, matrix, 0).sum(axis=1), is_rated.sum(axis=1)
     biases = []
     for column, rater in enumerate(raters):
-        shared = given[:, column] & (counts > 1)
+        shared = is_rated[:, column] & (counts > 1)
         mine = matrix[shared, column]
         apart = mine - (sums[shared] - mine) / (counts[shared] - 1)
         deviation = clustered_mean(apart, np.asarray(clusters)[shared]) if apart.size else None
-        biases.append(RaterBias(rater, int(given[:, column].sum()), deviation))
+        biases.append(RaterBias(rater, int(is_rated[:, column].sum()), deviation))
     return sorted(biases, key=lambda one: -abs(one.deviation.value) if one.deviation else np.inf)

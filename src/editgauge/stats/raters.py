@@ -44,8 +44,8 @@ def panel(answers: ArrayLike, clusters: Labels | None = None) -> Panel | None:
     matrix, labels = _rated_twice(answers, clusters)
     if not matrix.size:
         return None
-    given = (~np.isnan(matrix)).sum(axis=1)
-    commonest = _counts(matrix).max(axis=1) / given
+    raters_per_item = (~np.isnan(matrix)).sum(axis=1)
+    commonest = _counts(matrix).max(axis=1) / raters_per_item
     has_one, all_alike = (each.astype(np.float64) for each in (commonest > 0.5, commonest == 1))
     return Panel(
         majority=clustered_mean(has_one, labels),
@@ -103,10 +103,10 @@ def ceiling(answers: ArrayLike, clusters: Labels | None = None) -> Ceiling:
     if n < FEWEST_OUTCOMES:
         reason = f"fewer than {FEWEST_OUTCOMES} outcomes have two answers"
         return Ceiling(*[Estimate(None, None, None, n, sources, reason)] * 2)
-    given = ~np.isnan(matrix)
-    level = np.where(given, matrix, 0).sum(axis=0) / np.maximum(given.sum(axis=0), 1)
-    apart = np.where(given, matrix - level, 0)
-    counts, sums, squares = given.sum(axis=1).astype(np.float64), apart.sum(axis=1), (apart**2).sum(axis=1)
+    is_rated = ~np.isnan(matrix)
+    level = np.where(is_rated, matrix, 0).sum(axis=0) / np.maximum(is_rated.sum(axis=0), 1)
+    apart = np.where(is_rated, matrix - level, 0)
+    counts, sums, squares = is_rated.sum(axis=1).astype(np.float64), apart.sum(axis=1), (apart**2).sum(axis=1)
     values = _ceilings(counts, sums, squares, np.ones((n, 1)))[:, 0]
     if np.isnan(values).any():
         return Ceiling(*[Estimate(None, None, None, n, sources, "raters do not agree more than by chance")] * 2)

@@ -44,33 +44,33 @@ def stage(session: Session, rater: Rater, design: Design) -> Stage:
 
 
 def answer_eligibility(
-    session: Session, rater: Rater, design: Design, given: Mapping[str, Any], now: float
+    session: Session, rater: Rater, design: Design, answers: Mapping[str, Any], now: float
 ) -> bool:  # fmt: skip
     """Whether the rater may take part; the answers are kept, and a refusal is logged with the question."""
     _expect(session, rater, design, "eligibility")
-    _check([_as_ask(question) for question in design.eligibility], given)
-    refused = [question.id for question in design.eligibility if given[question.id] != question.accept]
-    _keep(session, rater, design, "eligibility", not refused, given, now)
+    _check([_as_ask(question) for question in design.eligibility], answers)
+    refused = [question.id for question in design.eligibility if answers[question.id] != question.accept]
+    _keep(session, rater, design, "eligibility", not refused, answers, now)
     if refused:
         _turn_away(session, rater, f"not eligible by {', '.join(refused)}", now)
     return not refused
 
 
 def answer_qualification(
-    session: Session, rater: Rater, design: Design, given: Mapping[str, Any], now: float
+    session: Session, rater: Rater, design: Design, answers: Mapping[str, Any], now: float
 ) -> QuizResult:
     """How the rater did in the test; after the last attempt a failure ends the rater's part."""
     _expect(session, rater, design, "qualification")
     test = design.qualification
     assert test is not None, "the stage says so"  # noqa: S101 - for the type checker
-    _check([item.question for item in test.items], given)
+    _check([item.question for item in test.items], answers)
     wrong = [
-        item.question.id for item in test.items if not is_right(item.question, given[item.question.id], item.right)
+        item.question.id for item in test.items if not is_right(item.question, answers[item.question.id], item.right)
     ]
     right = len(test.items) - len(wrong)
     passed = right >= test.pass_mark * len(test.items) - 1e-9
     tried = sum(row.kind == "qualification" for row in _screenings(session, rater)) + 1
-    _keep(session, rater, design, "qualification", passed, given, now)
+    _keep(session, rater, design, "qualification", passed, answers, now)
     if not passed and tried >= test.attempts:
         _turn_away(session, rater, f"{right} of {len(test.items)} right in the last attempt at the qualification", now)
     return QuizResult(passed, right, len(test.items), tuple(wrong), max(0, test.attempts - tried))
@@ -86,9 +86,9 @@ def _expect(session: Session, rater: Rater, design: Design, wanted: Stage) -> No
         raise NotAllowed(f"There is nothing to answer for the {wanted} now.")
 
 
-def _check(questions: list[QuestionFields], given: Mapping[str, Any]) -> None:
-    problems = {q.id: "please answer this question" for q in questions if given.get(q.id) not in q.values}
-    problems |= {name: "there is no such question here" for name in given if name not in {q.id for q in questions}}
+def _check(questions: list[QuestionFields], answers: Mapping[str, Any]) -> None:
+    problems = {q.id: "please answer this question" for q in questions if answers.get(q.id) not in q.values}
+    problems |= {name: "there is no such question here" for name in answers if name not in {q.id for q in questions}}
     if problems:
         raise BadAnswers(problems)
 
@@ -98,9 +98,9 @@ def _screenings(session: Session, rater: Rater) -> list[Screening]:
 
 
 def _keep(
-    session: Session, rater: Rater, design: Design, kind: Stage, passed: bool, given: Mapping[str, Any], now: float
+    session: Session, rater: Rater, design: Design, kind: Stage, passed: bool, answers: Mapping[str, Any], now: float
 ) -> None:
-    session.add(Screening(rater_id=rater.id, kind=kind, passed=passed, answers=dict(given), at=now))
+    session.add(Screening(rater_id=rater.id, kind=kind, passed=passed, answers=dict(answers), at=now))
     session.flush()
     if stage(session, rater, design) == "rating":
         rater.state = "active"

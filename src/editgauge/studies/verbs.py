@@ -258,11 +258,13 @@ def analyze(
             answers, its_run = compared_attributes(opened), Run.open(Path(run or opened.manifest.run))
             return Analysis(opened.status(), None, None, None, weight_agreement(its_run, answers))
     with Study.open(study) as opened, tempfile.TemporaryDirectory() as place:
-        found, status = findings(opened), opened.status()
+        study_findings, status = findings(opened), opened.status()
         file = Path(place) / "told.jsonl"
         write_export(opened, file, None, None, None)
         is_rated = opened.design.unit == "outcome"
-        told = agree(run or opened.manifest.run, ratings=file if is_rated else None, choices=None if is_rated else file)
+        agreement = agree(
+            run or opened.manifest.run, ratings=file if is_rated else None, choices=None if is_rated else file
+        )
         filled = write_forms(opened, Path(out), forms) if out is not None and forms is not None else None
-    page = write_page(found, status, told, Path(out)) if out is not None else None
-    return Analysis(status, found, told, page, forms=filled)
+    page = write_page(study_findings, status, agreement, Path(out)) if out is not None else None
+    return Analysis(status, study_findings, agreement, page, forms=filled)

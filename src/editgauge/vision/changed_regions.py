@@ -184,10 +184,10 @@ def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _regions(mask: BoolMask, difference: Map) -> tuple[ChangedRegion, ...]:
-    found = [
+    regions = [
         ChangedRegion(part, _box(part), float(part.mean()), float(difference[part].mean())) for part in _parts(mask)
     ]
-    return tuple(sorted(found, key=lambda region: -region.share))
+    return tuple(sorted(regions, key=lambda region: -region.share))
 
 
 def _parts(mask: NDArray[Any]) -> list[BoolMask]:

@@ -93,7 +93,7 @@ def object_changes(
     before, after = _single(seen), _single(seen_after)
     kept = _pairs(before, after, lambda one, other: one.word == other.word, _standing)
     sure = [pair for pair in kept if min(thing.confidence for thing in pair) >= point]
-    found = _once(
+    changes = _once(
         [change for pair in sure if (change := _of_kept(source, edited, *pair, changed)) is not None], changed
     )
     before, after = (
@@ -102,11 +102,11 @@ def object_changes(
     )
     for kind, fits, likeness in _STAGES:
         pairs = _pairs(before, after, fits, likeness)
-        found += [Change(kind, one, other) for one, other in pairs]
+        changes += [Change(kind, one, other) for one, other in pairs]
         before, after = ([thing for thing in things if not _taken(thing, pairs)] for things in (before, after))
-    found += [_recolored(source, edited, thing, changed) or Change("vanished", thing, None) for thing in before]
-    found += [Change("appeared", None, thing) for thing in after]
-    return found
+    changes += [_recolored(source, edited, thing, changed) or Change("vanished", thing, None) for thing in before]
+    changes += [Change("appeared", None, thing) for thing in after]
+    return changes
 
 
 def likeness_of_shapes(source: Pixels, edited: Pixels, where: BoolMask) -> float:
@@ -132,14 +132,14 @@ def _recolored(source: Pixels, edited: Pixels, thing: PicturedThing, changed: Bo
 
 def _once(changes: list[Change], changed: BoolMask) -> list[Change]:
     """Without the parts of things that changed only because another thing lies over them."""
-    told: list[Change] = []
+    unique: list[Change] = []
     claimed = np.zeros_like(changed)
     for change in sorted(changes, key=lambda each: -int((_both(each) & changed).sum())):
         where = _both(change) & changed
         if not change.part or claimed[where].mean() < 0.5:
-            told.append(change)
+            unique.append(change)
             claimed |= where
-    return told
+    return unique
 
 
 def _both(change: Change) -> BoolMask:

@@ -40,15 +40,15 @@ def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegi
         ),
         reverse=True,
     )
-    told: list[Change] = []
+    changes: list[Change] = []
     gone: list[Change] = []
     for alike, place, other_place in offered:
         one, other = vanished[place], appeared[other_place]
         needed = FOUND_AGAIN if (one.kind, other.kind) == ("vanished", "appeared") else SURELY_FOUND
         if alike >= needed and one not in gone and other not in gone:
-            told.append(Change("moved", one.before, other.after))
+            changes.append(Change("moved", one.before, other.after))
             gone += [one, other]
-    return told + [change for change in single if change not in gone]
+    return changes + [change for change in single if change not in gone]
 
 
 def _told(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:

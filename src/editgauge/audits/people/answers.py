@@ -88,7 +88,7 @@ def _known(edits: Sequence[Edit], outcomes: Sequence[Outcome]) -> ScoredOutcomes
 def _shares(told: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], float]:
     """For each pair, in the order in which it was first shown, the share for its first outcome; a tie counts half."""
     earned: dict[tuple[OutcomeKey, ...], list[float]] = defaultdict(list)
-    for keys, choice in told.found:
+    for keys, choice in told.pairs:
         turned = keys[::-1] in earned
         earned[keys[::-1] if turned else keys].append(1 - CREDIT[choice.chosen] if turned else CREDIT[choice.chosen])
     return {keys: fmean(each) for keys, each in earned.items()}
@@ -98,7 +98,7 @@ def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
     asked = majorities(rated, LEVELS)
     questions = [name for name in DONE if name in asked] or (list(asked) if len(asked) == 1 else [])
     if not questions:
-        given = sorted({rating.question for _, rating in rated.found})
+        given = sorted({rating.question for _, rating in rated.pairs})
         raise BadInput(
             f"None of the questions in '{file}' tells whether the edit was carried out; '{DONE[0]}' with 0 and 1 does.",
             [f"'{question}'" for question in given],

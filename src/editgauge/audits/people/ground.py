@@ -143,8 +143,8 @@ def rated_ground(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -> R
 def _rated(ratings: Sequence[Rating], outcomes: ScoredOutcomes) -> dict[OutcomeKey, dict[str, float]]:
     """The mean ratings of outcomes that the run has."""
     matched = match(ratings, outcomes.seeds)
-    of_outcome = {(rating.edit, rating.method): about[0] for about, rating in matched.found}
-    means = mean_ratings([rating for _, rating in matched.found])
+    of_outcome = {(rating.edit, rating.method): about[0] for about, rating in matched.pairs}
+    means = mean_ratings([rating for _, rating in matched.pairs])
     if not means:
         known = ", ".join(name for names in QUESTIONS.values() for name in names)
         raise BadInput(f"No rating answers a question that an audit knows: {known}.")

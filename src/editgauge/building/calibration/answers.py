@@ -72,7 +72,7 @@ def answers_of(
     specs = {spec.name: spec for spec in run.manifest.protocols[protocol].scores}
     known = scored_outcomes(run)
     matched = match(read_ratings(file), known.seeds)
-    asked = list(dict.fromkeys(rating.question for _, rating in matched.found))
+    asked = list(dict.fromkeys(rating.question for _, rating in matched.pairs))
     chosen = _pairs(run, specs, asked, scores, questions, quiet)
     _tell(matched, quiet)
     scored = {name: values for (scorer, name), values in known.values.items() if scorer == protocol}
@@ -180,7 +180,7 @@ def _answers(
     level: float | None,
 ) -> QuestionAnswers:
     given: dict[OutcomeKey, list[Rating]] = {}
-    for (key,), rating in matched.found:
+    for (key,), rating in matched.pairs:
         if rating.question == question:
             given.setdefault(key, []).append(rating)
     good_from = _good_from(question, given, level)

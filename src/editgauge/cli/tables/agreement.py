@@ -237,7 +237,7 @@ def _share(score: ChosenScore) -> list[str]:
 
 
 def _counts(matched: Matched[Any]) -> Iterator[str]:
-    yield f"{len(matched.found)} of outcomes of this run"
+    yield f"{len(matched.pairs)} of outcomes of this run"
     if matched.strangers:
         yield f"{matched.strangers} of others, left out, such as {matched.first_stranger}"
     if matched.undecided:

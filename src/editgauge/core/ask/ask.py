@@ -82,13 +82,13 @@ class Ask:
             self._watching = loop
             loop.call_soon(self._pass, self._asked, QUIET_PASSES)
 
-    def _pass(self, asked: int, left: int) -> None:
-        if self._asked == asked and left == 0:
+    def _pass(self, questions: int, left: int) -> None:
+        if self._asked == questions and left == 0:
             self._watching = None
             for lane in self._lanes.values():
                 lane.flush()
             return
-        left = left - 1 if self._asked == asked else QUIET_PASSES
+        left = left - 1 if self._asked == questions else QUIET_PASSES
         asyncio.get_running_loop().call_soon(self._pass, self._asked, left)
 
 

@@ -21,13 +21,13 @@ def unpack(carrier: Carrier, archive: Path, into: Path) -> None:
     """Writes the wanted files below a folder, under their names inside the archive."""
     try:
         take = _from_zip if zipfile.is_zipfile(archive) else _from_tar  # old source archives are zips, too
-        found = take(carrier, archive, into)
+        names = take(carrier, archive, into)
     except DAMAGED as error:
         why = str(error).partition(":")[0]
         raise FetchFailed(
             f"{carrier.archive} cannot be unpacked ({why}). Was the download cut short? Try again."
         ) from error
-    missing = [file for file in carrier.files if file not in found]
+    missing = [file for file in carrier.files if file not in names]
     if missing:
         raise FetchFailed(f"{carrier.archive} lacks a file that was expected in it: '{missing[0]}'.")
 
@@ -43,7 +43,7 @@ def _from_zip(carrier: Carrier, archive: Path, into: Path) -> set[str]:
 
 def _from_tar(carrier: Carrier, archive: Path, into: Path) -> set[str]:
     """One pass from front to back: going back in a compressed archive means unpacking it again."""
-    found: set[str] = set()
+    names: set[str] = set()
     with tarfile.open(archive) as packed:
         for member in packed:
             if member.name in carrier.files and member.isreg():  # a link could point anywhere
@@ -51,10 +51,10 @@ def _from_tar(carrier: Carrier, archive: Path, into: Path) -> set[str]:
                 assert content is not None, "a regular file has content"  # noqa: S101
                 with content:
                     _write(content, into / member.name)
-                found.add(member.name)
-            if len(found) == len(carrier.files):
+                names.add(member.name)
+            if len(names) == len(carrier.files):
                 break
-    return found
+    return names
 
 
 def _write(content: IO[bytes], target: Path) -> None:

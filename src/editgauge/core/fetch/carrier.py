@@ -64,8 +64,8 @@ def cache_root() -> Path:
 
 def faults(carrier: Carrier) -> list[str]:
     """What is missing from the cache or damaged in it; nothing when all files are there and have the right hash."""
-    found = (fault_of(carrier.folder / file, file, sha256) for file, sha256 in carrier.files.items())
-    return [fault for fault in found if fault]
+    every_fault = (fault_of(carrier.folder / file, file, sha256) for file, sha256 in carrier.files.items())
+    return [fault for fault in every_fault if fault]
 
 
 def fault_of(path: Path, name: str, sha256: str) -> str | None:

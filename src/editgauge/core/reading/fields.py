@@ -18,7 +18,7 @@ from editgauge.core.types import GROUP_NAME, InputRole, Relation, id_problem
 LONGEST_LIST_OF_NAMES = 15
 
 
-def unknown(kind: str, given: str, known: Iterable[str]) -> str:
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Says that there is no such name, and which one was probably meant.
 
     >>> unknown("edit type", "color", ["color", "size"])
@@ -27,7 +27,7 @@ def unknown(kind: str, given: str, known: Iterable[str]) -> str:
     "unknown object 'tree'. There are none."
     """
     names = sorted(known)
-    close = difflib.get_close_matches(given, names, n=1)
+    close = difflib.get_close_matches(name, names, n=1)
     if close:
         hint = f"Did you mean '{close[0]}'?"
     elif not names:
@@ -35,7 +35,7 @@ def unknown(kind: str, given: str, known: Iterable[str]) -> str:
     else:
         more = ", …" if len(names) > LONGEST_LIST_OF_NAMES else ""
         hint = f"There are: {', '.join(names[:LONGEST_LIST_OF_NAMES])}{more}."
-    return f"unknown {kind} {shown(given)}. {hint}"
+    return f"unknown {kind} {shown(name)}. {hint}"
 
 
 def shown(value: object) -> str:
@@ -185,7 +185,7 @@ def _keys(model: type[BaseModel]) -> str:
 
 def _in_words(detail: ErrorDetails, model: type[BaseModel]) -> str:
     key = str(detail["loc"][-1])
-    kind, given = detail["type"], detail["input"]
+    kind, value = detail["type"], detail["input"]
     if kind == "missing":
         return f"'{key}' is missing"
     if kind == "extra_forbidden":
@@ -193,18 +193,18 @@ def _in_words(detail: ErrorDetails, model: type[BaseModel]) -> str:
         inner = parts.get(str(detail["loc"][0]), model)
         return unknown("key", key, (field.alias or name for name, field in inner.model_fields.items()))
     if kind == "literal_error":
-        return unknown(key, str(given), get_args(InputRole if key == "role" else Relation))
+        return unknown(key, str(value), get_args(InputRole if key == "role" else Relation))
     if kind == "string_type":
-        return f"'{key}' must be text, got {shown(given)}{_quote_hint(given)}"
+        return f"'{key}' must be text, got {shown(value)}{_quote_hint(value)}"
     if kind == "value_error":
         text = str(detail["ctx"]["error"])
         return text if text.startswith(("id ", "name ", "unknown ")) else f"'{key}' {text}"
     if kind in {"dict_type", "model_type", "list_type"}:
-        return f"'{key}' must be a {'list' if kind == 'list_type' else 'mapping'}, got {shown(given)}"
+        return f"'{key}' must be a {'list' if kind == 'list_type' else 'mapping'}, got {shown(value)}"
     if kind == "too_short":
         return "there are no edits"
-    return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown(given)}"
+    return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown(value)}"
 
 
-def _quote_hint(given: object) -> str:
-    return "; write it in quotes" if isinstance(given, int | float) else ""
+def _quote_hint(value: object) -> str:
+    return "; write it in quotes" if isinstance(value, int | float) else ""

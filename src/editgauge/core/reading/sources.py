@@ -137,6 +137,6 @@ class Ids:
 
 def told_size(edits: Sequence[Edit], published: tuple[int, int]) -> str:
     """How many edits and images were found, beside what the paper says where that is another number."""
-    found = len(edits), len({edit.source.name for edit in edits})
-    size = f"{counted(found[0], 'edit')} of {counted(found[1], 'image')}"
-    return size if found == published else f"{size} (the paper says {published[0]} of {published[1]})"
+    sizes = len(edits), len({edit.source.name for edit in edits})
+    size = f"{counted(sizes[0], 'edit')} of {counted(sizes[1], 'image')}"
+    return size if sizes == published else f"{size} (the paper says {published[0]} of {published[1]})"

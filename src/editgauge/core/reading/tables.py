@@ -38,8 +38,8 @@ def table_files(place: Path, split: str | None = None) -> list[Path]:
     """
     if place.is_file():
         return [place]
-    found = {format_: _files_of(place, format_) for format_ in FORMATS}
-    files = next((files for files in found.values() if files), [])
+    by_format = {format_: _files_of(place, format_) for format_ in FORMATS}
+    files = next((files for files in by_format.values() if files), [])
     if not files:
         raise BadInput(f"'{place}' holds no records: no file that ends with {', '.join(FORMATS)}.")
     if split is None:
@@ -52,8 +52,8 @@ def table_files(place: Path, split: str | None = None) -> list[Path]:
 
 
 def _files_of(folder: Path, format_: str) -> list[Path]:
-    found = [*sorted(folder.glob(f"*{format_}")), *sorted(folder.glob(f"*/*{format_}"))]
-    return [file for file in found if file.name not in NOT_RECORDS and not file.name.startswith(".")]
+    files = [*sorted(folder.glob(f"*{format_}")), *sorted(folder.glob(f"*/*{format_}"))]
+    return [file for file in files if file.name not in NOT_RECORDS and not file.name.startswith(".")]
 
 
 def _split_of(file: Path, folder: Path) -> str:

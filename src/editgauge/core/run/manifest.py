@@ -88,8 +88,10 @@ class Manifest:
         except (ValueError, OSError, RecursionError) as error:
             raise BadRun(f"'{path}' cannot be read: {error}.") from error
         if not isinstance(stored, dict) or stored.get("schema") != SCHEMA:
-            found = stored.get("schema") if isinstance(stored, dict) else None
-            raise BadRun(f"'{path}' has schema {found}, this version of editgauge reads schema {SCHEMA}. Run it again.")
+            schema = stored.get("schema") if isinstance(stored, dict) else None
+            raise BadRun(
+                f"'{path}' has schema {schema}, this version of editgauge reads schema {SCHEMA}. Run it again."
+            )
         problems = manifest_problems(stored)
         if problems:
             raise BadRun("\n".join([f"'{path}' is damaged or was not written by editgauge:", *problems]))
@@ -237,13 +239,13 @@ def _told(models: dict[str, dict[str, str]]) -> str:
 
 def environment() -> dict[str, str]:
     """The versions that can move a number."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
     for package in RECORDED_PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def now() -> str:

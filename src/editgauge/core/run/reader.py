@@ -88,10 +88,10 @@ class Run:
         table = self._evidence
         for column, value in key._asdict().items():
             table = table.filter(pc.equal(table[column], value))
-        found: dict[str, list[pieces.Evidence]] = {}
+        by_protocol: dict[str, list[pieces.Evidence]] = {}
         for row in table.to_pylist():
-            found.setdefault(row["name"], []).append(pieces.from_json(json.loads(row["evidence"])))
-        return found
+            by_protocol.setdefault(row["name"], []).append(pieces.from_json(json.loads(row["evidence"])))
+        return by_protocol
 
     def all_evidence(self, edits: Collection[str] | None = None) -> Iterator[tuple[Key, str, str]]:
         """Every piece of evidence, or that of some edits, in one pass: its record, its score, and its JSON as stored.
@@ -130,13 +130,13 @@ class Run:
         """What is read of the folder as it is now: a writer may seal its journal meanwhile, and then we read again."""
         sealed = Manifest.load(self.folder).segments
         try:
-            found = read(sealed)
+            content = read(sealed)
         except (OSError, BadRun):
             if Manifest.load(self.folder).segments == sealed:
                 raise
             return self._settled(read)
         # Sealed while we read: what we took for all is a part.
-        return found if Manifest.load(self.folder).segments == sealed else self._settled(read)
+        return content if Manifest.load(self.folder).segments == sealed else self._settled(read)
 
     def _parts(self, kind: str, schema: pa.Schema, sealed: Sealed) -> Iterator[pa.Table]:
         yield schema.empty_table()

@@ -34,10 +34,10 @@ class ImageStamp:
     def of(cls, path: Path, pixels: str | None = None) -> ImageStamp:
         """The stamp of a file now; a missing file has size -1."""
         try:
-            found = path.stat()
+            stat = path.stat()
         except OSError:
             return cls(str(path))
-        return cls(str(path), found.st_size, found.st_mtime_ns, pixels)
+        return cls(str(path), stat.st_size, stat.st_mtime_ns, pixels)
 
 
 Stamps = tuple[ImageStamp | None, ...]

@@ -52,9 +52,9 @@ def begin(run: Path) -> Path:
     return folder
 
 
-def write_part(folder: Path, told: Mapping[str, Any]) -> None:
+def write_part(folder: Path, part: Mapping[str, Any]) -> None:
     """What one process has to tell, as `Timeline.told` says it."""
-    write_text(folder / f"{PART}{secrets.token_hex(8)}.json", json.dumps(told))
+    write_text(folder / f"{PART}{secrets.token_hex(8)}.json", json.dumps(part))
 
 
 def gather(folder: Path) -> Profile:
@@ -105,12 +105,12 @@ def _trace(parts: list[Path]) -> Iterator[bytes]:
     yield b"\n]}\n"
 
 
-def _numbered(told: Mapping[str, Any], process: int) -> Iterator[dict[str, Any]]:
+def _numbered(part: Mapping[str, Any], process: int) -> Iterator[dict[str, Any]]:
     """The events of a process: viewers want numbers for processes and threads, and their names apart."""
-    name = f"process {told['process']} on {told['host']}"
+    name = f"process {part['process']} on {part['host']}"
     yield {"name": "process_name", "ph": "M", "pid": process, "tid": 0, "args": {"name": name}}
     tracks: dict[str, int] = {}
-    for event in told["traceEvents"]:
+    for event in part["traceEvents"]:
         track = event["tid"]
         if track not in tracks:
             tracks[track] = len(tracks) + 1

@@ -81,7 +81,7 @@ def pairs_of(run: Run, pictures: Pictures, methods: Sequence[str], choices: str 
 def _judged_by_people(choices: Path, pictures: Pictures, wanted: set[str]) -> Iterator[OutcomePair]:
     """Each pair once, whoever judged it and in whichever order."""
     seen: set[tuple[str, frozenset[str]]] = set()
-    for (first, second), _ in match(read_choices(choices), pictures.seeds()).found:
+    for (first, second), _ in match(read_choices(choices), pictures.seeds()).pairs:
         pair = (first.edit, frozenset((first.method, second.method)))
         if pair not in seen and pair[1] <= wanted and first.seed == second.seed:
             seen.add(pair)

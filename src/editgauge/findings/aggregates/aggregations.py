@@ -78,21 +78,21 @@ def aggregations(run: Run, protocol: str, name: str) -> dict[str, dict[str, Esti
     """One score of a run in every way: method to aggregation to number, and `all` for those over all methods."""
     columns = Columns.of(run)
     rows = columns.scored(protocol, name)
-    found = {
+    estimates = {
         method: aggregate_method(*_of(columns, rows[columns.method.are(method)[rows]]))
         for method in run.manifest.methods
     }
     over_all = aggregate_methods(columns.value[rows], columns.method.codes[rows], columns.source.codes[rows])
-    return {**found, "all": over_all}
+    return {**estimates, "all": over_all}
 
 
-def apart(found: Mapping[str, Estimate]) -> bool:
+def apart(estimates: Mapping[str, Estimate]) -> bool:
     """Whether a way of aggregating moves the number further than the doubt of the plain mean reaches."""
-    plain = found.get("count_weighted") or found.get("pooled")
+    plain = estimates.get("count_weighted") or estimates.get("pooled")
     if plain is None or plain.value is None or plain.low is None or plain.high is None:
         return False
     half_width = (plain.high - plain.low) / 2
-    return any(each.value is not None and abs(each.value - plain.value) > half_width for each in found.values())
+    return any(each.value is not None and abs(each.value - plain.value) > half_width for each in estimates.values())
 
 
 def _of(columns: Columns, rows: Rows) -> tuple[Numbers, Labels, Labels]:

@@ -84,13 +84,13 @@ def trial_cells(run: Run) -> list[TrialCell]:
 
 def _trials(run: Run) -> dict[str, int]:
     """Edit to the trial it belongs to."""
-    told = {name: edit.get("extras", {}).get(TRIAL) for name, edit in run.edits.items()}
-    return {name: trial for name, trial in told.items() if isinstance(trial, int)}
+    trial_of_edit = {name: edit.get("extras", {}).get(TRIAL) for name, edit in run.edits.items()}
+    return {name: trial for name, trial in trial_of_edit.items() if isinstance(trial, int)}
 
 
 def _of_score(columns: Columns, trial: Rows, rows: Rows, method: str) -> Iterator[tuple[str, tuple[float, ...]]]:
-    asked = rows[columns.method.are(method)[rows] & (trial[rows] > 0)]
-    mine = asked[~np.isnan(columns.value[asked])]
+    own_rows = rows[columns.method.are(method)[rows] & (trial[rows] > 0)]
+    mine = own_rows[~np.isnan(columns.value[own_rows])]
     if not mine.size:
         return
     kinds, numbers = np.unique(columns.edit_type.codes[mine]), np.unique(trial[mine])
@@ -98,13 +98,13 @@ def _of_score(columns: Columns, trial: Rows, rows: Rows, method: str) -> Iterato
     for place, kind in enumerate(kinds):
         yield columns.edit_type.words[kind], _known(means[place])
     whole = ~np.isnan(means).any(axis=0)  # a trial without a type of edit would be another total
-    if whole.any() and not _lacks_a_type(columns, asked, kinds):
+    if whole.any() and not _lacks_a_type(columns, own_rows, kinds):
         yield TOTAL, _known(means[:, whole].mean(axis=0))
 
 
-def _lacks_a_type(columns: Columns, asked: Rows, kinds: Rows) -> bool:
+def _lacks_a_type(columns: Columns, own_rows: Rows, kinds: Rows) -> bool:
     """Is there a type of edit that should have this score and has none, for lack of a model or of a detection?"""
-    without = asked[~np.isin(columns.edit_type.codes[asked], kinds)]
+    without = own_rows[~np.isin(columns.edit_type.codes[own_rows], kinds)]
     return any(columns.reason.words[code] not in NOT_ASKED_FOR for code in np.unique(columns.reason.codes[without]))
 
 

@@ -31,7 +31,7 @@ class CaptionGroup:
 
 def caption_groups(run: Run, outcomes: ScoredOutcomes) -> tuple[CaptionGroup, ...]:
     """Every group of the run; none when its benchmark knows neither actions nor people's answers."""
-    labels = {edit: tuple(_labels(told.get("extras", {}))) for edit, told in run.edits.items()}
+    labels = {edit: tuple(_labels(edit_fields.get("extras", {}))) for edit, edit_fields in run.edits.items()}
     names = tuple(dict.fromkeys(label for of_edit in labels.values() for label in of_edit))
     return tuple(
         CaptionGroup(protocol, method, name, means)
@@ -51,9 +51,9 @@ def _labels(extras: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _means(outcomes: ScoredOutcomes, protocol: str, method: str, edits: set[str]) -> dict[str, Mean | None]:
-    told = {name: outcomes.values.get((protocol, name), {}) for name in SHOWN}
-    keys = [key for key in told[COUNT] if key.method == method and key.edit in edits]
+    by_name = {name: outcomes.values.get((protocol, name), {}) for name in SHOWN}
+    keys = [key for key in by_name[COUNT] if key.method == method and key.edit in edits]
     if not keys:
         return {}
-    told[TOLD_NOTHING] = {key: float(told[COUNT][key] == 0) for key in keys}
-    return {name: mean_of(keys, values, outcomes.sources) for name, values in told.items()}
+    by_name[TOLD_NOTHING] = {key: float(by_name[COUNT][key] == 0) for key in keys}
+    return {name: mean_of(keys, values, outcomes.sources) for name, values in by_name.items()}

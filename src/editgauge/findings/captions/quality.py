@@ -61,9 +61,9 @@ def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[CaptionCu
         )
     curves = []
     for protocol in counted:
-        told = {name: outcomes.values.get((protocol, name), {}) for name in (OBJECTS, *RATES)}
+        by_name = {name: outcomes.values.get((protocol, name), {}) for name in (OBJECTS, *RATES)}
         for method in run.manifest.methods:
-            steps = _steps([key for key in told[OBJECTS] if key.method == method], told, outcomes.sources, groups)
+            steps = _steps([key for key in by_name[OBJECTS] if key.method == method], by_name, outcomes.sources, groups)
             if steps:
                 curves.append(CaptionCurve(protocol, method, steps))
     return tuple(curves)
@@ -82,15 +82,15 @@ def parted(counts: NDArray[np.float64], groups: int) -> list[NDArray[np.int64]]:
 
 def _steps(
     keys: Sequence[OutcomeKey],
-    told: Mapping[str, Mapping[OutcomeKey, float]],
+    by_name: Mapping[str, Mapping[OutcomeKey, float]],
     sources: Mapping[str, str],
     groups: int,
 ) -> tuple[CaptionRates, ...]:
-    counts = np.array([told[OBJECTS][key] for key in keys], dtype=np.float64)
+    counts = np.array([by_name[OBJECTS][key] for key in keys], dtype=np.float64)
     steps = []
     for places in parted(counts, groups):
         here = counts[places]
-        rates = {name: mean_of([keys[place] for place in places], told[name], sources) for name in RATES}
+        rates = {name: mean_of([keys[place] for place in places], by_name[name], sources) for name in RATES}
         steps.append(CaptionRates(int(here.min()), int(here.max()), rates))
     return tuple(steps)
 

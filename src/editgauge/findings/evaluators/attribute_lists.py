@@ -61,16 +61,16 @@ def lists_alike(extractions: Sequence[Mapping[str, Attributes]]) -> list[Alike]:
 
 def attributes_of(run: Run) -> dict[str, Attributes]:
     """Edit to the attributes that a run was given; edits without any are left out."""
-    told = {name: edit.get("extras", {}).get(EXTRA) for name, edit in run.edits.items()}
-    return {name: Attributes(tuple(its["source"]), tuple(its["target"])) for name, its in told.items() if its}
+    extras = {name: edit.get("extras", {}).get(EXTRA) for name, edit in run.edits.items()}
+    return {name: Attributes(tuple(its["source"]), tuple(its["target"])) for name, its in extras.items() if its}
 
 
 def _alike(side: str, again: Mapping[str, Sequence[Attributes]]) -> Alike:
-    found = [
+    alike = [
         (edit, *rouge_l(getattr(one, side), getattr(two, side)))
         for edit, lists in again.items()
         for one, two in combinations(lists, 2)
     ]
-    edits, joined, each = zip(*found, strict=True)
+    edits, joined, each = zip(*alike, strict=True)
     clusters = np.array(edits, dtype=np.str_)
     return Alike(side, len(again), clustered_mean(np.array(joined), clusters), clustered_mean(np.array(each), clusters))

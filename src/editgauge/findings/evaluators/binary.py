@@ -103,31 +103,31 @@ def binary_agreement(
         levels: for questions with more than two answers, the lowest that is good.
     """
     opened = Run.open(Path(run))
-    told = match(read_ratings(Path(ratings)), scored_outcomes(opened).seeds)
-    return binary_scores(told, wanted_scores(opened, scores), opened, levels)
+    matched = match(read_ratings(Path(ratings)), scored_outcomes(opened).seeds)
+    return binary_scores(matched, wanted_scores(opened, scores), opened, levels)
 
 
 def binary_scores(
-    told: Matched[Rating],
+    matched: Matched[Rating],
     scores: Sequence[tuple[str, ScoreSpec]],
     run: Run,
     levels: Mapping[str, float] | None = None,
 ) -> BinaryAgreement:
     """The same for ratings that were matched with a run already; nothing where no question is one of yes or no."""
-    people = majorities(told, {**LEVELS, **(levels or {})})
+    people = majorities(matched, {**LEVELS, **(levels or {})})
     outcomes = Outcomes.of(run)
-    found = [
-        _Found(protocol, spec, question, Compared.of(protocol, spec, people[question], outcomes))
+    on_questions = [
+        _ScoreOnQuestion(protocol, spec, question, Compared.of(protocol, spec, people[question], outcomes))
         for question in people
-        for protocol, spec in _asked(question, scores)
+        for protocol, spec in _answering(question, scores)
     ]
-    beside = sorted((_beside(each, people) for each in found), key=_best_first)
-    together = (_together(*pair) for pair in combinations(found, 2) if pair[0].question == pair[1].question)
+    beside = sorted((_beside(each, people) for each in on_questions), key=_best_first)
+    together = (_together(*pair) for pair in combinations(on_questions, 2) if pair[0].question == pair[1].question)
     return BinaryAgreement(tuple(beside), tuple(pair for pair in together if pair))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ScoreOnQuestion:
     protocol: str
     spec: ScoreSpec
     question: str
@@ -138,7 +138,7 @@ class _Found:
         return f"{self.protocol}/{self.spec.name}"
 
 
-def _asked(question: str, scores: Sequence[tuple[str, ScoreSpec]]) -> list[tuple[str, ScoreSpec]]:
+def _answering(question: str, scores: Sequence[tuple[str, ScoreSpec]]) -> list[tuple[str, ScoreSpec]]:
     """The scores that answer a question: those of its name, or else the verdicts on the edit."""
     fit = [each for each in scores if each[1].range == (0.0, 1.0)]
     return [each for each in fit if each[1].name == question] or [each for each in fit if each[1].name == VERDICT]
@@ -149,15 +149,15 @@ def _best_first(score: BinaryScore) -> float:
     return math.inf if value is None else -value
 
 
-def _beside(found: _Found, people: Mapping[str, Majority]) -> BinaryScore:
-    compared, majority = found.compared, people[found.question]
+def _beside(score: _ScoreOnQuestion, people: Mapping[str, Majority]) -> BinaryScore:
+    compared, majority = score.compared, people[score.question]
     said, truth = compared.said, compared.truth
     counts = (said * truth, said * (1 - truth), (1 - said) * truth, (1 - said) * (1 - truth))
     actions = {str(name): compared.actions == name for name in np.unique(compared.actions)}
     return BinaryScore(
-        found.protocol,
-        found.spec,
-        found.question,
+        score.protocol,
+        score.spec,
+        score.question,
         majority.good_from,
         _verdicts(said, truth, compared.sources),
         Confusion(*(int(count.sum()) for count in counts)),
@@ -165,7 +165,7 @@ def _beside(found: _Found, people: Mapping[str, Majority]) -> BinaryScore:
         compared.unscored,
         majority.split,
         {name: _verdicts(said[rows], truth[rows], compared.sources[rows]) for name, rows in actions.items()},
-        {name: _dependence(compared, people[name]) for name in people if name != found.question},
+        {name: _dependence(compared, people[name]) for name in people if name != score.question},
     )
 
 
@@ -173,13 +173,13 @@ def _verdicts(said: Numbers, truth: Numbers, sources: Labels) -> Verdicts:
     return verdicts(said, truth, sources) if said.size else Verdicts(*[NOTHING] * 5)
 
 
-def _dependence(compared: Compared, given: Majority) -> Dependence:
+def _dependence(compared: Compared, condition: Majority) -> Dependence:
     """Only where people agree on the other question too."""
-    rows = np.array([place for place, key in enumerate(compared.keys) if key in given.good], dtype=np.int64)
+    rows = np.array([place for place, key in enumerate(compared.keys) if key in condition.good], dtype=np.int64)
     if not rows.size:
         return Dependence(NOTHING, NOTHING, NOTHING)
     right, sources = compared.right[rows], compared.sources[rows]
-    good = np.array([given.good[compared.keys[row]] for row in rows], dtype=np.float64)
+    good = np.array([condition.good[compared.keys[row]] for row in rows], dtype=np.float64)
 
     def shares(weights: Numbers) -> Numbers:
         here, there = (divided((right * part) @ weights, part @ weights) for part in (good, 1 - good))
@@ -198,7 +198,7 @@ def _dependence(compared: Compared, given: Majority) -> Dependence:
     )
 
 
-def _together(first: _Found, second: _Found) -> Together | None:
+def _together(first: _ScoreOnQuestion, second: _ScoreOnQuestion) -> Together | None:
     """On the outcomes that both answer; None when there is none, or when both mean another thing by yes."""
     place = {key: row for row, key in enumerate(second.compared.keys)}
     rows = [(row, place[key]) for row, key in enumerate(first.compared.keys) if key in place]

@@ -36,26 +36,26 @@ class Majority:
         return {key: good == spec.higher_is_better for key, good in self.good.items()}
 
 
-def majorities(told: Matched[Rating], levels: Mapping[str, float]) -> dict[str, Majority]:
+def majorities(matched: Matched[Rating], levels: Mapping[str, float]) -> dict[str, Majority]:
     """By question; those with other answers than 0 and 1 only where a level says from which they are good."""
     answers: dict[str, dict[OutcomeKey, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for (key,), rating in told.found:
+    for (key,), rating in matched.pairs:
         answers[rating.question][key].append(rating.value)
-    found = {}
+    by_question = {}
     for question, by_outcome in answers.items():
-        if question in levels or {value for given in by_outcome.values() for value in given} <= {0.0, 1.0}:
+        if question in levels or {value for values in by_outcome.values() for value in values} <= {0.0, 1.0}:
             level = levels.get(question, 1.0)
-            shares = {key: fmean(value >= level for value in given) for key, given in by_outcome.items()}
+            shares = {key: fmean(value >= level for value in values) for key, values in by_outcome.items()}
             good = {key: share > HALF for key, share in shares.items() if share != HALF}
-            found[question] = Majority(level, good, len(shares) - len(good))
-    return found
+            by_question[question] = Majority(level, good, len(shares) - len(good))
+    return by_question
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """What a run says about its outcomes: a value or the reason for none, by protocol and score; source and action."""
 
-    told: Mapping[tuple[str, str], Mapping[OutcomeKey, float | str]]
+    answers: Mapping[tuple[str, str], Mapping[OutcomeKey, float | str]]
     sources: Mapping[str, str]
     actions: Mapping[str, str]
     """As the benchmark has them in the extras of its edits; edit types where it has none."""
@@ -63,17 +63,17 @@ class Outcomes:
     @classmethod
     def of(cls, run: Run) -> Outcomes:
         """Reads all of it in one pass."""
-        told: dict[tuple[str, str], dict[OutcomeKey, float | str]] = defaultdict(dict)
+        answers: dict[tuple[str, str], dict[OutcomeKey, float | str]] = defaultdict(dict)
         sources: dict[str, str] = {}
         edit_types: dict[str, str] = {}
         columns = ("edit", "method", "seed", "edit_type", "source", "protocol", "name", "value", "reason")
         rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
         for edit, method, seed, edit_type, source, protocol, name, value, reason in rows:
-            told[protocol, name][OutcomeKey(edit, method, seed)] = reason if value is None else value
+            answers[protocol, name][OutcomeKey(edit, method, seed)] = reason if value is None else value
             sources[edit], edit_types[edit] = source, edit_type
         actions = {edit: run.edits[edit].get("extras", {}).get("action") for edit in sources}
         named = {edit: action or NO_ACTION for edit, action in actions.items()}
-        return cls(told, sources, named if any(actions.values()) else edit_types)
+        return cls(answers, sources, named if any(actions.values()) else edit_types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +92,16 @@ class Compared:
     @classmethod
     def of(cls, protocol: str, spec: ScoreSpec, people: Majority, outcomes: Outcomes) -> Compared:
         """What has no score is counted by its reason."""
-        yes, told = people.yes(spec), outcomes.told.get((protocol, spec.name), {})
-        given = {key: told.get(key, UNFINISHED) for key in yes}
-        values = {key: value for key, value in given.items() if not isinstance(value, str)}
+        yes, answers = people.yes(spec), outcomes.answers.get((protocol, spec.name), {})
+        said = {key: answers.get(key, UNFINISHED) for key in yes}
+        values = {key: value for key, value in said.items() if not isinstance(value, str)}
         return cls(
             tuple(values),
             np.array([value >= PASSES for value in values.values()], dtype=np.float64),
             np.array([yes[key] for key in values], dtype=np.float64),
             _labels(tuple(values), outcomes.sources),
             _labels(tuple(values), outcomes.actions),
-            dict(Counter(reason for reason in given.values() if isinstance(reason, str)).most_common()),
+            dict(Counter(reason for reason in said.values() if isinstance(reason, str)).most_common()),
         )
 
     @property

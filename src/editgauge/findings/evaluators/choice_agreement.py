@@ -54,25 +54,25 @@ class ChosenScores:
 
 
 def chosen_scores(
-    told: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
+    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
 ) -> ChosenScores:
     """Every evaluator beside the choices."""
-    answers = _Answers.of(told, known)
+    answers = _Answers.of(matched, known)
     earned = [_Earned.of(each, answers) for each in evaluators]
-    found = [_summary(each, answers) for each in earned]
-    order = sorted(range(len(found)), key=lambda place: _most_agreeing(found[place]))
+    summaries = [_summary(each, answers) for each in earned]
+    order = sorted(range(len(summaries)), key=lambda place: _most_agreeing(summaries[place]))
     pairs = (_together(earned[one], earned[two], answers) for one, two in combinations(order[:MOST_PAIRED], 2))
     return ChosenScores(
-        tuple(found[place] for place in order),
-        len(told.found) - len(answers.outcomes),
+        tuple(summaries[place] for place in order),
+        len(matched.pairs) - len(answers.outcomes),
         against_the_first([(earned[place].label, earned[place].credit) for place in order], answers.sources),
         tuple(pair for pair in pairs if pair),
     )
 
 
-def asked_by_choices(told: Matched[PreferredOutcome], known: ScoredOutcomes) -> EvaluatorTarget:
+def asked_by_choices(matched: Matched[PreferredOutcome], known: ScoredOutcomes) -> EvaluatorTarget:
     """People's choices, to hold one evaluator after another against."""
-    answers = _Answers.of(told, known)
+    answers = _Answers.of(matched, known)
 
     def ask(evaluator: Scored) -> Estimate:
         margin = margins(evaluator, answers.outcomes)
@@ -92,8 +92,8 @@ class _Answers:
     edit_types: Labels
 
     @classmethod
-    def of(cls, told: Matched[PreferredOutcome], known: ScoredOutcomes) -> _Answers:
-        decided = [(keys, choice.chosen == "first") for keys, choice in told.found if choice.chosen != "tie"]
+    def of(cls, matched: Matched[PreferredOutcome], known: ScoredOutcomes) -> _Answers:
+        decided = [(keys, choice.chosen == "first") for keys, choice in matched.pairs if choice.chosen != "tie"]
         return cls(
             [keys for keys, _ in decided],
             np.array([first for _, first in decided], dtype=np.bool_),

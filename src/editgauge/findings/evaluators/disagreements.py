@@ -64,15 +64,15 @@ def disagreements(rated: Matched[Rating], scores: Sequence[RatedScore], known: S
 def _of_score(score: RatedScore, rated: Matched[Rating], known: ScoredOutcomes) -> Disagreements:
     values = known.values.get((score.protocol, score.spec.name), {})
     ratings: dict[OutcomeKey, list[float]] = defaultdict(list)
-    for (key,), rating in rated.found:
+    for (key,), rating in rated.pairs:
         if rating.question == score.question and key in values:
             ratings[key].append(rating.value)
     towards_better = 1 if score.spec.higher_is_better else -1
     places = _places([towards_better * values[key] for key in ratings])
-    people_places = _places([fmean(given) for given in ratings.values()])
+    people_places = _places([fmean(ratings_of_outcome) for ratings_of_outcome in ratings.values()])
     disputed = [
-        DisputedOutcome(key, values[key], tuple(given), place, people_place)
-        for (key, given), place, people_place in zip(ratings.items(), places, people_places, strict=True)
+        DisputedOutcome(key, values[key], tuple(ratings_of_outcome), place, people_place)
+        for (key, ratings_of_outcome), place, people_place in zip(ratings.items(), places, people_places, strict=True)
     ]
     return Disagreements(
         score.protocol,

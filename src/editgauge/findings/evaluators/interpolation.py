@@ -44,14 +44,14 @@ class Interpolation:
     curves: tuple[GammaCurve, ...]
 
 
-def interpolate(preservation: Scored, modification: Scored, asked: Sequence[EvaluatorTarget]) -> Interpolation:
+def interpolate(preservation: Scored, modification: Scored, targets: Sequence[EvaluatorTarget]) -> Interpolation:
     """Sweeps gamma and asks at every step."""
     shared = [key for key in preservation.values if key in modification.values]
     if not shared:
         raise BadInput(f"No outcome has both {label(preservation)} and {label(modification)}.")
     kept, changed = _scaled(preservation, shared), _scaled(modification, shared)
     steps = [blended(kept, changed, gamma) for gamma in GAMMAS]
-    curves = (_curve(each, steps) for each in asked)
+    curves = (_curve(each, steps) for each in targets)
     return Interpolation(label(preservation), label(modification), GAMMAS, len(shared), tuple(curves))
 
 
@@ -61,11 +61,11 @@ def blended(kept: dict[OutcomeKey, float], changed: dict[OutcomeKey, float], gam
     return Scored("blend", ScoreSpec(f"gamma={gamma:g}", True, (0.0, 1.0)), values)
 
 
-def _curve(asked: EvaluatorTarget, steps: Sequence[Scored]) -> GammaCurve:
-    points = tuple(asked.ask(step) for step in steps)
+def _curve(target: EvaluatorTarget, steps: Sequence[Scored]) -> GammaCurve:
+    points = tuple(target.ask(step) for step in steps)
     heights = [(point.value, -place) for place, point in enumerate(points) if point.value is not None]
     best = GAMMAS[-max(heights)[1]] if heights else None
-    return GammaCurve(asked.name, asked.measure, asked.chance, points, best)
+    return GammaCurve(target.name, target.measure, target.chance, points, best)
 
 
 def _scaled(score: Scored, keys: Sequence[OutcomeKey]) -> dict[OutcomeKey, float]:

@@ -72,12 +72,12 @@ class JudgeFindings:
 
 def read_judges(files: Iterable[Path], known: ScoredOutcomes) -> tuple[list[Preferring], list[JudgeFindings]]:
     """The judges of these files, as evaluators and with what is known about them."""
-    told = [verdict for file in files for verdict in read_verdicts(file)]
-    if not told:
+    answers = [verdict for file in files for verdict in read_verdicts(file)]
+    if not answers:
         return [], []
     by_judge: dict[str, list[tuple[tuple[OutcomeKey, ...], JudgePreference]]] = defaultdict(list)
-    matched: Matched[JudgePreference] = match(told, known.seeds)
-    for keys, verdict in matched.found:
+    matched: Matched[JudgePreference] = match(answers, known.seeds)
+    for keys, verdict in matched.pairs:
         by_judge[verdict.rater or "judge"].append((keys, verdict))
     evaluators = [Preferring(name, _leads(verdicts)) for name, verdicts in by_judge.items()]
     return evaluators, [_findings(name, verdicts, known) for name, verdicts in by_judge.items()]
@@ -86,18 +86,18 @@ def read_judges(files: Iterable[Path], known: ScoredOutcomes) -> tuple[list[Pref
 def _leads(
     verdicts: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]],
 ) -> dict[tuple[OutcomeKey, OutcomeKey], int]:
-    found = {}
+    leads = {}
     for (first, second), verdict in verdicts:
         if verdict.is_answered:
-            found[first, second] = LEAD[_settled(verdict)]
-    return found
+            leads[first, second] = LEAD[_settled(verdict)]
+    return leads
 
 
 def _settled(verdict: JudgePreference) -> Named | None:
     if verdict.chosen is None:
         return None
-    given = NAMED[verdict.chosen]
-    return given if verdict.swapped is None else settled(given, NAMED[verdict.swapped])
+    choice = NAMED[verdict.chosen]
+    return choice if verdict.swapped is None else settled(choice, NAMED[verdict.swapped])
 
 
 def _findings(
@@ -106,9 +106,9 @@ def _findings(
     answered = [(keys, verdict) for keys, verdict in verdicts if verdict.is_answered]
     twice = [(keys[0].edit, each.chosen, each.swapped) for keys, each in answered if each.chosen and each.swapped]
     sources = np.array([known.sources[edit] for edit, *_ in twice], dtype=np.str_)
-    same = np.array([given == swapped for _, given, swapped in twice], dtype=np.float64)
+    same = np.array([choice == swapped for _, choice, swapped in twice], dtype=np.float64)
     # shown first is the first outcome in the given order, and the second one in the swapped order
-    drawn = [(LEAD[NAMED[given]] - LEAD[NAMED[swapped]]) / 2 for _, given, swapped in twice]
+    drawn = [(LEAD[NAMED[choice]] - LEAD[NAMED[swapped]]) / 2 for _, choice, swapped in twice]
     return JudgeFindings(
         name,
         len(verdicts),

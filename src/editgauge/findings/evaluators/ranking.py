@@ -49,33 +49,33 @@ class Ranking:
 
 
 def ranking_by_choices(
-    told: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
+    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
 ) -> Ranking | None:
     """The methods by the share of their comparisons that they won, a tie counting half; None for a single method."""
     rows = _Rows.of(
-        (row for keys, choice in told.found for row in zip(keys, _won(choice), strict=True)),
+        (row for keys, choice in matched.pairs for row in zip(keys, _won(choice), strict=True)),
         known,
     )
 
     def worth(evaluator: Evaluator) -> Numbers:
-        both = (evaluator.pair(*keys) or (math.nan, math.nan) for keys, _ in told.found)
+        both = (evaluator.pair(*keys) or (math.nan, math.nan) for keys, _ in matched.pairs)
         return np.array([value for pair in both for value in pair], dtype=np.float64)
 
     return _ranking("choices", rows, [(each, worth(each)) for each in evaluators])
 
 
-def rankings_by_ratings(told: Matched[Rating], scores: Sequence[Scored], known: ScoredOutcomes) -> list[Ranking]:
+def rankings_by_ratings(matched: Matched[Rating], scores: Sequence[Scored], known: ScoredOutcomes) -> list[Ranking]:
     """The methods by their mean rating, question by question."""
     questions: dict[str, dict[OutcomeKey, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for (key,), rating in told.found:
+    for (key,), rating in matched.pairs:
         questions[rating.question][key].append(rating.value)
-    found = []
+    rankings = []
     for question, ratings in questions.items():
         rows = _Rows.of(((key, fmean(values)) for key, values in ratings.items()), known)
         worths = ([each.worth(key) for key in ratings] for each in scores)
         numbers = [np.array([math.nan if one is None else one for one in each]) for each in worths]
-        found.append(_ranking(question, rows, list(zip(scores, numbers, strict=True))))
-    return [each for each in found if each is not None]
+        rankings.append(_ranking(question, rows, list(zip(scores, numbers, strict=True))))
+    return [each for each in rankings if each is not None]
 
 
 def _won(choice: PreferredOutcome) -> tuple[float, float]:
@@ -86,16 +86,16 @@ def _won(choice: PreferredOutcome) -> tuple[float, float]:
 class _Rows:
     """What people gave outcomes, and what each belongs to."""
 
-    given: Numbers
+    values: Numbers
     methods: Labels
     edits: Labels
     sources: Labels
 
     @classmethod
     def of(cls, rows: Iterable[tuple[OutcomeKey, float]], known: ScoredOutcomes) -> _Rows:
-        keys, given = zip(*rows, strict=True)
+        keys, values = zip(*rows, strict=True)
         return cls(
-            np.array(given, dtype=np.float64),
+            np.array(values, dtype=np.float64),
             np.array([key.method for key in keys], dtype=np.str_),
             np.array([key.edit for key in keys], dtype=np.str_),
             np.array([known.sources[key.edit] for key in keys], dtype=np.str_),
@@ -105,20 +105,20 @@ class _Rows:
 def _ranking(by: str, rows: _Rows, evaluators: Sequence[tuple[Evaluator, Numbers]]) -> Ranking | None:
     if np.unique(rows.methods).size < 2:
         return None
-    people = _places(rows.given, rows)
-    found = sorted((_ranked(evaluator, worth, rows) for evaluator, worth in evaluators), key=_nearest)
+    people = _places(rows.values, rows)
+    ranked = sorted((_ranked(evaluator, worth, rows) for evaluator, worth in evaluators), key=_nearest)
     order = sorted(people, key=lambda method: (people[method].value, method))
     means = {
-        name: clustered_mean(rows.given[own], rows.sources[own]) for name in order for own in [rows.methods == name]
+        name: clustered_mean(rows.values[own], rows.sources[own]) for name in order for own in [rows.methods == name]
     }
-    return Ranking(by, {name: people[name] for name in order}, means, tuple(found))
+    return Ranking(by, {name: people[name] for name in order}, means, tuple(ranked))
 
 
 def _ranked(evaluator: Evaluator, worth: Numbers, rows: _Rows) -> RankedScore:
     there = ~np.isnan(worth)
-    known = _Rows(rows.given[there], rows.methods[there], rows.edits[there], rows.sources[there])
+    known = _Rows(rows.values[there], rows.methods[there], rows.edits[there], rows.sources[there])
     kendall, spearman = (
-        between(measure, worth[there], known.given, known.methods, known.sources)
+        between(measure, worth[there], known.values, known.methods, known.sources)
         if there.any()
         else Estimate(None, None, None, 0, 0, "no scores")
         for measure in (KENDALL, SPEARMAN)

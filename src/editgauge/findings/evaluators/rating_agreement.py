@@ -47,11 +47,11 @@ class RatedScore:
 
 
 def rated_scores(
-    told: Matched[Rating], scores: Sequence[tuple[str, ScoreSpec]], known: ScoredOutcomes
+    matched: Matched[Rating], scores: Sequence[tuple[str, ScoreSpec]], known: ScoredOutcomes
 ) -> list[RatedScore]:
     """Every score beside every question; for each question the score that agrees most comes first."""
     questions: dict[str, _Ratings] = defaultdict(lambda: defaultdict(list))
-    for (key,), rating in told.found:
+    for (key,), rating in matched.pairs:
         questions[rating.question][key].append(rating)
     return [
         score
@@ -63,10 +63,10 @@ def rated_scores(
 _Ratings = dict[OutcomeKey, list[Rating]]
 
 
-def asked_by_ratings(told: Matched[Rating], known: ScoredOutcomes) -> list[EvaluatorTarget]:
+def asked_by_ratings(matched: Matched[Rating], known: ScoredOutcomes) -> list[EvaluatorTarget]:
     """The ratings of every question, to hold one evaluator after another against, all outcomes together."""
     questions: dict[str, _Ratings] = defaultdict(lambda: defaultdict(list))
-    for (key,), rating in told.found:
+    for (key,), rating in matched.pairs:
         questions[rating.question][key].append(rating)
     return [_asked(question, ratings, known) for question, ratings in questions.items()]
 
@@ -115,8 +115,8 @@ def _level(ask: Callable[[Measure], Estimate | Parts]) -> LevelAgreement:
     return LevelAgreement(_whole(spearman), _whole(pearson), _whole(cosine), parts)
 
 
-def _whole(found: Estimate | Parts) -> Estimate:
-    return found.average if isinstance(found, Parts) else found
+def _whole(estimate: Estimate | Parts) -> Estimate:
+    return estimate.average if isinstance(estimate, Parts) else estimate
 
 
 def _no_raters(outcomes: _Pairs) -> LevelAgreement:

@@ -48,13 +48,13 @@ class Steadiness:
     agreement: tuple[Moved, ...]
 
 
-def steadiness(scores: Sequence[Scored], asked: Sequence[EvaluatorTarget], known: ScoredOutcomes) -> Steadiness:
+def steadiness(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], known: ScoredOutcomes) -> Steadiness:
     """How steady a score is, given once for every run."""
     if len(scores) < 2:
         raise ValueError("steadiness needs the score of at least two runs")
     shared = [key for key in scores[0].values if all(key in each.values for each in scores)]
     table = np.array([[each.values[key] for each in scores] for key in shared], dtype=np.float64)
-    moved = tuple(_moved(each, scores) for each in asked)
+    moved = tuple(_moved(each, scores) for each in targets)
     if not shared:
         return Steadiness(label(scores[0]), len(scores), 0, None, None, moved)
     sources = np.array([known.sources[key.edit] for key in shared], dtype=np.str_)
@@ -69,21 +69,21 @@ def steadiness(scores: Sequence[Scored], asked: Sequence[EvaluatorTarget], known
 
 
 def over_runs(
-    runs: Sequence[ScoredOutcomes], scores: Sequence[Scored], asked: Sequence[EvaluatorTarget]
+    runs: Sequence[ScoredOutcomes], scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
 ) -> list[Steadiness]:
     """The steadiness of every score of the first run that the others have too."""
-    found = []
+    moves = []
     for score in scores:
         name = (score.protocol, score.spec.name)
         again = [Scored(score.protocol, score.spec, run.values[name]) for run in runs[1:] if name in run.values]
         if len(again) == len(runs) - 1:
-            found.append(steadiness([score, *again], asked, runs[0]))
-    if not found:
+            moves.append(steadiness([score, *again], targets, runs[0]))
+    if not moves:
         raise BadInput("The runs have no score in common, so nothing can be said about how steady one is.")
-    return found
+    return moves
 
 
-def _moved(asked: EvaluatorTarget, scores: Sequence[Scored]) -> Moved:
-    values = tuple(asked.ask(each).value for each in scores)
-    told = [value for value in values if value is not None]
-    return Moved(asked.name, values, float(np.var(told, ddof=1)) if len(told) > 1 else None)
+def _moved(target: EvaluatorTarget, scores: Sequence[Scored]) -> Moved:
+    values = tuple(target.ask(each).value for each in scores)
+    known_values = [value for value in values if value is not None]
+    return Moved(target.name, values, float(np.var(known_values, ddof=1)) if len(known_values) > 1 else None)

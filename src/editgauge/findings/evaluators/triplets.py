@@ -84,8 +84,8 @@ def read_roles(text: str) -> dict[str, str]:
         raise BadInput(f"--triplets is written {FORM}, got '{text}'.")
     if len(set(methods)) < len(ROLES):
         raise BadInput(f"The three outcomes of a triplet come from three methods, got '{text}'.")
-    found = dict(zip(names, methods, strict=True))
-    return {role: found[role] for role in ROLES}
+    roles = dict(zip(names, methods, strict=True))
+    return {role: roles[role] for role in ROLES}
 
 
 def find_triplets(methods: Mapping[str, str], known: ScoredOutcomes) -> Triplets:
@@ -94,7 +94,7 @@ def find_triplets(methods: Mapping[str, str], known: ScoredOutcomes) -> Triplets
     for method in methods.values():
         if method not in there:
             raise UnknownName("method in this run", method, there)
-    found: list[tuple[OutcomeKey, OutcomeKey, OutcomeKey]] = []
+    complete: list[tuple[OutcomeKey, OutcomeKey, OutcomeKey]] = []
     incomplete = 0
     for edit in known.sources:
         for seed in known.seeds.get((edit, methods["good"]), ()):
@@ -103,10 +103,10 @@ def find_triplets(methods: Mapping[str, str], known: ScoredOutcomes) -> Triplets
             if preserved is None or modified is None:
                 incomplete += 1
             else:
-                found.append((OutcomeKey(edit, methods["good"], seed), preserved, modified))
-    if not found:
+                complete.append((OutcomeKey(edit, methods["good"], seed), preserved, modified))
+    if not complete:
         raise BadInput(f"No edit of the run has outcomes of all three: {', '.join(methods.values())}.")
-    return Triplets(methods, tuple(found), incomplete)
+    return Triplets(methods, tuple(complete), incomplete)
 
 
 def _partner(edit: str, method: str, seed: int, known: ScoredOutcomes) -> OutcomeKey | None:
@@ -121,14 +121,14 @@ def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], known: 
     sources = np.array([known.sources[edit] for edit in edits], dtype=np.str_)
     edit_types = np.array([known.edit_types[edit] for edit in edits], dtype=np.str_)
     earned = [_earned(each, triplets) for each in evaluators]
-    found = [_summary(each, its, sources, edit_types) for each, its in zip(evaluators, earned, strict=True)]
-    order = sorted(range(len(found)), key=lambda place: _best(found[place]))
+    summaries = [_summary(each, its, sources, edit_types) for each, its in zip(evaluators, earned, strict=True)]
+    order = sorted(range(len(summaries)), key=lambda place: _best(summaries[place]))
     both = [(label(evaluators[place]), earned[place][0]) for place in order]
     return SelectedScores(
         triplets.methods,
         len(triplets.outcomes),
         triplets.incomplete,
-        tuple(found[place] for place in order),
+        tuple(summaries[place] for place in order),
         against_the_first(both, sources),
     )
 

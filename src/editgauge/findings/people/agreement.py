@@ -34,10 +34,10 @@ class People:
     """The mean rating of each method; an outcome counts with the mean of its raters."""
 
 
-def people(told: Matched[Rating], known: ScoredOutcomes) -> list[People]:
+def people(matched: Matched[Rating], known: ScoredOutcomes) -> list[People]:
     """One for each question."""
     questions: dict[str, list[tuple[OutcomeKey, Rating]]] = defaultdict(list)
-    for (key,), rating in told.found:
+    for (key,), rating in matched.pairs:
         questions[rating.question].append((key, rating))
     return [_people(question, answers, known) for question, answers in questions.items()]
 

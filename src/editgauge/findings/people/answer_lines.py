@@ -97,11 +97,11 @@ def number(values: Mapping[str, Any], name: str, faults: list[str]) -> float | N
         faults.append(f"'{name}' is missing")
         return None
     try:
-        found = math.nan if isinstance(value, bool) or not isinstance(value, str | int | float) else float(value)
+        parsed = math.nan if isinstance(value, bool) or not isinstance(value, str | int | float) else float(value)
     except (ValueError, OverflowError):
-        found = math.nan
-    if abs(found) <= LARGEST:
-        return found
-    limit = "" if math.isnan(found) else f" of at most {LARGEST:.0e}"
+        parsed = math.nan
+    if abs(parsed) <= LARGEST:
+        return parsed
+    limit = "" if math.isnan(parsed) else f" of at most {LARGEST:.0e}"
     faults.append(f"'{name}' must be a number{limit}, got {shown(value)}")
     return None

@@ -54,7 +54,7 @@ def weight_agreement(run: Run, answers: Iterable[ComparedAttributes]) -> tuple[W
             f"The run '{run.folder}' holds no weights of attributes. Score it with --protocol augclip and "
             "--protocol 'augclip[naive]' to compare both with people."
         )
-    found: list[WeightAgreement] = []
+    agreements: list[WeightAgreement] = []
     for protocol, by_edit in weights.items():
         for side in ("source", "target"):
             rows = [
@@ -63,8 +63,8 @@ def weight_agreement(run: Run, answers: Iterable[ComparedAttributes]) -> tuple[W
                 if {first, second} <= by_edit.get((edit, side), {}).keys()
             ]
             if rows:
-                found.append(_agreement(protocol, side, rows))
-    return tuple(found)
+                agreements.append(_agreement(protocol, side, rows))
+    return tuple(agreements)
 
 
 def _agreement(protocol: str, side: str, rows: list[tuple[float, float, str]]) -> WeightAgreement:
@@ -77,7 +77,7 @@ def _agreement(protocol: str, side: str, rows: list[tuple[float, float, str]]) -
 
 
 def _weights(run: Run) -> Weights:
-    found: Weights = defaultdict(dict)
+    weights: Weights = defaultdict(dict)
     for key, _, text in run.all_evidence():
         if WEIGHTS_OF_ATTRIBUTES not in text:
             continue
@@ -86,5 +86,5 @@ def _weights(run: Run) -> Weights:
             continue
         for point in piece.points:
             side = point.group.removesuffix(" attributes")
-            found[key.protocol].setdefault((key.edit, side), {})[point.name] = point.x
-    return dict(found)
+            weights[key.protocol].setdefault((key.edit, side), {})[point.name] = point.x
+    return dict(weights)

@@ -40,29 +40,31 @@ def feedback(name: str, *, data: str | Path, plot: str | Path | None = None) -> 
         data: its file, or the folder it is in.
         plot: SVG file for the figure.
     """
-    found = sort_remarks(list(remarks(name, data)))
+    counts = sort_remarks(list(remarks(name, data)))
     if plot is not None:
         if Path(plot).suffix != ".svg":
             raise BadInput(f"The figure is an SVG file: --plot must end with .svg, got '{plot}'.")
-        write_text(Path(plot), feedback_svg({each.question: each.kinds for each in found}))
-    return found
+        write_text(Path(plot), feedback_svg({each.question: each.kinds for each in counts}))
+    return counts
 
 
-def sort_remarks(told: Sequence[Remark]) -> tuple[Feedback, ...]:
+def sort_remarks(remarks_given: Sequence[Remark]) -> tuple[Feedback, ...]:
     """One for each question, with intervals that draw whole source images."""
-    questions = dict.fromkeys(each.question for each in told)
-    return tuple(_sorted(question, [each for each in told if each.question == question]) for question in questions)
+    questions = dict.fromkeys(each.question for each in remarks_given)
+    return tuple(
+        _sorted(question, [each for each in remarks_given if each.question == question]) for question in questions
+    )
 
 
-def _sorted(question: str, told: Sequence[Remark]) -> Feedback:
-    found = [kinds_of(each.text) for each in told]
-    sources = np.array([each.source for each in told], dtype=np.str_)
+def _sorted(question: str, remarks_given: Sequence[Remark]) -> Feedback:
+    kinds_of_remarks = [kinds_of(each.text) for each in remarks_given]
+    sources = np.array([each.source for each in remarks_given], dtype=np.str_)
     shares = {
-        kind.label: clustered_mean(np.array([float(name in each) for each in found]), sources)
+        kind.label: clustered_mean(np.array([float(name in each) for each in kinds_of_remarks]), sources)
         for name, kind in kinds().items()
     }
     ordered = dict(sorted(shares.items(), key=lambda pair: -pair[1].value))
-    return Feedback(question, len(told), ordered, sum(not each for each in found))
+    return Feedback(question, len(remarks_given), ordered, sum(not each for each in kinds_of_remarks))
 
 
 WIDTH, LEFT, RIGHT = 560, 176, 58
@@ -84,14 +86,14 @@ def feedback_svg(questions: Mapping[str, Mapping[str, Mean]]) -> str:
         for place, (label, share) in enumerate(shares.items()):
             parts.append(_row(label, share, top + HEAD + place * ROW, most))
         top += HEAD + ROW * len(shares) + FOOT
-    told = "; ".join(
+    description = "; ".join(
         f"{question}: {', '.join(f'{label} {share.value:.0%}' for label, share in shares.items())}"
         for question, shares in questions.items()
     )
     size = f'viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" height="{top}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
-        f'aria-label="{escape(f"What people complain about. {told}")}"><style>{STYLE}</style>'
+        f'aria-label="{escape(f"What people complain about. {description}")}"><style>{STYLE}</style>'
         f'<rect width="{WIDTH}" height="{top}" fill="#fff"/>{"".join(parts)}</svg>\n'
     )
 

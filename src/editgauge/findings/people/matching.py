@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.reading.fields import shown
-from editgauge.findings.people.ratings import Told
+from editgauge.findings.people.ratings import Answer
 
 if TYPE_CHECKING:
     from editgauge.core.run import Run
@@ -28,10 +28,10 @@ class OutcomeKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Matched(Generic[Told]):
+class Matched(Generic[Answer]):
     """What was said about outcomes of a run, and how much was said about others."""
 
-    found: tuple[tuple[tuple[OutcomeKey, ...], Told], ...]
+    pairs: tuple[tuple[tuple[OutcomeKey, ...], Answer], ...]
     strangers: int
     """Of outcomes that the run does not have."""
     first_stranger: str
@@ -39,24 +39,24 @@ class Matched(Generic[Told]):
     """Without a seed, of outcomes that the run has with several seeds: nobody knows which one was shown."""
 
 
-def match(told: Sequence[Told], seeds: Seeds) -> Matched[Told]:
+def match(answers: Sequence[Answer], seeds: Seeds) -> Matched[Answer]:
     """Finds the outcomes that were spoken of; raises `BadInput` when the run has none of them."""
-    found: list[tuple[tuple[OutcomeKey, ...], Told]] = []
+    pairs: list[tuple[tuple[OutcomeKey, ...], Answer]] = []
     strangers: list[str] = []
     undecided = 0
-    only_method = _only_method(seeds) if any(not method for one in told for _, method, _ in one.about) else ""
-    for each in told:
+    only_method = _only_method(seeds) if any(not method for one in answers for _, method, _ in one.about) else ""
+    for each in answers:
         there = [_candidates(edit, method or only_method, seed, seeds) for edit, method, seed in each.about]
         if not all(there):
             strangers.append(_spoken_of(*each.about[there.index([])]))
         elif any(len(keys) > 1 for keys in there):
             undecided += 1
         else:
-            found.append((tuple(keys[0] for keys in there), each))
-    if not found:
+            pairs.append((tuple(keys[0] for keys in there), each))
+    if not pairs:
         why = f"the first is of {strangers[0]}" if strangers else "the run has several seeds: say which was shown"
-        raise BadInput(f"None of the {len(told)} answers is of an outcome of this run; {why}.")
-    return Matched(tuple(found), len(strangers), strangers[0] if strangers else "", undecided)
+        raise BadInput(f"None of the {len(answers)} answers is of an outcome of this run; {why}.")
+    return Matched(tuple(pairs), len(strangers), strangers[0] if strangers else "", undecided)
 
 
 def _only_method(seeds: Seeds) -> str:
@@ -92,7 +92,7 @@ class ScoredOutcomes:
 
 def scored_outcomes(run: Run) -> ScoredOutcomes:
     """Reads all of it in one pass."""
-    told = ScoredOutcomes()
+    outcomes = ScoredOutcomes()
     seen: set[OutcomeKey] = set()
     columns = ("edit", "method", "seed", "edit_type", "source", "protocol", "name", "value")
     rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
@@ -100,11 +100,11 @@ def scored_outcomes(run: Run) -> ScoredOutcomes:
         key = OutcomeKey(edit, method, seed)
         if key not in seen:
             seen.add(key)
-            told.seeds.setdefault((edit, method), []).append(seed)
-            told.sources[edit], told.edit_types[edit] = source, edit_type
+            outcomes.seeds.setdefault((edit, method), []).append(seed)
+            outcomes.sources[edit], outcomes.edit_types[edit] = source, edit_type
         if value is not None:
-            told.values.setdefault((protocol, name), {})[key] = value
-    return told
+            outcomes.values.setdefault((protocol, name), {})[key] = value
+    return outcomes
 
 
 def wanted_scores(

@@ -93,7 +93,7 @@ def _strengths(
 
     whole = won_by(np.ones((len(credit), 1)))[:, :, 0]
     core = _comparable(whole)
-    found: dict[str, Estimate] = {}
+    strengths: dict[str, Estimate] = {}
     if core.size:
         within = np.isin(first, core) & np.isin(second, core)
         import choix  # of the extra `study`; credits are wanted without it
@@ -108,13 +108,13 @@ def _strengths(
         for row, method in enumerate(core):
             its_own = within & ((first == method) | (second == method))
             sources = np.unique(clusters[within]).size
-            found[methods[method]] = estimate(float(fitted[row]), drawn[row], int(its_own.sum()), sources)
+            strengths[methods[method]] = estimate(float(fitted[row]), drawn[row], int(its_own.sum()), sources)
     for number, name in enumerate(methods):
-        if name not in found:
+        if name not in strengths:
             met = int(((first == number) | (second == number)).sum())
             sources = np.unique(clusters).size
-            found[name] = Estimate(None, None, None, met, sources, _reason(number, core, whole))
-    return {name: found[name] for name in methods}
+            strengths[name] = Estimate(None, None, None, met, sources, _reason(number, core, whole))
+    return {name: strengths[name] for name in methods}
 
 
 def _comparable(won: Numbers) -> Places:
@@ -136,7 +136,7 @@ def fit_together(tables: Numbers, begin: Numbers) -> Numbers:
     draws at once, from the strengths of the whole, and a test holds them against it.
     """
     methods = len(begin)
-    found = np.full((len(tables), methods), np.nan)
+    fitted = np.full((len(tables), methods), np.nan)
     decided = np.flatnonzero(_strongly_connected(tables > 0))
     won = tables[decided]
     met, wins = won + won.swapaxes(1, 2), won.sum(axis=2)
@@ -150,8 +150,8 @@ def fit_together(tables: Numbers, begin: Numbers) -> Numbers:
         strengths = strengths + step
         if not step.size or np.abs(step).max() < CLOSE_ENOUGH:
             break
-    found[decided] = np.where(np.abs(step).max(axis=1, keepdims=True) < CLOSE_ENOUGH, strengths, np.nan)
-    return found
+    fitted[decided] = np.where(np.abs(step).max(axis=1, keepdims=True) < CLOSE_ENOUGH, strengths, np.nan)
+    return fitted
 
 
 def _strongly_connected(beats: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -87,7 +87,7 @@ class JudgePreference:
         return self.chosen is not None and (self.swapped is not None or not self.both_orders)
 
 
-Told = TypeVar("Told", Rating, PreferredOutcome, JudgePreference)
+Answer = TypeVar("Answer", Rating, PreferredOutcome, JudgePreference)
 
 
 def read_ratings(file: Path) -> list[Rating]:
@@ -134,11 +134,11 @@ def _read(
     file: Path,
     what: str,
     fields: Sequence[str],
-    make: Callable[[Mapping[str, Any], list[str]], Told | None],
-    identity: Callable[[Told], tuple[object, ...]],
-) -> list[Told]:
+    make: Callable[[Mapping[str, Any], list[str]], Answer | None],
+    identity: Callable[[Answer], tuple[object, ...]],
+) -> list[Answer]:
     problems: Problems = []
-    told: list[Told] = []
+    answers: list[Answer] = []
     lines: dict[tuple[object, ...], int] = {}
     for line, values in records(file, fields, problems):
         faults: list[str] = []
@@ -146,16 +146,16 @@ def _read(
         problems += [(line, fault) for fault in faults]
         if one is None:
             continue
-        told.append(one)
+        answers.append(one)
         before = lines.setdefault(identity(one), line)
         if one.rater is not None and before != line:  # without a name it may be another person
             problems.append((line, f"rater {shown(one.rater)} answered this before, on line {before}"))
     if problems:
         listed = [f"{file.name}:{line}: {text}" for line, text in sorted(problems)]
         raise BadInput(f"The {what} in '{file}' have problems.", listed)
-    if not told:
+    if not answers:
         raise BadInput(f"'{file}' holds no {what}.")
-    return told
+    return answers
 
 
 def _rating(values: Mapping[str, Any], faults: list[str]) -> Rating | None:

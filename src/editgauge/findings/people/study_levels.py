@@ -89,26 +89,26 @@ class QuestionFindings:
     """Empty where options are names without an order."""
 
 
-def question_findings(asked: CountedQuestion, answers: Sequence[LevelAnswer]) -> QuestionFindings:
+def question_findings(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> QuestionFindings:
     """What the answers to a question say."""
     if not answers:
-        raise ValueError(f"nobody answered '{asked.name}'; check for that first")
+        raise ValueError(f"nobody answered '{question.name}'; check for that first")
     groups: dict[tuple[str | None, str], list[LevelAnswer]] = defaultdict(list)
     for answer in answers:
         for method in (None, answer.method):
             for edit_type in (ALL, answer.edit_type):
                 groups[method, edit_type].append(answer)
-    matrix, raters, sources = _matrix(asked, answers)
-    scale: Scale = "ordinal" if asked.is_ordered else "nominal"
+    matrix, raters, sources = _matrix(question, answers)
+    scale: Scale = "ordinal" if question.is_ordered else "nominal"
     return QuestionFindings(
-        asked,
+        question,
         len(answers),
-        {key: _cell(asked, groups[key]) for key in sorted(groups, key=_all_first)},
+        {key: _cell(question, groups[key]) for key in sorted(groups, key=_all_first)},
         raters=len(raters),
         panel=panel(matrix, sources),
         alpha=krippendorff(matrix, scale, sources),
         scale=scale,
-        bias=tuple(rater_bias(matrix, raters, sources)) if asked.is_ordered else (),
+        bias=tuple(rater_bias(matrix, raters, sources)) if question.is_ordered else (),
     )
 
 
@@ -117,15 +117,15 @@ def _all_first(key: tuple[str | None, str]) -> tuple[bool, str, bool, str]:
     return method is not None, method or "", edit_type != ALL, edit_type
 
 
-def _cell(asked: CountedQuestion, answers: Sequence[LevelAnswer]) -> LevelCell:
-    counts = np.bincount([answer.level for answer in answers], minlength=len(asked.levels))
-    return LevelCell(tuple(int(count) for count in counts), _mean(asked, answers))
+def _cell(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> LevelCell:
+    counts = np.bincount([answer.level for answer in answers], minlength=len(question.levels))
+    return LevelCell(tuple(int(count) for count in counts), _mean(question, answers))
 
 
-def _mean(asked: CountedQuestion, answers: Sequence[LevelAnswer]) -> Mean | None:
+def _mean(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> Mean | None:
     by_outcome: dict[tuple[str, str], list[float]] = defaultdict(list)
     for answer in answers:
-        value = asked.levels[answer.level].value
+        value = question.levels[answer.level].value
         if value is None:
             return None
         by_outcome[answer.outcome, answer.source].append(value)
@@ -133,13 +133,13 @@ def _mean(asked: CountedQuestion, answers: Sequence[LevelAnswer]) -> Mean | None
     return clustered_mean(means, np.array([source for _, source in by_outcome], dtype=np.str_))
 
 
-def _matrix(asked: CountedQuestion, answers: Sequence[LevelAnswer]) -> tuple[Numbers, list[str], Labels]:
+def _matrix(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> tuple[Numbers, list[str], Labels]:
     """A row per outcome, a column per rater, NaN where a rater said nothing; and the source images of the rows."""
     sources = {answer.outcome: answer.source for answer in answers}
     row = {outcome: place for place, outcome in enumerate(sources)}
     raters = sorted({answer.rater for answer in answers})
     column = {rater: place for place, rater in enumerate(raters)}
-    numbers = [level.value if asked.is_ordered else place for place, level in enumerate(asked.levels)]
+    numbers = [level.value if question.is_ordered else place for place, level in enumerate(question.levels)]
     matrix = np.full((len(row), len(column)), np.nan)
     for answer in answers:
         matrix[row[answer.outcome], column[answer.rater]] = numbers[answer.level]

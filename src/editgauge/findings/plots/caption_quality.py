@@ -38,8 +38,8 @@ def caption_quality_svg(curve: CaptionCurve) -> str:
         parts += _drawn(curve, rate, places)
         if rate in heights:
             parts.append(f'<text class="{rate}" x="{WIDTH - RIGHT + 8}" y="{heights[rate]:.1f}">{name}</text>')
-    told = "; ".join(f"{step.fewest} to {step.most} objects: {_told(step.rates)}" for step in curve.steps)
-    label = escape(f"Difference captions of {curve.protocol} for {curve.method}: {told}")
+    description = "; ".join(f"{step.fewest} to {step.most} objects: {_told(step.rates)}" for step in curve.steps)
+    label = escape(f"Difference captions of {curve.protocol} for {curve.method}: {description}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'role="img" aria-label="{label}"><style>{STYLE}</style><rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
@@ -52,13 +52,13 @@ def _drawn(curve: CaptionCurve, rate: str, places: Sequence[float]) -> list[str]
     steps = zip(places, curve.steps, strict=True)
     means = [(place + aside, mean) for place, step in steps if (mean := step.rates[rate]) is not None]
     points = " L".join(f"{at:.1f} {FIELD.y(mean.value):.1f}" for at, mean in means)
-    found = [f'<path class="{rate} line" d="M{points}"/>'] if points else []
+    elements = [f'<path class="{rate} line" d="M{points}"/>'] if points else []
     for at, mean in means:
         if mean.low is not None and mean.high is not None:
             whisker = f"M{at:.1f} {FIELD.y(mean.low):.1f}V{FIELD.y(mean.high):.1f}"
-            found.append(f'<path class="{rate} whisker" d="{whisker}"/>')
-        found.append(f'<circle class="{rate}" cx="{at:.1f}" cy="{FIELD.y(mean.value):.1f}" r="3.6"/>')
-    return found
+            elements.append(f'<path class="{rate} whisker" d="{whisker}"/>')
+        elements.append(f'<circle class="{rate}" cx="{at:.1f}" cy="{FIELD.y(mean.value):.1f}" r="3.6"/>')
+    return elements
 
 
 def _end(curve: CaptionCurve, rate: str) -> float | None:

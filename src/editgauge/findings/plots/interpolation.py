@@ -17,15 +17,15 @@ STYLE = (
 )
 
 
-def interpolation_svg(found: Interpolation) -> str:
+def interpolation_svg(interpolation: Interpolation) -> str:
     """An SVG document: a panel for everything that was asked, with its interval as a band and chance dashed."""
     panels = "".join(
-        f'<g transform="translate(0 {place * PANEL})">{_panel(curve, found)}</g>'
-        for place, curve in enumerate(found.curves)
+        f'<g transform="translate(0 {place * PANEL})">{_panel(curve, interpolation)}</g>'
+        for place, curve in enumerate(interpolation.curves)
     )
-    height = PANEL * len(found.curves)
-    told = "; ".join(_spoken(curve, found) for curve in found.curves)
-    words = escape(f"Agreement from {found.modification} to {found.preservation}: {told}")
+    height = PANEL * len(interpolation.curves)
+    description = "; ".join(_spoken(curve, interpolation) for curve in interpolation.curves)
+    words = escape(f"Agreement from {interpolation.modification} to {interpolation.preservation}: {description}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         f'role="img" aria-label="{words}"><style>{STYLE}</style>'
@@ -33,9 +33,9 @@ def interpolation_svg(found: Interpolation) -> str:
     )
 
 
-def _panel(curve: GammaCurve, found: Interpolation) -> str:
+def _panel(curve: GammaCurve, interpolation: Interpolation) -> str:
     scale = _plane(curve)
-    points = [(scale.x(gamma), point) for gamma, point in zip(found.gammas, curve.points, strict=True)]
+    points = [(scale.x(gamma), point) for gamma, point in zip(interpolation.gammas, curve.points, strict=True)]
     return "".join(
         (
             f'<text class="title" x="{LEFT}" y="20">{escape(curve.asked)}</text>',
@@ -44,8 +44,8 @@ def _panel(curve: GammaCurve, found: Interpolation) -> str:
             _band(points, scale),
             _chance(curve.chance, scale),
             _line(points, scale),
-            _best(curve, found, scale),
-            _ends(found),
+            _best(curve, interpolation, scale),
+            _ends(interpolation),
         )
     )
 
@@ -85,10 +85,10 @@ def _chance(chance: float, scale: Plane) -> str:
     return f'<path class="chance" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>{label}'
 
 
-def _best(curve: GammaCurve, found: Interpolation, scale: Plane) -> str:
+def _best(curve: GammaCurve, interpolation: Interpolation, scale: Plane) -> str:
     if curve.best is None:
         return ""
-    height = curve.points[found.gammas.index(curve.best)].value or 0.0
+    height = curve.points[interpolation.gammas.index(curve.best)].value or 0.0
     x, side = scale.x(curve.best), "end" if curve.best > 0.75 else "start" if curve.best < 0.25 else "middle"
     return (
         f'<circle class="best" cx="{x:.1f}" cy="{scale.y(height):.1f}" r="4"/>'
@@ -97,11 +97,12 @@ def _best(curve: GammaCurve, found: Interpolation, scale: Plane) -> str:
     )
 
 
-def _ends(found: Interpolation) -> str:
+def _ends(interpolation: Interpolation) -> str:
     below = PANEL - BOTTOM + 17
+    first, last = (escape(_short(each)) for each in (interpolation.modification, interpolation.preservation))
     return (
-        f'<text x="{LEFT}" y="{below}">0: {escape(_short(found.modification))}</text>'
-        f'<text x="{WIDTH - RIGHT}" y="{below}" text-anchor="end">{escape(_short(found.preservation))} :1</text>'
+        f'<text x="{LEFT}" y="{below}">0: {first}</text>'
+        f'<text x="{WIDTH - RIGHT}" y="{below}" text-anchor="end">{last} :1</text>'
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{PANEL - 10}" text-anchor="middle">γ, the share of preservation'
         "</text>"
     )
@@ -111,9 +112,9 @@ def _short(name: str) -> str:
     return name if len(name) <= 28 else name[:27] + "…"
 
 
-def _spoken(curve: GammaCurve, found: Interpolation) -> str:
+def _spoken(curve: GammaCurve, interpolation: Interpolation) -> str:
     if curve.best is None:
         return f"{curve.asked}, nothing can be determined"
-    ends = [curve.points[0].value, curve.points[found.gammas.index(curve.best)].value, curve.points[-1].value]
+    ends = [curve.points[0].value, curve.points[interpolation.gammas.index(curve.best)].value, curve.points[-1].value]
     first, best, last = ("none" if each is None else f"{each:.2f}" for each in ends)
     return f"{curve.asked}, {first} at gamma 0, {best} at {curve.best:g}, {last} at 1"

@@ -35,10 +35,10 @@ def reliability_svg(bins: Sequence[Bin], threshold: Threshold, name: str) -> str
         parts.append(f'<circle class="dot" cx="{at}" cy="{y(each.accepted):.1f}" r="3.6"/>')
     if threshold.value is not None:
         parts.append(_limit(plane, threshold.value))
-    told = "; ".join(f"score {each.score:.3g}: {each.accepted:.0%} of {each.n}" for each in bins)
+    description = "; ".join(f"score {each.score:.3g}: {each.accepted:.0%} of {each.n}" for each in bins)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'role="img" aria-label="{escape(f"How often people accept, by {name}: {told}")}"><style>{STYLE}</style>'
+        f'role="img" aria-label="{escape(f"How often people accept, by {name}: {description}")}"><style>{STYLE}</style>'
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>{"".join(parts)}</svg>\n'
     )
 

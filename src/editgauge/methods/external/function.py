@@ -66,15 +66,15 @@ def import_function(address: str) -> Function:
     if not (module and colon and name):
         raise BadInput(f"A Python method is written python:MODULE:NAME, got 'python:{address}'.")
     try:
-        found: Any = import_module(module)
+        target: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except Exception as error:  # importing runs a stranger's code, and that can fail in any way
         advice = " Is its folder on PYTHONPATH?" if isinstance(error, ModuleNotFoundError) else ""
         raise BadInput(f"'{address}' could not be imported: {error}.{advice}") from error
-    if not callable(found) and not hasattr(found, "edit"):
-        raise BadInput(f"'{address}' is no function and no method: it is a {type(found).__name__}.")
-    return found  # type: ignore[no-any-return]
+    if not callable(target) and not hasattr(target, "edit"):
+        raise BadInput(f"'{address}' is no function and no method: it is a {type(target).__name__}.")
+    return target  # type: ignore[no-any-return]
 
 
 def _options_of(name: str, function: Function) -> dict[str, Any]:

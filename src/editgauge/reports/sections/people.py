@@ -53,7 +53,7 @@ def left_out(found: Agreement) -> list[str]:
 
 
 def _counts(matched: Matched[Rating] | Matched[PreferredOutcome]) -> list[str]:
-    counts = [f"{len(matched.found):,} of outcomes of this run"]
+    counts = [f"{len(matched.pairs):,} of outcomes of this run"]
     if matched.strangers:
         counts.append(f"{matched.strangers:,} of others, left out")
     if matched.undecided:

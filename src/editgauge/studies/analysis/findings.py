@@ -64,13 +64,15 @@ def _compared(page: AnswerRecord, answer: str) -> ComparedAttributes:
 
 def compared_attributes(study: Study) -> list[ComparedAttributes]:
     """The answers of a study about attributes; raises `BadInput` when there are none."""
-    asked = [each.id for each in study.design.questions if each.kind == "pick_side"]
+    questions = [each.id for each in study.design.questions if each.kind == "pick_side"]
     with study.database.read() as session:
         pages = [page for page in records(session) if page.state == "done" and page.kind == "rated"]
-    found = [_compared(page, str(page.answers[name])) for page in pages for name in asked if name in page.answers]
-    if not found:
+    compared = [
+        _compared(page, str(page.answers[name])) for page in pages for name in questions if name in page.answers
+    ]
+    if not compared:
         raise BadInput(f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is.")
-    return found
+    return compared
 
 
 def _question(
@@ -79,7 +81,7 @@ def _question(
     numbered = [(option, rating_of(study.design, question.id, option.value)) for option in question.choices]
     if all(value is not None for _, value in numbered):
         numbered.sort(key=lambda pair: pair[1] or 0.0)
-    asked = CountedQuestion(
+    counted_question = CountedQuestion(
         question.id, question.label, tuple(AnswerLevel(option.label, value) for option, value in numbered)
     )
     places = {option.value: place for place, (option, _) in enumerate(numbered)}
@@ -88,15 +90,15 @@ def _question(
         for page in pages
         if (answer := page.answers.get(question.id)) is not None and not isinstance(answer, list)
     ]
-    return question_findings(asked, answers) if answers else None
+    return question_findings(counted_question, answers) if answers else None
 
 
 def _reasons(
     questions: Sequence[DesignQuestion], pages: Sequence[AnswerRecord], sources: dict[str, str]
 ) -> tuple[Feedback, ...]:
     """Words that are asked for only after another answer say what is wrong; other words may be about anything."""
-    asked = [each.id for each in questions if each.kind == "text" and each.when]
-    said = ((name, page.answers.get(name), sources[page.item]) for name in asked for page in pages)
+    texts = [each.id for each in questions if each.kind == "text" and each.when]
+    said = ((name, page.answers.get(name), sources[page.item]) for name in texts for page in pages)
     return sort_remarks([Remark(name, text, source) for name, text, source in said if isinstance(text, str)])
 
 
@@ -151,5 +153,5 @@ def _left_by_rater(pages: Sequence[AnswerRecord], question: str, sources: dict[s
     by_rater: dict[str, list[AnswerRecord]] = defaultdict(list)
     for page in pages:
         by_rater[page.rater].append(page)
-    found = {rater: _left(its_own, question, sources) for rater, its_own in sorted(by_rater.items())}
-    return {rater: mean for rater, mean in found.items() if mean}
+    shares = {rater: _left(its_own, question, sources) for rater, its_own in sorted(by_rater.items())}
+    return {rater: mean for rater, mean in shares.items() if mean}

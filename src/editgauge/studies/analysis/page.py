@@ -33,10 +33,10 @@ HEIGHT = 10
 SVG = Markup('<svg viewBox="0 0 100 {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>')
 
 
-def write_page(found: StudyFindings, status: Status, agreement: Agreement, out: Path) -> Path:
+def write_page(study_findings: StudyFindings, status: Status, agreement: Agreement, out: Path) -> Path:
     """Writes `study.html` into a folder, and gives its path."""
     page = checked_page(out, PAGE)
-    write_bytes(page, template_page("analysis.html.j2", found=found, status=status, agreement=agreement))
+    write_bytes(page, template_page("analysis.html.j2", found=study_findings, status=status, agreement=agreement))
     return page
 
 
@@ -110,26 +110,26 @@ def _shade(place: int, levels: int) -> int:
     return round(place * (STEPS - 1) / max(levels - 1, 1))
 
 
-def swatch(place: int, asked: CountedQuestion) -> Markup:
+def swatch(place: int, question: CountedQuestion) -> Markup:
     """The color of a level, for the legend."""
-    shade = _shade(place, len(asked.levels))
+    shade = _shade(place, len(question.levels))
     return Markup(
         '<svg viewBox="0 0 10 6" aria-hidden="true"><rect class="step-{}" width="10" height="6"/></svg>'
     ).format(shade)
 
 
-def stacked(cell: LevelCell, asked: CountedQuestion, name: str) -> Markup:
+def stacked(cell: LevelCell, question: CountedQuestion, name: str) -> Markup:
     """One bar, as long as all answers together, with a part for every level."""
     parts, start = [], 0.0
-    for place, (share, level) in enumerate(zip(cell.shares, asked.levels, strict=True)):
+    for place, (share, level) in enumerate(zip(cell.shares, question.levels, strict=True)):
         title = f"{level.label}: {number(share, percent=True)} ({cell.counts[place]} answers)"
         form = Markup('<rect class="step-{}" x="{:.2f}" width="{:.2f}" height="{}"><title>{}</title></rect>')
-        parts.append(form.format(_shade(place, len(asked.levels)), start, 100 * share, HEIGHT, title))
+        parts.append(form.format(_shade(place, len(question.levels)), start, 100 * share, HEIGHT, title))
         start += 100 * share
-    told = ", ".join(
-        f"{level.label} {number(share, True)}" for share, level in zip(cell.shares, asked.levels, strict=True)
+    description = ", ".join(
+        f"{level.label} {number(share, True)}" for share, level in zip(cell.shares, question.levels, strict=True)
     )
-    return SVG.format(HEIGHT, f"{name}: {told}", Markup().join(parts))
+    return SVG.format(HEIGHT, f"{name}: {description}", Markup().join(parts))
 
 
 def dots(strength: Estimate, pairs: PairwisePreferences, name: str) -> Markup:
@@ -146,8 +146,8 @@ def dots(strength: Estimate, pairs: PairwisePreferences, name: str) -> Markup:
     return _dots(f"{name}: {number(strength.value)}", parts)
 
 
-def _dots(told: str, parts: Sequence[Markup]) -> Markup:
-    return Markup('<span class="dots">{}</span>').format(SVG.format(HEIGHT, told, Markup().join(parts)))
+def _dots(description: str, parts: Sequence[Markup]) -> Markup:
+    return Markup('<span class="dots">{}</span>').format(SVG.format(HEIGHT, description, Markup().join(parts)))
 
 
 def _reach(strengths: Sequence[Estimate]) -> float:

@@ -114,14 +114,14 @@ def _exclusions(session: Session) -> dict[int, str]:
 
 def rating_of(design: Design, question: str, answer: Answer) -> float | None:
     """The number an answer counts as: a level itself, yes 1, no 0, an option its `score`; None for words."""
-    asked = design.question(question)
-    if asked is None or isinstance(answer, list):
+    fields = design.question(question)
+    if fields is None or isinstance(answer, list):
         return None
-    if asked.kind == "scale":
+    if fields.kind == "scale":
         return float(answer)
-    if asked.kind == "yes_no":
+    if fields.kind == "yes_no":
         return float(answer == "yes")
-    return next((option.score for option in asked.options if option.value == answer), None)
+    return next((option.score for option in fields.options if option.value == answer), None)
 
 
 def as_time(seconds: float | None) -> str:

@@ -99,10 +99,10 @@ def with_captions(
     candidates: Sequence[PageCandidate], captions: Mapping[tuple[str, str, int], OutcomeCaption]
 ) -> list[PageCandidate]:
     """The same pages, each with the difference caption of its own outcome; raises `BadInput` where none has one."""
-    found = [_captioned(each, captions) for each in candidates]
-    if candidates and all(one is other for one, other in zip(found, candidates, strict=True)):
+    captioned = [_captioned(each, captions) for each in candidates]
+    if candidates and all(one is other for one, other in zip(captioned, candidates, strict=True)):
         raise BadInput(f"None of the {len(captions)} captions belongs to an outcome that this study can ask about.")
-    return found
+    return captioned
 
 
 def _captioned(candidate: PageCandidate, captions: Mapping[tuple[str, str, int], OutcomeCaption]) -> PageCandidate:

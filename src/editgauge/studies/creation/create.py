@@ -73,15 +73,15 @@ def create(
         raise BadInput(f"A study needs at least one rater and one item, got {raters} and {items}.")
     opened = Run.open(Path(run))
     text, beside = find_design(design)
-    asked = read_design(text, Path(design).name)
-    offered = offer(opened, asked.unit, Path(attributes) if attributes else None)
+    study_design = read_design(text, Path(design).name)
+    offered = offer(opened, study_design.unit, Path(attributes) if attributes else None)
     if captions is not None:
         offered.candidates = with_captions(offered.candidates, read_captions(captions))
-    golden = read_gold(Path(gold), asked, offered.candidates) if gold else []
+    golden = read_gold(Path(gold), study_design, offered.candidates) if gold else []
     taken = {item.candidate.key for item in golden}
     rated = sampled([c for c in offered.candidates if c.key not in taken], sample, items, opened, seed)
     if not rated:
-        raise BadInput(_nothing(asked, opened, offered.skipped))
+        raise BadInput(_nothing(study_design, opened, offered.skipped))
     for reason, count in offered.skipped.items():
         say(f"{count} outcomes are left out: {reason}.", quiet=quiet)
     draft = folder.resolve().with_name(f"{DRAFT}{new_name()}")
@@ -100,7 +100,7 @@ def create(
             items=len(rated),
             gold=len(golden),
             skipped=dict(offered.skipped),
-            pictures=_quiz_pictures(asked, beside, shelf),
+            pictures=_quiz_pictures(study_design, beside, shelf),
             database=database or BESIDE,
         )
         write_text(draft / DESIGN, text)
@@ -216,13 +216,13 @@ class PictureShelf:
             pixels = read_image(path)
         except BadImage as error:
             raise BadInput(f"A picture of the study cannot be used: {error} Was it moved since the run?") from error
-        found = pixel_hash(pixels)
-        if self._scored.get(path, found) != found:
+        pixel_id = pixel_hash(pixels)
+        if self._scored.get(path, pixel_id) != pixel_id:
             raise BadInput(
                 f"The picture '{path}' has other pixels than were scored. Give `editgauge run` again, so that people "
                 "and scores are about the same picture."
             )
-        target = self.folder / f"{found[:40]}.png"
+        target = self.folder / f"{pixel_id[:40]}.png"
         if not target.exists():
             write_png(pixels, target)
         return target.name

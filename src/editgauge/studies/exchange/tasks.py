@@ -130,10 +130,10 @@ def flags_of(design: Design, answers: Answers, check: str | None, seconds: float
 def picture_address(url: str | None, tool: str) -> str:
     """The address that the pictures lie under, ending with a slash."""
     if url is None or not url.startswith(("http://", "https://", "/")):
-        given = "none was given" if url is None else f"got '{url}'"
+        got = "none was given" if url is None else f"got '{url}'"
         raise BadInput(
             f"{tool} shows pictures by their address: put the study's folder 'images' where the raters' browsers reach "
-            f"it, and give that address with --url, such as https://lab.example/images; {given}."
+            f"it, and give that address with --url, such as https://lab.example/images; {got}."
         )
     return url.rstrip("/") + "/"
 
