@@ -1,5 +1,5 @@
 # The score service and the command line, without a GPU.
-#   docker build -t editgauge .                              # models are fetched at the first start
+#   docker build -t editgauge .                              # without models: only pixels are compared
 #   docker build -t editgauge --build-arg MODELS=lite .      # models are part of the image
 #   docker run -p 8080:8080 -e EDITGAUGE_SERVE_TOKENS=$(openssl rand -hex 24) editgauge
 FROM python:3.12-slim-bookworm AS build

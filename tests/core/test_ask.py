@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Coroutine, Hashable, Sequence
 from typing import Any
 
@@ -237,3 +239,18 @@ def test_another_event_loop_may_ask_when_the_first_has_ended() -> None:
     ask, backend = Ask(), Doubler()
     for number in range(3):
         assert asyncio.run(asyncio.wait_for(ask(backend, number, number), 10)) == 2 * number
+
+
+def test_a_closed_layer_lets_its_models_go_at_once() -> None:
+    async def ask_once() -> weakref.ref[Doubler]:
+        ask, doubler = Ask(), Doubler()
+        assert await ask(doubler, "key", 1) == 2
+        ask.close()
+        return weakref.ref(doubler)
+
+    gc.collect()
+    gc.disable()  # a network takes some hundred megabytes that nobody should have to wait for
+    try:
+        assert asyncio.run(ask_once())() is None
+    finally:
+        gc.enable()

@@ -72,4 +72,6 @@ def test_two_at_the_top(say: Say) -> None:
 
 def test_few_source_images_claim_nothing(say: Say) -> None:
     sentence = say({"one": (0.9, 0.5), "two": (0.1, 0.5)}, sources=4)
-    assert sentence.startswith("Too few source images (4; 10 are needed) to say which method does best: one 0.91 and")
+    assert sentence.startswith(
+        "Too few source images (4; 10 are needed) to say which method does what was asked best: one 0.91 and"
+    )

@@ -125,7 +125,7 @@ def _first(question: Question | None, key: ScoreKey, cells: Sequence[Cell], verd
     judged = _judged(question, standings.cells or mine, verdicts)
     if not standings.cells:
         most = max((cell.mean.clusters for cell in mine if cell.mean), default=0)
-        few = f"Too few source images ({most}; {FEW_SOURCES} are needed) to say which method does best"
+        few = f"Too few source images ({most}; {FEW_SOURCES} are needed) to say which method {BEST[question][0]}"
         return [f"{few}{on}: ", *_listed(mine, intervals=False)]
     if len(standings.cells) == 1:
         [cell] = standings.cells

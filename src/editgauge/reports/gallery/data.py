@@ -96,6 +96,7 @@ class Gallery:
                 *([words.spaced(part), _said(edit[part])] for part in FACTS if part in edit),
                 *([words.spaced(name), value] for name, value in edit.get("groups", {}).items()),
                 *_reading(edit),
+                *([OWN_SOURCES] if len({outcome.source.path for outcome in outcomes}) > 1 else []),
             ],
             "source": self._source(name, outcomes),
             **({"inputs": self._inputs(name)} if name in self.context.run.inputs else {}),
@@ -148,6 +149,7 @@ class Gallery:
         return None if score is None else float(f"{score:.{DIGITS}g}")
 
 
+OWN_SOURCES = ["source shown", "of the first outcome; every method goes on from its own last picture"]
 NOT_EMBEDDED = "No picture: this file holds only those of the worst edits."
 
 

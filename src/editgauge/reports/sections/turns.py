@@ -35,14 +35,15 @@ def _drawn(table: TurnTable) -> dict[str, Any]:
     }
 
 
-def _text(cell: TurnCell | None, decimals: int) -> str:
+def _text(cell: TurnCell | None, decimals: int) -> tuple[str, str]:
+    """The mean with its interval, and how many outcomes it rests on."""
     if cell is None or cell.mean is None:
-        return f"not known ({cell.unknown})" if cell else "-"
+        return ("not known", f"{cell.unknown} outcomes") if cell else ("-", "")
     mean = cell.mean
     text = words.number(mean.value, decimals)
     if mean.low is not None and mean.high is not None:
         text += f" [{words.number(mean.low, decimals)}, {words.number(mean.high, decimals)}]"
-    return f"{text}, n {mean.n}" + (f", {cell.unknown} not known" if cell.unknown else "")
+    return text, f"n {mean.n}" + (f", {cell.unknown} not known" if cell.unknown else "")
 
 
 def _content(context: Context) -> dict[str, Any] | None:
