@@ -20,6 +20,7 @@ from editgauge.core.run import Record, Run
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import Own
+from editgauge.protocols.editgauge.further import JUDGED, WORDS
 
 ENTRY = ProtocolEntry(Own.about, Own.paper, Own.version, Own.deviations, Own.scores)
 LITE = {"detector": {"name": "efficientdet-lite2"}, "segmenter": {"name": "grabcut"}}
@@ -105,6 +106,31 @@ def test_the_protocol_takes_the_file_and_bears_its_hash(scored: Path, ratings: P
     assert told["models"] == {"detector": "efficientdet-lite2", "segmenter": "grabcut"}
     assert told["version"] == Own.version
     assert calibration(scored, ratings=ratings, out=tmp_path / "again.json").sha256 == built.sha256
+
+
+def test_the_evidence_of_a_judge_and_an_embedder_is_weighed_by_ratings(
+    make_run: Make, make_record: Callable[..., Record], tmp_path: Path
+) -> None:
+    """People say what the judge says; what the joint embedder says has nothing to do with it."""
+    protocol = Own().given({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
+    entry = ProtocolEntry(protocol.about, protocol.paper, protocol.version, protocol.deviations, protocol.scores)
+    random = np.random.default_rng(4)
+    records = []
+    for place in range(120):
+        scores: dict[str, float | str] = {name: float(random.uniform(0.3, 0.7)) for name in ("edit", "quality")}
+        scores |= {JUDGED: float(random.uniform(-1, 1)), WORDS: float(random.uniform(-1, 1))}
+        named = {"method": "mine", "place": place, "source": f"{place}.png", "protocol": protocol.name}
+        records.append(make_record(f"e{place}", scores, **named))
+    models = LITE | {"joint_embedder": {"name": "clip-b16"}}
+    run = make_run(*records, protocols={protocol.name: entry}, models=models)
+    file = people(
+        run, tmp_path / "r.csv", {"": lambda values: float(expit(logit(values["edit"]) + 3 * values[JUDGED]))}
+    )
+    built = calibration(run, ratings=file, out=tmp_path / "c.json", quiet=True)
+    weights = json.loads(built.file.read_text("utf-8"))["scores"]["edit"]["roles"]
+    assert weights[JUDGED] == pytest.approx(3, abs=1)
+    assert weights.get(WORDS, 0.0) < 0.5
+    assert dict(built.scores[0].roles) == pytest.approx(weights, abs=1e-3)
 
 
 def test_questions_of_our_studies_find_their_scores(scored: Path, tmp_path: Path) -> None:

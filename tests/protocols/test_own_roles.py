@@ -16,6 +16,8 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.types import Edit, Item, Outcome, Score
+from editgauge.models.answers import Detections, Patches, SegmentPrompt
+from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import Own
@@ -104,6 +106,74 @@ def test_a_calibration_with_weights_of_roles_moves_the_edit_and_says_so() -> Non
     assert edit.value == pytest.approx(1 / (1 + np.exp(-2)))
     assert "judged 1.00 (+2.0)" in edit.evidence[0].text  # type: ignore[union-attr]
     assert overall.value == pytest.approx(together(edit.value, 0.5).value)
+
+
+class SeenByRole:
+    """A detector that knows any word or only cats, and patch tokens or none: for tests only."""
+
+    def __init__(self, after: Pixels, *, any_word: bool, tokens: bool) -> None:
+        self.after, self.any_word, self.tokens = after, any_word, tokens
+
+    def card(self, role: str) -> ModelCard:
+        settings = {"operating_point": 0.3}
+        return ModelCard(role=role, id=role, revision="", sha256="", license="", settings=settings)
+
+    def knows(self, phrase: str) -> bool:
+        return False
+
+    async def detect(self, image: Pixels, *phrases: str, least: float | None = None) -> Detections:
+        if not self.any_word and phrases != ("cat",):
+            raise CannotTell("unknown_word", f"no word for {phrases[0]!r}")
+        if image is not self.after:
+            return Detections.none()
+        box = np.array([[20, 20, 60, 60]], np.float32)
+        return Detections(box, np.array([0.9], np.float32), phrases, phrases)
+
+    async def segment(self, image: Pixels, prompt: SegmentPrompt) -> Any:
+        masks = np.zeros((len(prompt.boxes if prompt.boxes is not None else ()), *image.shape[:2]), np.bool_)
+        masks[:, 20:60, 20:60] = True
+        return masks
+
+    async def patches(self, image: Pixels) -> Patches:
+        if not self.tokens:
+            raise CannotTell("no_model", "no model plays the role 'image_embedder'")
+        tokens = np.ones((16, 16, 4), np.float16)
+        tokens[3:9, 3:9] = [1, -1, 1, -1] if image is self.after else 1
+        return Patches(tokens, tokens[0, 0])
+
+    async def joint_image(self, image: Pixels) -> Any:
+        raise CannotTell("no_model", "no model plays the role 'joint_embedder'")
+
+
+@pytest.mark.parametrize(
+    ("any_word", "tokens", "edit", "quality"),
+    [
+        (True, True, "answered", "answered"),
+        (False, True, "unknown_word", "answered"),
+        (True, False, "no_model", "no_model"),
+    ],
+)
+def test_a_detector_and_an_embedder_are_used_when_given_and_missed_when_not(
+    any_word: bool, tokens: bool, edit: str, quality: str
+) -> None:
+    source = np.random.default_rng(0).integers(90, 110, (96, 96, 3), dtype=np.uint8)
+    after = source.copy()
+    after[20:60, 20:60] = (200, 30, 30)
+    request = Edit(
+        id="e", source=Picture("s", Path("s")), type="object_addition", instruction="Add a gnome.", to="gnome"
+    )
+    outcome = Outcome(edit_id="e", method="m", image=Path("e.png"))
+    see: Any = SeenByRole(after, any_word=any_word, tokens=tokens)
+    scores = run_async(Own().score(Item(edit=request, outcome=outcome, source=source, edited=after), see))
+    known = {
+        name: "answered" if isinstance(score, Score) else score.reason
+        for name, score in scores.items()
+        if name in ("edit", "quality")
+    }
+    assert known == {"edit": edit, "quality": quality}
+    if edit == "answered":
+        assert isinstance(scores["edit"], Score)
+        assert scores["edit"].value >= 0.5
 
 
 @pytest.fixture
