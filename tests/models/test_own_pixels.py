@@ -78,7 +78,7 @@ class OneCat:
 def test_protocols_of_score_and_run_look_at_the_outcome_in_its_own_size(item: Item) -> None:
     see = OneCat()
 
-    (row,) = asyncio.run(item_rows(Detecting(), item, see))  # type: ignore[arg-type]
+    (row,) = asyncio.run(item_rows(Detecting(), item, see))  # type: ignore[abstract,arg-type]
 
     assert see.shapes == [(900, 1200, 3)]
     assert row.evidence[0]["box"] == [0.0, 0.0, 120.0, 90.0]
@@ -95,12 +95,22 @@ def test_faces_bodies_text_and_classes_lie_in_the_source_s_frame(item: Item) -> 
             none = np.zeros((1, 0), np.float32)
             boxes, points = np.tile(corner, (1, 2)), np.tile(corner, (1, 5, 1))
             return Faces(
-                boxes=boxes, confidences=np.ones(1), points=points, vectors=none, expressions=none, angles=none
+                boxes=boxes,
+                confidences=np.ones(1, np.float32),
+                points=points,
+                vectors=none,
+                expressions=none,
+                angles=none,
             )
 
         async def poses(self, image: Pixels) -> Poses:
             boxes, joints = np.tile(corner, (1, 2)), np.tile(corner, (1, 26, 1))
-            return Poses(boxes=boxes, confidences=np.ones(1), joints=joints, joint_confidences=np.ones((1, 26)))
+            return Poses(
+                boxes=boxes,
+                confidences=np.ones(1, np.float32),
+                joints=joints,
+                joint_confidences=np.ones((1, 26), np.float32),
+            )
 
         async def classes(self, image: Pixels) -> ClassMap:
             return ClassMap(np.ones(image.shape[:2], np.uint8), ("sky", "sea"))

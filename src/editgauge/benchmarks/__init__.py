@@ -104,9 +104,11 @@ def _form(path: Path) -> str:
     return "huggingface.yaml" if is_mapping or (path / "huggingface.yaml").is_file() else "folder"
 
 
-def _called(load: Callable[..., Benchmark], name: str, given: dict[str, str | Path | None], *places: Path) -> Benchmark:
+def _called(
+    load: Callable[..., Benchmark], name: str, places_given: dict[str, str | Path | None], *places: Path
+) -> Benchmark:
     """Passes on what was given; a benchmark that does not take it says so instead of ignoring it."""
-    options = {option: Path(value) for option, value in given.items() if value is not None}
+    options = {option: Path(value) for option, value in places_given.items() if value is not None}
     useless = [f"--{option}" for option in options if option not in signature(load).parameters]
     if useless:
         raise BadInput(f"The benchmark '{name}' takes no {' and no '.join(useless)}.")
@@ -124,14 +126,14 @@ def split_name(name: str) -> tuple[str, dict[str, str]]:
     >>> split_name("unibench[seed=1, trials=3]"), split_name("sample")
     (('unibench', {'seed': '1', 'trials': '3'}), ('sample', {}))
     """
-    found = _WITH_OPTIONS.fullmatch(name)
-    if not found:
+    match = _WITH_OPTIONS.fullmatch(name)
+    if not match:
         return name, {}
-    pairs = (part.partition("=") for part in found["options"].split(",") if part.strip())
-    return found["base"], {option.strip(): value.strip() for option, _, value in pairs}
+    pairs = (part.partition("=") for part in match["options"].split(",") if part.strip())
+    return match["base"], {option.strip(): value.strip() for option, _, value in pairs}
 
 
-def read_options(base: str, load: Callable[..., Any], given: Mapping[str, str]) -> dict[str, int]:
+def read_options(base: str, load: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, int]:
     """The options as the loader takes them: those of its arguments that are whole numbers; all faults are reported."""
     usual = {
         name: parameter.default
@@ -139,15 +141,15 @@ def read_options(base: str, load: Callable[..., Any], given: Mapping[str, str]) 
         if name not in PLACES and isinstance(parameter.default, int)
     }
     there = f"there are {', '.join(usual)}" if usual else "it has none"
-    problems = [f"no option '{name}'; {there}" for name in given if name not in usual]
+    problems = [f"no option '{name}'; {there}" for name in texts if name not in usual]
     problems += [
         f"'{name}' is a whole number, got '{value}'"
-        for name, value in given.items()
+        for name, value in texts.items()
         if name in usual and not re.fullmatch(r"[0-9]{1,18}", value)
     ]
     if problems:
         raise BadInput(f"The options of the benchmark '{base}' cannot be used.", problems)
-    return {name: int(value) for name, value in given.items()}
+    return {name: int(value) for name, value in texts.items()}
 
 
 def full_name(base: str, options: Mapping[str, int]) -> str:
@@ -156,5 +158,5 @@ def full_name(base: str, options: Mapping[str, int]) -> str:
     >>> full_name("unibench", {"trials": 3, "seed": 1})
     'unibench[seed=1,trials=3]'
     """
-    told = ",".join(f"{name}={value}" for name, value in sorted(options.items()))
-    return f"{base}[{told}]" if told else base
+    listed = ",".join(f"{name}={value}" for name, value in sorted(options.items()))
+    return f"{base}[{listed}]" if listed else base

@@ -67,7 +67,7 @@ def read_attributes(file: Path | str) -> dict[str, Attributes]:
     """The attributes in a file by edit; every fault is listed at once."""
     path = Path(file)
     document = read_jsonl(read_text(path), path.name)
-    found: dict[str, Attributes] = {}
+    by_edit: dict[str, Attributes] = {}
     for place, entry in enumerate(document.value["edits"] if document.value else ()):
         spot = Spot(document, ("edits", place))
         name = entry.get("edit_id") if isinstance(entry, dict) else None
@@ -77,17 +77,17 @@ def read_attributes(file: Path | str) -> dict[str, Attributes]:
             spot.report(
                 f"'edit_id' must be a text, got {shown(name)}" if "edit_id" in entry else "'edit_id' is missing"
             )
-        elif name in found:
+        elif name in by_edit:
             spot.report(f"the edit '{name}' was given before")
         else:
             problems = [f"there is no key '{key}'; there are {', '.join(KEYS)}" for key in entry if key not in KEYS]
             problems += _problems(entry)
             for problem in problems:
                 spot.report(f"edit '{name}': {problem}")
-            found[name] = _attributes(entry) if not problems else Attributes((), ())
+            by_edit[name] = _attributes(entry) if not problems else Attributes((), ())
     if document.faults:
         raise BadInput(f"The attributes in '{path}' have problems.", document.problems())
-    return found
+    return by_edit
 
 
 def write_attributes(file: Path | str, attributes: Mapping[str, Attributes]) -> None:
@@ -105,20 +105,20 @@ def _plain(attributes: Attributes) -> dict[str, Any]:
     return lists | {key: value for key in ("by", "caption") if (value := getattr(attributes, key))}
 
 
-def _attributes(told: Mapping[str, Any]) -> Attributes:
-    source, target = (tuple(" ".join(phrase.split()) for phrase in told[side]) for side in SIDES)
-    return Attributes(source, target, told.get("by", ""), told.get("caption", ""))
+def _attributes(entry: Mapping[str, Any]) -> Attributes:
+    source, target = (tuple(" ".join(phrase.split()) for phrase in entry[side]) for side in SIDES)
+    return Attributes(source, target, entry.get("by", ""), entry.get("caption", ""))
 
 
-def _problems(told: Any) -> list[str]:
-    if not isinstance(told, Mapping):
-        return [f"they must be lists by side ({' and '.join(SIDES)}), got {shown(told)}"]
-    texts = {key: told[key] for key in ("by", "caption") if key in told}
+def _problems(entry: Any) -> list[str]:
+    if not isinstance(entry, Mapping):
+        return [f"they must be lists by side ({' and '.join(SIDES)}), got {shown(entry)}"]
+    texts = {key: entry[key] for key in ("by", "caption") if key in entry}
     problems = [
         f"'{key}' must be a text, got {shown(text)}" for key, text in texts.items() if not isinstance(text, str)
     ]
     for side in SIDES:
-        problems += _side_problems(side, told[side]) if side in told else [f"'{side}' is missing"]
+        problems += _side_problems(side, entry[side]) if side in entry else [f"'{side}' is missing"]
     return problems
 
 

@@ -68,9 +68,11 @@ class Dataset:
 
     def verify(self) -> DatasetInfo:
         """Compares every file with its recorded SHA-256; raises `BadInput` with all that are missing or damaged."""
-        found = [f"{carrier}: {fault}" for carrier in self.carriers for fault in faults(carrier)]
-        if found:
-            raise BadInput(f"The data set '{self.name}' is not whole. Run `editgauge data pull {self.name}`.", found)
+        every_fault = [f"{carrier}: {fault}" for carrier in self.carriers for fault in faults(carrier)]
+        if every_fault:
+            raise BadInput(
+                f"The data set '{self.name}' is not whole. Run `editgauge data pull {self.name}`.", every_fault
+            )
         return self.info()
 
     def info(self) -> DatasetInfo:

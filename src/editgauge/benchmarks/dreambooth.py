@@ -90,7 +90,7 @@ def _pictures(path: Path) -> list[Path]:
 def _read_prompts(file: Path, faults: Faults) -> _Prompts:
     """The classes (`subject,class` lines) and the two lists of prompts, which are written as Python."""
     lines = read_text(file).splitlines()
-    found: dict[str, list[str]] = {"objects": [], "live": []}
+    by_kind: dict[str, list[str]] = {"objects": [], "live": []}
     classes: dict[str, str] = {}
     part = "classes"
     for number, line in enumerate(lines, start=1):
@@ -103,13 +103,13 @@ def _read_prompts(file: Path, faults: Faults) -> _Prompts:
                 faults.add(number, f"the subject '{name}' is given twice")
             classes[name] = kind
         elif part != "classes" and prompt:
-            found[part].append(prompt["text"])
+            by_kind[part].append(prompt["text"])
         elif part != "classes" and ("{0}" in line or "{1}" in line):
             faults.add(number, "a prompt needs '{0} {1}', the learned word and the class, between quotes")
-    for part, prompts in found.items():
+    for part, prompts in by_kind.items():
         if not prompts:
             faults.add(len(lines), f"there are no prompts for {part.replace('live', 'live subjects')}")
-    return _Prompts(classes, tuple(found["objects"]), tuple(found["live"]))
+    return _Prompts(classes, tuple(by_kind["objects"]), tuple(by_kind["live"]))
 
 
 def _edits(name: str, pictures: list[Path], prompts: _Prompts, ids: Ids, faults: Faults) -> list[Edit]:

@@ -97,11 +97,11 @@ def _of_image(
             faults.add(record, unknown("edit type", word, TYPES))
             continue
         at = f"{record}/{word}"
-        told = _mapping(values, at, faults)
-        if not told:
+        edits_of_type = _mapping(values, at, faults)
+        if not edits_of_type:
             continue
-        befores = _texts(told.get("from", [""]), f"{at}/from", faults)
-        for place, raw in enumerate(wishes := _texts(told.get("to"), f"{at}/to", faults)):
+        befores = _texts(edits_of_type.get("from", [""]), f"{at}/from", faults)
+        for place, raw in enumerate(wishes := _texts(edits_of_type.get("to"), f"{at}/to", faults)):
             if raw in wishes[:place]:
                 faults.add(at, f"{shown(raw)} is given twice")
                 continue

@@ -49,12 +49,12 @@ def _benchmark_file(folder: Path) -> Path:
         raise BadInput(f"'{folder}' is a file; give the folder it is in. {EXAMPLE}") from error
     except (OSError, ValueError) as error:
         raise BadInput(f"The folder {shown(str(folder))} cannot be read: {error}") from error
-    found = [name for name in FILES if name in inside]
-    if not found:
+    files = [name for name in FILES if name in inside]
+    if not files:
         raise BadInput(f"'{folder}' {'is empty' if not inside else 'has no benchmark file'}. {EXAMPLE}")
-    if len(found) > 1:
-        raise BadInput(f"'{folder}' has both {' and '.join(found)}; keep one of them.")
-    return folder / found[0]
+    if len(files) > 1:
+        raise BadInput(f"'{folder}' has both {' and '.join(files)}; keep one of them.")
+    return folder / files[0]
 
 
 def _not_text(file: Path) -> Document:

@@ -73,10 +73,10 @@ def load(mapping: Path) -> Benchmark:
     return _Maker(fields, columns, name).benchmark(table)
 
 
-def _columns(given: Mapping[str, Any], spot: Spot) -> Columns:
+def _columns(names: Mapping[str, Any], spot: Spot) -> Columns:
     """Each part as `{columns: [...]}` or `{value: ...}`; everything else is reported."""
     read: Columns = {}
-    for part, value in given.items():
+    for part, value in names.items():
         at = spot.within(part)
         if part not in PARTS:
             at.report(unknown("part of an edit", part, PARTS))
@@ -93,7 +93,7 @@ def _columns(given: Mapping[str, Any], spot: Spot) -> Columns:
         else:
             at.report(f"'{part}' is the name of a column or {{value: ...}}, got {shown(value)}")
     for part in ("source", "type", "instruction"):
-        if part not in given:
+        if part not in names:
             spot.report(f"'{part}' is missing")
     return read
 
@@ -136,19 +136,19 @@ class _Maker:
     def _entry(self, number: int, values: dict[str, Any]) -> dict[str, Any]:
         entry: dict[str, Any] = {"id": f"row-{number:06}"}
         for part, spec in self.columns.items():
-            found = [spec["value"]] if "value" in spec else [values.get(name) for name in spec["columns"]]
-            if found == [None]:
+            entries = [spec["value"]] if "value" in spec else [values.get(name) for name in spec["columns"]]
+            if entries == [None]:
                 continue
             if part == "id":
-                name = "-".join(map(str, found))
+                name = "-".join(map(str, entries))
                 entry[part] = slug(name) if id_problem(name) else name
             elif part in IMAGES:
-                word = self._word(found[0])
+                word = self._word(entries[0])
                 entry[part] = {"erased": word} if "erased" in spec else word
             elif part == "type":
-                entry[part] = self.fields.types.get(str(found[0]), found[0])
+                entry[part] = self.fields.types.get(str(entries[0]), entries[0])
             else:
-                entry[part] = found[0]
+                entry[part] = entries[0]
         extras = {name: values[name] for name in self.fields.extras if values.get(name) is not None}
         groups = {name: str(values[column]) for name, column in self.fields.groups.items() if _is_there(values[column])}
         return {**entry, **({"groups": groups} if groups else {}), **({"extras": extras} if extras else {})}

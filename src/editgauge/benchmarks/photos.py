@@ -68,7 +68,7 @@ def path(name: str) -> Path:
         guess = f" Did you mean '{close[0]}'?" if close else ""
         raise BadInput(f"There is no photograph called '{name}'.{guess} There are {len(HASHES)}.")
     package, _, file = name.partition("/")
-    found = CARRIERS[package].folder / INSIDE[package] / file
-    if not found.is_file():
+    file_path = CARRIERS[package].folder / INSIDE[package] / file
+    if not file_path.is_file():
         raise BadInput(f"The photograph '{name}' is not on this machine: run `editgauge data pull photos`.")
-    return found
+    return file_path

@@ -132,10 +132,10 @@ def _answer(edit: str, method: str, rater: str, question: str, value: float) -> 
 
 def _files(data: Path, suffix: str, what: str) -> list[Path]:
     if data.is_dir():
-        found = sorted(data.rglob(f"*{suffix}"))
-        if not found:
+        files = sorted(data.rglob(f"*{suffix}"))
+        if not files:
             raise BadInput(f"'{data}' has no {suffix} files. Expected: {what}.")
-        return found
+        return files
     parts = [Path(part) for part in str(data).split(",")]
     missing = [str(part) for part in parts if not part.is_file()]
     if missing:

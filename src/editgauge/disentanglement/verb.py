@@ -79,8 +79,8 @@ def disentangle(
         seed: random seed of noise, splits and resampling.
         quiet: print no progress and no table.
     """
-    given: Sequence[str | Path] = [latents] if isinstance(latents, str | Path) else latents
-    folders = [Path(each) for each in given]
+    latent_paths: Sequence[str | Path] = [latents] if isinstance(latents, str | Path) else latents
+    folders = [Path(each) for each in latent_paths]
     settings = {
         "pipeline": pipeline,
         "steps": steps,

@@ -91,8 +91,8 @@ class Jury:
             "replay": self.replay,
             "ask": ask,
         }
-        if told := self.recorded.get(name):
-            return ModelJudge(Recorded(told["model"]), parameters=Parameters(**told["parameters"]), **terms)
+        if entry := self.recorded.get(name):
+            return ModelJudge(Recorded(entry["model"]), parameters=Parameters(**entry["parameters"]), **terms)
         return open_judge(self.addresses[name], parameters=self.parameters, **terms)
 
     def replayed(self, cards: Mapping[str, Mapping[str, Any]]) -> Jury:

@@ -92,20 +92,22 @@ def choose_with_models(
         needs = (f"{name} needs a {role.replace('_', ' ')}" for role, name in lacking.items())
         how = ("name one with --judge, such as openai:MODEL@URL or transformers:FOLDER",) if JUDGE in lacking else ()
         raise BadInput(f"{'; '.join(needs)}.", (*choice.remarks, *choice.sources, *how))
-    given = [
+    protocols = [
         each.given({**models_for(each.name, choice.models), **judge})
         for each in opened
         for judge in ([{JUDGE: name} for name in judges] if judges and JUDGE in (*each.needs, *each.uses) else [{}])
     ]
     if prompts is not None:
-        given = [each.worded(prompts.stem, own_prompts(prompts)) for each in given]
-    strangers = [f"'{each.name}' asks '{each.judge}'" for each in given if each.judge and each.judge not in judges]
-    strangers += [f"'{each.name}' is graded by '{each.grader}'" for each in given if each.grader not in (None, *judges)]
+        protocols = [each.worded(prompts.stem, own_prompts(prompts)) for each in protocols]
+    strangers = [f"'{each.name}' asks '{each.judge}'" for each in protocols if each.judge and each.judge not in judges]
+    strangers += [
+        f"'{each.name}' is graded by '{each.grader}'" for each in protocols if each.grader not in (None, *judges)
+    ]
     if strangers:
         raise BadInput(f"--judge names {', '.join(judges)}; was an option mistyped?", strangers)
-    if judges and not any(each.judge for each in given):
+    if judges and not any(each.judge for each in protocols):
         choice = replace(choice, remarks=(*choice.remarks, "--judge has no effect: no protocol asks one."))
-    return list({each.name: each for each in given}.values()), choice
+    return list({each.name: each for each in protocols}.values()), choice
 
 
 def _without_idle(choice: ModelChoice, protocols: Sequence[Protocol]) -> ModelChoice:
@@ -113,13 +115,13 @@ def _without_idle(choice: ModelChoice, protocols: Sequence[Protocol]) -> ModelCh
     declared = [{*each.needs, *each.prefers, *each.uses} for each in protocols]
     if not all(declared):
         return choice
-    asked = set().union(*declared)
+    roles = set().union(*declared)
     remarks = (
         f"{role}: {name} has no effect: no protocol asks a {role.replace('_', ' ')}."
         for role, name in choice.models.items()
-        if plain_role(role) not in asked
+        if plain_role(role) not in roles
     )
-    kept = {role: name for role, name in choice.models.items() if plain_role(role) in asked}
+    kept = {role: name for role, name in choice.models.items() if plain_role(role) in roles}
     return replace(choice, models=kept, remarks=(*choice.remarks, *remarks))
 
 
@@ -127,6 +129,6 @@ def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:
     """The protocols of these names, each once, as they are with these models by role."""
     if not names:
         raise BadInput("--protocol is needed at least once; `editgauge list protocols` shows what there is.")
-    given = [names] if isinstance(names, str) else names
-    opened = [open_protocol(name) for name in dict.fromkeys(given)]
+    wanted = [names] if isinstance(names, str) else names
+    opened = [open_protocol(name) for name in dict.fromkeys(wanted)]
     return [each.given(models_for(each.name, models)) for each in opened]

@@ -238,13 +238,13 @@ def _told_models(models: Mapping[str, str]) -> list[str]:
 
 
 def _told_judges(judges: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [f"judge {name}: {told['model']} at {told['endpoint']}" for name, told in judges.items()]
+    return [f"judge {name}: {entry['model']} at {entry['endpoint']}" for name, entry in judges.items()]
 
 
-def _fault_rows(found: FoundOutcomes) -> list[str]:
+def _fault_rows(outcomes: FoundOutcomes) -> list[str]:
     """The first few faults as a table."""
-    rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in found.faults[:FAULTS_TOLD]]
-    more = len(found.faults) - len(rows)
+    rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in outcomes.faults[:FAULTS_TOLD]]
+    more = len(outcomes.faults) - len(rows)
     return [*rows, f"  and {more} more; --dry-run lists all"] if more else rows
 
 

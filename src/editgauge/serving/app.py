@@ -217,8 +217,8 @@ def _kind(item: BatchResult) -> str:
 
 
 def _has_token(request: Request, tokens: tuple[str, ...]) -> bool:
-    given = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
-    return not tokens or any(hmac.compare_digest(given, token.encode()) for token in tokens)
+    sent = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
+    return not tokens or any(hmac.compare_digest(sent, token.encode()) for token in tokens)
 
 
 def _error(status: int, problem: Problem) -> JSONResponse:

@@ -83,7 +83,7 @@ def as_dino_code(network: Any, *, clip: bool) -> dict[str, torch.Tensor]:
 
 
 def ensemble(three: tuple[Any, Any, Any]) -> dict[str, torch.Tensor]:
-    tensors = {}
+    tensors: dict[str, torch.Tensor] = {}
     for place, network in enumerate(three):
         of_one = as_dino_code(network, clip=place > 0)
         tensors |= {START.format(place) + name: value.clone() for name, value in of_one.items()}
@@ -113,8 +113,8 @@ def distance_by_the_paper(three: tuple[Any, Any, Any], one: Pixels, other: Pixel
                 answer = network(pixel_values=pixels, output_hidden_states=True)
             parts.append(answer.image_embeds[0] if place else answer.hidden_states[-1][0, 0])
         vectors.append(torch.cat(parts).double())
-    centered = [vector - vector.mean() for vector in vectors]
-    return 1 - float(torch.nn.functional.cosine_similarity(*centered, dim=0))
+    first, second = (vector - vector.mean() for vector in vectors)
+    return 1 - float(torch.nn.functional.cosine_similarity(first, second, dim=0))
 
 
 def test_distances_are_those_of_the_paper(tmp_path: Path, picture: Callable[..., Pixels]) -> None:

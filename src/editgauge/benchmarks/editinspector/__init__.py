@@ -66,11 +66,15 @@ def _edit(row: Inspected, turn: Edit) -> Edit:
     edit = replace(turn, id=row.id, instruction=row.instruction, extras=there)
     if row.instruction != turn.instruction:
         edit = complete(replace(edit, **NOTHING))
-    asked = vocabulary("editinspector").get(row.action or "")
-    agrees = edit.type == asked or (asked is None and (row.action is None or _changes_an_attribute(edit.type)))
-    if agrees or (asked == "object_addition" and EDIT_TYPES[edit.type].effect == "adds"):
+    edit_type = vocabulary("editinspector").get(row.action or "")
+    agrees = edit.type == edit_type or (edit_type is None and (row.action is None or _changes_an_attribute(edit.type)))
+    if agrees or (edit_type == "object_addition" and EDIT_TYPES[edit.type].effect == "adds"):
         return edit
-    return complete(replace(edit, **{**NOTHING, "type": asked or UNSPECIFIED})) if asked else replace(edit, **NOTHING)
+    return (
+        complete(replace(edit, **{**NOTHING, "type": edit_type or UNSPECIFIED}))
+        if edit_type
+        else replace(edit, **NOTHING)
+    )
 
 
 NOTHING: dict[str, Any] = {

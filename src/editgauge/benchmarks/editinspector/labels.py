@@ -136,9 +136,9 @@ class _Cells:
 
     def each(self, column: str, kind: type | tuple[type, ...]) -> list[Any]:
         """A list with something of a kind for each rater."""
-        found = self.literal(column)
-        if isinstance(found, list) and len(found) == RATERS and all(isinstance(one, kind) for one in found):
-            return found
+        values = self.literal(column)
+        if isinstance(values, list) and len(values) == RATERS and all(isinstance(one, kind) for one in values):
+            return values
         self.wrong(
             f"'{column}' must be a list with an answer of each of {RATERS} raters, got {shown(self._row[column])}"
         )
@@ -158,8 +158,8 @@ def _row(cells: _Cells, ids: Ids) -> Inspected | None:
         cells.wrong("'instruction' is empty")
     if action is not None and action not in ACTIONS:
         cells.wrong(f"'action' is one of {', '.join(ACTIONS)} or empty, got {shown(action)}")
-    found = cells.literal("artifacts_bboxes")
-    if not isinstance(found, list):
+    boxes = cells.literal("artifacts_bboxes")
+    if not isinstance(boxes, list):
         cells.wrong("'artifacts_bboxes' must be a list")
     answers = {question: _answers(cells, question) for question in QUESTIONS}
     feedback = {about: cells.each(OF_PEOPLE + column, str) for about, column in REASONS.items()}
@@ -179,7 +179,7 @@ def _row(cells: _Cells, ids: Ids) -> Inspected | None:
         answers=answers,
         feedback={about: _said(texts) for about, texts in feedback.items()},
         differences=_said(differences),
-        released_artifacts=tuple(found),
+        released_artifacts=tuple(boxes),
     )
 
 
@@ -195,11 +195,11 @@ def _place(cells: _Cells) -> tuple[str, int]:
 
 def _answers(cells: _Cells, question: str) -> tuple[int, ...]:
     column, number, highest = _COLUMNS[question]
-    given = cells.each(OF_PEOPLE + column, (bool, int))
-    outside = [answer for answer in given if not 0 <= answer <= highest]
+    answers = cells.each(OF_PEOPLE + column, (bool, int))
+    outside = [answer for answer in answers if not 0 <= answer <= highest]
     if outside:
         cells.wrong(f"'{OF_PEOPLE}{column}' goes from 0 to {highest}, got {outside[0]}")
-    return tuple(number(answer) for answer in given)
+    return tuple(number(answer) for answer in answers)
 
 
 def _said(texts: Sequence[str]) -> tuple[str, ...]:

@@ -46,21 +46,21 @@ def load(data: Path | None = None) -> Benchmark:
     if file is None:
         read = tuple(map(_by_rules, edits))
         parsed = [edit for edit in read if "unparsed" not in edit.extras]
-        told = f"parsed {len(parsed)} of {len(read)} instructions by rules: {_counts(parsed)}"
-        return Benchmark(NAME, read, f"{told_sessions(edits, sessions)}; {told}", LICENSE)
+        message = f"parsed {len(parsed)} of {len(read)} instructions by rules: {_counts(parsed)}"
+        return Benchmark(NAME, read, f"{told_sessions(edits, sessions)}; {message}", LICENSE)
     kept = _by_file(edits, file)
-    told = f"{len(kept)} have the attributes of {file.name}: {_counts(kept)}"
-    return Benchmark(NAME, kept, f"{told_sessions(edits, sessions)}; {told}", LICENSE)
+    message = f"{len(kept)} have the attributes of {file.name}: {_counts(kept)}"
+    return Benchmark(NAME, kept, f"{told_sessions(edits, sessions)}; {message}", LICENSE)
 
 
 def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:
     """Edits by type, beside the published numbers where those differ."""
-    found = Counter(edit.type for edit in edits)
-    told = ", ".join(f"{count} {kind}" for kind, count in found.most_common())
-    if found == PUBLISHED:
-        return f"{told}, as in the paper"
+    types = Counter(edit.type for edit in edits)
+    listed = ", ".join(f"{count} {kind}" for kind, count in types.most_common())
+    if types == PUBLISHED:
+        return f"{listed}, as in the paper"
     kept = ", ".join(f"{count} {kind}" for kind, count in PUBLISHED.items())
-    return f"{told or 'none'} (of dev the paper kept {sum(PUBLISHED.values())}: {kept})"
+    return f"{listed or 'none'} (of dev the paper kept {sum(PUBLISHED.values())}: {kept})"
 
 
 def _by_rules(edit: Edit) -> Edit:
@@ -95,11 +95,11 @@ def _with(edit: Edit, parts: Step) -> Edit:
 
 
 def _attributes(folder: Path) -> Path | None:
-    found = sorted(folder.glob("*pixlens*.json"))
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
+    files = sorted(folder.glob("*pixlens*.json"))
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files)
         raise BadInput(f"'{folder}' holds several files with PixLens's attributes: {names}. Keep one.")
-    return found[0] if found else None
+    return files[0] if files else None
 
 
 def _by_file(edits: tuple[Edit, ...], file: Path) -> tuple[Edit, ...]:

@@ -10,11 +10,11 @@ import typer
 
 from editgauge.cli._json import as_json as as_json
 
-Given = dict[str, Any]
+Options = dict[str, Any]
 """The options that were given, by name."""
 
 
-def anything(result: Any, options: Given) -> None:
+def anything(result: Any, options: Options) -> None:
     """A path is where something was written; other results are shown by their fields."""
     if isinstance(result, Path):
         typer.echo(f"Written: {result}")
@@ -22,7 +22,7 @@ def anything(result: Any, options: Given) -> None:
         typer.echo(result if isinstance(result, str) else as_json(result))
 
 
-def nothing(result: Any, options: Given) -> None:
+def nothing(result: Any, options: Options) -> None:
     """For verbs that print everything while they work."""
 
 

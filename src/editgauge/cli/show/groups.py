@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from editgauge.cli._json import as_json
-from editgauge.cli.show.common import Given, exit_code, next_step, nothing
+from editgauge.cli.show.common import Options, exit_code, next_step, nothing
 from editgauge.core.text import counted
 
 build_attributes = build_editval = build_training = build_tune = build_unibench = study_serve = nothing
@@ -19,24 +19,24 @@ build_attributes = build_editval = build_training = build_tune = build_unibench 
 # --- build ------------------------------------------------------------------------------------------------------------
 
 
-def build_calibration(built: Any, given: Given) -> None:
+def build_calibration(built: Any, options: Options) -> None:
     from editgauge.cli.tables.estimate import show_calibration
 
     show_calibration(built)
 
 
-def build_calibration_json(built: Any, given: Given) -> str:
+def build_calibration_json(built: Any, options: Options) -> str:
     return as_json({"file": str(built.file), "plot": str(built.plot), "scores": built.scores})
 
 
-def build_sheets(made: Any, given: Given) -> None:
+def build_sheets(made: Any, options: Options) -> None:
     for each in made:
         missing = f", {each.missing} missing" if each.missing else ""
         where = f" in {each.file}" if each.pictures else ""
         typer.echo(f"{each.group}: {counted(each.pictures, 'picture')}{missing}{where}")
 
 
-def build_review(agreement: Any, given: Given) -> None:
+def build_review(agreement: Any, options: Options) -> None:
     from editgauge.cli.tables.common import show
 
     if agreement:
@@ -58,21 +58,21 @@ def agreement_table(agreement: Any) -> Any:
     return table
 
 
-def build_probes(made: Any, given: Given) -> None:
-    if given["quiet"]:
+def build_probes(made: Any, options: Options) -> None:
+    if options["quiet"]:
         return
     held_back = sum(probe.split == "held_back" for probe in made)
     pairs = sum(len(probe.over) for probe in made)
     compared = f" People compared {pairs:,} pairs." if pairs else ""
     typer.echo(
-        f"{len(made):,} probes in {given['out']}, {held_back:,} of them on held-back photographs.{compared}", err=True
+        f"{len(made):,} probes in {options['out']}, {held_back:,} of them on held-back photographs.{compared}", err=True
     )
 
 
 # --- manage -----------------------------------------------------------------------------------------------------------
 
 
-def data_pairs(written: Any, given: Given) -> None:
+def data_pairs(written: Any, options: Options) -> None:
     choices = sum(written.choices.values())
     bad = f", {written.both_bad} of them with both called bad" if written.both_bad else ""
     methods = counted(len(written.methods), "method")
@@ -82,7 +82,7 @@ def data_pairs(written: Any, given: Given) -> None:
     next_step(f"agree run --choices {folder}/{next(iter(written.choices), 'choices.jsonl')}")
 
 
-def data_pull(result: Any, given: Given) -> None:
+def data_pull(result: Any, options: Options) -> None:
     typer.echo(f"{result.name}: {result.about}")
     typer.echo(f"  {result.present} of {result.files} files here, {result.bytes / 1e6:.0f} MB")
     typer.echo(f"  license: {result.license}")
@@ -93,17 +93,17 @@ def data_pull(result: Any, given: Given) -> None:
 data_verify = data_info = data_pull
 
 
-def data_ratings(count: Any, given: Given) -> None:
-    typer.echo(f"{given['out']}: {counted(count, 'rating')}.")
+def data_ratings(count: Any, options: Options) -> None:
+    typer.echo(f"{options['out']}: {counted(count, 'rating')}.")
 
 
-def data_feedback(result: Any, given: Given) -> None:
+def data_feedback(result: Any, options: Options) -> None:
     from editgauge.cli.tables.study import show_feedback
 
     show_feedback(result)
 
 
-def models_list(result: Any, given: Given) -> None:
+def models_list(result: Any, options: Options) -> None:
     from editgauge.cli.tables.common import new_table, show
     from editgauge.models.weights.verbs import license_of
 
@@ -116,7 +116,7 @@ def models_list(result: Any, given: Given) -> None:
     typer.echo("* license of the project that trained the weights; a size shown as - is known after the first pull.")
 
 
-def models_info(result: Any, given: Given) -> None:
+def models_info(result: Any, options: Options) -> None:
     from editgauge.models.weights.verbs import license_of
 
     typer.echo(f"{result.name}: {result.about}")
@@ -131,27 +131,27 @@ def models_info(result: Any, given: Given) -> None:
         typer.echo(f"  {sha256}  {name}")
 
 
-def models_pull(pulled: Any, given: Given) -> None:
+def models_pull(pulled: Any, options: Options) -> None:
     for each in pulled:
         typer.echo(f"{each.name}: verified, in {each.folder}")
 
 
-def models_verify(verified: Any, given: Given) -> None:
+def models_verify(verified: Any, options: Options) -> None:
     for each in verified:
         typer.echo(f"{each.name}: verified ({len(each.files)}), SHA-256 of the set {each.sha256}")
 
 
-def models_path(folder: Any, given: Given) -> None:
+def models_path(folder: Any, options: Options) -> None:
     typer.echo(folder)
 
 
-def cache_info(result: Any, given: Given) -> None:
+def cache_info(result: Any, options: Options) -> None:
     typer.echo(f"{counted(result.entries, 'answer')}, {_size(result.bytes)} of at most {_size(result.most_bytes)}")
     _by_model(result)
     typer.echo(f"  in {result.folder}")
 
 
-def cache_clear(gone: Any, given: Given) -> None:
+def cache_clear(gone: Any, options: Options) -> None:
     typer.echo(f"{counted(gone.entries, 'answer')} deleted, {_size(gone.bytes)} freed")
     _by_model(gone)
 
@@ -161,25 +161,25 @@ def _by_model(result: Any) -> None:
         typer.echo(f"  {each.model}: {counted(each.entries, 'answer')}, {_size(each.bytes)}")
 
 
-def judges_guess_cost(result: Any, given: Given) -> None:
+def judges_guess_cost(result: Any, options: Options) -> None:
     from editgauge.cli.tables.judges import show_guess_cost
 
     show_guess_cost(result)
 
 
-def judges_compare(result: Any, given: Given) -> None:
+def judges_compare(result: Any, options: Options) -> None:
     from editgauge.cli.tables.judges import show_side_by_side
 
     show_side_by_side(result)
 
 
-def judges_tables(result: Any, given: Given) -> None:
+def judges_tables(result: Any, options: Options) -> None:
     from editgauge.cli.tables.judges import show_inspector_tables
 
     show_inspector_tables(result)
 
 
-def judges_check(result: Any, given: Given) -> int | None:
+def judges_check(result: Any, options: Options) -> int | None:
     from editgauge.cli.tables.judges import show_check
 
     show_check(result)
@@ -189,42 +189,42 @@ def judges_check(result: Any, given: Given) -> int | None:
 # --- people -----------------------------------------------------------------------------------------------------------
 
 
-def study_create(study: Any, given: Given) -> None:
+def study_create(study: Any, options: Options) -> None:
     with study:
         made = study.manifest
     typer.echo(
-        f"{given['out']}: {counted(made.items, 'item')} with {counted(made.raters, 'rater')} each, "
+        f"{options['out']}: {counted(made.items, 'item')} with {counted(made.raters, 'rater')} each, "
         f"and {counted(made.gold, 'gold item')}."
     )
-    next_step(f"study invite {quote(str(given['out']))} --count {made.raters}")
+    next_step(f"study invite {quote(str(options['out']))} --count {made.raters}")
 
 
-def study_invite(invitations: Any, given: Given) -> None:
+def study_invite(invitations: Any, options: Options) -> None:
     from editgauge.studies.verbs import address_of
 
-    url = given["url"] or address_of(given["study"])
+    url = options["url"] or address_of(options["study"])
     for invitation in invitations:
         typer.echo(f"{invitation.name}  {invitation.link(url)}")
 
 
-def study_status(status: Any, given: Given) -> None:
+def study_status(status: Any, options: Options) -> None:
     from editgauge.cli.tables.study import show_status
 
     show_status(status)
 
 
-def study_export(lines: Any, given: Given) -> None:
-    typer.echo(f"{given['out']}: {counted(lines, 'line')}.")
+def study_export(lines: Any, options: Options) -> None:
+    typer.echo(f"{options['out']}: {counted(lines, 'line')}.")
 
 
-def study_import(result: Any, given: Given) -> None:
+def study_import(result: Any, options: Options) -> None:
     typer.echo(
         f"{result.done} count, {result.surplus} are surplus, {result.void} void; "
         f"{result.changed} were known with other answers, {result.unchanged} were known."
     )
 
 
-def study_analyze(result: Any, given: Given) -> None:
+def study_analyze(result: Any, options: Options) -> None:
     from editgauge.cli.tables.agreement import show_agreement
     from editgauge.cli.tables.study import show_findings, show_status, show_weights
 
@@ -240,21 +240,21 @@ def study_analyze(result: Any, given: Given) -> None:
             typer.echo(f"{page}")
 
 
-def study_exclude(answers: Any, given: Given) -> None:
-    typer.echo(f"{counted(answers, 'answer')} of {given['rater']} are void; their items are open again.")
+def study_exclude(answers: Any, options: Options) -> None:
+    typer.echo(f"{counted(answers, 'answer')} of {options['rater']} are void; their items are open again.")
 
 
-def study_include(counts: Any, given: Given) -> None:
+def study_include(counts: Any, options: Options) -> None:
     again, surplus = counts
     typer.echo(
-        f"{counted(again, 'answer')} of {given['rater']} count again; {surplus} are surplus, because others have "
+        f"{counted(again, 'answer')} of {options['rater']} count again; {surplus} are surplus, because others have "
         "replaced them."
     )
 
 
-def study_forget(result: Any, given: Given) -> None:
-    stay = ", with all answers." if given["answers"] else "; the answers stay, without a person."
-    typer.echo(f"{given['rater']} is forgotten{stay}")
+def study_forget(result: Any, options: Options) -> None:
+    stay = ", with all answers." if options["answers"] else "; the answers stay, without a person."
+    typer.echo(f"{options['rater']} is forgotten{stay}")
 
 
 def _megabytes(size: int | None) -> str:

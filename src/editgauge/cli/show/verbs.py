@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from editgauge.cli._json import as_json
-from editgauge.cli.show.common import Given, exit_code, next_report, next_step, nothing
+from editgauge.cli.show.common import Options, exit_code, next_report, next_step, nothing
 from editgauge.core.errors import BadInput
 from editgauge.core.text import counted
 
@@ -23,7 +23,7 @@ prefer = nothing
 # --- evaluate ---------------------------------------------------------------------------------------------------------
 
 
-def demo(page: Any, chosen: Given) -> None:
+def demo(page: Any, chosen: Options) -> None:
     from editgauge.cli.tables.summary import show_summary
     from editgauge.core.run import Run
 
@@ -31,7 +31,7 @@ def demo(page: Any, chosen: Given) -> None:
     typer.echo(f"Report: {page}\nOpen it in a browser: {page.absolute().as_uri()}")
 
 
-def score(verdicts: Any, chosen: Given) -> None:
+def score(verdicts: Any, chosen: Options) -> None:
     from editgauge.cli.tables.common import show_verdict, show_verdicts
 
     in_full = bool(chosen["protocol"] or chosen["explain"])
@@ -42,11 +42,11 @@ def score(verdicts: Any, chosen: Given) -> None:
         typer.echo(verdicts.remark, err=True)
 
 
-def score_json(verdicts: Any, chosen: Given) -> str:
+def score_json(verdicts: Any, chosen: Options) -> str:
     return as_json(verdicts.to_dict())
 
 
-def edit(made: Any, chosen: Given) -> int | None:
+def edit(made: Any, chosen: Options) -> int | None:
     if not any(each.made or each.kept for each in (made, *made.variants.values())):
         return 1
     if not chosen["quiet"]:
@@ -57,13 +57,13 @@ def edit(made: Any, chosen: Given) -> int | None:
     return None
 
 
-def plan(forecast: Any, chosen: Given) -> None:
+def plan(forecast: Any, chosen: Options) -> None:
     from editgauge.cli.tables.plan import show_forecast
 
     show_forecast(forecast)
 
 
-def run_before(chosen: Given, flags: Given) -> bool:
+def run_before(chosen: Options, flags: Options) -> bool:
     """With `--dry-run`, the resolved plan as YAML."""
     if not flags["dry_run"]:
         return False
@@ -78,7 +78,7 @@ def run_before(chosen: Given, flags: Given) -> bool:
     return True
 
 
-def run(finished: Any, chosen: Given) -> None:
+def run(finished: Any, chosen: Options) -> None:
     from editgauge.cli.tables.summary import show_summary
 
     if not chosen["quiet"]:
@@ -86,19 +86,19 @@ def run(finished: Any, chosen: Given) -> None:
         next_report(chosen["out"])
 
 
-def run_json(finished: Any, chosen: Given) -> str:
+def run_json(finished: Any, chosen: Options) -> str:
     from editgauge.engine.record.judge_usage import read_asked
     from editgauge.reports.export.export import means_of
 
     return as_json({"run": str(chosen["out"]), "judges": read_asked(Path(chosen["out"])), "means": means_of(finished)})
 
 
-def merge(merged: Any, chosen: Given) -> None:
+def merge(merged: Any, chosen: Options) -> None:
     if not chosen["quiet"]:
         next_report(chosen["out"])
 
 
-def verify(result: Any, chosen: Given) -> int | None:
+def verify(result: Any, chosen: Options) -> int | None:
     from editgauge.engine.verify.recompute import RELATIVE
 
     for problem in result.problems:
@@ -122,15 +122,15 @@ def verify(result: Any, chosen: Given) -> int | None:
     return None
 
 
-def report(page: Any, chosen: Given) -> None:
+def report(page: Any, chosen: Options) -> None:
     typer.echo(f"Report: {page}")
 
 
-def leaderboard(page: Any, chosen: Given) -> None:
+def leaderboard(page: Any, chosen: Options) -> None:
     typer.echo(f"Leaderboard: {page}")
 
 
-def export_before(chosen: Given, flags: Given) -> bool:
+def export_before(chosen: Options, flags: Options) -> bool:
     """To standard output part by part: a million scores are never held at once."""
     from editgauge.reports.export.export import PAPER, export_parts
 
@@ -141,14 +141,14 @@ def export_before(chosen: Given, flags: Given) -> bool:
     return True
 
 
-def export(names: Any, chosen: Given) -> None:
+def export(names: Any, chosen: Options) -> None:
     from editgauge.reports.export.export import PAPER
 
     if chosen["format"] == PAPER:
         typer.echo(f"{len(names.splitlines())} files in {chosen['out']}: methods, tables and figures.")
 
 
-def audit(card: Any, chosen: Given) -> None:
+def audit(card: Any, chosen: Options) -> None:
     from editgauge.cli.tables.audit import show_card
 
     if not chosen["quiet"]:
@@ -156,7 +156,7 @@ def audit(card: Any, chosen: Given) -> None:
         typer.echo(f"Card: {quote(str(Path(chosen['out']) / 'index.html'))}", err=True)
 
 
-def audit_json(card: Any, chosen: Given) -> str:
+def audit_json(card: Any, chosen: Options) -> str:
     from editgauge.audits.cards.result import to_json
 
     return as_json(to_json(card))
@@ -165,7 +165,7 @@ def audit_json(card: Any, chosen: Given) -> str:
 # --- look -------------------------------------------------------------------------------------------------------------
 
 
-def list(names: Any, chosen: Given) -> None:  # noqa: A001
+def list(names: Any, chosen: Options) -> None:  # noqa: A001
     from editgauge.cli.tables.common import show_names
 
     if chosen["name"] and not names:
@@ -176,14 +176,14 @@ def list(names: Any, chosen: Given) -> None:  # noqa: A001
             typer.echo("`editgauge list KIND` lists them.")
 
 
-def see(sight: Any, chosen: Given) -> None:
+def see(sight: Any, chosen: Options) -> None:
     from editgauge.cli.tables.look import show_sight
 
     show_sight(sight)
     _drawn(chosen)
 
 
-def changes(result: Any, chosen: Given) -> None:
+def changes(result: Any, chosen: Options) -> None:
     for sentence in result.sentences:
         typer.echo(sentence)
     for remark in result.remarks:
@@ -191,7 +191,7 @@ def changes(result: Any, chosen: Given) -> None:
     _drawn(chosen)
 
 
-def understand_before(chosen: Given, flags: Given) -> bool:
+def understand_before(chosen: Options, flags: Options) -> bool:
     """With `--file`, a JSON line for every line of the file."""
     from editgauge.look.understand import understand_lines
 
@@ -204,24 +204,24 @@ def understand_before(chosen: Given, flags: Given) -> bool:
     return True
 
 
-def understand(reading: Any, chosen: Given) -> None:
+def understand(reading: Any, chosen: Options) -> None:
     from editgauge.cli.tables.look import reading_text
 
     typer.echo(reading_text(reading))
 
 
-def understand_json(reading: Any, chosen: Given) -> str:
+def understand_json(reading: Any, chosen: Options) -> str:
     from editgauge.instructions.readings import to_json
 
     return as_json(to_json(reading))
 
 
-def _drawn(chosen: Given) -> None:
+def _drawn(chosen: Options) -> None:
     if chosen["out"] is not None:
         typer.echo(f"Drawn into {chosen['out']}", err=True)
 
 
-def disentangle(result: Any, chosen: Given) -> None:
+def disentangle(result: Any, chosen: Options) -> None:
     from editgauge.cli.tables.look import show_disentanglement
 
     if not chosen["quiet"]:
@@ -229,7 +229,7 @@ def disentangle(result: Any, chosen: Given) -> None:
         typer.echo(f"Page: {result.page}")
 
 
-def disentangle_json(result: Any, chosen: Given) -> str:
+def disentangle_json(result: Any, chosen: Options) -> str:
     from editgauge.disentanglement.verb import RESULT
 
     return (Path(chosen["out"]) / RESULT).read_text("utf-8")
@@ -238,18 +238,18 @@ def disentangle_json(result: Any, chosen: Given) -> str:
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 
-def compare(comparisons: Any, chosen: Given) -> None:
+def compare(comparisons: Any, chosen: Options) -> None:
     from editgauge.cli.tables.comparison import show_comparison
 
     show_comparison(comparisons)
 
 
-def gate(gated: Any, chosen: Given) -> int | None:
+def gate(gated: Any, chosen: Options) -> int | None:
     typer.echo(gated.markdown)
     return None if gated.passed else 1
 
 
-def diff(result: Any, chosen: Given) -> int | None:
+def diff(result: Any, chosen: Options) -> int | None:
     from editgauge.cli.tables.difference import show_causes, show_difference
 
     show_difference(result)
@@ -259,31 +259,31 @@ def diff(result: Any, chosen: Given) -> int | None:
     return exit_code(result)
 
 
-def diff_json(result: Any, chosen: Given) -> str:
+def diff_json(result: Any, chosen: Options) -> str:
     from editgauge.cli.tables import difference
 
     return as_json(difference.as_json(result))
 
 
-def agree(result: Any, chosen: Given) -> None:
+def agree(result: Any, chosen: Options) -> None:
     from editgauge.cli.tables.agreement import show_agreement, show_agreement_page
 
     show_agreement(result) if chosen.get("verbose") else show_agreement_page(result)
 
 
-def estimate(estimates: Any, chosen: Given) -> None:
+def estimate(estimates: Any, chosen: Options) -> None:
     from editgauge.cli.tables.estimate import show_estimates
 
     show_estimates(estimates)
 
 
-def accept(result: Any, chosen: Given) -> None:
+def accept(result: Any, chosen: Options) -> None:
     from editgauge.cli.tables.estimate import show_acceptance
 
     show_acceptance(result)
 
 
-def power(plans: Any, chosen: Given) -> int | None:
+def power(plans: Any, chosen: Options) -> int | None:
     from editgauge.cli.tables.estimate import show_plans
 
     show_plans(plans)

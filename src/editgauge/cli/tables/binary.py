@@ -28,7 +28,7 @@ def show_binary(result: BinaryAgreement) -> None:
         _show_question([score for score in result.scores if score.question == question])
     if result.scores:
         show(Text(EXPLAINED))
-    dependent = [(score, given, each) for score in result.scores for given, each in score.given.items()]
+    dependent = [(score, condition, each) for score in result.scores for condition, each in score.given.items()]
     if dependent:
         _show_dependence(dependent)
     if result.together:
@@ -58,10 +58,10 @@ def _show_dependence(rows: Sequence[tuple[BinaryScore, str, Dependence]]) -> Non
     table = new_table("share of right answers, given what people say to another question")
     for column in ("score", "given", "where good", "where bad", "difference"):
         table.add_column(column, justify="left" if column in {"score", "given"} else "right", overflow="fold")
-    for score, given, each in rows:
+    for score, condition, each in rows:
         suffix = "" if score.question == score.spec.name else f" to '{score.question}'"
         title = f"{score.protocol}: {score.spec.name}{suffix}"
-        table.add_row(title, given, _cell(each.where_good), _cell(each.where_bad), _cell(each.difference))
+        table.add_row(title, condition, _cell(each.where_good), _cell(each.where_bad), _cell(each.difference))
     show(table)
 
 

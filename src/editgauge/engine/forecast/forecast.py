@@ -133,7 +133,7 @@ def plan(
         shard: one part only, such as `2/8`.
     """
     part = read_shard(shard)
-    given = ForecastRequest(
+    request = ForecastRequest(
         out=Path(out),
         benchmark=benchmark,
         outcomes=outcomes,
@@ -147,24 +147,24 @@ def plan(
         images=images,
     )
     if is_run(benchmark) or (not outcomes and is_run(out)):
-        given = given.completed(has_models=models is not None)
+        request = request.completed(has_models=models is not None)
     judges = JudgeOptions(
-        judge=given.judge, price=price, max_tokens=given.max_tokens, prompts=prompts, panel=panel, quorum=quorum
+        judge=request.judge, price=price, max_tokens=request.max_tokens, prompts=prompts, panel=panel, quorum=quorum
     )
     wanted = prepare(
-        given.benchmark,
-        given.outcomes,
-        given.protocol,
-        data=DataOptions(data=given.data, images=given.images, limit=given.limit),
+        request.benchmark,
+        request.outcomes,
+        request.protocol,
+        data=DataOptions(data=request.data, images=request.images, limit=request.limit),
         layout=layout,
         allow_outside=allow_outside,
-        models=ModelOptions(models=models, model=given.model),
-        seed=given.seed,
+        models=ModelOptions(models=models, model=request.model),
+        seed=request.seed,
         attributes=attributes,
-        jury=read_jury(judges, judges_of(given.out)),
-        shard=given.shard,
+        jury=read_jury(judges, judges_of(request.out)),
+        shard=request.shard,
     )
-    return _foresee(wanted, given.out, call_seconds, processes, sources)
+    return _foresee(wanted, request.out, call_seconds, processes, sources)
 
 
 def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: int, sources: int) -> Forecast:
@@ -196,7 +196,7 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
     free = (before + free_cores(machine.cores)) / 2
     calibration = ModelSpeeds()
     calibration.add(took.seats)
-    asking = max((told.get("seconds", 0.0) for told in took.judges.values()), default=0.0)
+    asking = max((usage.get("seconds", 0.0) for usage in took.judges.values()), default=0.0)
     now = _Clock.of(took, times, workers.processes, free)
     share = free / machine.cores
     alone = _Clock.of(took, times, workers.processes, machine.cores, share)

@@ -75,12 +75,12 @@ def some_of(tasks: Iterable[ScoringTask], sources: Sequence[str], count: int) ->
     """The first outcomes that have an image of that many source images, drawn evenly from all of them."""
     many = min(count, len(sources))
     chosen = [sources[place * len(sources) // many] for place in range(many)]
-    found: dict[str, list[ScoringTask]] = {source: [] for source in chosen}
+    by_source: dict[str, list[ScoringTask]] = {source: [] for source in chosen}
     for task in tasks:
-        these = found.get(task.edit.source.name)
+        these = by_source.get(task.edit.source.name)
         if these is not None and task.outcome.image and len(these) < MOST_OF_A_SOURCE:
             these.append(task)
-    return [task for these in found.values() for task in these]
+    return [task for these in by_source.values() for task in these]
 
 
 def score_some(setup: Setup, tasks: Sequence[ScoringTask], by: Extrapolation, processes: int) -> TrialResult:
@@ -95,10 +95,10 @@ def score_some(setup: Setup, tasks: Sequence[ScoringTask], by: Extrapolation, pr
     )
     if ended.returncode:
         raise EditGaugeError(f"The process that scored a few outcomes ended with exit code {ended.returncode}.")
-    found: TrialResult | str = pickle.loads(ended.stdout)  # noqa: S301 - written by our own process
-    if isinstance(found, str):
-        raise EditGaugeError(found)
-    return found
+    result: TrialResult | str = pickle.loads(ended.stdout)  # noqa: S301 - written by our own process
+    if isinstance(result, str):
+        raise EditGaugeError(result)
+    return result
 
 
 async def _score_twice(order: TrialOrder, start: Effort) -> TrialResult:
@@ -134,13 +134,13 @@ def main() -> None:
     os.dup2(2, 1)
     order: TrialOrder = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by our own process
     start = Effort(max(0.0, time.time() - order.at), time.process_time())
-    found: TrialResult | str
+    result: TrialResult | str
     try:
-        found = asyncio.run(_score_twice(order, start))
+        result = asyncio.run(_score_twice(order, start))
     except EditGaugeError as error:
-        found = str(error)
+        result = str(error)
     with answer:
-        pickle.dump(found, answer)
+        pickle.dump(result, answer)
 
 
 if __name__ == "__main__":

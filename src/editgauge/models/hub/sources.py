@@ -35,15 +35,15 @@ class Source:
         """The folder with its files; raises when they are not on this machine."""
         if not self.is_folder:
             return self._pulled.folder
-        given = Path(self.name).expanduser()
-        if not given.is_dir():
+        local = Path(self.name).expanduser()
+        if not local.is_dir():
             raise BadInput(f"There is no folder '{self.name}'. Give a folder, or an id of the model hub.")
-        if not (given / CONFIG).is_file():
+        if not (local / CONFIG).is_file():
             raise BadInput(
                 f"The folder '{self.name}' holds no {CONFIG}, so it is no model of the transformers library. "
                 "Give the folder that `save_pretrained` wrote, or a snapshot of the model hub."
             )
-        return given
+        return local
 
     @property
     def is_folder(self) -> bool:
