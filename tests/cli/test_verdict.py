@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 
+from editgauge.core.images import Picture
+from editgauge.core.types import Edit
 from editgauge.look.result import Verdict
 from editgauge.look.verdict import sum_up
 
@@ -71,3 +74,58 @@ def test_what_the_loader_did_to_an_image_is_no_reason_for_the_verdict() -> None:
         **{**asdict(scored), "evidence": (*scored.evidence, {"note": "Source image: scaled from 9 x 9 to 3 x 3."})}
     )
     assert sum_up([loaded]).done_because == "zebra .96 found"
+
+
+def boxed(protocol: str, value: float, note: str, *boxes: tuple[str, str, float]) -> Verdict:
+    pieces = ({"on": on, "label": label, "box": [0, 0, 9, 9], "confidence": sure} for on, label, sure in boxes)
+    return Verdict(protocol, "edit", value, "scored", None, True, (0.0, 1.0), ({"note": note}, *pieces))
+
+
+def an_edit(edit_type: str, **fields: str) -> Edit:
+    return Edit(id="e", source=Picture("p", Path("/p")), type=edit_type, instruction="", **fields)  # type: ignore[arg-type]
+
+
+KEPT = row("editgauge", "preservation", 0.9)
+NO_DOG = [boxed(name, 0.0, "No dog seen.", ("edited", "beach", 0.9)) for name in ("editval", "pixlens")]
+ADD_DOG = an_edit("object_addition", to="dog")
+
+
+def test_a_thing_that_one_detector_does_not_see_may_be_there_all_the_same() -> None:
+    verdict = sum_up([*NO_DOG, row("editgauge", "edit", 0.12), KEPT], ADD_DOG)
+    assert (verdict.done, verdict.sure) == ("no", "low")
+    assert "--models best" in verdict.advice
+
+
+def test_where_nothing_changed_or_all_was_redrawn_no_is_certain() -> None:
+    assert sum_up([*NO_DOG, row("editgauge", "edit", 0.01), KEPT], ADD_DOG).sure == "high"
+    assert sum_up([*NO_DOG, row("editgauge", "edit", 0.12)], ADD_DOG).sure == "medium"
+
+
+def test_what_should_be_gone_and_is_clearly_seen_makes_a_no_certain() -> None:
+    swap = an_edit("object_replacement", subject="sandwich", to="pizza")
+    own = row("editgauge", "edit", 0.1)
+    clear, faint = (boxed("editval", 0.0, "No pizza.", ("edited", "sandwich", sure)) for sure in (0.8, 0.34))
+    assert sum_up([clear, own, KEPT], swap).sure == "high"
+    assert sum_up([faint, own, KEPT], swap).sure == "low"
+
+
+def test_a_yes_is_certain_only_with_a_clear_sighting_and_a_second_witness() -> None:
+    clear, faint = (
+        [boxed(name, 1.0, "Dog found.", ("edited", "dog", sure)) for name in ("editval", "pixlens")]
+        for sure in (0.8, 0.4)
+    )
+    own = row("editgauge", "edit", 0.8)
+    assert sum_up([*clear, own], ADD_DOG).sure == "high"
+    assert sum_up([*faint, own], ADD_DOG).sure == "medium"
+    assert sum_up(clear, ADD_DOG).sure == "medium"  # one detector, whichever rules read it
+
+
+def test_what_would_help_is_said_once() -> None:
+    help_ = "; --models best looks for any word, --judge asks a vision-language model"
+    verdict = sum_up(
+        [
+            row("editval", "edit", None, f"no model looked for 'hat'{help_}", "unknown_word"),
+            row("editgauge", "edit", None, f"no hat is seen{help_}", "not_detected"),
+        ]
+    )
+    assert verdict.sentence.count("--models best") == 1

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from editgauge.core.edit_types import EDIT_TYPES
+
 if TYPE_CHECKING:
     from editgauge.core.types import Edit
     from editgauge.look.result import Verdict
@@ -17,6 +19,12 @@ Sure = Literal["high", "medium", "low"]
 
 PASS, DOUBT = 0.5, 0.15
 """An `edit` score of at least the first is a yes; a probability nearer to it than the second is no answer."""
+CLEAR = 0.5
+"""Least confidence of a detector at which a sighting leaves little doubt."""
+PLAINLY = 0.05
+"""Probability of our own protocol under which nothing was edited, or the whole picture was redrawn."""
+ONE_DETECTOR = frozenset({"editval", "pixlens"})
+"""Protocols that rest on the same sightings: that both say so is one witness, not two."""
 KEPT_BY: tuple[tuple[str, str, float, float], ...] = (
     ("editgauge", "preservation", 0.75, 0.4),
     ("preservation", "ssim_outside", 0.8, 0.6),
@@ -88,15 +96,16 @@ def sum_up(scores: Sequence[Verdict], edit: Edit | None = None) -> Summary:
     artifacts, clean_source = _artifacts(scores)
     used = [*(vote.protocol for vote in votes), kept_source, clean_source]
     doubtful = edit is not None and edit.reading is not None and not all(step.sure for step in edit.reading.steps)
+    overlooked = done == "no" and kept == "well" and not _is_clear(done, votes, edit)
     return Summary(
         done=done,
         done_because=because or _why_not(scores),
         kept=kept,
         kept_because=kept_by,
         artifacts=artifacts,
-        sure=_sure(done, votes, doubtful),
+        sure="low" if overlooked else _sure(done, votes, doubtful, clear=_is_clear(done, votes, edit)),
         sources=tuple(dict.fromkeys(filter(None, used))),
-        advice=_advice(scores) if done == "cannot tell" else "",
+        advice=_advice(scores) if done == "cannot tell" else ADVICE["not_detected"] if overlooked else "",
     )
 
 
@@ -152,11 +161,39 @@ def _value(scores: Sequence[Verdict], protocol: str, name: str) -> float | None:
     return next((value for value in rows if value is not None), None)
 
 
-def _sure(done: Done, votes: Sequence[Verdict], doubtful: bool) -> Sure:
+def _sure(done: Done, votes: Sequence[Verdict], doubtful: bool, *, clear: bool) -> Sure:
+    """High must be earned: independent witnesses agree, on something that was clearly seen, and that was asked for."""
     if done in {"cannot tell", "disputed"}:
         return "low"
-    agreed = len(votes) > 1
-    return "high" if agreed and not doubtful else "medium" if agreed or not doubtful else "low"
+    names = [vote.protocol.split("[")[0] for vote in votes]
+    witnesses = {"a detector" if name in ONE_DETECTOR else name for name in names}
+    if len(witnesses) > 1 and clear and not doubtful:
+        return "high"
+    return "medium" if len(names) > 1 or not doubtful else "low"
+
+
+def _is_clear(done: Done, votes: Sequence[Verdict], edit: Edit | None) -> bool:
+    """Does the answer rest on something that was clearly seen, or measured?
+
+    That a new thing is not seen may as well be the detector's fault. What should be gone and is seen is a witness, and
+    so is a picture in which nothing changed.
+    """
+    if edit is None or done not in {"yes", "no"}:
+        return True
+    boxes = [piece for vote in votes for piece in vote.evidence if "box" in piece and piece.get("confidence")]
+    edited = [piece for piece in boxes if piece["on"] == "edited"]
+    steps = edit.reading.steps if edit.reading else (edit,)
+    missing = [step for step in steps if EDIT_TYPES[step.type].effect != "changes"]
+    if done == "yes" or not missing:
+        seen = edited or boxes
+        return not seen or max(float(piece["confidence"]) for piece in seen) >= CLEAR
+    if any(
+        vote.value is not None and vote.protocol.split("[")[0] == "editgauge" and vote.value < PLAINLY for vote in votes
+    ):
+        return True
+    going = tuple(step.from_ or step.subject or "" for step in missing if EDIT_TYPES[step.type].effect != "adds")
+    still = [piece for piece in edited if piece["label"].startswith(tuple(filter(None, going)))]
+    return any(float(piece["confidence"]) >= CLEAR for piece in still)
 
 
 def _unanswered(scores: Sequence[Verdict]) -> list[Verdict]:
@@ -169,12 +206,16 @@ def _why_not(scores: Sequence[Verdict]) -> str:
     if not missing:
         has_edit = any(each.name == "edit" for each in scores)
         return "the answers are too close to one half" if has_edit else "no chosen protocol judges the edit"
-    return next((note for each in missing if (note := _note(each))), str(missing[0].reason))
+    note = next((note for each in missing if (note := _note(each))), str(missing[0].reason))
+    return note.partition("; --models best")[0]  # what would help is said once, at the end
 
 
 def _advice(scores: Sequence[Verdict]) -> str:
     reasons = dict.fromkeys(each.reason for each in _unanswered(scores) if each.reason)
     if not any(each.name == "edit" for each in scores):
         return "add --protocol editval, pixlens or editgauge"
-    advice = "; ".join(ADVICE[reason] for reason in reasons if reason in ADVICE)
-    return advice or "a --judge that looks at both images, or a study"
+    advice: list[str] = []
+    for text in (ADVICE[reason] for reason in reasons if reason in ADVICE):
+        if not any("--models best" in text and "--models best" in other for other in advice):
+            advice.append(text)
+    return "; ".join(advice) or "a --judge that looks at both images, or a study"
