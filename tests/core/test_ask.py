@@ -254,3 +254,22 @@ def test_a_closed_layer_lets_its_models_go_at_once() -> None:
         assert asyncio.run(ask_once())() is None
     finally:
         gc.enable()
+
+
+def test_what_nobody_waits_for_any_more_is_not_asked_after_the_end() -> None:
+    """One of two questions cannot be answered, its item ends, and everything is closed: the other is still queued."""
+    problems: list[object] = []
+
+    async def end_early() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+        ask = Ask()
+        forgotten = asyncio.ensure_future(ask(Doubler(), 1, 1))
+        await asyncio.sleep(0)
+        ask.close()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        forgotten.cancel()
+
+    asyncio.run(end_early())
+
+    assert problems == []

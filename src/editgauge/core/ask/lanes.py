@@ -43,7 +43,8 @@ class BatchLane:
             self._send([*self._full(), *reversed(self._groups)][0])
 
     def close(self) -> None:
-        """Lets the thread go."""
+        """Lets the thread go, and what nobody waits for any more."""
+        self._groups.clear()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _full(self) -> list[Hashable]:
