@@ -203,3 +203,12 @@ def test_everyone_is_there_already() -> None:
     assert (smile.type, smile.subject) == ("action", "person")
     (hat,) = understand("let everyone wear a hat").steps
     assert (hat.type, hat.subject, hat.to) == ("object_addition", "person", "hat")
+
+
+def test_captions_say_what_a_pronoun_stands_for_where_they_differ_in_one_thing() -> None:
+    (step,) = understand("Make it a slice of pizza", "A plate with a sandwich", "A plate with a slice of pizza").steps
+    assert (step.type, step.from_, step.to) == ("object_replacement", "sandwich", "slice of pizza")
+
+
+def test_what_somebody_new_holds_and_is_there_already_is_not_asked_for() -> None:
+    assert [step.to for step in understand("make a kid hold the plate").steps] == ["kid"]

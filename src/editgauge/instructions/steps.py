@@ -118,11 +118,14 @@ def added_to(thing: Thing, whom: Thing, context: Context) -> Step:
 
 
 def new_things(things: Sequence[Thing], rest: Tokens, context: Context, sure: bool = True) -> list[Step]:
-    """New things with what is said of them: "a man holding an umbrella" asks for the umbrella too."""
+    """New things with what is said of them: "a man holding an umbrella" asks for the umbrella too.
+
+    "a kid holding the plate" does not ask for a plate: it is there already.
+    """
     steps = [placed(thing, rest, context, sure) for thing in things]
     _, length = match_any(("wear", "hold"), rest)
     held = read_thing(rest, length)[0] if length else Thing()
-    return [*steps, adding(held, things[0].name)] if held.words else steps
+    return [*steps, adding(held, things[0].name)] if held.words and not held.is_definite else steps
 
 
 def placed(thing: Thing, rest: Tokens, context: Context, sure: bool = True) -> Step:

@@ -147,7 +147,10 @@ def _settled(step: Step, source: str, target: str) -> Step:
     heads_before, heads_after = ({singular(thing.head) for thing in things} for things in (before, after))
     comes = {singular(word) for word in step.to.split()} & (heads_after - heads_before)
     gone = [thing.without(thing.adjectives).name for thing in before if singular(thing.head) not in heads_after]
-    if not comes or len(gone) > 1:
+    if not comes:
+        gone = [each.from_ for each in compare_captions(source, target) if each.to == step.to and each.from_]
+        return replace(step, subject=gone[0], from_=gone[0]) if len(gone) == 1 else step
+    if len(gone) > 1:
         return step
     if gone:
         return replace(step, subject=gone[0], from_=gone[0])

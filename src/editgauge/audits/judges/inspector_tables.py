@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,7 @@ WORDS = {
 """Rows of table 4."""
 NO_DIFFS = "No Diffs"
 NOT_SCORED = Estimate(None, None, None, 0, 0, "the run has no such score of this judge")
+NO_RATINGS = Estimate(None, None, None, 0, 0, "needs --ratings, what people answered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def tables(run: str | Path, *, ratings: str | Path | None = None) -> InspectorTa
         judges,
         {
             **{
-                row: {each: accuracy.get((each, name), NOT_SCORED) for each in judges}
+                row: {each: accuracy.get((each, name), NOT_SCORED if ratings else NO_RATINGS) for each in judges}
                 for row, name in QUESTIONS.items()
             },
             **_rows(DIFFERENCES, judges, values),
@@ -122,30 +123,39 @@ def _accuracies(run: str | Path, ratings: str | Path, columns: Columns) -> dict[
     return {(judge_of[each.protocol], each.spec.name): each.verdicts.balanced_accuracy for each in scores}
 
 
-def _values(run: Run, columns: Columns) -> dict[tuple[str, str], tuple[list[float], list[str]]]:
+class _Column(NamedTuple):
+    """The values of one score by one judge."""
+
+    numbers: list[float]
+    sources: list[str]
+    scale: tuple[float, float]
+
+
+def _values(run: Run, columns: Columns) -> dict[tuple[str, str], _Column]:
     """Judge and score to the values that there are, with their source images."""
     judge_of = {protocol: judge for (judge, base), protocol in columns.items() if base == CAPTIONS}
-    values: dict[tuple[str, str], tuple[list[float], list[str]]] = defaultdict(lambda: ([], []))
+    values: dict[tuple[str, str], _Column] = {}
     names = ("protocol", "name", "source", "value")
     for protocol, name, source, value in zip(*(run.scores[each].to_pylist() for each in names), strict=True):
         if protocol in judge_of and value is not None:
-            numbers, sources = values[judge_of[protocol], name]
-            numbers.append(value)
-            sources.append(source)
+            place = judge_of[protocol], name
+            column = values.setdefault(place, _Column([], [], run.spec(protocol, name).range))
+            column.numbers.append(value)
+            column.sources.append(source)
     return values
 
 
 def _rows(
     rows: Mapping[str, str],
     judges: tuple[str, ...],
-    values: Mapping[tuple[str, str], tuple[list[float], list[str]]],
+    values: Mapping[tuple[str, str], _Column],
 ) -> dict[str, dict[str, Estimate]]:
     return {row: {each: _mean(row, values.get((each, name))) for each in judges} for row, name in rows.items()}
 
 
-def _mean(row: str, values: tuple[list[float], list[str]] | None) -> Estimate:
+def _mean(row: str, values: _Column | None) -> Estimate:
     if values is None:
         return NOT_SCORED
-    numbers, sources = np.array(values[0]), np.array(values[1])
+    numbers, sources = np.array(values.numbers), np.array(values.sources)
     counted = (numbers == 0).astype(np.float64) if row == NO_DIFFS else numbers
-    return as_estimate(clustered_mean(counted, sources))
+    return as_estimate(clustered_mean(counted, sources, scale=values.scale))

@@ -65,7 +65,12 @@ def show_inspector_tables(result: InspectorTables) -> None:
         for row, values in rows.items():
             table.add_row(row, *(_cell(values[judge]) for judge in result.judges))
         show(table)
-    show(Text("-: the run has no such score of this judge; the questions need --ratings.", style="dim"))
+    missing: dict[str, list[str]] = {}
+    for row, values in (result.table_3 | result.table_4).items():
+        for reason in dict.fromkeys(each.reason for each in values.values() if each.value is None):
+            missing.setdefault(reason, []).append(row)
+    for reason, names in missing.items():
+        show(Text(f"-: {', '.join(names)}: {reason or 'no value'}.", style="dim"))
 
 
 def _cell(value: Estimate) -> str:
