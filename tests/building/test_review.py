@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -10,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.benchmarks.unibench import read_annotations
-from editgauge.building.review.desk import Desk, Unfit
+from editgauge.building.review.desk import Desk, Unfit, read_proposal
 from editgauge.building.review.file import (
     Decision,
     ReviewCandidate,
     agreement,
+    built_beside,
     decided,
     read_review,
     review_beside,
@@ -190,3 +192,102 @@ def test_only_pictures_are_served(name: str, desk: Desk, tmp_path: Path) -> None
 
     with pytest.raises(KeyError):
         Desk(desk.file).picture(group.name, 0)
+
+
+def group_of(desk: Desk) -> str:
+    return desk.review.groups[0].name
+
+
+def tasks_of(desk: Desk, kind: str) -> list[dict[str, object]]:
+    file = built_beside(desk.file)
+    images = json.loads(file.read_text())["images"] if file.exists() else []
+    return [task for image in images for task in image["tasks"] if task["type"] == kind]
+
+
+def test_a_reviewer_adds_a_candidate_and_may_take_it_back(desk: Desk) -> None:
+    group, color = group_of(desk), of(desk, "change_color", "color")
+    unused = next(each for each in ("turquoise", "purple", "pink") if each not in str(tasks_of(desk, "change_color")))
+    added = desk.add(group, "Ann", read_proposal(f"change_color color {color.instance}", f" {unused} ", None))
+    assert (added.value, added.status, added.added_by) == (unused, "accepted", "Ann")
+    assert unused in str(tasks_of(desk, "change_color"))
+    assert "change_color" not in agreement(desk.review), "nobody agrees with a judge by an idea of their own"
+    again = desk.add(group, "Bob", read_proposal(f"change_color color {color.instance}", unused, None))
+    assert again.id != added.id
+    desk.decide(again.id, "Bob", "withdraw")
+    desk.decide(added.id, "Ann", "withdraw")
+    assert unused not in str(tasks_of(desk, "change_color"))
+    assert read_review(desk.file) == desk.review
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "message"),
+    [
+        ("change_class class {}", "unicorn", "not in the class list"),
+        ("change_color color {}", "beautiful", "beautiful"),
+        ("change_color class {}", "dog", "nothing to add"),
+        ("fly place {}", "up", "nothing to add"),
+        ("generate class {}", "dog", "nothing to add"),
+    ],
+)
+def test_what_the_rules_forbid_cannot_be_added_either(desk: Desk, what: str, value: str, message: str) -> None:
+    before, instance = desk.review, of(desk, "change_color", "color").instance
+    with pytest.raises(Unfit, match=message):
+        desk.add(group_of(desk), "Ann", read_proposal(what.format(instance), value, None))
+    assert desk.review == before
+
+
+def test_a_place_where_the_object_is_already_cannot_be_added(desk: Desk) -> None:
+    picture = desk.review.groups[0].pictures[0]
+    first, second = sorted(picture.instances, key=lambda each: each.box[0])[:2]
+    words = "to the left of" if abs(first.box[0] - second.box[0]) > abs(first.box[1] - second.box[1]) else "above"
+    own, anchor = (
+        (first, second) if words == "to the left of" else sorted((first, second), key=lambda each: each.box[1])
+    )
+    with pytest.raises(Unfit, match="already"):
+        desk.add(group_of(desk), "Ann", read_proposal(f"move place {own.id}", words, anchor.id))
+
+
+def test_a_corrected_color_is_no_longer_asked_for(desk: Desk) -> None:
+    color = of(desk, "change_color", "color")
+    assert color.value in str(tasks_of(desk, "change_color"))
+    was = next(each.color for each in desk.review.groups[0].pictures[0].instances if each.id == color.instance)
+    desk.correct_color(color.group, "Ann", color.instance or "", color.value.upper())
+    [task] = [each for each in tasks_of(desk, "change_color") if each["instance"] == color.instance] or [{"colors": []}]
+    assert color.value not in str(task["colors"])
+    [said] = desk.review.corrections
+    assert (said.was, said.color, said.by) == (was, color.value, "Ann")
+    with pytest.raises(Unfit, match="shiny"):
+        desk.correct_color(color.group, "Ann", color.instance or "", "shiny")
+    desk.correct_color(color.group, "Ann", color.instance or "", "")
+    assert color.value in str(tasks_of(desk, "change_color"))
+    read_annotations(built_beside(desk.file))
+
+
+def test_a_crop_carries_objects_and_can_be_undone(desk: Desk) -> None:
+    group = group_of(desk)
+    whole = desk.review.groups[0].pictures[0]
+    before = built_beside(desk.file).read_text()
+    desk.crop(group, (2, 1, 60))
+    small = desk.review.groups[0].pictures[0]
+    assert (small.width, small.height) == (whole.width, whole.height)
+    assert (desk.images / small.file).is_file()
+    assert read_annotations(built_beside(desk.file)).images[0].file == small.file
+    left = {each.id: each.box[0] for each in whole.instances}
+    scale = whole.width / 60
+    for each in small.instances:
+        assert each.box[0] == pytest.approx(max(0, (left[each.id] - 2) * scale), abs=1.5)
+    desk.crop(group, (0, 0, 62))  # of the whole picture, not of the crop
+    assert desk.review.groups[0].uncropped == whole
+    desk.crop(group, None)
+    assert built_beside(desk.file).read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("box", "message"),
+    [((0, 0, 10), "at least 32 pixels"), ((10, 0, 60), "leaves the picture"), ((-1, 0, 40), "leaves")],
+)
+def test_a_crop_that_makes_no_sense_is_refused(desk: Desk, box: tuple[int, int, int], message: str) -> None:
+    before = desk.review
+    with pytest.raises(Unfit, match=message):
+        desk.crop(group_of(desk), box)
+    assert desk.review == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import resources
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, unquote
@@ -13,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from editgauge import __version__
-from editgauge.building.review.desk import IMAGE_TYPES, Desk, Unfit, Verdict
+from editgauge.building.review.desk import IMAGE_TYPES, Desk, Unfit, Verdict, read_proposal
 from editgauge.building.review.file import Review, ReviewCandidate
 from editgauge.building.review.pages import group_page
 from editgauge.core.errors import EditGaugeError
@@ -83,6 +84,40 @@ def make_app(desk: Desk) -> FastAPI:
             return RedirectResponse(f"/?group={quote(changed.group)}", 303)
         return JSONResponse(_answer(desk.review, changed, reviewer, fill))
 
+    def changed(request: Request, fields: Fields, change: Callable[[str, str, dict[str, str]], object]) -> Response:
+        """The page of a group after a form changed it; it says why where the form could not."""
+        reviewer = _reviewer(request)
+        if reviewer is None:
+            raise HTTPException(401, "Tell your name first: load the page again.")
+        said = {name: values[-1].strip() for name, values in fields.items()}
+        group, fault = said.get("group", ""), ""
+        try:
+            change(group, reviewer, said)
+        except KeyError as error:
+            raise HTTPException(404, "There is no such group of candidates; load the page again.") from error
+        except Unfit as unfit:
+            fault = f"&fault={quote(str(unfit))}"
+        return RedirectResponse(f"/?group={quote(group)}{fault}", 303)
+
+    @app.post("/add")
+    def add(request: Request, fields: Form) -> Response:
+        def change(group: str, reviewer: str, said: dict[str, str]) -> object:
+            proposal = read_proposal(said.get("what", ""), said.get("value", ""), said.get("anchor") or None)
+            return desk.add(group, reviewer, proposal)
+
+        return changed(request, fields, change)
+
+    @app.post("/color")
+    def color(request: Request, fields: Form) -> Response:
+        def change(group: str, reviewer: str, said: dict[str, str]) -> object:
+            return desk.correct_color(group, reviewer, said.get("instance", ""), said.get("color", ""))
+
+        return changed(request, fields, change)
+
+    @app.post("/crop")
+    def crop(request: Request, fields: Form) -> Response:
+        return changed(request, fields, lambda group, _, said: desk.crop(group, _square(said)))
+
     @app.get("/picture/{place}")
     def picture(place: int, group: str) -> Response:
         try:
@@ -92,6 +127,16 @@ def make_app(desk: Desk) -> FastAPI:
             raise HTTPException(404, "There is no such picture.") from error
 
     return app
+
+
+def _square(said: dict[str, str]) -> tuple[int, int, int] | None:
+    """Left, top and side of a crop; None where it is to be undone."""
+    if said.get("undo"):
+        return None
+    try:
+        return int(said["left"]), int(said["top"]), int(said["side"])
+    except (KeyError, ValueError) as error:
+        raise Unfit("a crop needs left, top and side as whole numbers of pixels") from error
 
 
 def _answer(review: Review, changed: ReviewCandidate, reviewer: str, fill: Environment) -> dict[str, Any]:

@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from editgauge.building.editval.file import operation_fault, write_editval
+from editgauge.building.review.crop import cropped, square_of
 from editgauge.building.review.file import (
+    CandidateGroup,
+    ColorCorrection,
     Decision,
+    FieldName,
     Kind,
     Review,
     ReviewCandidate,
@@ -22,7 +26,14 @@ from editgauge.building.review.file import (
     write_review,
 )
 from editgauge.building.unibench.file import write_unibench
-from editgauge.building.unibench.proposals import fault_of, proposal_of
+from editgauge.building.unibench.proposals import (
+    FIELDS,
+    Proposal,
+    candidates_of,
+    color_fault,
+    fault_of,
+    proposal_of,
+)
 from editgauge.core.errors import BadInput
 
 IMAGE_TYPES = {
@@ -95,6 +106,61 @@ class Desk:
             self._save(review.with_candidate(changed))
             return changed
 
+    def add(self, group: str, reviewer: str, proposal: Proposal) -> ReviewCandidate:
+        """Saves a candidate that a reviewer thought of; raises `KeyError` for an unknown group and `Unfit` for words it
+        may not have."""
+        with self._lock:
+            review, found = self._unibench(group)
+            fault = fault_of(proposal, found.pictures[0], review.classes)
+            if fault:
+                raise Unfit(fault)
+            [plain] = candidates_of([proposal], group)
+            names = {each.id for each in review.of_group(group)}
+            number = next(each for each in range(1, len(names) + 2) if f"{plain.id}-added-{each}" not in names)
+            named = plain.model_copy(update={"id": f"{plain.id}-added-{number}", "added_by": reviewer})
+            candidate = decided(named, Decision(by=reviewer, status="accepted", at=_now()))
+            self._save(review.model_copy(update={"candidates": [*review.candidates, candidate]}))
+            return candidate
+
+    def correct_color(self, group: str, reviewer: str, instance: str, color: str) -> None:
+        """Saves the color that an object really has, or none; what asked for this very color is no longer asked for."""
+        with self._lock:
+            review, found = self._unibench(group)
+            word = " ".join(color.split()).casefold() or None
+            picture = found.pictures[0]
+            own = next((each for each in picture.instances if each.id == instance), None)
+            if own is None:
+                raise Unfit(f"there is no object '{instance}' in the picture")
+            if word and (fault := color_fault(word)):
+                raise Unfit(fault)
+            instances = [each.model_copy(update={"color": word}) if each is own else each for each in picture.instances]
+            said = ColorCorrection(group=group, instance=instance, was=own.color, color=word, by=reviewer, at=_now())
+            pictures = [picture.model_copy(update={"instances": instances})]
+            whole = review.with_group(found.model_copy(update={"pictures": pictures}))
+            self._save(whole.model_copy(update={"corrections": [*review.corrections, said]}))
+
+    def crop(self, group: str, box: tuple[int, int, int] | None) -> None:
+        """Crops the picture of a group to a square (left, top, side), or undoes that; the old file stays.
+
+        Objects that vanish take their candidates with them, until the crop is undone.
+        """
+        with self._lock:
+            review, found = self._unibench(group)
+            whole = found.uncropped or found.pictures[0]
+            try:
+                picture = cropped(whole, square_of(box, whole), self.images) if box else whole
+            except BadInput as unable:
+                raise Unfit(str(unable)) from unable
+            uncropped = whole if box else None
+            self._save(review.with_group(found.model_copy(update={"pictures": [picture], "uncropped": uncropped})))
+
+    def _unibench(self, group: str) -> tuple[Review, CandidateGroup]:
+        review = self.review
+        found = review.group(group)
+        if found is None or review.kind != "unibench":
+            raise KeyError(group)
+        return review, found
+
     def _changed(
         self,
         review: Review,
@@ -104,10 +170,10 @@ class Desk:
         value: str,
         anchor: str | None,
     ) -> ReviewCandidate:
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        if verdict == "withdraw":
+        at = _now()
+        if verdict == "withdraw" and candidate.added_by != reviewer:
             return withdrawn(candidate, reviewer)
-        if verdict == "drop":
+        if verdict != "keep":  # who takes back what was only their own idea drops it
             return decided(candidate, Decision(by=reviewer, status="dropped", at=at))
         if (value, anchor) == (candidate.proposed, candidate.proposed_anchor) or candidate.field == "suits":
             return decided(candidate, Decision(by=reviewer, status="accepted", at=at))
@@ -132,6 +198,21 @@ class Desk:
         except FileNotFoundError:
             return 0, 0
         return status.st_mtime_ns, status.st_size
+
+
+def read_proposal(what: str, value: str, anchor: str | None) -> Proposal:
+    """What a form asks to add: `what` is a task, one of its fields and the object, such as `move place cat-1`."""
+    task, _, rest = what.partition(" ")
+    field, _, instance = rest.partition(" ")
+    kind = next((each for each in FIELDS if each == task), None)
+    part: FieldName | None = next((each for each in FIELDS[kind] if each == field), None) if kind else None
+    if kind is None or part is None or (kind == "generate") == bool(instance):
+        raise Unfit(f"there is nothing to add called '{what}'")
+    return Proposal(kind, instance or None, part, " ".join(value.split()), anchor if part == "place" else None)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _fault(review: Review, candidate: ReviewCandidate, value: str, anchor: str | None) -> str | None:

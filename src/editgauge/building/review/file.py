@@ -61,6 +61,8 @@ class ReviewCandidate(StrictFields):
     by: Text | None = None
     """The reviewer whose word counts."""
     decisions: list[Decision] = Field(default_factory=list)
+    added_by: Text | None = None
+    """The reviewer who thought of it; None for what was proposed by a judge or by rules."""
 
     @property
     def is_kept(self) -> bool:
@@ -87,6 +89,20 @@ class CandidateGroup(StrictFields):
 
     name: Text
     pictures: Annotated[list[ReviewPicture], Field(min_length=1)]
+    uncropped: ReviewPicture | None = None
+    """The picture as it was before a reviewer cropped it."""
+
+
+class ColorCorrection(StrictFields):
+    """A reviewer's word on the color of an object, which was measured wrongly."""
+
+    group: Text
+    instance: Text
+    was: Text | None = None
+    color: Text | None = None
+    """None where the object has no color that can be named."""
+    by: Text
+    at: Text
 
 
 class Omission(StrictFields):
@@ -112,6 +128,7 @@ class Review(StrictFields):
     groups: list[CandidateGroup]
     candidates: list[ReviewCandidate]
     left_out: list[Omission] = Field(default_factory=list)
+    corrections: list[ColorCorrection] = Field(default_factory=list)
 
     def of_group(self, name: str) -> list[ReviewCandidate]:
         """The candidates of a group."""
@@ -137,6 +154,11 @@ class Review(StrictFields):
         """The same with one candidate changed."""
         candidates = [changed if each.id == changed.id else each for each in self.candidates]
         return self.model_copy(update={"candidates": candidates})
+
+    def with_group(self, changed: CandidateGroup) -> Review:
+        """The same with one group changed."""
+        groups = [changed if each.name == changed.name else each for each in self.groups]
+        return self.model_copy(update={"groups": groups})
 
 
 def decided(candidate: ReviewCandidate, decision: Decision) -> ReviewCandidate:
@@ -178,7 +200,7 @@ def agreement(review: Review) -> dict[str, dict[str, tuple[int, int]]]:
     found: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for candidate in review.candidates:
         row = f"{candidate.task}, operations" if candidate.field == "operation" else candidate.task
-        for decision in candidate.decisions:
+        for decision in (each for each in candidate.decisions if each.by != candidate.added_by):
             found[row][decision.by].append(decision.status == "accepted")
     return {
         row: {reviewer: (sum(taken), len(taken)) for reviewer, taken in reviewers.items()}

@@ -13,6 +13,8 @@ import numpy as np
 
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.building.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture
+from editgauge.building.unibench.file import fits_picture
+from editgauge.building.unibench.proposals import FIELDS as TASK_FIELDS
 from editgauge.core.masks import BoolMask
 from editgauge.core.reading.sources import slug
 
@@ -32,6 +34,9 @@ FIELDS = {
 }
 
 
+NO_LONGER = "not asked for: it is so already, or the object is no longer in the picture"
+
+
 def progress_of(candidates: Sequence[ReviewCandidate]) -> dict[str, int]:
     """How many candidates are decided on, and how many there are."""
     return {"done": sum(each.status != "proposed" for each in candidates), "all": len(candidates)}
@@ -42,7 +47,7 @@ def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str
     names = [each.name for each in review.groups]
     place = names.index(group.name)
     candidates = review.by_group()
-    rows = [_row(each, reviewer) for each in candidates[group.name]]
+    rows = [_row(each, reviewer, group) for each in candidates[group.name]]
     sections: dict[tuple[str, str | None], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         sections[row["candidate"].task, row["candidate"].instance][FIELDS[row["candidate"].field]].append(row)
@@ -57,6 +62,7 @@ def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str
         "before": names[place - 1] if place else None,
         "after": names[place + 1] if place + 1 < len(names) else None,
         "pictures": [{"picture": each, "outlines": outlines(each)} for each in group.pictures],
+        "is_cropped": group.uncropped is not None,
         "sections": [
             {
                 "title": _title(task, instance, group),
@@ -68,6 +74,7 @@ def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str
         ],
         "rows": rows,
         "classes": [] if review.kind == "editval" else review.classes,
+        "additions": [] if review.kind == "editval" else list(_additions(group)),
         "anchors": [each.id for each in group.pictures[0].instances],
         "progress": progress_of(candidates[group.name]),
         "whole": progress_of(review.candidates),
@@ -75,7 +82,7 @@ def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str
     }
 
 
-def _row(candidate: ReviewCandidate, reviewer: str) -> dict[str, Any]:
+def _row(candidate: ReviewCandidate, reviewer: str, group: CandidateGroup) -> dict[str, Any]:
     mine = next((each for each in candidate.decisions if each.by == reviewer), None)
     shown = candidate.status if mine is None else mine.status
     value = mine.value if mine and mine.value else candidate.value
@@ -86,8 +93,21 @@ def _row(candidate: ReviewCandidate, reviewer: str) -> dict[str, Any]:
         "status": shown,
         "value": value,
         "anchor": anchor,
-        "told": list(_told(candidate, reviewer, shown)),
+        "told": [
+            *_told(candidate, reviewer, shown),
+            *([] if candidate.task not in TASKS or fits_picture(candidate, group.pictures[0]) else [NO_LONGER]),
+        ],
     }
+
+
+def _additions(group: CandidateGroup) -> Iterator[dict[str, str]]:
+    """What a reviewer may add: a field of a task of an object."""
+    for task, fields in TASK_FIELDS.items():
+        for instance in [None] if task == "generate" else [each.id for each in group.pictures[0].instances]:
+            title = _title(task, instance, group)
+            of = f" ({instance})" if instance else ""
+            for field in fields:
+                yield {"what": " ".join(filter(None, (task, field, instance))), "title": f"{title}{of}: {field}"}
 
 
 def _told(candidate: ReviewCandidate, reviewer: str, shown: str) -> Iterator[str]:
@@ -97,6 +117,8 @@ def _told(candidate: ReviewCandidate, reviewer: str, shown: str) -> Iterator[str
     others = [f"{each.by} {each.status}" for each in candidate.decisions if each.by != reviewer]
     if others:
         yield ", ".join(others)
+    if candidate.added_by:
+        yield f"added by {candidate.added_by}"
     if candidate.status != shown:
         yield f"counts as {candidate.status}"
 

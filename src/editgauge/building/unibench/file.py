@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from editgauge.benchmarks.unibench.annotations import (
     FORMAT,
@@ -20,13 +20,11 @@ from editgauge.benchmarks.unibench.annotations import (
     TaskType,
     described,
 )
-from editgauge.building.review.file import CandidateGroup, Review, ReviewCandidate
+from editgauge.benchmarks.unibench.validate import forbidden_colors
+from editgauge.building.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture
 from editgauge.building.review.json_text import one_per_line
-from editgauge.building.unibench.proposals import FIELDS
-from editgauge.core.errors import CannotTell
+from editgauge.building.unibench.proposals import FIELDS, relation_of
 from editgauge.core.files import write_text
-from editgauge.core.phrases import read_position
-from editgauge.core.types import PlaneRelation
 
 FORMS: dict[TaskType, type[ChangeClass | ChangeColor | MoveTask | Generate]] = {
     "change_class": ChangeClass,
@@ -61,30 +59,26 @@ def write_unibench(review: Review, file: Path) -> None:
     write_text(file, one_per_line(described(annotations)))
 
 
-def relation_of(words: str) -> PlaneRelation | None:
-    """What a position means in the picture's plane.
-
-    >>> relation_of("to the left of"), relation_of("in front of"), relation_of("on top of")
-    ('left', None, 'on')
-    """
-    try:
-        return cast("PlaneRelation", read_position(f"{words} it").relation)
-    except CannotTell:
-        return None
-
-
 def _image(group: CandidateGroup, candidates: Iterable[ReviewCandidate]) -> AnnotatedImage | None:
     by_task: dict[tuple[str, str | None], list[ReviewCandidate]] = defaultdict(list)
+    (picture,) = group.pictures
     for each in candidates:
-        if each.is_kept:
+        if each.is_kept and fits_picture(each, picture):
             by_task[each.task, each.instance].append(each)
     tasks = [task for (kind, instance), found in by_task.items() if (task := _task(kind, instance, found)) is not None]
     if not tasks:
         return None
-    (picture,) = group.pictures
     # Not checked again: both were when they were read, and run lengths are long.
     fields: dict[str, Any] = {name: getattr(picture, name) for name in type(picture).model_fields if name != "number"}
     return AnnotatedImage.model_construct(**fields, tasks=tasks)
+
+
+def fits_picture(candidate: ReviewCandidate, picture: ReviewPicture) -> bool:
+    """Is there still something to ask for, after a reviewer cropped the picture or corrected a color?"""
+    by_id = {each.id: each for each in picture.instances}
+    if not {candidate.instance, candidate.anchor} <= {None, *by_id}:
+        return False
+    return candidate.field != "color" or not forbidden_colors([candidate.value], by_id.get(candidate.instance or ""))
 
 
 def _task(kind: str, instance: str | None, candidates: list[ReviewCandidate]) -> Task | None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
-from editgauge.benchmarks.unibench.annotations import AnnotatedImage, TaskType
+from editgauge.benchmarks.unibench.annotations import AnnotatedImage, Instance, TaskType
 from editgauge.benchmarks.unibench.templates import template_problem
 from editgauge.benchmarks.unibench.validate import forbidden_classes, forbidden_colors
 from editgauge.building.review.file import LONGEST_VALUE, FieldName, ReviewCandidate, ReviewPicture
 from editgauge.building.unibench.selection import OmittedTask
 from editgauge.core.errors import CannotTell
+from editgauge.core.phrases import read_position
 from editgauge.core.reading.fields import shown, unknown
+from editgauge.core.types import PlaneRelation
 from editgauge.vision.color_names import rgb_of
+from editgauge.vision.positions import direction_score, middle
 
 FIELDS: dict[TaskType, tuple[FieldName, ...]] = {
     "change_class": ("class", "template"),
@@ -23,6 +26,9 @@ FIELDS: dict[TaskType, tuple[FieldName, ...]] = {
     "generate": ("class", "place", "template"),
 }
 """What a task of each type is made of; it needs one of each."""
+SIDES = ("left", "right", "above", "below")
+THERE = 0.5
+"""Of `direction_score`, from which on an object lies in that direction already: 45 degrees off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +66,15 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
             own = by_id.get(proposal.instance or "")
             if forbidden_colors([proposal.value], own):
                 return f"'{proposal.value}' is the color of '{proposal.instance}' already"
-            return _color_fault(proposal.value)
+            return color_fault(proposal.value)
         case "place":
             if proposal.anchor is None or proposal.anchor not in by_id:
                 return unknown("instance", proposal.anchor or "", by_id)
-            is_itself = proposal.anchor == proposal.instance
-            return f"'{proposal.anchor}' cannot move relative to itself" if is_itself else None
+            if proposal.anchor == proposal.instance:
+                return f"'{proposal.anchor}' cannot move relative to itself"
+            own = by_id.get(proposal.instance or "")
+            there = own is not None and _is_there(own, by_id[proposal.anchor], proposal.value)
+            return f"'{proposal.instance}' is {proposal.value} '{proposal.anchor}' already" if there else None
         case "template":
             problem = template_problem(proposal.value, proposal.task)
             return f"the template {shown(proposal.value)} {problem}" if problem else None
@@ -82,7 +91,29 @@ def sorted_out(
     return tuple(each for each, fault in judged if not fault), tuple(wrong)
 
 
-def _color_fault(word: str) -> str | None:
+def relation_of(words: str) -> PlaneRelation | None:
+    """What a position means in the picture's plane.
+
+    >>> relation_of("to the left of"), relation_of("in front of"), relation_of("on top of")
+    ('left', None, 'on')
+    """
+    try:
+        return cast("PlaneRelation", read_position(f"{words} it").relation)
+    except CannotTell:
+        return None
+
+
+def _is_there(own: Instance, anchor: Instance, words: str) -> bool:
+    """Does an object lie where the words want it, more than roughly?"""
+    relation = relation_of(words)
+    if relation is None or relation not in SIDES:
+        return False
+    start, end = (middle((box[0], box[1], box[2], box[3])) for box in (anchor.box, own.box))
+    return direction_score(start, end, relation, diagonal=0.0) >= THERE
+
+
+def color_fault(word: str) -> str | None:
+    """Why a word is no color that can be measured; None when it is one."""
     try:
         rgb_of(word)
     except CannotTell as unable:

@@ -141,3 +141,42 @@ document.addEventListener("keydown", (event) => {
 });
 show(document.querySelector("[data-shows]")?.dataset.shows);
 document.getElementById("problems")?.focus();
+
+/* A square dragged on the picture becomes the crop's numbers. */
+const crop = document.getElementById("crop");
+const picture = document.querySelector(".outlined svg");
+if (crop && picture && !crop.elements.undo) {
+  const shown = document.getElementById("crop-shown");
+  let start = null;
+  const place = (event) => {
+    const frame = picture.getBoundingClientRect();
+    const scale = picture.viewBox.baseVal.width / frame.width;
+    return [(event.clientX - frame.left) * scale, (event.clientY - frame.top) * scale];
+  };
+  const draw = () => {
+    const [left, top, side] = ["left", "top", "side"].map((name) => crop.elements[name].value);
+    for (const [name, value] of [["x", left], ["y", top], ["width", side], ["height", side]]) shown.setAttribute(name, value);
+    shown.removeAttribute("hidden");
+  };
+  const details = crop.closest("details");
+  details.addEventListener("toggle", () => { picture.classList.toggle("is-cropping", details.open); });
+  picture.addEventListener("pointerdown", (event) => {
+    start = place(event);
+    picture.setPointerCapture(event.pointerId);
+  });
+  picture.addEventListener("pointermove", (event) => {
+    if (!start) return;
+    const end = place(event);
+    const whole = picture.viewBox.baseVal.width;
+    const wanted = Math.max(Math.abs(end[0] - start[0]), Math.abs(end[1] - start[1]));
+    const from = [0, 1].map((axis) => (end[axis] >= start[axis] ? start[axis] : Math.max(0, start[axis] - wanted)));
+    const side = Math.floor(Math.min(wanted, whole - from[0], whole - from[1]));
+    if (side < 8) return;
+    crop.elements.left.value = Math.round(Math.min(from[0], whole - side));
+    crop.elements.top.value = Math.round(Math.min(from[1], whole - side));
+    crop.elements.side.value = side;
+    draw();
+  });
+  picture.addEventListener("pointerup", () => { start = null; });
+  crop.addEventListener("input", draw);
+}
