@@ -278,7 +278,11 @@ def test_a_crop_carries_objects_and_can_be_undone(desk: Desk) -> None:
         assert each.box[0] == pytest.approx(max(0, (left[each.id] - 2) * scale), abs=1.5)
     desk.crop(group, (0, 0, 62))  # of the whole picture, not of the crop
     assert desk.review.groups[0].uncropped == whole
+    first = whole.instances[0].id
+    desk.correct_color(group, "Ann", first, "purple")
     desk.crop(group, None)
+    assert desk.review.groups[0].pictures[0].instances[0].color == "purple", "a correction outlives the crop"
+    desk.correct_color(group, "Ann", first, whole.instances[0].color or "")
     assert built_beside(desk.file).read_text() == before
 
 

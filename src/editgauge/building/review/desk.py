@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from editgauge.building.editval.file import operation_fault, write_editval
 from editgauge.building.review.crop import cropped, square_of
@@ -18,6 +18,7 @@ from editgauge.building.review.file import (
     Kind,
     Review,
     ReviewCandidate,
+    ReviewPicture,
     built_beside,
     decided,
     read_review,
@@ -133,10 +134,11 @@ class Desk:
                 raise Unfit(f"there is no object '{instance}' in the picture")
             if word and (fault := color_fault(word)):
                 raise Unfit(fault)
-            instances = [each.model_copy(update={"color": word}) if each is own else each for each in picture.instances]
             said = ColorCorrection(group=group, instance=instance, was=own.color, color=word, by=reviewer, at=_now())
-            pictures = [picture.model_copy(update={"instances": instances})]
-            whole = review.with_group(found.model_copy(update={"pictures": pictures}))
+            changed: dict[str, Any] = {"pictures": [_colored(picture, instance, word)]}
+            if found.uncropped:
+                changed["uncropped"] = _colored(found.uncropped, instance, word)
+            whole = review.with_group(found.model_copy(update=changed))
             self._save(whole.model_copy(update={"corrections": [*review.corrections, said]}))
 
     def crop(self, group: str, box: tuple[int, int, int] | None) -> None:
@@ -209,6 +211,14 @@ def read_proposal(what: str, value: str, anchor: str | None) -> Proposal:
     if kind is None or part is None or (kind == "generate") == bool(instance):
         raise Unfit(f"there is nothing to add called '{what}'")
     return Proposal(kind, instance or None, part, " ".join(value.split()), anchor if part == "place" else None)
+
+
+def _colored(picture: ReviewPicture, instance: str, color: str | None) -> ReviewPicture:
+    """The picture with another color for one of its objects."""
+    instances = [
+        each.model_copy(update={"color": color}) if each.id == instance else each for each in picture.instances
+    ]
+    return picture.model_copy(update={"instances": instances})
 
 
 def _now() -> str:
