@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from editgauge.building.editval.file import operation_fault, write_editval
-from editgauge.building.review.crop import cropped, square_of
 from editgauge.building.review.file import (
     CandidateGroup,
     ColorCorrection,
@@ -35,6 +34,7 @@ from editgauge.building.unibench.proposals import (
     fault_of,
     proposal_of,
 )
+from editgauge.building.unibench.squares import cropped, square_of
 from editgauge.core.errors import BadInput
 
 IMAGE_TYPES = {
@@ -111,8 +111,8 @@ class Desk:
         """Saves a candidate that a reviewer thought of; raises `KeyError` for an unknown group and `Unfit` for words it
         may not have."""
         with self._lock:
-            review, found = self._unibench(group)
-            fault = fault_of(proposal, found.pictures[0], review.classes)
+            review, shown = self._unibench(group)
+            fault = fault_of(proposal, shown.pictures[0], review.classes)
             if fault:
                 raise Unfit(fault)
             [plain] = candidates_of([proposal], group)
@@ -126,9 +126,9 @@ class Desk:
     def correct_color(self, group: str, reviewer: str, instance: str, color: str) -> None:
         """Saves the color that an object really has, or none; what asked for this very color is no longer asked for."""
         with self._lock:
-            review, found = self._unibench(group)
+            review, shown = self._unibench(group)
             word = " ".join(color.split()).casefold() or None
-            picture = found.pictures[0]
+            picture = shown.pictures[0]
             own = next((each for each in picture.instances if each.id == instance), None)
             if own is None:
                 raise Unfit(f"there is no object '{instance}' in the picture")
@@ -136,9 +136,9 @@ class Desk:
                 raise Unfit(fault)
             said = ColorCorrection(group=group, instance=instance, was=own.color, color=word, by=reviewer, at=_now())
             changed: dict[str, Any] = {"pictures": [_colored(picture, instance, word)]}
-            if found.uncropped:
-                changed["uncropped"] = _colored(found.uncropped, instance, word)
-            whole = review.with_group(found.model_copy(update=changed))
+            if shown.uncropped:
+                changed["uncropped"] = _colored(shown.uncropped, instance, word)
+            whole = review.with_group(shown.model_copy(update=changed))
             self._save(whole.model_copy(update={"corrections": [*review.corrections, said]}))
 
     def crop(self, group: str, box: tuple[int, int, int] | None) -> None:
@@ -147,21 +147,21 @@ class Desk:
         Objects that vanish take their candidates with them, until the crop is undone.
         """
         with self._lock:
-            review, found = self._unibench(group)
-            whole = found.uncropped or found.pictures[0]
+            review, shown = self._unibench(group)
+            whole = shown.uncropped or shown.pictures[0]
             try:
                 picture = cropped(whole, square_of(box, whole), self.images) if box else whole
             except BadInput as unable:
                 raise Unfit(str(unable)) from unable
             uncropped = whole if box else None
-            self._save(review.with_group(found.model_copy(update={"pictures": [picture], "uncropped": uncropped})))
+            self._save(review.with_group(shown.model_copy(update={"pictures": [picture], "uncropped": uncropped})))
 
     def _unibench(self, group: str) -> tuple[Review, CandidateGroup]:
         review = self.review
-        found = review.group(group)
-        if found is None or review.kind != "unibench":
+        shown = review.group(group)
+        if shown is None or review.kind != "unibench":
             raise KeyError(group)
-        return review, found
+        return review, shown
 
     def _changed(
         self,
