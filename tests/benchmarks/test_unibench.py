@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.photos import PHOTOS
 from editgauge.benchmarks.unibench import read_annotations
-from editgauge.benchmarks.unibench.annotations import FORMAT, Annotations, described, json_schema
+from editgauge.benchmarks.unibench.annotations import FORMAT, Annotations, ChangeColor, described, json_schema
 from editgauge.benchmarks.unibench.edits import EXTRA
 from editgauge.benchmarks.unibench.masks import mask_of, run_lengths
 from editgauge.benchmarks.unibench.sample import shipped_annotations
@@ -189,8 +189,27 @@ def test_the_sample_has_a_recipe_for_whatever_is_drawn() -> None:
 
 
 @needs_photographs
-def test_no_move_of_the_sample_asks_for_where_the_object_is_already() -> None:
-    for edit in open_benchmark("unibench-sample[trials=40]").edits:
+def test_the_larger_set_holds_the_sample_and_more() -> None:
+    larger = open_benchmark("unibench-photos")
+    assert (len(larger.edits), len({edit.source.path for edit in larger.edits})) == (168, 51)
+    assert {edit.id for edit in open_benchmark("unibench-sample").edits} < {edit.id for edit in larger.edits}
+    assert sum(edit.recipe is not None for edit in larger.edits) >= 160
+    assert faults_of(described(shipped_annotations("photos.json"))) == []
+
+
+@needs_photographs
+def test_no_color_of_the_sample_is_there_already() -> None:
+    for image in (*shipped_annotations().images, *shipped_annotations("photos.json").images):
+        own = {instance.id: instance.color for instance in image.instances}
+        for task in image.tasks:
+            if isinstance(task, ChangeColor):
+                assert own[task.instance] not in task.colors
+
+
+@needs_photographs
+@pytest.mark.parametrize("name", ["unibench-sample[trials=40]", "unibench-photos[trials=5]"])
+def test_no_move_of_the_sample_asks_for_where_the_object_is_already(name: str) -> None:
+    for edit in open_benchmark(name).edits:
         told = edit.extras[EXTRA]
         if told["task"] == "move":
             assert isinstance(edit.recipe, Move)

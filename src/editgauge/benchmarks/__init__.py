@@ -42,6 +42,7 @@ BUILT_IN = {
     "celeba": "editgauge.benchmarks.celeba:load",
     "dreambooth": "editgauge.benchmarks.dreambooth:load",
     "unibench": "editgauge.benchmarks.unibench:load",
+    "unibench-photos": "editgauge.benchmarks.unibench.sample:load_photos",
     "unibench-sample": "editgauge.benchmarks.unibench.sample:load",
 }
 BY_PATH = {

@@ -16,6 +16,7 @@ from editgauge.core.images import Picture
 from editgauge.core.types import Benchmark
 
 NAME = "unibench-sample"
+PHOTOS = "unibench-photos"
 
 
 def load(seed: int = 0, trials: int = 1) -> Benchmark:
@@ -25,15 +26,29 @@ def load(seed: int = 0, trials: int = 1) -> Benchmark:
         seed: which tasks are drawn.
         trials: how many sets of tasks are drawn.
     """
-    annotations = shipped_annotations()
+    return _drawn(NAME, shipped_annotations(), seed, trials)
+
+
+def load_photos(seed: int = 0, trials: int = 1) -> Benchmark:
+    """UniBench tasks on four times as many photographs, outlined by networks; options seed, trials.
+
+    Args:
+        seed: which tasks are drawn.
+        trials: how many sets of tasks are drawn.
+    """
+    sample, more = shipped_annotations(), shipped_annotations("photos.json")
+    return _drawn(PHOTOS, more.model_copy(update={"images": [*sample.images, *more.images]}), seed, trials)
+
+
+def _drawn(name: str, annotations: Annotations, seed: int, trials: int) -> Benchmark:
     pictures = {image.file: Picture(image.file, find(image.file)) for image in annotations.images}
-    tasks = draw(annotations, *checked(NAME, seed, trials))
+    tasks = draw(annotations, *checked(name, seed, trials))
     edits = as_edits(tasks, pictures.__getitem__, Cookbook(annotations, pictures).recipe)
-    return Benchmark(NAME, edits, told(len(edits), len(pictures), seed, trials), annotations.license)
+    return Benchmark(name, edits, told(len(edits), len(pictures), seed, trials), annotations.license)
 
 
 @cache
-def shipped_annotations() -> Annotations:
+def shipped_annotations(file: str = "sample.json") -> Annotations:
     """The annotations that are part of the project; the photographs are not."""
-    text = (resources.files("editgauge.benchmarks.unibench") / "sample.json").read_text(encoding="utf-8")
+    text = (resources.files("editgauge.benchmarks.unibench") / file).read_text(encoding="utf-8")
     return Annotations.model_validate(json.loads(text))

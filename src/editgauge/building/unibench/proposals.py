@@ -28,7 +28,7 @@ FIELDS: dict[TaskType, tuple[FieldName, ...]] = {
 """What a task of each type is made of; it needs one of each."""
 SIDES = ("left", "right", "above", "below")
 THERE = 0.5
-"""Of `direction_score`, from which on an object lies in that direction already: 45 degrees off."""
+"""Minimum `direction_score` at which an object is in that direction already: 45 degrees off."""
 
 
 @dataclass(frozen=True, slots=True)
