@@ -40,7 +40,7 @@ from editgauge.metrics import metrics
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
-from editgauge.protocols.editgauge.asked import not_judged
+from editgauge.protocols.editgauge.asked import asked_features, not_judged
 from editgauge.protocols.editgauge.features import FEATURES, features
 from editgauge.protocols.editgauge.redrawn import changed_places, token_features
 from editgauge.protocols.editgauge.roles import roles_of
@@ -109,8 +109,12 @@ async def _variants(item: Item, see: ModelService) -> dict[str, Record]:
         "COCO words alone": replace(view, named={}, read=None),
     }
     steps = item.edit.reading.steps if item.edit.reading else ()
+    values = features(view)
     return {
-        name: {"answered": not_judged(each) is None and len(steps) <= 1, "values": {q: features(each)[q] for q in SUMS}}
+        name: {
+            "answered": not_judged(each) is None and len(steps) <= 1,
+            "values": {question: values[question] for question in SUMS} | {"asked": asked_features(each)},
+        }
         for name, each in views.items()
     }
 

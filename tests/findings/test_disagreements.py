@@ -36,6 +36,20 @@ def test_the_widest_gaps_come_first_on_either_side_and_each_edit_once(
     assert "e3" not in {each.outcome.edit for each in others}
 
 
+def test_a_score_that_answers_few_outcomes_is_not_the_one_that_is_shown(
+    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+) -> None:
+    """`rare` agrees perfectly on the three outcomes that it answers."""
+    records = [
+        make_record(f"e{n}", {"gain": (n * 5) % 12 / 12, "rare": n / 12 if n < 3 else "no_rule"}, source=f"{n}.png")
+        for n in range(12)
+    ]
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text("\n".join(["edit,method,value,rater", *(f"e{n},mine,{n},a" for n in range(12))]) + "\n")
+    (disputed,) = agree(make_run(*records), ratings=ratings).disputed
+    assert (disputed.spec.name, disputed.outcomes) == ("gain", 12)
+
+
 def test_without_ratings_nothing_is_disputed(
     make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
 ) -> None:

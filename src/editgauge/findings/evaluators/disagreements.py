@@ -16,6 +16,8 @@ from editgauge.findings.people.ratings import Rating
 
 MOST = 4
 """This many outcomes are shown on either side."""
+LEAST_ANSWERED = 0.4
+"""The share of the rated outcomes that a score must answer to be the one whose disagreements are shown."""
 WIDE = 0.2
 """The gap between the two places from which it is a disagreement."""
 
@@ -54,11 +56,17 @@ class Disagreements:
 
 
 def disagreements(rated: Matched[Rating], scores: Sequence[RatedScore], known: ScoredOutcomes) -> list[Disagreements]:
-    """For every question, of the score that agrees most with people: what is left to explain."""
+    """For every question, of the score that agrees most with people and answers enough: what is left to explain."""
+    outcomes: dict[str, set[OutcomeKey]] = defaultdict(set)
+    for (key,), rating in rated.pairs:
+        outcomes[rating.question].add(key)
+    answers_enough = [
+        score for score in scores if score.unscored <= (1 - LEAST_ANSWERED) * len(outcomes[score.question])
+    ]
     best: dict[str, RatedScore] = {}
-    for score in scores:
+    for score in (*answers_enough, *scores):
         best.setdefault(score.question, score)
-    return [_of_score(score, rated, known) for score in best.values()]
+    return [_of_score(best[question], rated, known) for question in outcomes if question in best]
 
 
 def _of_score(score: RatedScore, rated: Matched[Rating], known: ScoredOutcomes) -> Disagreements:

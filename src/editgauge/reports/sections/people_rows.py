@@ -47,6 +47,11 @@ class ScoreBesidePeople:
     cells: list[PrintedEstimate]
     unscored: int
 
+    @property
+    def has_numbers(self) -> bool:
+        """Is there anything to read in its row?"""
+        return any(cell.text != "–" for cell in self.cells)
+
 
 @dataclass(frozen=True, slots=True)
 class PeopleTable:
@@ -58,6 +63,16 @@ class PeopleTable:
     """Heading and what it means."""
     rows: list[ScoreBesidePeople]
     plot: Markup
+
+    @property
+    def with_numbers(self) -> list[ScoreBesidePeople]:
+        """The rows that have a number."""
+        return [row for row in self.rows if row.has_numbers]
+
+    @property
+    def without_numbers(self) -> list[str]:
+        """The scores that have none, which need no row."""
+        return [f"{row.protocol}/{row.spec.name}" for row in self.rows if not row.has_numbers]
 
     @property
     def reasons(self) -> list[str]:
