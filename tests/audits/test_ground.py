@@ -68,7 +68,7 @@ def test_a_page_begins_with_the_grounds_that_disagree(
     assert row.answered == 1
     assert row.done.value == float(liked == "nothing"), "a picture that stayed as it was has the better l1"
     page = (tmp_path / "audit" / "index.html").read_text("utf-8")
-    lead = page.partition('<p class="lead">')[2]
+    lead = page.partition('<p class="grounds">')[2]
     assert lead.startswith("The two grounds disagree.") is (liked == "nothing")
 
 
