@@ -19,7 +19,8 @@ from editgauge.core.images import Pixels, read_image, write_png
 from editgauge.core.types import Edit, Item, Outcome
 from editgauge.findings.run_result import RunResult
 from editgauge.look.result import ScoreResult, Verdict
-from editgauge.look.verdict import sum_up
+from editgauge.look.verdict import CLEAN_BY, KEPT_BY, sum_up
+from editgauge.protocols import open_protocol
 from editgauge.reports.page import ReportPage
 
 
@@ -195,3 +196,11 @@ def test_a_report_is_a_path_that_a_notebook_shows(run: Path, tmp_path: Path, mon
     assert "<iframe" not in page._repr_html_()
     monkeypatch.chdir(tmp_path)
     assert '<iframe src="report/index.html"' in page._repr_html_()
+
+
+@pytest.mark.parametrize(("rows", "questions"), [(KEPT_BY, {"kept"}), (CLEAN_BY, {"artifacts", "quality"})])
+def test_the_verdict_rests_on_scores_that_answer_its_question(
+    rows: tuple[tuple[str, str, float, float], ...], questions: set[str]
+) -> None:
+    for protocol, name, *_ in rows:
+        assert next(spec.question for spec in open_protocol(protocol).scores if spec.name == name) in questions

@@ -42,22 +42,22 @@ def show_summary(run: Run, *, verbose: bool = False) -> None:
         _show_figures(run)
     else:
         _show_together(run, cells)
-    show(Text("↑ higher is better, ↓ lower is better. Unscored outcomes are counted, never averaged.", style="dim"))
+    few = any(cell.mean and cell.mean.clusters < FEW_SOURCES for cell in cells.values())
+    dagger = f" † fewer than {FEW_SOURCES} source images: the interval is unreliable." if few else ""
+    show(Text(f"↑ higher is better, ↓ lower is better.{dagger}", style="dim"))
     if verdicts.untouched:
         names = ", ".join(sorted(verdicts.untouched))
         show(Text(f"The source itself, left as it is, for comparison only: {names}.", style="dim"))
-    if any(cell.mean and cell.mean.clusters < FEW_SOURCES for cell in cells.values()):
-        show(Text(f"† fewer than {FEW_SOURCES} source images: too few to rely on the interval.", style="dim"))
     reasons = sum((Counter(cell.unscored) for cell in cells.values()), Counter[str]())
     if verbose:
         _show_reasons(run, reasons)
     elif reasons:
         _show_reasons(run, Counter({why: n for why, n in reasons.items() if why in MENDABLE}))
-        show(Text(f"{_unscored_of(run, cells)} `editgauge run … --verbose` prints the reasons.", style="dim"))
+        show(Text(f"{_unscored_of(run, cells)} `run --verbose` prints the reasons.", style="dim"))
 
 
 def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
-    """The scores that answer a question, the primary one first, then those of protocols that answer none."""
+    """Every score that says whether the edit was done, the primary ones of other questions, and the rest if few."""
     methods = list(run.manifest.methods)
     title = f"{run.manifest.benchmark}, {counted(run.manifest.edits, 'edit')}: mean and 95 % confidence interval"
     scored = {
@@ -66,7 +66,11 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
         for spec in entry.scores
         if any((cell := cells.get((protocol, spec.name, method))) and cell.mean for method in methods)
     }
-    labels = {key: QUESTIONS[question] for question, keys in answers(cells.values()).items() for key in keys}
+    labels = {
+        key: QUESTIONS[question]
+        for question, keys in answers(cells.values()).items()
+        for key in (keys if question == "done" else keys[:1])
+    }
     shown = dict.fromkeys((*labels, *headlines(cells.values()), *(scored if len(scored) <= MOST_ROWS else ())))
     table = new_table(title)
     if labels:
@@ -83,7 +87,7 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
     show(table)
     if len(shown) < len(scored):
         figures = " and the figures of the papers" if measured_figures(run) else ""
-        show(Text(f"The main scores; the report and `--verbose` have all {len(scored)}{figures}.", style="dim"))
+        show(Text(f"The main scores; the report and `run --verbose` have all {len(scored)}{figures}.", style="dim"))
 
 
 def _show_figures(run: Run) -> None:
