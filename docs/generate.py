@@ -118,7 +118,8 @@ def names_page() -> str:
         lines += ["", "| score | meaning | better | range |", "|---|---|---|---|"]
         for spec in protocol.scores:
             better = "higher" if spec.higher_is_better else "lower"
-            lines.append(f"| `{spec.name}` | {spec.about} | {better} | {spec.range[0]:g} to {spec.range[1]:g} |")
+            about = spec.about.replace("|", "\\|")
+            lines.append(f"| `{spec.name}` | {about} | {better} | {spec.range[0]:g} to {spec.range[1]:g} |")
     lines += ["", "## Methods\n", *(f"- `{name}`: {methods.get(name).about}" for name in methods.built_in)]
     loaders = {name: inspect.getdoc(benchmarks.get(name)) or "" for name in benchmarks.built_in}
     lines += ["", "## Benchmarks\n", *(f"- `{name}`: {told.partition(chr(10))[0]}" for name, told in loaders.items())]

@@ -79,7 +79,7 @@ def test_each_type_of_the_set_has_one_of_ours(data: Callable[[Any], Path]) -> No
     mapping["x"] = {**RECORD, "editing_instruction": "", "editing_type_id": 0}
     assert load(data(mapping)).about == (
         "700 edits: 141 of type 0 'random' (the paper says 140), 79 of type 3 'delete object' (the paper says 80); "
-        "1 have no instruction, their target prompt stands in"
+        "1 have no instruction, their target prompt is used"
     )
 
 

@@ -227,7 +227,7 @@ def test_a_vocabulary_in_the_published_form(tmp_path: Path) -> None:
         "'objects' has 1 words; 2 are needed",
         "'color': id 'a/b' holds a path separator",
         "'color' has 'red' twice",
-        "it has 1 kinds of attributes; 2 are needed to tell kinds apart",
+        "it has 1 kinds of attributes; 2 are needed to distinguish kinds",
     ]
     same = ["red", "blue", "green", "pink"]
     file.write_text(json.dumps({"objects": ["chair", "ball"], "color": same, "style": [*same, "retro"]}))

@@ -346,7 +346,7 @@ class TestClassical:
             (Texture(CUP, "cheese"), "no material called 'cheese'"),
             (Restyle("haiku"), "no style called 'haiku'"),
             (Background((CUP,), "heaven"), "no color called 'heaven'"),
-            (Remove(Polygons(((900, 900, 950, 900, 950, 950),))), "lies outside the picture of 600 x 400"),
+            (Remove(Polygons(((900, 900, 950, 900, 950, 950),))), "is outside the picture of 600 x 400"),
             (Remove(Polygons(((0, 0, 600, 0, 600, 400, 0, 400),))), "whole picture"),
         ],
     )

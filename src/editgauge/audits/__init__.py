@@ -1,1 +1,1 @@
-"""Auditing: does an evaluator deserve trust? Probes with known truth, and cards of how evaluators fare on them."""
+"""Auditing: does an evaluator deserve trust? Probes with known truth, and cards of how evaluators perform on them."""

@@ -62,7 +62,7 @@ def audit(
     """Test protocols and judges on edits whose right answer is known, and write a card with the results.
 
     Probes are made of photographs (`editgauge data pull photos`) unless a folder of them is given. The card
-    (`card.json`, `index.html`) reports held-back photographs only; the others serve to choose thresholds. Run the same
+    (`card.json`, `index.html`) reports held-out photographs only; the others serve to choose thresholds. Run the same
     command again to continue after a stop.
 
     Example:

@@ -56,7 +56,7 @@ def _about(edits: tuple[Edit, ...]) -> str:
     without = sum(edit.instruction == edit.target_caption for edit in edits)
     text = counted(len(edits), "edit")
     text += f": {', '.join(other)}" if other else " in ten types, as many of each as the paper says"
-    return f"{text}; {without} have no instruction, their target prompt stands in" if without else text
+    return f"{text}; {without} have no instruction, their target prompt is used" if without else text
 
 
 def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit | None:

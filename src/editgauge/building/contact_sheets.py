@@ -1,6 +1,6 @@
 """The verb `build sheets`: the source pictures of a benchmark as contact sheets, one for each class.
 
-EditVal's figures 15 and 16 and appendix N show the photographs of some classes; with MS-COCO available anybody can.
+EditVal's figures 15 and 16 and appendix N show the photographs of some classes; with MS-COCO available anyone can.
 """
 
 from __future__ import annotations

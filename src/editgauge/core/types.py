@@ -273,7 +273,7 @@ class ScoreSpec:
     name: str
     higher_is_better: bool
     range: tuple[float, float]
-    about: str = ""
+    about: str = field(default="", compare=False)
     question: Question | None = field(default=None, compare=False)
     """The question to which this score is the protocol's main answer; it says what to show, and changes no number."""
 

@@ -154,7 +154,7 @@ def _tests(rows: _Rows, chosen: Indices, split: Split, seed: int) -> Iterator[ND
 
 
 def _estimates(counts: Indices, kind_of: Indices, confusion: Indices, seed: int) -> tuple[Estimate, Estimate]:
-    """Both accuracies, with intervals that draw whole attributes within each kind."""
+    """Both accuracies, with intervals clustered by attribute within each kind."""
     right = counts[np.arange(len(counts)), kind_of].astype(np.float64)
     tested = counts.sum(axis=1).astype(np.float64)
     above: list[Numbers] = []

@@ -137,6 +137,6 @@ def _picture(file: Path) -> str | None:
 
 def _caption(its: Beside) -> Markup:
     many = counted(len(its.models), "model")
-    caption = f"{its.score} beside the mean verdict of {its.protocol} on {its.benchmark}. {many}"
+    caption = f"{its.score} with the mean verdict of {its.protocol} on {its.benchmark}. {many}"
     caption += "" if its.pearson is None else f", Pearson's r {_number(its.pearson)}"
     return Markup.escape(f"{caption}.")

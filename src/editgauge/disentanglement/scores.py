@@ -1,6 +1,6 @@
 """How well a model's latents keep attributes apart: PixLens's three scores, and the same beside edit scores.
 
-Intervals draw whole attributes within each kind: another list of colors would have given other numbers.
+Intervals are clustered by attribute within each kind: another list of colors would have given other numbers.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def beside_edit_scores(models: Sequence[Disentanglement], runs: Sequence[Run]) -
         means = _verdicts(run)
         if not any(model.model in its for its in means.values() for model in models):
             raise BadInput(
-                f"Nothing in the run '{run.folder}' can be set beside the latents. Methods must be called like the "
+                f"Nothing in the run '{run.folder}' matches the latents. Methods must have the names of the "
                 f"models ({', '.join(model.model for model in models)}) and have a score 'edit'; "
                 f"its methods are {', '.join(run.manifest.methods)}, its protocols {', '.join(run.manifest.protocols)}."
             )

@@ -101,7 +101,7 @@ def _problems(lists: Any) -> list[str]:
         return [f"it must map '{OBJECTS}' and each kind of attribute to a list of words"]
     problems = [problem for key, words in lists.items() for problem in _of_list(str(key), words)]
     if len(lists) - 1 < FEWEST_KINDS:
-        problems.append(f"it has {len(lists) - 1} kinds of attributes; {FEWEST_KINDS} are needed to tell kinds apart")
+        problems.append(f"it has {len(lists) - 1} kinds of attributes; {FEWEST_KINDS} are needed to distinguish kinds")
     return problems
 
 

@@ -101,7 +101,7 @@ def accept(
         plot: SVG file for the curve: acceptance rate by score.
     """
     if not 0 < share < 1:
-        raise BadInput(f"--share lies between 0 and 1, such as 0.1; got {share}.")
+        raise BadInput(f"--share must be between 0 and 1, such as 0.1; got {share}.")
     chosen = OneScore.read(Path(run), score)
     if method is not None:
         chosen.check(method)

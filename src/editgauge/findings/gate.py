@@ -22,8 +22,8 @@ from editgauge.stats.pairwise import PairDifference
 Judged = Literal["worse", "not worse", "undecided"]
 NEW, OLD = "a new run", "the baseline"
 MEANINGS: Mapping[Judged, str] = {
-    "worse": "the whole interval lies beyond the margin",
-    "not worse": "the whole interval lies within the margin or above, or every score is the same",
+    "worse": "the whole interval is beyond the margin",
+    "not worse": "the whole interval is within the margin or above, or all scores are identical",
     "undecided": "the interval reaches beyond the margin, or there are too few source images for a test",
 }
 

@@ -142,7 +142,7 @@ def _check(goal: _Goal, methods: Sequence[str] | None, edits_per_source: Sequenc
     if min(edits_per_source, default=1) < 1:
         raise BadInput(f"--edits-per-source takes numbers of at least 1, got {list(edits_per_source)}.")
     if not 0.5 <= chance < 1:
-        raise BadInput(f"--chance lies between 0.5 and 1, such as 0.8; got {chance}.")
+        raise BadInput(f"--chance must be between 0.5 and 1, such as 0.8; got {chance}.")
     if comparisons < 1:
         raise BadInput(f"--comparisons is a number of at least 1; got {comparisons}.")
     if methods is None and comparisons > 1:
@@ -175,7 +175,7 @@ def _note(pilot: Spread | None) -> str:
     if pilot.sources < FEWEST_SOURCES:
         notes.append(f"The pilot has only {pilot.sources} source images: take the cautious numbers, or a larger pilot.")
     if pilot.within is None:
-        notes.append("It has one edit per source image, so it does not tell what further edits of one would bring.")
+        notes.append("It has one edit per source image, so the effect of further edits per source image is unknown.")
     return " ".join(notes)
 
 

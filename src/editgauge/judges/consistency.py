@@ -68,7 +68,7 @@ def self_consistency(answers: Sequence[Sequence[Hashable]]) -> SelfConsistency:
 def settled(given: Choice, swapped: Choice) -> Choice | None:
     """The verdict of both orders together; None when the judge followed the order.
 
-    A tie in one order and an edit in the other is the edit, for nothing speaks against it.
+    A tie in one order and an edit in the other is the edit, because nothing contradicts it.
     """
     named = {given, swapped} - {"tie"}
     if len(named) > 1:

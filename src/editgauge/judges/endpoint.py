@@ -94,7 +94,7 @@ class Endpoint:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip, identity"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        # Our own timeout covers the whole attempt. A redirect would carry pictures and key to somebody else.
+        # Our own timeout covers the whole attempt. A redirect would carry pictures and key to someone else.
         limits = httpx.Limits(max_connections=self.at_once, max_keepalive_connections=self.at_once)
         return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, follow_redirects=False)  # noqa: S113
 

@@ -20,7 +20,7 @@ class JudgeService:
 
     Args:
         chosen: the judge that plays each role; most protocols know one role, `judge`
-        prompts: a folder of prompts that take the place of the built-in ones of the same name
+        prompts: a folder of prompts that replace the built-in ones of the same name
     """
 
     def __init__(self, chosen: Mapping[str, Judge], prompts: Path | None = None) -> None:

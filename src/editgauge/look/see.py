@@ -24,7 +24,7 @@ from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService, describe
 
 MOST_BOXES = 10
-"""This many objects, most confident first, are shown to the classifier one by one."""
+"""This many objects, most confident first, are shown to the classifier individually."""
 Area = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels."""
 

@@ -174,8 +174,8 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outsi
     for outcome in _each_outcome(method, listed, problems):
         if outcome.image is not None and not allow_outside and not is_inside(outcome.image):
             problems.append(
-                f"edit '{shown(outcome.edit_id)}': the image '{shown(str(outcome.image))}' lies outside the folder of "
-                "the list; bring it there, or allow it with --allow-outside if you trust the list"
+                f"edit '{shown(outcome.edit_id)}': the image '{shown(str(outcome.image))}' is outside the folder of "
+                "the list; move it there, or allow it with --allow-outside if you trust the list"
             )
         place = place_of.get(same_letters(outcome.edit_id))
         if place is None:

@@ -1,4 +1,4 @@
-"""Histogram correlation: the likeness of colors, whatever their places."""
+"""Histogram correlation: the similarity of colors, whatever their places."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXACT = 2**24
     formula="mean over channels of the Pearson correlation of the channel's two 32-bin histograms",
 )
 def histogram_correlation(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How alike the colors of the images are, wherever in the image they are.
+    """Correlation of the color histograms of the images.
 
     Higher is better: 1 means the same colors equally often (in the same places or not), around 0 no color in
     common, and towards -1 frequent in one image what is rare in the other.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @metric(higher_is_better=False, range=(0.0, 1.0), formula="mean(|before - after|)")
 def l1(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How far apart the colors of a pixel are on average.
+    """Mean absolute error of the pixels.
 
     Lower is better: 0 means identical images, 1 means black against white. Mean absolute error over pixels and
     channels, as tables of editing papers print L1.

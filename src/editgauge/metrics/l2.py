@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @metric(higher_is_better=False, range=(0.0, 1.0), formula="mean((before - after)^2)")
 def l2(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How far apart the colors of a pixel are on average, large differences weighing more.
+    """Mean squared error of the pixels.
 
     Lower is better: 0 means identical images, 1 means black against white. Mean squared error over pixels and
     channels; papers print it as L2 or as MSE, and no root is taken.

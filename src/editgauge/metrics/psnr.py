@@ -18,7 +18,7 @@ HIGHEST_PSNR = 100.0
 
 @metric(higher_is_better=True, range=(0.0, HIGHEST_PSNR), formula="10 log10(1 / mean((before - after)^2)), at most 100")
 def psnr(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How faint the difference of the images is, in decibels, capped at 100.
+    """Peak signal-to-noise ratio in decibels, capped at 100.
 
     Higher is better: 0 means black against white, and 100, where it is capped, means identical images. Peak
     signal-to-noise ratio with a peak of 1 and the squared error taken over all channels together, as scikit-image does.

@@ -29,7 +29,7 @@ STABLE_VARIANCES = 0.03**2
     reach=RADIUS,
 )
 def ssim(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
-    """How alike the images look in brightness, contrast and structure, window by window.
+    """Structural similarity: brightness, contrast and structure, averaged over windows.
 
     Higher is better: 1 means identical images, 0 nothing in common, and below 0 (down to -1) structure turned into
     its negative.

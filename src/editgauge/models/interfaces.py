@@ -133,7 +133,7 @@ class JointEmbedder(Model, Protocol):
         ...
 
     def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
-        """Where in each picture the likeness with a vector comes from: height x width, at least 0.
+        """Where in each picture the similarity with a vector comes from: height x width, at least 0.
 
         The unit is the network's own, the same for all pictures, so that two maps can be subtracted.
         """
@@ -362,7 +362,7 @@ class Perception(Protocol):
         ...
 
     async def explain(self, image: Pixels, towards: Vector) -> NDArray[np.float32]:
-        """Where in the picture its likeness with a vector of the joint space comes from."""
+        """Where in the picture its similarity with a vector of the joint space comes from."""
         ...
 
     async def distance(self, before: Pixels, after: Pixels) -> float:

@@ -202,7 +202,7 @@ class ModelService:
         return cast(Vector, await self._answer(self._model_for("joint_embedder"), "embed_texts", (), text, text))
 
     async def explain(self, image: Pixels, towards: Vector) -> NDArray[np.float32]:
-        """Where in the picture its likeness with a vector of the joint space comes from."""
+        """Where in the picture its similarity with a vector of the joint space comes from."""
         model, about = self._model_for("joint_embedder"), (identity(image), _numbers(towards))
         return cast(NDArray[np.float32], await self._answer(model, "explain", image.shape, (image, towards), *about))
 

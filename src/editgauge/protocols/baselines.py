@@ -34,14 +34,14 @@ class Baselines(Protocol):
     """L2, LPIPS, DINO and segmentation consistency, between source and edited image."""
 
     name = "baselines"
-    about = "What preservation metrics without a text say: L2, perceptual distance, embeddings, segmentation."
+    about = "Preservation metrics that ignore the text: L2, perceptual distance, embeddings, segmentation."
     paper = "Kim et al. 2024, AugCLIP, section 5 (baseline metrics), arXiv 2410.11374"
     version = "1"
     deviations: tuple[str, ...] = (
         "An edited image of another size is resized to the source's size by Lanczos first.",
         "Segmentation consistency is not defined in the paper: it is the share of pixels that keep their class (`sc`) "
         "and the mean overlap of the classes that either picture has (`sc_miou`).",
-        "The paper does not say which networks it used: a score carries the name of the model that made it.",
+        "The paper does not name its networks: a score is named after its model.",
     )
     uses = (*NAMED, SEGMENTER)
 
@@ -63,7 +63,7 @@ class Baselines(Protocol):
         return Baselines(models)
 
     async def score(self, item: Item, see: Perception) -> Scores:
-        """Every distance and likeness of the two pictures."""
+        """Every distance and similarity of the two pictures."""
         l2 = self._l2(as_unit(item.source), as_unit(item.edited))
         seen, consistency = await gather(
             self._seen.compare(item.source, item.edited, see), self._consistency(item, see)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from editgauge.protocols import Sight
 
 OPTIONS = {
-    "maps": "relevancy maps: where in a picture its likeness with a text comes from",
+    "maps": "relevancy maps: which regions contribute to the similarity with a text",
     "weighted": "attributes weighed by eq. 6 (eq. 14) instead of evenly (eq. 13)",
 }
 SIDES: tuple[Side, ...] = ("source", "target")
@@ -50,7 +50,7 @@ class ClipFamily(Protocol):
     deviations: tuple[str, ...] = (
         "Where an edit has no caption, the text is made from its parts by the prompt templates of methods; "
         "the evidence says which text was used.",
-        "Weights of eq. 14 are mean cosines, positive and with the mean 1, as `augclip` has them.",
+        "Weights of eq. 14 are mean cosines, positive and scaled to the mean 1, as in `augclip`.",
         "A picture, or a text, that did not change has no direction: unscored.",
     )
     needs = ("joint_embedder",)

@@ -38,13 +38,13 @@ class TurnDrift(Protocol):
     """The outcome of a turn against the picture before the first turn."""
 
     name = "drift"
-    about = "Several turns: how much of the first source is left where no turn so far asked for a change?"
+    about = "Several turns: how much of the first source is left in the regions that no turn so far should change?"
     paper = "Chen et al. 2025, EdiVal-Agent (object consistency); outside of masks: EditGauge"
     version = "1"
     deviations: tuple[str, ...] = (
         "EdiVal finds the objects with Grounding DINO and compares them with DINOv3; here the run's detector and image "
         "embedder do.",
-        "Where no object is found, EdiVal counts 0; here there is no score.",
+        "If no object is found, EdiVal counts 0; here the outcome is unscored.",
         "The edited image is resized to the source's size by Lanczos first.",
     )
     uses = ("detector", "image_embedder")
@@ -142,7 +142,7 @@ def _token_similarity(before: Patches, after: Patches, unchanged: BoolMask) -> S
     share = cv2.resize(unchanged.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
     whole = np.asarray(share > 0.999)
     if not whole.any():
-        return Unscored("not_applicable", "no patch lies wholly outside the masks of all turns so far")
+        return Unscored("not_applicable", "no patch is entirely outside the masks of all turns so far")
     return Score(float(1 - semantic_change(before.tokens, after.tokens)[whole].mean()))
 
 

@@ -70,7 +70,7 @@ class PreservationAligned(Protocol):
             return whole | {f"{name}_outside": Unscored("not_applicable", nothing_outside) for name in whole}
         counted = shown & ~item.mask
         if not counted.any():
-            nothing = "the edited image shows nothing of what lies outside the edit's mask"
+            nothing = "the edited image shows nothing outside the edit's mask"
             return whole | {f"{name}_outside": Unscored("not_applicable", nothing) for name in whole}
         outside = await self._compared(item.source, edited, counted, see)
         return whole | {f"{name}_outside": score for name, score in outside.items()}

@@ -23,13 +23,13 @@ class Reference(Protocol):
     """L1, L2 and what networks see, against the ground-truth image instead of the source."""
 
     name = "reference"
-    about = "How near is the outcome to the benchmark's ground-truth image? Needs a benchmark that has one."
+    about = "How similar is the outcome to the benchmark's ground-truth image? Needs a benchmark that has one."
     paper = "Zhang et al. 2023, MagicBrush, section 4.1; PixLens, section 5.2"
     takes_inputs = True
     version = "1"
     deviations: tuple[str, ...] = (
         "Outcome and ground truth are resized to the source's size by Lanczos first.",
-        "One correct edit is not the only one: a low score is no proof of a bad edit.",
+        "An edit can be correct in more than one way: a low score does not prove a bad edit.",
     )
     uses = COMPARERS
 

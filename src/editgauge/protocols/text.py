@@ -54,13 +54,13 @@ class TextEdit(Protocol):
     paper = "EditGauge; character error rate as in text recognition, read by the model of the role `text_reader`."
     version = "2"
     deviations: tuple[str, ...] = (
-        "Case, blanks and punctuation do not count.",
-        "Text that the reader cannot read in the source is not missed in the edited picture.",
+        "Case, spaces and punctuation are ignored.",
+        "Text that cannot be read in the source is not counted as lost.",
     )
     needs = ("text_reader",)
     scores: tuple[ScoreSpec, ...] = (
         ScoreSpec("words", True, (0.0, 1.0), "1 - character error rate of the requested words.", "done"),
-        ScoreSpec("old_words_gone", True, (0.0, 1.0), "Can the words that should go no longer be read?"),
+        ScoreSpec("old_words_gone", True, (0.0, 1.0), "Are the old words no longer readable?"),
         ScoreSpec(
             "place",
             True,

@@ -17,7 +17,7 @@ MEANINGS: dict[Reason, str] = {
     "unreadable_image": "The source or the edited image cannot be decoded.",
     "not_applicable": "The score needs a part this edit does not have, such as a mask.",
     "no_rule": "The protocol has no automatic rule for this edit type.",
-    "not_understood": "The instruction could not be read, so nobody knows what to look for.",
+    "not_understood": "The instruction could not be parsed, so it is unknown what to look for.",
     "unknown_word": "A model with a closed vocabulary does not know the word.",
     "not_detected": "An object the rule starts from was not seen.",
     "no_model": "No model plays a role the protocol needs.",
@@ -128,5 +128,5 @@ def _cut(match: re.Match[str]) -> str:
     path = match["quoted"] or match["bare"]
     parts = [part for part in re.split(r"[/\\]+", path.removeprefix("file://")) if part and not part.endswith(":")]
     if parts and parts[0] in _HOMES:
-        parts = parts[2:]  # the next folder is somebody's name
+        parts = parts[2:]  # the next folder is someone's name
     return quote + "/".join(["…", *parts[-2:]]) + quote

@@ -1,4 +1,4 @@
-"""Reports: tables and pictures of a run, for people. A report is made of sections, and anybody may add one."""
+"""Reports: tables and pictures of a run, for people. A report is made of sections, and anyone may add one."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 GENERATOR = Markup('<meta name="generator" content="EditGauge report">')
-"""Tells a page of ours, which may be refreshed, from anybody else's, which may not be touched."""
+"""Tells a page of ours, which may be refreshed, from anyone else's, which may not be touched."""
 
 
 def page_in(folder: str | Path, name: str) -> Path:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 MOST_SHOWN, SHOWN_OF_MANY = 100_000, 5_000
-"""Of more outcomes than the first only that many edits are shown one by one: a browser opens the page in seconds."""
+"""Of more outcomes than the first only that many edits are shown individually: a browser opens the page in seconds."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Context:
 
     @cached_property
     def sample(self) -> frozenset[str] | None:
-        """The edits that are shown one by one, drawn at random when there are very many; None for all of them."""
+        """The edits that are shown individually, drawn at random when there are very many; None for all of them."""
         if self.counts.outcomes <= MOST_SHOWN or len(self.run.edits) <= SHOWN_OF_MANY:
             return None
         places = set(Random(0).sample(range(len(self.run.edits)), SHOWN_OF_MANY))  # noqa: S311 - no secret

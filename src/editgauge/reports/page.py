@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from editgauge.reports.context import Context
 
 MARKER = "editgauge-report.json"
-"""Tells a folder of ours, which may be refreshed, from anybody else's, which may not be touched."""
+"""Tells a folder of ours, which may be refreshed, from anyone else's, which may not be touched."""
 OURS = "editgauge"
 PAGE = "index.html"
 PICTURES = "pictures"

@@ -169,7 +169,7 @@ class ScoringProcess:
             self._process.stdin.close()
         try:
             self._process.wait(SECONDS_TO_LEAVE)
-        except subprocess.TimeoutExpired:  # it is at work for somebody who has left
+        except subprocess.TimeoutExpired:  # it is at work for someone who has left
             self._process.kill()
             self._process.wait()
         self._listener.join(SECONDS_TO_LEAVE)

@@ -63,7 +63,7 @@ def serve(
         raise EditGaugeError(f"Serving needs `pip install 'editgauge[serve]'`; it lacks '{error.name}'.") from error
     known = _tokens(Path(tokens) if tokens else None)
     if host not in LOCAL and not known:
-        raise BadInput(f"Serving at {host} without tokens lets anybody in: give --tokens FILE, or set {TOKENS}.")
+        raise BadInput(f"Serving at {host} without tokens is open to everyone: give --tokens FILE, or set {TOKENS}.")
     options = scoring.ScorerOptions(
         protocol=protocol,
         models=ModelOptions(models=models, model=model),
@@ -89,7 +89,7 @@ def serve(
 
 
 def _processes(wanted: int, models: Mapping[str, str], judges: bool) -> int:
-    """How many processes score; models of graphics cards stay in one, which fills its batches."""
+    """How many processes score; models of GPUs stay in one, which fills its batches."""
     on_cards = run_on_cards(models)
     if on_cards and not wanted:
         return 1

@@ -1,4 +1,4 @@
-"""How far scores and people agree: pure functions of paired arrays, with intervals that draw whole source images.
+"""How far scores and people agree: pure functions of paired arrays, with intervals clustered by source image.
 
 What has no answer (too few pairs, numbers that are all equal) is None with a reason, never NaN.
 """

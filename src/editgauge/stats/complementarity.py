@@ -21,7 +21,7 @@ class Complementarity:
     only_second: Mean
     neither: Mean
     oracle: Mean
-    """As if somebody knew each time which of the two is right: what a perfect combination could reach."""
+    """As if someone knew each time which of the two is right: what a perfect combination could reach."""
     average: Mean | None
     """Their plain average, each in units of its own spread; None when it was not asked for."""
 

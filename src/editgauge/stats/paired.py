@@ -30,7 +30,7 @@ class Paired:
     p: float | None
     """Two-sided; None with too few source images for a test."""
     adjusted: float | None = None
-    """P after Holm, for having looked at several; the one ahead was picked by the same questions, so it flatters."""
+    """P after Holm, for having looked at several; the one ahead was picked on the same questions: optimistic."""
 
 
 def paired_difference(

@@ -112,8 +112,8 @@ def differences(values: Numbers, clusters: Labels, scale: tuple[float, float] | 
 
     With fewer than ten source images no pair is tested.
 
-    >>> nobody, somebody = np.zeros(20), np.array([1.0] * 4 + [0.0] * 16)
-    >>> (pair,) = differences(np.stack([nobody, somebody]), np.arange(20), (0.0, 1.0))
+    >>> nobody, someone = np.zeros(20), np.array([1.0] * 4 + [0.0] * 16)
+    >>> (pair,) = differences(np.stack([nobody, someone]), np.arange(20), (0.0, 1.0))
     >>> round(pair.p, 3), pair.significant, pair.low < 0 < pair.high
     (0.125, False, True)
     """

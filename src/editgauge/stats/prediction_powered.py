@@ -1,4 +1,4 @@
-"""A mean of few human labels, made surer by many automatic scores: PPI++, clustered by source image.
+"""A mean of few human labels, made more confident by many automatic scores: PPI++, clustered by source image.
 
 Angelopoulos, Duchi and Zrnic, "PPI++: Efficient Prediction-Powered Inference" (arXiv 2311.01453): the mean of the
 labels is corrected by how much the scores of the labeled edits differ from the scores of all others,
@@ -10,7 +10,7 @@ smallest. Variances are cluster-robust: what one source image contributes to the
 without, is summed before it is squared. Intervals are Student's t over source images.
 
 Of a sample that took some edits with a larger chance than others, every labeled edit counts one over its chance
-(inverse-probability weights, as ratios of weighted sums), and the scores of all edits take the place of those without
+(inverse-probability weights, as ratios of weighted sums), and the scores of all edits replace those without
 label, which are no random sample then.
 """
 
@@ -209,11 +209,11 @@ def _hindrance(
     if alone.clusters < 2:
         return "only one source image is rated, so there is no interval"
     if not np.ptp(labels):
-        return "all ratings are equal, so they do not tell how sure their mean is"
+        return "all ratings are equal, so the uncertainty of their mean is unknown"
     if not more_predictions.size:
         return "every scored edit is rated, so the score has nothing to add"
     if min(alone.clusters, others) < FEWEST_SOURCES:
         return f"fewer than {FEWEST_SOURCES} source images are rated, or unrated, so the score does not count"
     if not np.ptp(predictions) or not np.ptp(more_predictions):
-        return "the score is the same everywhere, so it tells nothing"
+        return "the score is the same everywhere, so it carries no information"
     return ""

@@ -135,7 +135,7 @@ def _ceilings(counts: Numbers, sums: Numbers, squares: Numbers, weights: Numbers
 def krippendorff(answers: ArrayLike, scale: Scale = "ordinal", clusters: Labels | None = None) -> Estimate:
     """Krippendorff's alpha: 1 when raters always agree, 0 when they agree as by chance; answers may be missing.
 
-    Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability". The interval draws whole source images.
+    Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability". The interval is clustered by source image.
 
     >>> round(krippendorff([[1, 1], [2, 2], [3, 3], [1, 2]], "nominal").value, 3)
     0.667

@@ -173,7 +173,7 @@ def kendall_of_columns(x: Numbers, y: Numbers) -> Numbers:
 
 
 def kendall_of_draws(x: Numbers, y: Numbers, weights: Numbers) -> Numbers:
-    """Tau-b in each draw, one by one: the slowest of the measures."""
+    """Tau-b in each draw, individually: the slowest of the measures."""
     times: NDArray[np.int64] = weights.astype(np.int64)
     return np.array([kendall_of_pairs(np.repeat(x, column), np.repeat(y, column)) for column in times.T])
 

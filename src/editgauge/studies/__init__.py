@@ -25,7 +25,7 @@ What a web app needs is in `Study`; every method is one transaction, and one obj
 
 `answers` maps question ids to values as the page shows them: the value of an option, a list of values (multi_choice),
 `left` / `right` / `tie` (pick_side), words (text). `from_form` reads them from the fields of a form; `is_asked` says
-which conditional questions show. A page belongs to one rater: with anybody else's number `page`, `save` and `answer`
+which conditional questions show. A page belongs to one rater: with anyone else's number `page`, `save` and `answer`
 raise `NotAllowed`. Pictures of the qualification: `study.manifest.pictures[item.source]` is a file in `study.images`.
 """
 

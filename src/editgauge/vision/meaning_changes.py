@@ -50,7 +50,7 @@ CALM = 0.1
 LOCAL = 0.2
 """The share of the picture up to which a place has surroundings."""
 LIKE_AROUND, UNLIKE = 0.72, 0.18
-"""The likeness of a plain place with its surroundings, and by how much a thing on it lowers that."""
+"""The similarity of a plain place with its surroundings, and by how much a thing on it lowers that."""
 SAME_THING = 0.4
 """A change of meaning up to which a patch still shows what it showed."""
 COLOR_GRID = 32

@@ -38,7 +38,7 @@ HIGHEST = 1 + 1e-6
 TIMES = 3
 """This many times more tiles must speak for a proposal than against it."""
 ENOUGH = 0.1
-"""The share of the tiles that must speak for it; a blurred picture has few tiles that tell a pixel's shift."""
+"""The share of the tiles that must support it; a blurred picture has few tiles that tell a pixel's shift."""
 CERTAIN = 0.3
 """The share of the tiles that must show the same thing; two unrelated photographs share far fewer."""
 

@@ -323,6 +323,21 @@ def test_another_option_starts_anew_says_why_and_keeps_the_earlier_scores(
     assert edits(tmp_path / "superseded" / "0002") == ["z"]
 
 
+def test_a_reworded_description_continues_the_run(
+    open_writer: Open, make_record: Make, make_manifest: Callable[..., Manifest], tmp_path: Path
+) -> None:
+    """Rules are known by their version, scores by name, direction and range: words about them change no number."""
+    entry = make_manifest().protocols["toy"]
+    fill(open_writer, make_record, tmp_path, "ab")
+    scores = tuple(replace(spec, about="In other words.") for spec in entry.scores)
+
+    reworded = replace(entry, about="In other words.", deviations=("Said differently.",), scores=scores)
+    with open_writer(tmp_path, protocols={"toy": reworded}) as run:
+        assert not any("Starting over" in note for note in run.notes)
+
+    assert edits(tmp_path) == ["a", "b"]
+
+
 def test_other_rules_of_a_protocol_start_anew(
     open_writer: Open, make_manifest: Callable[..., Manifest], tmp_path: Path
 ) -> None:

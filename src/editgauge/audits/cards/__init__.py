@@ -1,1 +1,1 @@
-"""Cards: how one evaluator fares on probes."""
+"""Cards: how one evaluator performs on probes."""

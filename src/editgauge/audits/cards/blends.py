@@ -31,13 +31,13 @@ class Blend:
     gamma: float
     """The weight that chooses best on the tuning photographs."""
     chosen: Estimate
-    """Of the held-back pairs with a known better one, the share chosen rightly at that weight."""
+    """Of the held-out pairs with a known better one, the share chosen rightly at that weight."""
     auroc: Estimate
-    """Of `edit done` on the held-back photographs, at that weight."""
+    """Of `edit done` on the held-out photographs, at that weight."""
     curve: tuple[float | None, ...]
-    """The held-back share at every gamma from 0 to 1 in steps of 0.05; only to be looked at."""
+    """The held-out share at every gamma from 0 to 1 in steps of 0.05; only to be looked at."""
     ahead: Paired | None
-    """Held-back pairs chosen rightly by the mix, against the better of the two alone."""
+    """Held-out pairs chosen rightly by the mix, against the better of the two alone."""
 
 
 def blend(preservation: ProbeScores, modification: ProbeScores, sheet: Sheet) -> Blend:

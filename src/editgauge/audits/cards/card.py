@@ -34,7 +34,7 @@ class TypeCell:
 
 @dataclass(frozen=True, slots=True)
 class ScoreCard:
-    """How one score fares."""
+    """How one score performs."""
 
     protocol: str
     name: str

@@ -30,7 +30,7 @@ class MisjudgedProbe:
 def worst_failures(
     measured: ProbeScores, card: ScoreCard, sheet: Sheet, most: int = MOST
 ) -> tuple[MisjudgedProbe, ...]:
-    """The held-back probes farthest on the wrong side, edits and kinds taking turns."""
+    """The held-out probes farthest on the wrong side, edits and kinds taking turns."""
     if card.mark is None:
         return ()
     sign = 1.0 if card.higher_is_better else -1.0

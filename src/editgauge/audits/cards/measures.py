@@ -1,4 +1,4 @@
-"""How far numbers tell good from bad, on plain arrays; NaN is no answer, and intervals draw whole photographs."""
+"""How far numbers tell good from bad, on plain arrays; NaN is no answer, and intervals are clustered by photograph."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def _on_ground(card: AuditCard) -> list[tuple[GroundScore, Estimate | None]]:
 
 def _facts(card: AuditCard) -> dict[str, int]:
     compared = {"pairs that people compared": card.people.pairs} if card.people else {}
-    made = {"held-back probes": card.held_back, "edits": card.edits, "photographs": card.photos}
+    made = {"held-out probes": card.held_back, "edits": card.edits, "photographs": card.photos}
     rated = {"rated outcomes of real edits": card.ground.outcomes} if card.ground else {}
     return (made if card.held_back else {}) | compared | rated | {"scores": len(card.scores)}
 

@@ -34,7 +34,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """By how much the AUROC of one score is above that of another, over the held-back probes that have both."""
+    """By how much the AUROC of one score is above that of another, over the held-out probes that have both."""
 
     first: str
     second: str
@@ -55,14 +55,14 @@ class PeopleAgreement:
 
 @dataclass(frozen=True, slots=True)
 class AuditCard:
-    """How evaluators fare on the held-back photographs."""
+    """How evaluators perform on the held-out photographs."""
 
     probes: int
     """All of them, those of the tuning photographs included."""
     held_back: int
     edits: int
     photos: int
-    """Of the held-back probes."""
+    """Of the held-out probes."""
     scores: tuple[ScoreCard, ...]
     headlines: tuple[tuple[str, str], ...]
     """By protocol: its verdict, or else the score that tells best on the tuning photographs what was done."""
@@ -83,7 +83,7 @@ class AuditCard:
     """By protocol, over all calls into the folder; what an earlier one had asked of a model is remembered."""
     models: Mapping[str, str]
     ground: RatedGround | None = None
-    """How the scores fare on real edits that people rated; None when no such ground was given."""
+    """How the scores perform on real edits that people rated; None when no such ground was given."""
 
 
 def is_steadiness(name: str) -> bool:

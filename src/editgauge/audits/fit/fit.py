@@ -4,7 +4,7 @@
 
 PROBES is a folder made by `editgauge build probes`; what is seen in its probes is kept in the file MEASURED, so that a
 second fit sees nothing again. Without questions both models are fitted; else those alone, on the probes that tell
-about them, and the others stay as they are. The held-back half is not looked at. `editgauge.audits.fit.ratings` fits
+about them, and the others stay as they are. The held-out half is not looked at. `editgauge.audits.fit.ratings` fits
 the models of `edit` and `quality`.
 """
 

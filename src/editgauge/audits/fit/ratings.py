@@ -57,7 +57,7 @@ RISING = (
 )  # fmt: skip
 """Features of which more never speaks against the edit being done: their weights are not negative."""
 FALLING = ("untouched",)
-"""Features of which more never speaks for it."""
+"""Features that never count as evidence for it."""
 SET = {"text_fit": 2.0, "text_gain": 1.0, "count_wrong": -3.0, WORDS: 1.5, JUDGED: 1.5}
 """Weights that are set and not fitted, because hardly any rated outcome has these features: requested words that can be
 read letter by letter pass, another number than was asked for does not. That of a joint embedder is set as well, for
@@ -246,7 +246,7 @@ def judged_apart(records: Sequence[Rated], others: Sequence[Rated]) -> FittedSco
 
 
 def unseen(records: Sequence[Rated], *, methods: bool) -> dict[str, dict[str, float]]:
-    """How the fit fares on photographs, and on methods if asked, that it has not seen: mean, least and most."""
+    """How the fit performs on photographs, and on methods if asked, that it has not seen: mean, least and most."""
     rows = [
         _agreement(records, out_of_fold(records, methods=methods, repeat=repeat))
         for repeat in range(1 if methods else REPEATS)
@@ -329,7 +329,7 @@ def _per_method(score: Floats, truth: Floats, where: NDArray[np.bool_], method: 
 
 
 def fitted_models(records: Sequence[Rated]) -> dict[str, Any]:
-    """The three models as a JSON value, with what they were fitted on and how they fare on what they have not seen."""
+    """The three models as a JSON value, with what they were fitted on and their results on unseen data."""
     asked, contained = fit_edit([each for each in records if each.done is not None])
     quality = fit_quality([each for each in records if each.quality is not None])
     numbers: dict[Question, Floats] = {"asked": asked, "contained": contained, "quality": quality}

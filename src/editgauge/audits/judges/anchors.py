@@ -1,6 +1,6 @@
 """Anchors: questions that never change, so that another answer means another judge.
 
-Two kinds: pictures drawn by rule, whose answer anybody sees; and questions that a user's own run asked before.
+Two kinds: pictures drawn by rule, whose answer anyone sees; and questions that a user's own run asked before.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def ask_about_pairs(
     Args:
         jury: who is asked
         folder: where the probes lie
-        probes: all of them; pairs are drawn from the held-back ones, and from those that people compared
+        probes: all of them; pairs are drawn from the held-out ones, and from those that people compared
         count: how many pairs
         transcripts: where calls are recorded; what was asked before is not asked again
         seed: of the draw

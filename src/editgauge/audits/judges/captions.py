@@ -89,7 +89,7 @@ def _corrected(folder: Path) -> dict[tuple[str, str, int], list[str]]:
     texts: dict[tuple[str, str, int], list[str]] = defaultdict(list)
     with Study.open(folder) as study:
         if study.design.question(CORRECTED) is None or study.design.unit != "outcome":
-            raise BadInput(f"The study '{folder}' asks nobody for a caption; its design must be `editinspector`.")
+            raise BadInput(f"The study '{folder}' has no question about captions; its design must be `editinspector`.")
         with study.database.read() as session:
             for page in records(session):
                 text = page.answers.get(CORRECTED)

@@ -63,7 +63,7 @@ def tables(run: str | Path, *, ratings: str | Path | None = None) -> InspectorTa
     """Print EditInspector's tables 3 and 4 for all judges of a run.
 
     Table 3: the balanced accuracy of the five questions against people, and difference captions. Table 4: the captions
-    compared by their words too. Intervals draw whole source images.
+    compared by their words too. Intervals are clustered by source image.
 
     Example:
         $ editgauge judges tables run --ratings ratings.csv

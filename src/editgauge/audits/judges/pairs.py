@@ -52,7 +52,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class PairFindings:
-    """How a judge fares when it is shown two outcomes; what it did not answer in both orders enters no share."""
+    """How a judge performs when it is shown two outcomes; what it did not answer in both orders enters no share."""
 
     pairs: int
     right: Estimate
@@ -91,7 +91,7 @@ def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -
 
 
 def _candidates(sheet: Sheet) -> Iterator[tuple[str, str, str, str]]:
-    """Better, worse, photograph and group: what was made on held-back photographs, and all that people compared."""
+    """Better, worse, photograph and group: what was made on held-out photographs, and all that people compared."""
     for made, places in ((True, sheet.choices("held_back")), (False, sheet.preferred)):
         for better, worse in places:
             one, other = sheet.probes[better], sheet.probes[worse]

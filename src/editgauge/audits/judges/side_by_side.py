@@ -74,7 +74,7 @@ SHOWN_APART = 5
 def side_by_side(run: str | Path) -> SideBySide:
     """Compare the judges of a run: means, coverage, agreement, and whether they repeat themselves.
 
-    Intervals draw whole source images. The outcomes on which judges differ most are named: look at them in the report.
+    Intervals are clustered by source image. The outcomes on which judges differ most are listed; the report shows them.
 
     Example:
         $ editgauge judges compare run

@@ -100,7 +100,7 @@ def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
     if not questions:
         given = sorted({rating.question for _, rating in rated.pairs})
         raise BadInput(
-            f"None of the questions in '{file}' tells whether the edit was carried out; '{DONE[0]}' with 0 and 1 does.",
+            f"None of the questions in '{file}' says whether the edit was carried out; '{DONE[0]}' with 0 and 1 does.",
             [f"'{question}'" for question in given],
         )
     return asked[questions[0]].good

@@ -57,7 +57,7 @@ class GroundScore:
 
 @dataclass(frozen=True, slots=True)
 class RatedGround:
-    """Real edits that people rated, and how every audited score fares there."""
+    """Real edits that people rated, and how every audited score performs there."""
 
     name: str
     outcomes: int

@@ -52,7 +52,7 @@ class Spoken:
 def add_answers(folder: Path, spoken: Spoken, quiet: bool = False) -> tuple[Probe, ...]:
     """Adds what people said to the probes of a folder, or begins one with it, and gives all of them.
 
-    What is said now of an outcome or of a pair takes the place of what was said before; all else that was said stays.
+    What is said now of an outcome or of a pair replaces what was said before; all else that was said stays.
     """
     opened = open_benchmark(spoken.benchmark, spoken.data, spoken.images)
     edits = {edit.id: edit for edit in opened.edits}

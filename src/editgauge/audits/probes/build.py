@@ -107,7 +107,7 @@ def probes(
         spoken = Spoken(benchmark, outcomes, data, images, layout, choices, triplets, ratings)
         return add_answers(folder, spoken, quiet)
     if benchmark is not None or outcomes:
-        raise BadInput("Nobody spoke of these outcomes: give --choices FILE, --triplets or --ratings FILE too.")
+        raise BadInput("There are no answers about these outcomes: add --choices FILE, --triplets or --ratings FILE.")
     settings = {"images": str(images or "photos"), "limit": limit, "seed": seed, "longest": LONGEST, "making": MAKING}
     claim(folder, SETTINGS, {**settings, "editgauge": __version__}, "probes", "editgauge build probes")
     if (folder / TRUTHS).is_file():

@@ -135,7 +135,7 @@ def _unfit_preferences(probes: Sequence[Probe]) -> Iterator[str]:
 
 
 def _edit_types(path: Path) -> dict[str, str]:
-    """The ids of the benchmark and their types; what else may be wrong with it is told by its own reader."""
+    """The ids of the benchmark and their types; what else may be wrong with it is reported by its own reader."""
     try:
         edits = [json.loads(line) for line in read_text(path).split("\n") if line.strip()]
         return {edit["id"]: edit["type"] for edit in edits}

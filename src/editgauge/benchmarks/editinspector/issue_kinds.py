@@ -1,4 +1,4 @@
-"""The ten kinds of issue that people's remarks on an edit speak of, told by the words in them (EditInspector, A.7)."""
+"""The ten kinds of issue in people's remarks on an edit, determined by the words in them (EditInspector, A.7)."""
 
 from __future__ import annotations
 

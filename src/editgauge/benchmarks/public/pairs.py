@@ -72,7 +72,7 @@ def pairs(name: str, *, data: str | Path, out: str | Path) -> PairFiles:
         >>> editgauge.data.pairs("genai-bench", data="image_edition", out="genai")
 
     Args:
-        name: editreward-bench, editscore-bench or genai-bench.
+        name: `editreward-bench`, `editscore-bench` or `genai-bench`.
         data: folder with its Parquet, Arrow or JSON lines files, or one such file.
         out: folder to write.
     """

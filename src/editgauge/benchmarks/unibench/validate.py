@@ -105,7 +105,7 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
         return
     rendered = mask_of(mask).render(image.width, image.height)
     if not rendered.any():
-        yield "mask: nothing of it lies inside the image"
+        yield "mask: no part of it is inside the image"
     elif any(abs(one - other) > SLACK for one, other in zip(box_of(rendered), instance.box, strict=True)):
         yield f"box: {instance.box} is not the box of the mask, which is {list(box_of(rendered))}"
 

@@ -109,7 +109,7 @@ class AttributeFiles:
 
 
 def _earlier(file: Path, by: str) -> dict[str, Attributes]:
-    """What a file holds already; attributes by somebody else are not mixed with these."""
+    """What a file holds already; attributes by someone else are not mixed with these."""
     if not file.exists():
         return {}
     found = read_attributes(file)

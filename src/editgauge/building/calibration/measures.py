@@ -12,7 +12,7 @@ from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 BINS = 10
 FEWEST_IN_A_BIN = 10
 SUREST = 1e-3
-"""Log loss takes no number as surer than this, or one answer could make it endless."""
+"""Log loss takes no number as more confident than this, or one answer could make it endless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class ReliabilityBin:
     value: float
     """The mean of the numbers."""
     share: Mean
-    """Of people who say so; its interval draws whole source images."""
+    """Of people who say so; its interval is clustered by source image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How well numbers foretell what people say."""
+    """How well numbers predict what people say."""
 
     expected_error: float
     """Expected calibration error: how far numbers and shares are apart in a bin, on average. Chance alone makes it

@@ -149,7 +149,7 @@ def _answer(review: Review, changed: ReviewCandidate, reviewer: str, fill: Envir
 
 
 def _next_open(review: Review) -> Any:
-    """The first group that somebody still has to look at, or else the first."""
+    """The first group that someone still has to look at, or else the first."""
     waiting = {each.group for each in review.candidates if each.status == "proposed"}
     return next((group for group in review.groups if group.name in waiting), next(iter(review.groups), None))
 

@@ -55,7 +55,7 @@ class Unfit(Exception):
 
 
 class Desk:
-    """One review file. Safe for threads; a file that somebody else changed meanwhile is read again first.
+    """One review file. Safe for threads; a file that someone else changed meanwhile is read again first.
 
     Args:
         file: what was built, or its review file.

@@ -147,7 +147,7 @@ class Review(StrictFields):
 
     @property
     def reviewed(self) -> int:
-        """How many candidates somebody has decided on."""
+        """How many candidates someone has decided on."""
         return sum(each.status != "proposed" for each in self.candidates)
 
     def with_candidate(self, changed: ReviewCandidate) -> Review:

@@ -85,7 +85,7 @@ def _page(done: Training) -> str:
 {_origin(done)}
 Of each question and action there are as many yes as no.
 
-License of the pictures and labels: {done.license or "not told by the benchmark"}.
+License of the pictures and labels: {done.license or "not stated by the benchmark"}.
 
 - `{LLAVA}`: conversations, both pictures side by side in one
 - `{MESSAGES}`: chat messages, two pictures each, as judges are asked

@@ -19,7 +19,7 @@ _ARTICLE = r"(?:\b(?P<article>an?) )?"
 
 
 def instruction_of(change: DescribedChange) -> str:
-    """What to ask for. What is taken away is not told by its place: the decoy of a removal stands elsewhere.
+    """What to ask for. What is taken away is not stated by its place: the decoy of a removal stands elsewhere.
 
     >>> instruction_of(DescribedChange("Add", None, "cup", where="on the table"))
     'Add a cup on the table.'

@@ -1,4 +1,4 @@
-"""Square pictures: where to cut, what becomes of the objects (section 3.1 of UniBench), and crops by reviewers."""
+"""Square pictures: where to cut, the result for the objects (section 3.1 of UniBench), and crops by reviewers."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def build_probes(made: Any, options: Options) -> None:
     pairs = sum(len(probe.over) for probe in made)
     compared = f" People compared {pairs:,} pairs." if pairs else ""
     typer.echo(
-        f"{len(made):,} probes in {options['out']}, {held_back:,} of them on held-back photographs.{compared}", err=True
+        f"{len(made):,} probes in {options['out']}, {held_back:,} of them on held-out photographs.{compared}", err=True
     )
 
 

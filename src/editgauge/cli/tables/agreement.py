@@ -58,7 +58,7 @@ def show_agreement(result: Agreement) -> None:
     if result.steadiness:
         show_steadiness(result.steadiness, result.attributes)
     show(Text("Positive is agreement: a score where lower is better (↓) is negated first."))
-    show(Text("Intervals draw whole source images. Outcomes without a score are counted, never imputed."))
+    show(Text("Intervals are clustered by source image. Outcomes without a score are counted, never imputed."))
     for words, matched in (("Ratings", result.ratings), ("Choices", result.choices)):
         if matched:
             show(Text(f"{words}: {'; '.join(_counts(matched))}."))

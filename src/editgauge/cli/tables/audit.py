@@ -37,7 +37,7 @@ def show_card(card: AuditCard) -> None:
         show(Text(f"{name}: {_formatted(estimate)}"))
     for name, side in card.sides.items():
         sides = f"left {_formatted(side.left)}, right {_formatted(side.right)}"
-        show(Text(f"{name} tells left from right: {sides}; {side.answered} of {side.pictures} pictures answered."))
+        show(Text(f"{name} left from right: {sides}; {side.answered} of {side.pictures} pictures answered."))
     if card.blend:
         show(_blend_line(card))
     if card.costs:
@@ -45,13 +45,13 @@ def show_card(card: AuditCard) -> None:
     for name, findings in card.pairs.items():
         show(_spent(f"{name}, shown pairs", findings.cost))
     below = "AUROC below 0.5 prefers what was not done. " if card.held_back and heads else ""
-    show(Text(f"{below}Intervals are at 95 % and draw whole photographs."))
+    show(Text(f"{below}95 % intervals, clustered by photograph."))
     if len(card.scores) > MOST:
         show(Text(f"{len(card.scores) - MOST} more scores are on the page."))
 
 
 def _show_scores(card: AuditCard, scores: list[ScoreCard]) -> None:
-    table = new_table(f"'Edit done' on {card.held_back:,} held-back probes of {card.photos} photographs")
+    table = new_table(f"'Edit done' on {card.held_back:,} held-out probes of {card.photos} photographs")
     table.add_column("score", overflow="fold")
     for column in ("AUROC", "accuracy", "better one chosen", "sensitivity to JPEG 90", "ignores text", "unscored"):
         table.add_column(column, justify="right")

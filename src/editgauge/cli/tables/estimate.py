@@ -144,7 +144,7 @@ def _formatted(each: Calibrated) -> str:
 
 
 def _made(each: Calibrated) -> str:
-    """What becomes of some numbers; the curve's points hold them all."""
+    """The calibrated value of some numbers; the curve's points hold them all."""
     parts = []
     for point in each.curve.points:
         if point.value in SHOWN_AT:

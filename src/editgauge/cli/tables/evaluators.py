@@ -47,11 +47,7 @@ def show_behind(behind: Sequence[Paired], what: str) -> None:
         numbers = (f"{each.difference.value:+.3f}", interval(each.difference), *map(str, counts))
         table.add_row(each.second, *numbers, _p(each.p), _p(each.adjusted))
     show(table)
-    show(
-        Text(
-            "p: paired by question, clustered by source image. The first was picked by the same answers, so p flatters."
-        )
-    )
+    show(Text("p: paired by question, clustered by source image. The first was chosen on them: p is optimistic."))
 
 
 def show_types(scores: Sequence[ChosenScore | SelectedScore]) -> None:
@@ -160,7 +156,7 @@ def show_blend(result: Interpolation) -> None:
     show(
         Text(
             f"Both are scaled to 0 … 1 by the least and greatest of this run ({result.outcomes} outcomes have both). "
-            "The best γ was picked by the same answers, so it flatters."
+            "The best γ was selected on the same answers, so its agreement is optimistic."
         )
     )
 

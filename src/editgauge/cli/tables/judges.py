@@ -45,7 +45,7 @@ def show_check(result: Checked) -> None:
     for fault, count in check.faults.items():
         show(Text(f"without an answer: {count} {fault}"))
     if result.since_first is None:
-        show(Text("This is the first check; the next one can tell whether the judge moved."))
+        show(Text("This is the first check; later checks are compared with it."))
         return
     show(Text(_drift("the first check", result.since_first)))
     if result.since_last and result.since_last.since != result.since_first.since:

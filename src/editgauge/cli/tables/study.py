@@ -41,17 +41,17 @@ def show_status(status: Status) -> None:
     if status.raters:
         show(table)
     else:
-        show(Text("Nobody is invited yet: `editgauge study invite`."))
+        show(Text("No raters are invited yet: `editgauge study invite`."))
 
 
 def _left(seconds: float | None) -> str:
     """The time left, in words.
 
     >>> _left(7300), _left(None), _left(0)
-    ('about 2 hours to go at the pace of the last day', 'too few answers to tell when it is done', 'complete')
+    ('about 2 hours to go at the pace of the last day', 'too few answers for an estimate', 'complete')
     """
     if seconds is None:
-        return "too few answers to tell when it is done"
+        return "too few answers for an estimate"
     if seconds <= 0:
         return "complete"
     units = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
@@ -70,7 +70,7 @@ def show_findings(result: StudyFindings) -> None:
 
 def show_weights(result: Sequence[WeightAgreement]) -> None:
     """How far weights of attributes agree with people, as in AugCLIP's table 7."""
-    table = new_table("Weights of attributes beside people's answers: Pearson's r and share of choices, 95 % intervals")
+    table = new_table("Weights of attributes and people's answers: Pearson's r and share of choices, 95 % intervals")
     for column in ("protocol", "attributes", "Pearson's r", "choices", "pairs", "edits"):
         table.add_column(column, overflow="fold", justify="left" if column in {"protocol", "attributes"} else "right")
     for row in result:
@@ -130,7 +130,7 @@ def _show_side(side: SideFindings) -> None:
 
 def _agreement(panel: Panel | None, alpha: Estimate, scale: str) -> str:
     if panel is None:
-        return "No two raters answered about the same, so nothing can be said about their agreement."
+        return "No two raters answered about the same item, so their agreement is unknown."
     sentence = f"A majority on {panel.majority.value:.1%} of {panel.majority.n} ({panel.without_majority} without), "
     sentence += (
         f"all alike on {panel.full_agreement.value:.1%}, {panel.on_the_commonest.value:.1%} on the commonest answer"

@@ -47,7 +47,7 @@ def show_summary(run: Run, *, verbose: bool = False) -> None:
     show(Text(f"↑ higher is better, ↓ lower is better.{dagger}", style="dim"))
     if verdicts.untouched:
         names = ", ".join(sorted(verdicts.untouched))
-        show(Text(f"The source itself, left as it is, for comparison only: {names}.", style="dim"))
+        show(Text(f"Baseline that returns the source unchanged: {names}.", style="dim"))
     reasons = sum((Counter(cell.unscored) for cell in cells.values()), Counter[str]())
     if verbose:
         _show_reasons(run, reasons)

@@ -1,4 +1,4 @@
-"""The journal: lines appended one by one, each whole or absent after a kill."""
+"""The journal: lines appended individually, each whole or absent after a kill."""
 
 from __future__ import annotations
 

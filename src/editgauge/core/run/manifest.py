@@ -25,12 +25,12 @@ RECORDED_PACKAGES = ("editgauge", "numpy", "opencv-python-headless", "pillow", "
 
 @dataclass(frozen=True, slots=True)
 class ProtocolEntry:
-    """What a protocol is and what its scores mean."""
+    """What a protocol is and what its scores mean. Two are equal if their rules are: descriptions may be reworded."""
 
-    about: str
-    paper: str
+    about: str = field(compare=False)
+    paper: str = field(compare=False)
     version: str
-    deviations: tuple[str, ...]
+    deviations: tuple[str, ...] = field(compare=False)
     scores: tuple[ScoreSpec, ...]
 
     @classmethod

@@ -250,7 +250,7 @@ class RunWriter:
 
 
 def _refuse_a_folder_of_others(folder: Path) -> None:
-    """A run writes an `edits.jsonl`, which must not take the place of a benchmark's."""
+    """A run writes an `edits.jsonl`, which must not replace a benchmark's."""
     if not folder.is_dir() or (folder / FILE).exists():
         return
     names = sorted(path.name for path in folder.iterdir())

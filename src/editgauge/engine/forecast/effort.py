@@ -1,4 +1,4 @@
-"""What work takes on this machine, as busy as it is now: by the clock, of the cores, and until anything begins."""
+"""What work takes on this machine, as busy as it is now: of wall time, of the cores, and until anything begins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Effort:
     """What a piece of work took."""
 
     seconds: float
-    """By the clock."""
+    """Wall time."""
     cpu: float
     """Of all threads of the process together."""
     own: float = 0.0
@@ -48,7 +48,7 @@ def so_far() -> Effort:
 
 
 def expected(work: Effort, times: float, processes: int, cores: float) -> float:
-    """Seconds by the clock for that many times the work, divided between processes that get that many cores.
+    """Seconds of wall time for that many times the work, divided between processes that get that many cores.
 
     The work was measured in one process, models with all their threads. Processes can divide it, so that it takes as
     much less time as there are processes; but not less than the cores need for it.

@@ -72,9 +72,9 @@ class Forecast:
     free_cores: float
     """How many of the cores a run gets while the machine is as busy as it is now."""
     start_seconds: float
-    """By the clock, until processes have started and models are loaded; part of `seconds`."""
+    """Wall time, until processes have started and models are loaded; part of `seconds`."""
     seconds: float
-    """By the clock, with the machine as busy as it is now; with judges, if it is known how long a call takes."""
+    """Wall time, with the machine as busy as it is now; with judges, if it is known how long a call takes."""
     seconds_alone: float
     """The same if nothing else uses the processor."""
     memory: int
@@ -225,7 +225,7 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
-    """Seconds by the clock."""
+    """Seconds of wall time."""
 
     start: float
     """Of the command, then of its processes, which load all models at the same time."""

@@ -151,8 +151,7 @@ class CountingPerception(RunPerception):
                 **({} if bound.cost is None else {"cost at most": round(bound.cost, 4)}),
             }
         fields["derived from"] = (
-            f"the expected calls from {outcomes} outcomes; the most from all edits, whatever is answered, with a "
-            "repair question for each"
+            f"the expected calls from {outcomes} outcomes; the maximum from all edits, with a repair question for each"
         )
         each = seconds_of_a_call(judge.name, judge.transcripts) if by.call_seconds is None else by.call_seconds
         if each is not None:

@@ -41,7 +41,7 @@ class TrialOrder:
     tasks: Sequence[ScoringTask]
     by: Extrapolation
     at: float
-    """When it was given, by the clock on the wall: it is taken up when the process has started."""
+    """When it was given, in wall-clock time: it is taken up when the process has started."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class Shard:
         return f"{self.number}/{self.of}"
 
     def holds(self, source: str) -> bool:
-        """Whether outcomes of that source image belong here: told by a hash of its name, the same on every machine."""
+        """Whether outcomes of that source image belong here: by a hash of its name, the same on every machine."""
         if self.of == 1:
             return True
         digest = hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).digest()

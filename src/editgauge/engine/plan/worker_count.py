@@ -1,4 +1,4 @@
-"""How many processes score a run, and on which devices: derived from cores, memory and graphics cards."""
+"""How many processes score a run, and on which devices: derived from cores, memory and GPUs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Machine:
     memory: int | None = None
     """Bytes that are free; None where that cannot be determined."""
     cards: tuple[str, ...] = ()
-    """Graphics cards, as `CUDA_VISIBLE_DEVICES` names them."""
+    """GPUs, as `CUDA_VISIBLE_DEVICES` names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def choose_worker_count(
         machine: what there is to work with
         judges: whether judges are asked; that is done by one process, so that pace and budget have one keeper
         weights: bytes of the weights that every process loads
-        on_cards: whether the models run on graphics cards where there are some: then one process for each card
+        on_cards: whether the models run on GPUs where there are some: then one process for each card
     """
     cards = machine.cards if on_cards and len(machine.cards) > 1 else ()
     if judges:
@@ -123,7 +123,7 @@ def bytes_of_weights(models: Mapping[str, str]) -> int:
 
 
 def run_on_cards(models: Mapping[str, str]) -> bool:
-    """Whether one of these models uses a graphics card where there is one."""
+    """Whether one of these models uses a GPU where there is one."""
     return any(hasattr(type(model), "device") for model in make_models(models).values())
 
 

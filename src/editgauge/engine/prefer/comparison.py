@@ -38,7 +38,7 @@ class ComparisonWording:
 async def tell_each(
     judge: ModelJudge, pairs: Sequence[Pair], tell: Callable[[Pair], Awaitable[Told]], advance: Callable[[], None]
 ) -> list[Told]:
-    """What becomes of every pair, in their order; no more are begun than the judge can take."""
+    """The result of every pair, in their order; no more are begun than the judge can take."""
     turns = asyncio.Semaphore(PAIRS_UNDER_WAY * judge.at_once)
 
     async def one(pair: Pair) -> Told:

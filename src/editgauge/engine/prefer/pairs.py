@@ -1,4 +1,4 @@
-"""Which outcomes of a run can be compared two by two, and their pictures."""
+"""Which outcomes of a run can be compared in pairs, and their pictures."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def read_scored(place: PictureFile) -> Pixels:
     picture = read_image(Path(place.path))
     if place.pixels is not None and pixel_hash(picture) != place.pixels:
         raise BadInput(
-            f"'{place.path}' is another picture than the one that was scored; `editgauge verify` tells which are. "
+            f"'{place.path}' is another picture than the one that was scored; `editgauge verify` lists them. "
             "Run again, then ask."
         )
     return picture

@@ -115,7 +115,7 @@ async def _ask_all(
 async def _line(
     judge: ModelJudge, pair: OutcomePair, question: Callable[[OutcomePair], Question[Choice]]
 ) -> dict[str, object]:
-    """What becomes of one pair: two choices, each null with the reason where there is no answer."""
+    """The result of one pair: two choices, each null with the reason where there is no answer."""
     fields: dict[str, object] = {"edit": pair.edit, "first": pair.first, "second": pair.second, "seed": pair.seed}
     try:
         pairwise = await asyncio.to_thread(question, pair)

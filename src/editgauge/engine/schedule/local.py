@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TRIES = 2
 """A task whose process died is tried once more, alone; if that process dies too, the task is to blame."""
 FAILED_STARTS = 3
-"""This many processes in a row that end before they are ready: no task is to blame, and no other would fare better."""
+"""This many processes in a row that end before they are ready: no task is to blame, and no other would do better."""
 WHILE_IT_STARTS = 8
 """This many tasks fit into a pipe that nobody reads yet; more would make us wait before the next process is started."""
 SECONDS_TO_LEAVE = 5
@@ -103,7 +103,7 @@ class _Worker:
     to: IO[bytes]
     answers: IO[bytes]
     card: str | None = None
-    """The graphics card it sees, where there are several."""
+    """The GPU it sees, where there are several."""
     ready: bool = False
     in_hand: dict[int, _Try] = field(default_factory=dict)
 

@@ -165,7 +165,7 @@ class _Actors:
                 return self._news.get(timeout=SECONDS_OF_SILENCE)
             except queue.Empty:
                 if not any(actor.node for actor in self._actors):
-                    say("Waiting for room in the Ray cluster; `ray status` shows what is asked for and what there is.")
+                    say("Waiting for room in the Ray cluster; `ray status` shows demands and resources.")
 
     def _bury(self, actor: _Actor, death: Exception) -> Iterator[ScoredTask]:
         self._actors.remove(actor)

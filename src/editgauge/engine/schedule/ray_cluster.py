@@ -100,7 +100,7 @@ def living_nodes(ray: Any) -> set[str]:
 
 
 def needs_of(ray: Any, models: Mapping[str, str]) -> dict[str, Any]:
-    """What one actor with these models asks of its node: a core, a graphics card if they use one, and memory."""
+    """What one actor with these models asks of its node: a core, a GPU if they use one, and memory."""
     weights = bytes_of_weights(models)
     memory = BYTES_OF_A_PROCESS + BYTES_FOR_A_BYTE_OF_WEIGHTS * weights
     largest = max((int(node["Resources"].get("memory", 0)) for node in ray.nodes() if node["Alive"]), default=0)

@@ -156,7 +156,7 @@ def _repeated_records(run: Run) -> Iterator[str]:
     if repeated:
         edit, method, seed, protocol, name = repeated[0]
         yield (
-            f"repeated score: {len(repeated)} scores stand in the run more than once, such as {protocol}/{name} of "
+            f"repeated score: {len(repeated)} scores are in the run more than once, such as {protocol}/{name} of "
             f"'{edit}' by '{method}', seed {seed}; run again into another folder"
         )
 

@@ -22,7 +22,7 @@ from editgauge.stats.paired import Paired, against_the_first
 from editgauge.stats.resampling import Estimate
 
 MOST_PAIRED = 4
-"""This many of the evaluators that agree most are taken two by two."""
+"""This many of the evaluators that agree most are taken in pairs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class GammaCurve:
     chance: float
     points: tuple[Estimate, ...]
     best: float | None
-    """The gamma of the highest point, picked by the same answers, so that its height flatters; None without any."""
+    """The gamma of the highest point, picked by the same answers, so its height is optimistic; None without any."""
 
 
 @dataclass(frozen=True, slots=True)

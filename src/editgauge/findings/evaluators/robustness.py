@@ -79,7 +79,7 @@ def over_runs(
         if len(again) == len(runs) - 1:
             moves.append(steadiness([score, *again], targets, runs[0]))
     if not moves:
-        raise BadInput("The runs have no score in common, so nothing can be said about how steady one is.")
+        raise BadInput("The runs have no score in common, so stability cannot be measured.")
     return moves
 
 

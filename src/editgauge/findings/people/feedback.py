@@ -49,7 +49,7 @@ def feedback(name: str, *, data: str | Path, plot: str | Path | None = None) -> 
 
 
 def sort_remarks(remarks_given: Sequence[Remark]) -> tuple[Feedback, ...]:
-    """One for each question, with intervals that draw whole source images."""
+    """One for each question, with intervals clustered by source image."""
     questions = dict.fromkeys(each.question for each in remarks_given)
     return tuple(
         _sorted(question, [each for each in remarks_given if each.question == question]) for question in questions

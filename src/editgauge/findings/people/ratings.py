@@ -165,7 +165,7 @@ def _rating(values: Mapping[str, Any], faults: list[str]) -> Rating | None:
     seed = seed_of(values, faults)
     probability = None if blank(values.get("probability")) else number(values, "probability", faults)
     if probability is not None and not 0 < probability <= 1:
-        faults.append(f"'probability' must lie above 0 and at most at 1, got {shown(values['probability'])}")
+        faults.append(f"'probability' must be above 0 and at most 1, got {shown(values['probability'])}")
     if faults or edit is None or method is None or value is None:
         return None
     return Rating(edit, method, value, rater, question or "", seed, probability)

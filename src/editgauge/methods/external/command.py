@@ -38,7 +38,7 @@ INPUTS = "inputs"
 """The placeholder of the edit's further pictures: a word of its own, which becomes as many words."""
 OF_AN_EDIT = ("source", INPUTS, "instruction", "caption", "source_caption", "mask", "output", "seed")
 USUAL = {"timeout": 600.0, "at_once": 1}
-"""Seconds for one edit, and how many run side by side: most editors fill a graphics card alone."""
+"""Seconds for one edit, and how many run side by side: most editors fill a GPU alone."""
 SHOWN_OF_STDERR = 300
 WORDS_OF_AN_EDIT = frozenset({"instruction", "caption", "source_caption"})
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "powershell", "pwsh", "python", "perl", "ruby", "node")

@@ -78,7 +78,7 @@ class EndpointClient:
         what["headers"] = {**what.get("headers", {}), "Accept-Encoding": "gzip, identity"}
         until = time.monotonic() + timeout
         try:
-            # A redirect would carry pictures and key to somebody else.
+            # A redirect would carry pictures and key to someone else.
             with httpx.stream(verb, address, timeout=timeout, follow_redirects=False, **what) as response:
                 received = bytearray()
                 for piece in response.iter_raw():

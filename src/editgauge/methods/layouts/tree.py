@@ -51,7 +51,7 @@ class Tree:
 def list_tree(folder: Path) -> Tree:
     """Lists files down to five folders deep; hidden ones are left out, links to elsewhere are not followed.
 
-    Links to files are followed as long as they stay in the folder: outcomes that somebody else packed must not reach
+    Links to files are followed as long as they stay in the folder: outcomes that someone else packed must not reach
     other files of this machine.
     """
     listing = _Listing(Path(os.path.realpath(folder)))
@@ -97,7 +97,7 @@ class _Listing:
                 if depth:
                     self.look(entry.path, f"{name}/", depth - 1)
                 else:
-                    self.faults.append(Fault("unlisted", shown(name), f"lies deeper than {DEPTH} folders"))
+                    self.faults.append(Fault("unlisted", shown(name), f"is deeper than {DEPTH} folders"))
 
     def _follow(self, entry: os.DirEntry[str], name: str) -> None:
         target = Path(os.path.realpath(entry.path))

@@ -58,7 +58,7 @@ def find_problems(template: str) -> tuple[str, ...]:
         if not all(SLOT.search(choice) for choice in _choices(group[1])[:-1]):
             problems.append(f"'{group[0]}' has a choice without a slot, so it leaves nothing to choose")
     if set("{}[]") & set(SLOT.sub("", GROUP.sub(r"\1", template))):
-        problems.append("a brace or bracket has no partner, or lies inside another one")
+        problems.append("a brace or bracket has no partner, or is inside another one")
     return tuple(problems)
 
 

@@ -124,7 +124,7 @@ def outlined(outline: Polygons, source: Pixels) -> BoolMask:
     mask = _rendered(outline, source)
     if not mask.any():
         height, width = source.shape[:2]
-        raise CannotEdit(f"The outline {outline.box()} lies outside the picture of {width} x {height} pixels.")
+        raise CannotEdit(f"The outline {outline.box()} is outside the picture of {width} x {height} pixels.")
     return mask
 
 

@@ -46,7 +46,7 @@ class Flawed(Method):
         if flaw not in ARTIFACTS:
             raise UnknownName("flaw", flaw, ARTIFACTS)
         if not 0 <= severity <= 1:
-            raise BadInput(f"The severity of a flaw lies between 0 and 1, got {severity:g}.")
+            raise BadInput(f"The severity of a flaw must be between 0 and 1, got {severity:g}.")
         self._flaw, self._severity = flaw, severity
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:

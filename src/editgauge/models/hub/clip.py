@@ -42,7 +42,7 @@ class ClipEmbedder(Network):
             return _unit(self.network.get_text_features(**self._tokens(texts)).pooler_output)
 
     def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
-        """Where in each picture the likeness with a vector comes from, in full precision."""
+        """Where in each picture the similarity with a vector comes from, in full precision."""
         if self.precision == "int8":
             raise BadInput("int8 has no gradients, so nothing can be explained with it; use float32.")
         with self._attention_in_sight():

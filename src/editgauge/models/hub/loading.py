@@ -134,7 +134,7 @@ def _whole(source: Source, report: Mapping[str, Any]) -> None:
 
 def _rounded(network: torch.nn.Module, device: str) -> torch.nn.Module:
     if device != "cpu":
-        raise BadInput(f"int8 runs on a processor only, and '{device}' was asked for; use float16 on a GPU.")
+        raise BadInput(f"int8 runs on a CPU only, and '{device}' was requested; use float16 on a GPU.")
     import torch
 
     quantization: Any = torch.ao.quantization

@@ -1,7 +1,7 @@
-"""Where in a picture a likeness comes from: gradient times attention, layer by layer (Chefer et al. 2021, "Generic
+"""Where in a picture a similarity comes from: gradient times attention, layer by layer (Chefer et al. 2021, "Generic
 attention-model explainability").
 
-For each layer the attention of all heads is weighted by how much the likeness would grow with it; what would lower the
+For each layer the attention of all heads is weighted by how much the similarity would grow with it; what would lower the
 likeness is left out, and the mean over the heads carries relevance from token to token. What the token that stands for
 the picture has gathered in the end is each patch's share.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -> torch.Tensor:
-    """Each patch's share in the likeness of one picture with a vector: rows x columns, nothing below zero.
+    """Each patch's share in the similarity of one picture with a vector: rows x columns, nothing below zero.
 
     Args:
         network: CLIP or SigLIP, with attention that can be looked at ("eager")
@@ -67,7 +67,7 @@ def attention_pooled(head: Any, tokens: torch.Tensor) -> tuple[torch.Tensor, tor
 
 
 def _positive(gradient: torch.Tensor, attention: torch.Tensor) -> torch.Tensor:
-    """Gradient times attention where it speaks for the likeness, mean over the heads."""
+    """Gradient times attention where it raises the similarity, mean over the heads."""
     return (gradient * attention)[0].clamp(min=0).mean(dim=0)
 
 

@@ -57,7 +57,7 @@ class InceptionFid:
         return card_of(NAME, "fid_features", ID, (SIDE, SIDE), resize=resize, **layer)
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """The features of each picture, which goes alone so that its neighbors cannot change a digit."""
+        """The features of each picture, processed individually so that its neighbors cannot change a digit."""
         return np.array([self._features(image) for image in images], np.float32).reshape(-1, self._length)
 
     def _features(self, image: Pixels) -> Vector:

@@ -23,7 +23,7 @@ LENGTH = 384
 class MiniLm(FromCatalog):
     """Role `text_similarity`: a sentence as the mean of what the network makes of its tokens, as a unit vector.
 
-    Each text goes alone. The network rounds to 8 bits by what it is given, so a neighbor in the batch would change
+    Each text is processed individually. The network rounds to 8 bits by what it is given, so a neighbor in the batch would change
     the answer; and a text takes a few thousandths of a second.
     """
 

@@ -41,8 +41,8 @@ class UnloadableWeights(EditGaugeError):
         place = "its weights" if isinstance(model, bytes) else f"'{model}'"
         why = " ".join(str(error).split())[:200] or type(error).__name__
         super().__init__(
-            f"{wanted} cannot load {place}: {why}. `editgauge models verify` tells which files are damaged; "
-            "`editgauge models pull` brings them again."
+            f"{wanted} cannot load {place}: {why}. `editgauge models verify` lists damaged files; "
+            "`editgauge models pull` downloads them again."
         )
 
 

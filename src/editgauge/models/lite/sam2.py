@@ -70,7 +70,7 @@ class Sam2Tiny(FromCatalog):
     def _mask(
         self, features: Features, corners: NDArray[np.float32], kinds: tuple[float, ...], width: int, height: int
     ) -> BoolMask:
-        """Prompts go one by one: together the decoder would need as many masks in memory as there are objects."""
+        """Prompts go individually: together the decoder would need as many masks in memory as there are objects."""
         offered, quality = self._decoder.run(
             ["masks", "iou_predictions"],
             {

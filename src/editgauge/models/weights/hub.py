@@ -125,7 +125,7 @@ def _compare(entry: WeightsEntry, folder: Path, hashes: Mapping[str, str], expec
             (folder / name).resolve().unlink()
             (folder / name).unlink(missing_ok=True)
             raise FetchFailed(
-                f"'{name}' of {entry.hub} is not the one the model hub tells about: its SHA-256 is {sha256}, expected "
+                f"'{name}' of {entry.hub} is not the one the model hub announces: its SHA-256 is {sha256}, expected "
                 f"{should}. It was removed. Pull again."
             )
 

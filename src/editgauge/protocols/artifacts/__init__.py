@@ -1,4 +1,4 @@
-"""EditInspector's artifact detection: did things around the edit suffer? Told by how sure a detector is of them."""
+"""EditInspector's artifact detection: were objects around the edit damaged? By the confidence of a detector."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ PAPER = (
     "section 4.2"
 )
 COMMON = (
-    "Any detector may look, at its own operating point; the paper's is Detic at 0.5, over the words of LVIS.",
-    "Where the edit has no mask, what changed is found by comparing the pictures.",
-    "Where no model draws outlines, boxes stand for them.",
+    "Any detector, at its own operating point; the paper uses Detic at 0.5 with the classes of LVIS.",
+    "If the edit has no mask, the detected change is used.",
+    "Without a segmenter, boxes are used instead of outlines.",
 )
 AS_IN_THE_PAPER = (
     *COMMON,
-    "One word whose boxes overlap by 0.3 is the same thing before and after; the paper does not say.",
-    "The edited object itself, told by the edit's words, is no artifact however its confidence changes.",
-    "The largest drop is given beside the verdict; a thing that is gone counts with all of its confidence.",
+    "Boxes of one class with an overlap of 0.3 are the same object before and after; the paper does not specify this.",
+    "The edited object, identified by the edit's words, is never an artifact.",
+    "The largest drop is reported too; an object that is gone counts with all of its confidence.",
 )
 AS_RELEASED = (
     *COMMON,
-    "Follows the authors' notebook: a rise of the confidence counts like a drop; things that cover 40 % of the mask or "
-    "more, that hardly meet it, or that lie inside it are left out; boxes of one word that touch are the same thing.",
-    "Things that are gone count for additions only, and new things for removals, when they touch no box of any word in "
-    "the other picture; the box of the edited object is not asked, for the notebook drops what it finds there.",
+    "Follows the authors' notebook: a rise of confidence counts like a drop; objects that cover 40 % of the mask or "
+    "more, hardly overlap it, or are inside it are ignored; touching boxes of one class are the same object.",
+    "Lost objects count for additions only, and new ones for removals, if they touch no box of any class in the other "
+    "picture; the box of the edited object is not used, because the notebook discards it.",
     "One size of the pictures instead of two, and the whole mask instead of each of its parts.",
 )
 SPECS = (
     ScoreSpec(
-        "artifact", False, (0.0, 1.0), "Did a thing around the edit suffer? 1 when `faded` or `gone` is.", "artifacts"
+        "artifact", False, (0.0, 1.0), "Was an object around the edit damaged? 1 if `faded` or `gone` is.", "artifacts"
     ),
-    ScoreSpec("artifact_score", False, (0.0, 1.0), "The largest loss of confidence in a thing around the edit."),
-    ScoreSpec("faded", False, (0.0, 1.0), "Is the detector less sure of a thing that meets the mask? 1 or 0."),
-    ScoreSpec("gone", False, (0.0, 1.0), "Is a thing that met the mask gone, though not for the edit? 1 or 0."),
+    ScoreSpec("artifact_score", False, (0.0, 1.0), "The largest loss of confidence of an object around the edit."),
+    ScoreSpec("faded", False, (0.0, 1.0), "Did an object that overlaps the mask lose confidence? 1 or 0."),
+    ScoreSpec("gone", False, (0.0, 1.0), "Did an object that overlapped the mask vanish without being edited? 1 or 0."),
 )
 
 
 class Artifacts(Protocol):
     """Both methods, whether either fires, and how much confidence was lost at most."""
 
-    about = "Did the edit leave artifacts? Things around it that a detector is less sure of, or that are gone."
+    about = "Did the edit leave artifacts? Objects around it that lost detector confidence or vanished."
     paper = PAPER
     version = "1"
     needs = ("detector",)
@@ -76,7 +76,7 @@ class Artifacts(Protocol):
         self._options = options
 
     def variant(self, options: Mapping[str, str]) -> Artifacts:
-        """`artifacts[drop=0.1]`: from which loss of confidence on a thing suffered."""
+        """`artifacts[drop=0.1]`: the smallest loss of confidence that counts as damage."""
         if set(options) != {"drop"}:
             raise BadInput(f"The protocol '{self.name}' takes the option drop=CONFIDENCE, got [{', '.join(options)}].")
         try:
@@ -84,7 +84,7 @@ class Artifacts(Protocol):
         except ValueError as error:
             raise BadInput(f"{self.name}[drop=…] takes a number, got '{options['drop']}'.") from error
         if not 0 <= drop <= 1:
-            raise BadInput(f"{self.name}[drop=…] lies between 0 and 1, got {drop:g}.")
+            raise BadInput(f"{self.name}[drop=…] must be between 0 and 1, got {drop:g}.")
         return Artifacts(
             variant_name(self.name, options), self._rule, self.deviations, replace(self._options, drop=drop)
         )
@@ -93,7 +93,7 @@ class Artifacts(Protocol):
         """The verdict of each method, of both, and the largest loss."""
         mask = item.mask if item.mask is not None else changes_of(item.source, item.edited).mask
         if not mask.any():
-            nothing = Score(0.0, (Note("Nothing changed, so nothing suffered."),))
+            nothing = Score(0.0, (Note("Nothing changed, so nothing was damaged."),))
             return {spec.name: nothing for spec in SPECS}
         words, point = words_of(item.edit), operating_point(see)
 
@@ -164,8 +164,8 @@ def _evidence(found: Found, mask: BoolMask) -> tuple[Evidence, ...]:
             pieces += [Note(f"The detector's confidence in the {one.before.word} went {sure}.")]
     for thing, side in found.gone:
         pieces += [Box(side, *thing.box, f"{thing.word}: {'gone' if side == 'source' else 'new'}", thing.confidence)]
-        pieces += [Note(f"The {thing.word} {'is gone' if side == 'source' else 'is new'}, which nobody asked for.")]
-    return tuple(pieces) if len(pieces) > 1 else (*pieces, Note("No thing around the edit suffered."))
+        pieces += [Note(f"The {thing.word} {'is gone' if side == 'source' else 'is new'}, which was not requested.")]
+    return tuple(pieces) if len(pieces) > 1 else (*pieces, Note("No object around the edit was damaged."))
 
 
 artifacts = Artifacts("artifacts", as_in_the_paper, AS_IN_THE_PAPER, ArtifactOptions())

@@ -29,25 +29,25 @@ PAPER = (
     "Text-Guided Image Editing, arXiv 2410.11374"
 )
 COMMON = (
-    "Weights that are not positive are clipped at 0.001; when a whole set is, all attributes weigh the same, and "
+    "Weights that are not positive are clipped at 0.001; if a whole set is, all attributes have equal weight, and "
     "the evidence says so.",
-    "C of eq. 7 is not stated: it is 1, scikit-learn's own; `c=NUMBER` is another.",
-    "LDA has Ledoit and Wolf's shrinkage in the span of the points and takes no weights.",
-    "Naive weights are cosines with the way from source to target text, backwards for source attributes.",
-    "`short` means under five words, `long` over five: other attributes are left out; `number` takes the first ones.",
+    "The paper does not state C of eq. 7: the default is scikit-learn's 1; `c=NUMBER` sets another.",
+    "LDA uses Ledoit-Wolf shrinkage in the span of the points, without weights.",
+    "Naive weights are cosines with the direction from source to target text, reversed for source attributes.",
+    "`short` means under five words, `long` over five: other attributes are ignored; `number` uses the first ones.",
 )
 MEANS = "Weights are mean cosines, scaled to the mean 1; the formulas print sums, which turn a whole set negative."
 CLAMPED = "A source image on the target side needs no change: v = 0, where eq. 10 would lead backwards."
 AS_IN_THE_TEXT = (MEANS, CLAMPED, *COMMON)
 WITH_SUMS = ("Weights are the sums of eq. 4 and 5, unscaled.", CLAMPED, *COMMON)
 AS_IN_THE_APPENDIX = (MEANS, "Both pictures are among the points; v may lead backwards.", *COMMON)
-THERE = "How often the source image lay on the target side before any edit, so that v {}."
+THERE = "How often the source image was on the target side before any edit, so that v {}."
 
 
 class AugClip(Protocol):
     """One score: the cosine with the ideal edit."""
 
-    about = "How near does the outcome come to the ideal edit? By attributes of source and target, in CLIP's space."
+    about = "How similar is the outcome to the ideal edit? By attributes of source and target, in CLIP space."
     paper = PAPER
     version = "1"
     scores = (ScoreSpec("augclip", True, (-1.0, 1.0), "Cosine of the edited image with the ideal edit (eq. 3)."),)

@@ -63,7 +63,7 @@ def clipped(source: Floats, target: Floats) -> Weights:
 
 def _relative(own: Vectors, opposite: Vectors, *, sums: bool) -> Floats:
     mine, others = units(own), units(opposite)
-    importance = (mine @ mine.T).sum(axis=1) - 1.0  # without its likeness with itself
+    importance = (mine @ mine.T).sum(axis=1) - 1.0  # without its similarity with itself
     collision = -(mine @ others.T).sum(axis=1)
     if sums:
         return np.asarray(importance + collision)

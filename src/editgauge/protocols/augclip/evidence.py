@@ -128,13 +128,13 @@ def _weights(attributes: Attributes, result: FittedEdit, reading: PaperReading) 
 def _sides(attributes: Attributes, result: FittedEdit, reading: PaperReading) -> list[str]:
     source, target = len(attributes.source) + reading.pictures, len(attributes.target) + reading.pictures
     wrong = round(result.misclassified * (source + target))
-    sentences = [f"{wrong} of {source + target} points lie on the wrong side of the hyperplane."]
+    sentences = [f"{wrong} of {source + target} points are on the wrong side of the hyperplane."]
     if wrong >= min(source, target):
         sentences.append("As many as a whole set are: the hyperplane hardly parts them, and a larger c would.")
     if result.already_there and reading.pictures:
-        sentences.append("The source image lies on the target side: the ideal edit would lead back.")
+        sentences.append("The source image is on the target side: the ideal edit would move it back.")
     elif result.already_there:
         sentences.append(
-            "The source image already lies on the target side: v = 0, and the score is how alike both pictures are."
+            "The source image is already on the target side: v = 0, and the score is the similarity of both pictures."
         )
     return sentences

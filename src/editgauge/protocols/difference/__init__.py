@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from editgauge.protocols import Sight
 
 MANY = 1000.0
-"""More differences than anybody lists."""
+"""More differences than anyone lists."""
 TRIPLETS = (
-    ScoreSpec("mp", True, (0.0, 1.0), "Share of people's differences that the model told (Model Precision)."),
-    ScoreSpec("hr", False, (0.0, 1.0), "Share of the model's differences that no person told (Hallucination Rate)."),
+    ScoreSpec("mp", True, (0.0, 1.0), "Share of people's differences that the model reported (Model Precision)."),
+    ScoreSpec("hr", False, (0.0, 1.0), "Share of the model's differences not reported by people (Hallucination Rate)."),
     ScoreSpec("soft_mp", True, (0.0, 1.0), "As mp; source and target may be reversed."),
     ScoreSpec("soft_hr", False, (0.0, 1.0), "As hr; source and target may be reversed."),
 )
 SPECS = (
     ScoreSpec("main_matched", True, (0.0, 1.0), "Share of people whose main difference is the model's."),
     *TRIPLETS,
-    ScoreSpec("differences", True, (0.0, MANY), "How many differences the model told; people tell six."),
+    ScoreSpec("differences", True, (0.0, MANY), "How many differences the model reported; people report about six."),
     *WORDING,
 )
-OBJECTS = ScoreSpec("objects", True, (0.0, 1e6), "How many objects a detector sees in the edited image; no verdict.")
+OBJECTS = ScoreSpec("objects", True, (0.0, 1e6), "How many objects are detected in the edited image; not a verdict.")
 OPTIONS = {
     "pipeline": "captions at three zooms around the mask, then one call without pictures",
     "pipeline=judge": "the same, with captions by the judge instead of a captioner",
@@ -78,9 +78,7 @@ class DifferenceCaptions(Protocol):
         models: by role, with the judge's name under `judge`
     """
 
-    about = (
-        "Does a model tell the differences that people tell? Main difference, MP and HR of triplets, n-grams beside."
-    )
+    about = "Does a model report the same differences as people? Main difference, MP and HR of triplets, n-gram scores."
     paper = "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988"
     version = "2"
     sets = SETS
@@ -230,12 +228,18 @@ class DifferenceCaptions(Protocol):
 
 def _precision(agreements: Sequence[TripletAgreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
     values = [each.precision for each in agreements if each.precision is not None]
-    return Score(fmean(values), shown) if values else Unscored("not_applicable", "no person told a difference", shown)
+    return (
+        Score(fmean(values), shown) if values else Unscored("not_applicable", "no difference reported by people", shown)
+    )
 
 
 def _hallucination(agreements: Sequence[TripletAgreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
     values = [each.hallucination for each in agreements if each.hallucination is not None]
-    return Score(fmean(values), shown) if values else Unscored("not_applicable", "the model told no difference", shown)
+    return (
+        Score(fmean(values), shown)
+        if values
+        else Unscored("not_applicable", "no difference reported by the model", shown)
+    )
 
 
 async def _objects(item: Item, see: Sight) -> Score:
@@ -243,12 +247,12 @@ async def _objects(item: Item, see: Sight) -> Score:
 
 
 DEVIATIONS = (
-    "Prompts are our own; answers have a fixed form, so that 'no difference' is never read from prose.",
-    "Rules read the differences and compare them, or the judge of [grader=NAME]; the paper asks GPT-4 and GPT-4o.",
-    "Differences are paired one to one, as many as possible; the paper leaves open what happens to doubles.",
-    "Each person's caption is compared by itself, and the mean taken; the paper does not say which of three it used.",
+    "Prompts are our own; answers have a fixed format, so that 'no difference' is never parsed from prose.",
+    "Differences are parsed and compared by rules, or by the judge of [grader=NAME]; the paper uses GPT-4 and GPT-4o.",
+    "Differences are matched one to one, as many as possible; the paper does not specify duplicates.",
+    "Each person's caption is compared separately, and scores are averaged; the paper does not say which it used.",
     "HR without any prediction is unscored, not 0.",
-    "Objects whose nouns are the same or synonyms in WordNet are alike without any call.",
+    "Objects whose nouns are the same or synonyms in WordNet match without a call.",
 )
 RELEASED = (
     "As the released notebooks count: several differences may match the same one, Replace equals Change Attribute, an "

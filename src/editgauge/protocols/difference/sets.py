@@ -10,8 +10,8 @@ from editgauge.protocols import Part
 from editgauge.protocols.difference.caption_metrics import CIDER_SCALE, Rarity, cider
 
 SETS = (
-    ScoreSpec("avg_diff", True, (0.0, 1000.0), "Differences told per edit (Avg. Diff of table 3); people tell six."),
-    ScoreSpec("no_diffs", False, (0.0, 1.0), "Share of edits for which no difference was told (No Diffs of table 3)."),
+    ScoreSpec("avg_diff", True, (0.0, 1000.0), "Differences per edit (Avg. Diff of table 3); people report about six."),
+    ScoreSpec("no_diffs", False, (0.0, 1.0), "Share of edits without any reported difference (No Diffs of table 3)."),
     ScoreSpec("cider", True, (0.0, CIDER_SCALE), "CIDEr-D against people's captions; rarity counted over the set."),
 )
 

@@ -22,7 +22,7 @@ WORDING = (
 
 
 async def wording_scores(item: Item, answer: ModelDifferences) -> dict[str, Score | Unscored]:
-    """A score for each of `WORDING`; no caption at all shares no word with anybody."""
+    """A score for each of `WORDING`; no caption at all shares no word with anyone."""
     try:
         people = human_captions(item.edit, item.outcome)
     except CannotTell as unable:

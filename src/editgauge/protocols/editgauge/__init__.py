@@ -50,7 +50,7 @@ FURTHER: Mapping[str, ScoreSpec] = {
 }
 """Evidence by role that `lite` has no model for; a score of its own, so that ratings can weigh it again."""
 CALIBRATED = (
-    "Numbers with a curve in the calibration are the share of people who say so, as ratings of other outcomes foretell "
+    "Numbers with a curve in the calibration are the share of people who say so, as ratings of other outcomes predict "
     "it; `overall` without a curve of its own is the product of these."
 )
 
@@ -60,9 +60,7 @@ class Own(Protocol):
 
     name = "editgauge"
     about = "Was the edit done, is the picture well made, did the rest stay, are there artifacts? Each with reasons."
-    paper = (
-        "EditGauge; composed of what EditVal, PixLens and EditInspector look at, fitted on people's ratings and probes."
-    )
+    paper = "EditGauge; combines what EditVal, PixLens and EditInspector measure, fitted on human ratings and probes."
     version = "5"
     deviations: tuple[str, ...] = (
         "Fitted with the models of the profile `lite`; with other models the numbers order outcomes but need not be "
@@ -90,7 +88,7 @@ class Own(Protocol):
             "artifact",
             False,
             (0.0, 1.0),
-            "The expected severity of an artifact, where half of all edits have one.",
+            "The expected severity of an artifact, for a prior of one half.",
             "artifacts",
         ),
         ScoreSpec("overall", True, (0.0, 1.0), "Done and well made: edit and quality, weighted 4 to 1."),

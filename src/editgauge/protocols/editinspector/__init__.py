@@ -20,21 +20,21 @@ PAPER = (
     "sections 3.2 and 3.3.1, appendices A.5 and A.6"
 )
 DEVIATIONS = (
-    "The questions are worded by ourselves, so a judge may answer otherwise than in table 3.",
-    "Technical precision is asked so that yes means cleanly made; the paper's wording leaves open what yes means.",
+    "The prompts are our own, so a judge may answer differently from table 3.",
+    "In our prompt for technical precision, yes means precise; the paper's wording is ambiguous.",
     "Each image is shown in its own size, made smaller only where the server wants it.",
     "What the judge finds wrong is asked where it answers no, as people are asked, and where people found something; "
     "both share a point where they speak of one of the ten kinds of issue (A.7), or where the judge of [grader=NAME] "
     "says so; the paper asks GPT-4o.",
-    "What the judge refuses or answers in another form is unscored.",
+    "Refusals and answers in another format are unscored.",
 )
 ZERO_OR_ONE = (0.0, 1.0)
 ASKED = (
     ScoreSpec("edit", True, ZERO_OR_ONE, "Was the instruction carried out? The judge's yes is 1.", "done"),
     ScoreSpec("consistent", True, ZERO_OR_ONE, "Does the change fit instruction, scene and common sense?"),
-    ScoreSpec("precise", True, ZERO_OR_ONE, "Is the change cleanly made: resolution, sharpness, surfaces?", "quality"),
+    ScoreSpec("precise", True, ZERO_OR_ONE, "Is the change precise: resolution, sharpness, surfaces?", "quality"),
     ScoreSpec(
-        "artifacts", False, ZERO_OR_ONE, "Did the edit leave clear traces where nothing was asked for?", "artifacts"
+        "artifacts", False, ZERO_OR_ONE, "Did the edit leave clear artifacts outside the requested change?", "artifacts"
     ),
     ScoreSpec("caption_right", True, ZERO_OR_ONE, "Does the edit's difference caption say what changed?"),
 )
@@ -42,7 +42,7 @@ WITH_PEOPLE = tuple(
     ScoreSpec(f"{SHARED}{name}", True, ZERO_OR_ONE, f"Does the judge find the same not {name} that people do?")
     for name in EXPLAINED
 )
-SELF_AGREEMENT = ScoreSpec("self_agreement", True, ZERO_OR_ONE, "How often two answers to one question are the same.")
+SELF_AGREEMENT = ScoreSpec("self_agreement", True, ZERO_OR_ONE, "How often two answers to one question agree.")
 ORDER_AGREEMENT = ScoreSpec(
     "order_agreement", True, ZERO_OR_ONE, "The share of questions answered alike in either order of the pictures."
 )

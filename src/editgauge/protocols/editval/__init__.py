@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 PAPER = "Basu et al. 2023, EditVal: Benchmarking Diffusion Based Text-Guided Image Editing Methods, arXiv 2310.02426"
 COMMON = (
-    "Each image is looked at in its own pixels; what is seen in the edited one is mapped into the source's frame.",
-    "A detector with a closed vocabulary is asked the plain word, not 'a photo of …'; a word it does not know is "
+    "Each image is processed at its own size; detections in the edited one are mapped to the source's size.",
+    "A closed-vocabulary detector is queried with the plain word, not 'a photo of …'; a word it does not know is "
     "unscored.",
-    "What counts as seen is the detector's own operating point; 0.1 belongs to OWL-ViT.",
+    "The threshold is the detector's own operating point; the paper's 0.1 is for OWL-ViT.",
 )
 AS_IN_THE_PAPER = (
     *COMMON,
-    "Of several boxes the most confident counts; the paper does not say.",
-    "An addition to an image whose class is not named asks for the new object alone.",
+    "Of several boxes the most confident is used; the paper does not specify this.",
+    "For an addition without a named class, only the new object must be detected.",
     "Boxes are compared by their centers and true areas, in the source's frame.",
     "Above and below, and moving to the center, are judged by the same geometry; the paper states left and right.",
-    "An object that is not seen in the source image leaves the edit unscored where the paper gives 0.",
-    "Size has no least change: the paper's delta is unstated.",
-    "Where a target caption names no old object, the new one must be seen in the edited image and not in the source.",
-    "A number in the instruction counts: fewer than asked for is not done; the paper has no rule for it.",
-    "An instruction of several steps is done when each step is; `steps_done` is their share.",
+    "If an object is not detected in the source image, the edit is unscored; the paper gives 0.",
+    "Size has no minimum change: the paper does not state its delta.",
+    "If a target caption names no old object, the new one must be detected in the edited image and not in the source.",
+    "Counts matter: fewer objects than requested is not done; the paper has no rule for it.",
+    "An instruction of several steps is done if each step is; `steps_done` is the share of completed steps.",
 )
 APPENDIX_K = (
     "Viewpoint, color, action, texture, shape and style are judged by whether the object is seen as asked for, in one "
@@ -51,14 +51,14 @@ AS_RELEASED = (
     "Follows the authors' script: object and class compete for each box, corners are read as center and size, the last "
     "box counts instead of the best, above and below are swapped, only the first word of an object to be placed is "
     "asked, 0 for whatever is not found.",
-    "For a detector without an order of boxes of its own, the last one is found by its center on a grid of 24 x 24.",
+    "If a detector has no fixed order of boxes, the last one is determined by its center on a grid of 24 x 24.",
 )
 
 
 class EditVal(Protocol):
     """One rule per edit type, six types of thirteen."""
 
-    about = "Did the edit happen? One rule per edit type on what a detector sees; is the context the same picture?"
+    about = "Did the edit happen? One rule per edit type on detected objects. Was the context kept?"
     paper = PAPER
     version = "3"
     needs = ("detector",)
@@ -79,7 +79,7 @@ class EditVal(Protocol):
         embedder = models.get("image_embedder")
         self._context = f"context[{embedder}]" if embedder else None
         self.scores: tuple[ScoreSpec, ...] = (
-            ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked? 1 or 0.", "done"),
+            ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as requested? 1 or 0.", "done"),
             *([] if rule_set is released.RULES else [STEPS_DONE]),
             *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT)] if self._context else []),
         )
@@ -104,7 +104,7 @@ class EditVal(Protocol):
         return EditVal(variant_name(self.name, options), self._rules, self.deviations, chosen)
 
     def given(self, models: Mapping[str, str]) -> EditVal:
-        """With the likeness of both pictures, named after the image embedder, and FID and KID of all outcomes."""
+        """With the similarity of both pictures, named after the image embedder, and FID and KID of all outcomes."""
         return EditVal(self.name, self._rules, self.deviations, self._options, models)
 
     async def score(self, item: Item, see: Perception) -> Scores:

@@ -37,24 +37,24 @@ class PeopleScores(Protocol):
     """Identity, expression and pose."""
 
     name = "people"
-    about = "People in the picture: is each face still the same, does it express what was asked, did poses stay?"
+    about = "People in the picture: is each face still the same, does it show the requested expression, did poses stay?"
     paper = (
         "EditGauge. Faces: YuNet (Wu et al. 2023), SFace (Zhong et al. 2021), MediaPipe blendshapes; poses: RTMPose "
         "(Jiang et al. 2023), compared by COCO's object keypoint similarity."
     )
     version = "1"
     deviations: tuple[str, ...] = (
-        "Similarity between the two given pictures only: nobody is recognized, and no vector of a face is stored.",
-        "Left and right in an instruction are taken as sides of the picture, not of the person.",
+        "Only the two given pictures are compared: nobody is identified, and no face embedding is stored.",
+        "Left and right in an instruction are sides of the picture, not of the person.",
         "Faces and bodies that moved further than their own size are not matched with each other.",
     )
     uses = ("face_reader", "pose_reader")
     scores: tuple[ScoreSpec, ...] = (
-        ScoreSpec("identity", True, (-1.0, 1.0), "Least cosine of a face with the one that took its place (SFace)."),
+        ScoreSpec("identity", True, (-1.0, 1.0), "Lowest cosine of a face with the one at the same place (SFace)."),
         ScoreSpec("faces_kept", True, (0.0, 1.0), f"Share of faces found again and alike (cosine >= {SAME_PERSON})."),
         ScoreSpec("pose_kept", True, (0.0, 1.0), "Mean keypoint similarity of people who should not move."),
-        ScoreSpec("expression", True, (0.0, 1.0), "How much a face shows the expression that was asked for."),
-        ScoreSpec("pose", True, (0.0, 1.0), "How well a body holds the pose that was asked for."),
+        ScoreSpec("expression", True, (0.0, 1.0), "How much a face shows the requested expression."),
+        ScoreSpec("pose", True, (0.0, 1.0), "How well a body matches the requested pose."),
         ScoreSpec("pose_changed", True, (0.0, 1.0), "How much the pose of a person who should act changed."),
     )
 

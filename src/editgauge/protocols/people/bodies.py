@@ -63,7 +63,7 @@ def _lean(body: Body) -> float | None:
 
 
 def _thighs(body: Body) -> list[float]:
-    """How far each knee lies below its hip, in lengths of the torso; about 0.8 for somebody who stands."""
+    """How far each knee lies below its hip, in lengths of the torso; about 0.8 for someone who stands."""
     torso = body.torso
     limbs = [body.limb(f"{side} hip", f"{side} knee") for side in ("left", "right")]
     if torso is None:
@@ -134,10 +134,10 @@ def pose_as_asked(wish: str, everybody: bool, before: Poses, after: Poses) -> Sc
     ]
     if not rows:
         evidence = (*before.evidence("source"), *after.evidence("edited"))
-        return Unscored("not_detected", f"the joints by which one sees that somebody {name} are not seen", evidence)
+        return Unscored("not_detected", f"the joints by which one sees that someone {name} are not seen", evidence)
     now, earlier = min(rows, key=_now) if everybody else max(rows, key=_gain)
     shown = "cannot be determined" if earlier is None else f"{earlier:.2f}"
-    return Score(now, (Note(f"Somebody {name}: {shown} before, {now:.2f} after."), *after.evidence("edited")))
+    return Score(now, (Note(f"Someone {name}: {shown} before, {now:.2f} after."), *after.evidence("edited")))
 
 
 def _now(row: tuple[float, float | None]) -> float:

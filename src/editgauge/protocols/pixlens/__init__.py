@@ -28,31 +28,31 @@ PAPER = (
     "Stefanache et al. 2024, PixLens: A Novel Framework for Disentangled Evaluation in Diffusion-Based Image Editing"
 )
 COMMON = (
-    "Each image is looked at in its own pixels; what is seen in the edited one is mapped into the source's frame.",
-    "What counts as seen is the detector's own operating point, unless a threshold is set.",
+    "Each image is processed at its own size; detections in the edited one are mapped to the source's size.",
+    "The threshold is the detector's own operating point, unless another is set.",
     "The target color's histogram is computed exactly; the released code draws it at random from a generator that "
     "remembers earlier draws.",
     "Key points are matched exhaustively; the released code searches an approximate index.",
-    "More names of colors are known than in the released code; a name that is none leaves the edit unscored.",
+    "More color names are known than in the released code; with an unknown one the edit is unscored.",
     "The subject is compared for the four types of table 5: color, size, position replacement, object addition.",
 )
 AS_IN_THE_PAPER = (
     *COMMON,
     "Boxes of one name that overlap by more than a half are one object, the most confident.",
     "Names match as whole phrases: the released code finds 'apple' in 'pineapple'.",
-    "SSIM has the Gaussian window of its own paper.",
-    "Algorithm 3's absolute value and algorithm 4's inverted test are corrected, as their text wants it.",
-    "Background: outside the objects of both images; a moved object's new place is no background.",
-    "Where a target caption names no old object, the new one must be seen in the edited image and not in the source.",
+    "SSIM uses the Gaussian window of its own paper.",
+    "Algorithm 3's absolute value and algorithm 4's inverted test are corrected, as their text requires.",
+    "Background: outside the objects of both images; a moved object's new place does not count.",
+    "If a target caption names no old object, the new one must be detected in the edited image and not in the source.",
     "A number in the instruction counts: fewer than asked for is not done, and of a removal more is half done; the "
     "paper has no rule for it.",
-    "An instruction of several steps is done when each step is; `steps_done` is their share.",
+    "An instruction of several steps is done if each step is; `steps_done` is the share of completed steps.",
 )
 AS_RELEASED = (
     *COMMON,
     "All names of a picture are asked in one question; boxes that overlap by more than a half are one object, whatever "
     "their names, and a name matches every phrase that contains it.",
-    "SSIM has scikit-image's plain window of 7 x 7 pixels.",
+    "SSIM uses scikit-image's uniform window of 7 x 7 pixels.",
     "A resized object that moved gets a half, and half of a positional addition's score is that the category is still "
     "there.",
     "Where a moved object was is what the edit says; a move to the center from neither side is unscored, because the "
@@ -82,12 +82,12 @@ class PixLensReading:
 class PixLens(Protocol):
     """One rule per edit type, nine types; five scores of the subject; one of the background."""
 
-    about = "Did the edit happen, is the subject the same, did the background stay? By outlines of objects."
+    about = "Did the edit happen, is the subject the same, did the background stay? By segmented objects."
     paper = f"{PAPER}, arXiv 2410.05710"
     version = "3"
     needs = ("detector", "segmenter")
     scores: tuple[ScoreSpec, ...] = (
-        ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as asked?", "done"),
+        ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as requested?", "done"),
         STEPS_DONE,
         *(
             ScoreSpec(name, name != "subject_position", RANGES.get(name, (0.0, 1.0)), ABOUT_SUBJECT[name])

@@ -116,7 +116,7 @@ def with_outline(seen: Instances) -> Instances:
 
 
 def separate(boxes: NDArray[np.float32]) -> list[int]:
-    """The places of boxes that overlap no surer box by more than `SAME`; the boxes come most confident first."""
+    """The indices of boxes that overlap no more confident box by more than `SAME`; boxes are sorted by confidence."""
     kept: list[int] = []
     corners = boxes.tolist()
     for place, box in enumerate(corners):

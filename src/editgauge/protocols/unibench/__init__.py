@@ -30,27 +30,27 @@ RULES = {
 }
 ABOUT_PARTS = {
     "target_fidelity": "CLIP similarity of the target, cut out, with its class or color and class.",
-    "position_fidelity": "CLIP similarity of the part with target and anchor with the words for both.",
+    "position_fidelity": "CLIP similarity of the crop of target and anchor with the words for both.",
     "target_consistency": "Change color: 1 - LPIPS of the gray cut-outs. Move: CLIP similarity of the cut-outs.",
     "background_consistency": "1 - LPIPS of the backgrounds.",
 }
 DEVIATIONS = (
     "The paper does not say which CLIP similarity it takes: this is {}. None is known to be the one of table 1, whose "
     "position fidelities of 0.7 are out of a raw cosine's reach.",
-    "An object is cut out by its outline before the picture's mean color; target and anchor are a plain crop.",
+    "An object is cut out by its mask on the picture's mean color; target and anchor together are a plain crop.",
     "Background is what lies outside the target as it was and as it is, filled with its mean color; anchors are part "
     "of it. 1 - LPIPS is cut at 0.",
-    "Gray cut-outs are compared in the size of the original one, with 64 pixels on the shorter side at least.",
+    "Gray cut-outs are compared at the size of the original one, with at least 64 pixels on the shorter side.",
     "Of several objects of the target's class, the one over the original's place is taken; for move and generate the "
     "most confident that is not another annotated object.",
-    "A moved object that is not seen has fidelity 0 and no target consistency: the paper gives no rule for it.",
+    "A moved object that is not detected has fidelity 0 and no target consistency: the paper has no rule for it.",
 )
 
 
 class UniBench(Protocol):
     """Four sub-scores, two averages, and both totals of a set."""
 
-    about = "Is the target as asked, where asked, and did it and the rest stay? By instances, CLIP and LPIPS."
+    about = "Is the target what and where it should be, and was the rest kept? By instances, CLIP and LPIPS."
     paper = PAPER
     version = "2"
     needs = ("detector", "segmenter")

@@ -51,7 +51,7 @@ class UniBenchDetect(Protocol):
     scores = (
         ScoreSpec("edit", True, (0.0, 1.0), "Mean of target and position, as far as the task has them.", "done"),
         ScoreSpec("target", True, (0.0, 1.0), "Is the class found? Change color: does its color fit?"),
-        ScoreSpec("position", True, (0.0, 1.0), "Does the target lie on the asked side of its anchor?"),
+        ScoreSpec("position", True, (0.0, 1.0), "Is the target on the requested side of its anchor?"),
     )
     sets = set_specs("edit")
 

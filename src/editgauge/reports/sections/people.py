@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NO_AGREEMENT, GUESSING = 0.0, 0.5
 BEHIND = (
     "p",
-    "that it is as good as the first, on the same answers, after Holm; the first was picked by them, so it flatters",
+    "that it is as good as the first, on the same answers, after Holm; the first was chosen on them: optimistic",
 )
 
 

@@ -57,7 +57,7 @@ def write_forms(study: Study, out: Path, limit: int) -> Path:
 
 
 def filled_forms(study: Study, limit: int) -> list[FilledForm]:
-    """The first items that somebody answered about, in the order of their names."""
+    """The first items that someone answered about, in the order of their names."""
     with study.database.read() as session:
         by_item: dict[str, list[AnswerRecord]] = {}
         for record in records(session):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PAGE = "study.html"
 GENERATOR = Markup('<meta name="generator" content="EditGauge study">')
-"""Tells a page of ours, which may be refreshed, from anybody else's, which may not be touched."""
+"""Tells a page of ours, which may be refreshed, from anyone else's, which may not be touched."""
 STEPS = 7
 HEIGHT = 10
 SVG = Markup('<svg viewBox="0 0 100 {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>')

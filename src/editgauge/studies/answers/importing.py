@@ -46,7 +46,7 @@ def import_records(session: Session, design: Design, pages: Sequence[AnswerRecor
         raise BadInput("These answers do not fit the study.", problems)
     result = Imported()
     raters: dict[str, Rater] = {}
-    # Pages that counted come first: one that had come too late must not take the place of one that had not.
+    # Pages that counted come first: one that had come too late must not replace one that had not.
     for page in sorted(pages, key=lambda one: one.state != "done"):
         rater = raters.setdefault(page.rater, _rater(session, page.rater, now))
         became = _import_page(session, design, page, rater, items[page.item], now)

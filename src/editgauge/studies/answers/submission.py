@@ -36,7 +36,7 @@ class Receipt:
 
 
 def owned(session: Session, rater: Rater, assignment_id: int) -> tuple[Assignment, StudyItem]:
-    """The rater's own page; `NotAllowed` for anybody else's, and for a rater who may not take part."""
+    """The rater's own page; `NotAllowed` for anyone else's, and for a rater who may not take part."""
     if rater.state in CLOSED:
         raise NotAllowed(CLOSED[rater.state])
     assignment = session.get(Assignment, assignment_id)

@@ -24,7 +24,7 @@ def take(session: Session, item: StudyItem) -> bool:
 
 
 def give_back(session: Session, item: StudyItem) -> None:
-    """Gives a place back; an answer that had come too late for one gets it before anybody is asked again."""
+    """Gives a place back; an answer that had come too late for one gets it before anyone is asked again."""
     if item.cell_id is None:
         return
     _move(session, item, +1)

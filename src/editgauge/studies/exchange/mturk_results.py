@@ -185,7 +185,7 @@ def _reviewed(
 
 def _rejection(one: Assessed, dismissed: Mapping[str, str]) -> str:
     if one.page is None:
-        return f"The form was not filled in as asked ({one.why_not})."
+        return f"The form was not completed as required ({one.why_not})."
     why = dismissed.get(one.page.rater, "")
     return f"Control questions were answered wrongly ({why})." if why else ""
 

@@ -49,7 +49,7 @@ def open_tasks(study: Study) -> list[ExportedTask]:
         items = session.scalars(wanted).all()
         tasks = [_task(study, place, item) for place, item in enumerate(items, start=1)]
     if not tasks:
-        raise BadInput(f"All items of '{study.folder}' have their raters already; there is nothing to hand out.")
+        raise BadInput(f"All items of '{study.folder}' have their raters already; there is nothing to assign.")
     return tasks
 
 

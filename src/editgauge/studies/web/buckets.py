@@ -1,4 +1,4 @@
-"""How often somebody may ask: a bucket of tokens for each, which fills up again with time."""
+"""How often someone may ask: a bucket of tokens for each, which fills up again with time."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Guard:
 
 
 def too_many(wait: float) -> PlainTextResponse:
-    """The answer to somebody who asks too often."""
+    """The answer to someone who asks too often."""
     headers = {"Retry-After": str(math.ceil(wait))}
     return PlainTextResponse("Too many requests at once; please wait a moment.\n", 429, headers)
 

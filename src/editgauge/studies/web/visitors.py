@@ -22,7 +22,7 @@ RATER_DAYS = 90
 OWNER_SECONDS = 8 * 3600
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 FORWARDED = ("x-forwarded-for", "forwarded", "x-real-ip", "via")
-"""Headers by which a proxy says that the request is somebody else's."""
+"""Headers by which a proxy says that the request is someone else's."""
 NO_LINK = "Please open the study with your personal link."
 
 
@@ -105,7 +105,7 @@ def is_owner(request: Request) -> bool:
 
 
 def sign_out(request: Request) -> None:
-    """Makes the owner's cookie worthless everywhere, also where somebody copied it."""
+    """Makes the owner's cookie worthless everywhere, also where someone copied it."""
     if is_owner(request):
         nonce, _, rest = request.cookies.get(OWNER_COOKIE, "").partition(".")
         state_of(request).signed_out.add(nonce, int(rest.partition(".")[0]))
@@ -124,7 +124,7 @@ def _is_local(request: Request) -> bool:
 
 
 def new_nonce() -> str:
-    """What a login form is tied to before anybody is known."""
+    """What a login form is tied to before anyone is known."""
     return secrets.token_urlsafe(24)
 
 
