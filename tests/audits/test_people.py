@@ -187,7 +187,7 @@ def test_mistakes_are_told(place: Path, tmp_path: Path) -> None:
     file = choices_file(tmp_path, (0, "faithful", "wild", "first"))
     with pytest.raises(BadInput, match="give --benchmark and --outcomes"):
         probes(out=tmp_path / "probes", choices=file)
-    with pytest.raises(BadInput, match="Nobody spoke of these outcomes"):
+    with pytest.raises(BadInput, match="There are no answers about these outcomes"):
         probes(out=tmp_path / "probes", benchmark=place / "photos")
     with pytest.raises(BadInput, match="is not empty"):
         probes(out=place, choices=file, **spoken(place))

@@ -255,5 +255,5 @@ def test_beside_edit_scores_over_models(make_run: Callable[..., Path], make_reco
     assert (error.edit, error.pearson) == ((0.9, 0.2), None)  # two models are no correlation
     assert accuracy.disentanglement[0] == 1
     assert agreement.score.startswith("inter-sample")
-    with pytest.raises(BadInput, match="Methods must be called like the models"):
+    with pytest.raises(BadInput, match="Methods must have the names of the models"):
         beside_edit_scores(models[2:], [run])

@@ -111,7 +111,7 @@ def test_the_chance_must_be_known_of_all_or_of_none(unequal: tuple[Path, Path, f
     file.write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",0"]))
     with pytest.raises(BadInput) as refused:
         estimate(run, ratings=file, score="gain")
-    assert "'probability' must lie above 0" in str(refused.value)
+    assert "'probability' must be above 0" in str(refused.value)
 
 
 def test_weighted_intervals_hold_as_often_as_they_say() -> None:

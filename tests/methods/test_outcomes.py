@@ -159,7 +159,7 @@ def test_a_list_cannot_name_images_outside_its_folder_unless_allowed(kind: str, 
 
     with pytest.raises(BadInput) as refused:
         found(folder, "a")
-    assert "lies outside the folder of the list" in str(refused.value)
+    assert "is outside the folder of the list" in str(refused.value)
     assert "--allow-outside" in str(refused.value)
     assert find_outcomes("mine", folder, edits("a"), allow_outside=True).present == 1
 

@@ -87,7 +87,7 @@ def test_things_away_from_the_mask_do_not_count(staged: Stage) -> None:
     far = (500, 300, 600, 400)
     values, evidence = scored(staged, {"car": [far]}, {})
     assert values == {"artifact": 0, "artifact_score": 0, "faded": 0, "gone": 0}
-    assert Note("No thing around the edit suffered.") in evidence
+    assert Note("No object around the edit was damaged.") in evidence
 
 
 def test_a_thing_that_is_gone_beside_the_edited_object_is_an_artifact(staged: Stage) -> None:

@@ -97,7 +97,7 @@ def prompt_tokens(question: Question[Any], parameters: Parameters, per_image: in
 class Ledger:
     """What was spent, and what calls under way may still cost.
 
-    An estimate can be too low, so with a budget the first call is sent alone, and so does the first one with pictures: it
+    Estimates can be too low, so with a budget the first call, and the first one with pictures, is sent alone: it
     shows how the endpoint counts. From then on estimates are raised by the worst that was seen.
 
     Args:

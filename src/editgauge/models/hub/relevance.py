@@ -1,8 +1,8 @@
 """Where in a picture a similarity comes from: gradient times attention, layer by layer (Chefer et al. 2021, "Generic
 attention-model explainability").
 
-For each layer the attention of all heads is weighted by how much the similarity would grow with it; what would lower the
-likeness is left out, and the mean over the heads carries relevance from token to token. What the token that stands for
+For each layer the attention of all heads is weighted by how much the similarity would grow with it; negative values
+are dropped, and the mean over the heads carries relevance from token to token. What the token that stands for
 the picture has gathered in the end is each patch's share.
 """
 

@@ -23,8 +23,8 @@ LENGTH = 384
 class MiniLm(FromCatalog):
     """Role `text_similarity`: a sentence as the mean of what the network makes of its tokens, as a unit vector.
 
-    Each text is processed individually. The network rounds to 8 bits by what it is given, so a neighbor in the batch would change
-    the answer; and a text takes a few thousandths of a second.
+    Each text is processed individually. The network quantizes to 8 bits depending on its input, so a neighbor in the
+    batch would change the answer; and a text takes a few thousandths of a second.
     """
 
     batch = 64
