@@ -99,16 +99,16 @@ def audit(
     if (ground is None) != (ratings is None):
         raise BadInput("--ground and --ratings go together: outcomes of real edits, and what people said about them.")
     photographs = two_objects_of_coco(Path(coco), Path(images)) if coco is not None and images is not None else None
-    asked = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
+    chosen_models = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
     if wanted:
-        options = ModelOptions(models=models, model=asked)
+        options = ModelOptions(models=models, model=chosen_models)
         _check_names(wanted, options, read_jury(judges).addresses, blend=blend, against=against)
     folder = Path(out)
     place = Path(probes) if probes is not None else folder / PROBES
-    told = _probes(place, limit, seed, quiet)
+    listed_probes = _probes(place, limit, seed, quiet)
     seconds = _earlier(folder)
     runs = []
 
@@ -122,7 +122,7 @@ def audit(
             protocol=[name],
             out=out,
             models=models,
-            model=asked,
+            model=chosen_models,
             judge=judge,
             price=price,
             budget=what_is_left(budget, folder, out),
@@ -138,12 +138,12 @@ def audit(
         begun = time.monotonic()
         runs.append(scored(place, None, {"probes": place / OUTCOMES}, name, RUNS))
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - begun, 1)
-    sides = tell_sides(photographs or two_objects(place, told), models_of(runs))
+    sides = tell_sides(photographs or two_objects(place, listed_probes), models_of(runs))
     shown = {}
     if pairs is not None:
         jury = read_jury(replace(judges, budget=what_is_left(budget, folder, folder / PAIRS)))
-        shown = ask_about_pairs(jury, place, told, pairs, folder / PAIRS / FOLDER, seed, quiet)
-    card = card_of(runs, told, blend, seconds, sides, shown, against)
+        shown = ask_about_pairs(jury, place, listed_probes, pairs, folder / PAIRS / FOLDER, seed, quiet)
+    card = card_of(runs, listed_probes, blend, seconds, sides, shown, against)
     if ground is not None and ratings is not None:
         benchmark = ground if Path(ground).is_dir() else ground.partition("=")[0]
         rated = ground_runs(

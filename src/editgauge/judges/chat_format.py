@@ -35,9 +35,9 @@ class Dialect:
         without = [f"without {name}, which the model refuses" for name in sorted(self.unwanted)]
         return (*without, *([f"pictures of at most {self.most_side} pixels a side"] if self.most_side else []))
 
-    def learns(self, body: Mapping[str, Any], told: str) -> bool:
+    def learns(self, body: Mapping[str, Any], message: str) -> bool:
         """Was the request turned down for something that can be said in another way? Then it is from now on."""
-        lowered = told.lower()
+        lowered = message.lower()
         if "max_completion_tokens" in lowered and "max_tokens" in body:
             self.tokens = "max_completion_tokens"
             return True
@@ -56,9 +56,9 @@ class Dialect:
         return False
 
     @staticmethod
-    def _says_the_range(told: str) -> bool:
+    def _says_the_range(message: str) -> bool:
         """A value outside its range is the user's mistake, and leaving it out would hide that."""
-        return "between" in told or "less than or equal" in told or "greater than" in told
+        return "between" in message or "less than or equal" in message or "greater than" in message
 
 
 def _has_pictures(body: Mapping[str, Any]) -> bool:
@@ -80,9 +80,9 @@ def request_body(
     body |= {name: value for name, value in wanted.items() if value is not None and name not in dialect.unwanted}
     if question.form.schema is not None:
         schema = {"name": question.form.kind, "strict": True, "schema": question.form.schema}
-        asked = {"type": "json_schema", "json_schema": schema}
-        if _key(asked) not in dialect.unwanted_schemas:
-            body["response_format"] = asked
+        response_format = {"type": "json_schema", "json_schema": schema}
+        if _key(response_format) not in dialect.unwanted_schemas:
+            body["response_format"] = response_format
     return body
 
 

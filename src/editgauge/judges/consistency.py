@@ -44,9 +44,13 @@ def position_bias(verdicts: Sequence[tuple[Choice, Choice]]) -> PositionBias:
     """
     if not verdicts:
         raise CannotTell("not_applicable", "no pair was judged in both orders")
-    same = sum(given == swapped for given, swapped in verdicts)
-    shown_first = Counter(given for given, _ in verdicts)["one"] + Counter(after for _, after in verdicts)["two"]
-    shown_second = Counter(given for given, _ in verdicts)["two"] + Counter(after for _, after in verdicts)["one"]
+    same = sum(first_order == swapped for first_order, swapped in verdicts)
+    shown_first = (
+        Counter(first_order for first_order, _ in verdicts)["one"] + Counter(after for _, after in verdicts)["two"]
+    )
+    shown_second = (
+        Counter(first_order for first_order, _ in verdicts)["two"] + Counter(after for _, after in verdicts)["one"]
+    )
     answers = 2 * len(verdicts)
     return PositionBias(len(verdicts), same / len(verdicts), (shown_first - shown_second) / answers)
 
@@ -65,12 +69,12 @@ def self_consistency(answers: Sequence[Sequence[Hashable]]) -> SelfConsistency:
     return SelfConsistency(len(repeated), sum(shares) / len(shares), unanimous / len(repeated))
 
 
-def settled(given: Choice, swapped: Choice) -> Choice | None:
+def settled(first_order: Choice, swapped: Choice) -> Choice | None:
     """The verdict of both orders together; None when the judge followed the order.
 
     A tie in one order and an edit in the other is the edit, because nothing contradicts it.
     """
-    named = {given, swapped} - {"tie"}
+    named = {first_order, swapped} - {"tie"}
     if len(named) > 1:
         return None
     return named.pop() if named else "tie"

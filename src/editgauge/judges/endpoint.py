@@ -122,8 +122,8 @@ class Endpoint:
         except (httpx.ConnectError, httpx.PoolTimeout) as error:
             raise Trouble(f"{self.place} cannot be reached: {self._hidden(str(error))}") from error
         except httpx.HTTPError as error:
-            told = self._hidden(str(error)) or type(error).__name__
-            raise Trouble(f"the connection broke: {told}", maybe_paid=True) from error
+            message = self._hidden(str(error)) or type(error).__name__
+            raise Trouble(f"the connection broke: {message}", maybe_paid=True) from error
         except httpx.InvalidURL as error:
             raise BadInput(f"'{self.place}' is not an address: {error}.") from error
 
@@ -137,23 +137,25 @@ class Endpoint:
             read_reply(body)
         except (ValueError, RecursionError) as error:
             kind = headers.get("content-type", "no content type")
-            told = f"an answer ({kind}) that is no chat completion: {self._shown(content)}"
-            raise Trouble(told, maybe_paid=True) from error
+            message = f"an answer ({kind}) that is no chat completion: {self._shown(content)}"
+            raise Trouble(message, maybe_paid=True) from error
         return dict(body)
 
     def _trouble(self, status: int, headers: httpx.Headers, content: bytes) -> Trouble:
-        told = f"{status} {self._shown(content)}"
-        if is_filter(told):
-            return Trouble(told, fault="filtered", again=False)
-        if "insufficient_quota" in told:
-            return Trouble(f"the account has nothing left: {told}", fault="budget", again=False)
+        message = f"{status} {self._shown(content)}"
+        if is_filter(message):
+            return Trouble(message, fault="filtered", again=False)
+        if "insufficient_quota" in message:
+            return Trouble(f"the account has nothing left: {message}", fault="budget", again=False)
         if status == 401:
-            told = f"the endpoint does not accept the key: {told}"
+            message = f"the endpoint does not accept the key: {message}"
         if status == 404:
-            told = f"{self.place} has no such model, or no chat completions (does the address end in /v1?): {told}"
+            message = (
+                f"{self.place} has no such model, or no chat completions (does the address end in /v1?): {message}"
+            )
         if status not in TRIED_AGAIN:
-            return Trouble(told, fault="rejected", again=False)
-        return Trouble(told, wait=retry_after(headers.get("retry-after")), too_fast=status in (429, 529))
+            return Trouble(message, fault="rejected", again=False)
+        return Trouble(message, wait=retry_after(headers.get("retry-after")), too_fast=status in (429, 529))
 
     def _shown(self, content: bytes) -> str:
         """How an endpoint's words about its trouble begin, on one line."""
@@ -189,11 +191,13 @@ def secrets_in(url: str) -> tuple[str, ...]:
 
 def open_endpoint(address: str, **options: Any) -> Endpoint:
     """The endpoint of `MODEL@URL`, or of `MODEL` alone at OpenAI."""
-    found = ADDRESS.fullmatch(address)
-    if found is None or "@http" in found["model"]:
-        given = without_secrets(address)
-        raise BadInput(f"A judge over HTTP is written openai:MODEL@URL, with http:// or https://; got '{given}'.")
-    return Endpoint(found["model"], found["url"] or OPENAI, **options)
+    match = ADDRESS.fullmatch(address)
+    if match is None or "@http" in match["model"]:
+        shown_address = without_secrets(address)
+        raise BadInput(
+            f"A judge over HTTP is written openai:MODEL@URL, with http:// or https://; got '{shown_address}'."
+        )
+    return Endpoint(match["model"], match["url"] or OPENAI, **options)
 
 
 def retry_after(header: str | None) -> float | None:

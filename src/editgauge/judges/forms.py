@@ -183,11 +183,11 @@ class Structured(Generic[Structure]):
 
     def read(self, text: str) -> Structure:
         """The object, valid."""
-        found = read_object(text)
-        if found is None:
+        fields = read_object(text)
+        if fields is None:
             raise Unreadable(f"one JSON object for {self.model.__name__}", text)
         try:
-            return self.model.model_validate_json(json.dumps(fitted(found, self.model)), strict=True)
+            return self.model.model_validate_json(json.dumps(fitted(fields, self.model)), strict=True)
         except ValidationError as error:
             problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
             raise Unreadable(f"{self.model.__name__} ({problems})", text) from error

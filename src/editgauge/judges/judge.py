@@ -137,13 +137,13 @@ class ModelJudge:
             return None
 
     async def _call(self, question: Question[Any]) -> Call:
-        asked = await asyncio.to_thread(described, self.name, question, self.parameters)
-        key = identity(asked)
+        description = await asyncio.to_thread(described, self.name, question, self.parameters)
+        key = identity(description)
         call = self.transcripts.recall(key) if self._replay else self._known(key)
         if call is None and self._replay:
             raise NoAnswer("not_recorded", f"'{self.name}' was never asked this; the transcripts hold no such call")
         if call is None:
-            call = await self._ask(self, key, (question, asked))
+            call = await self._ask(self, key, (question, description))
             self._give_up_at_last(call)
         return call
 
@@ -179,14 +179,14 @@ class ModelJudge:
 
     async def reply(self, request: Request) -> Call:
         """The call for a request of the ask layer, recorded; what went wrong is in it."""
-        question, asked = request.payload
+        question, description = request.payload
         began, key = time.monotonic(), str(request.key)
         tried = await self._asker.ask(question, key)
         said = Reply("") if tried.body is None else read_reply(tried.body)
         fault, detail = (tried.fault, tried.detail) if tried.body is None else self._fault(question, said)
         call = Call(
             identity=key,
-            asked=asked,
+            asked=description,
             endpoint=self._asker.client.place,
             body=tried.body,
             model=said.model,

@@ -105,20 +105,20 @@ def combine(way: str, values: Mapping[str, Any]) -> Any:
     >>> combine("median", {"a": 1, "b": 5, "c": 4}), combine("median", {"a": True, "b": True, "c": False})
     (4.0, True)
     """
-    given = list(values.values())
-    if all(isinstance(each, Mapping) for each in given):
-        return {key: combine(way, {name: each[key] for name, each in values.items()}) for key in given[0]}
-    numbers = [each for each in given if isinstance(each, int | float) and not isinstance(each, bool)]
-    if len(numbers) == len(given) and way != "majority":
+    answers = list(values.values())
+    if all(isinstance(each, Mapping) for each in answers):
+        return {key: combine(way, {name: each[key] for name, each in values.items()}) for key in answers[0]}
+    numbers = [each for each in answers if isinstance(each, int | float) and not isinstance(each, bool)]
+    if len(numbers) == len(answers) and way != "majority":
         return float(median(numbers)) if way == "median" else fmean(numbers)
-    if not all(isinstance(each, bool | int | float) or each in ("one", "two", "tie") for each in given):
+    if not all(isinstance(each, bool | int | float) or each in ("one", "two", "tie") for each in answers):
         raise NoAnswer("unparsable", "a panel cannot make one text of several; ask a single judge for it")
-    return _most(given, values)
+    return _most(answers, values)
 
 
-def _most(given: Iterable[Any], values: Mapping[str, Any]) -> Any:
-    (first, count), *others = Counter(given).most_common()
+def _most(answers: Iterable[Any], values: Mapping[str, Any]) -> Any:
+    (first, count), *others = Counter(answers).most_common()
     if others and others[0][1] == count:
-        told = ", ".join(f"{name}: {value}" for name, value in values.items())
-        raise NoAnswer("unparsable", f"the panel is split ({told})")
+        listed = ", ".join(f"{name}: {value}" for name, value in values.items())
+        raise NoAnswer("unparsable", f"the panel is split ({listed})")
     return first

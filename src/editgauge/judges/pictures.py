@@ -51,12 +51,12 @@ class DataUrls:
         """The picture's data URL; who wants one that is being made waits for it."""
         key = pixel_hash(pixels), most_side, encoding
         with self._lock:
-            found = self._known.get(key)
-            made = found or self._known.setdefault(key, Future())
+            known_url = self._known.get(key)
+            made = known_url or self._known.setdefault(key, Future())
             self._known.move_to_end(key)
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
-        if found is None:
+        if known_url is None:
             try:
                 made.set_result(data_url(sent(pixels, most_side), encoding))
             except Exception as error:

@@ -50,10 +50,10 @@ def read_reply(body: Body) -> Reply:
     return Reply(content or "", refusal or None, finish, model or None, *counts)
 
 
-def fault_in(reply: Reply, asked: str, also: tuple[str, ...] = ()) -> tuple[Fault, str] | None:
+def fault_in(reply: Reply, model: str, also: tuple[str, ...] = ()) -> tuple[Fault, str] | None:
     """Why a reply must not be read as an answer, or None when it may be."""
-    if reply.model is not None and not any(same_model(name, reply.model) for name in (asked, *also)):
-        return "wrong_model", f"'{asked}' was asked, and '{reply.model}' answered"
+    if reply.model is not None and not any(same_model(name, reply.model) for name in (model, *also)):
+        return "wrong_model", f"'{model}' was asked, and '{reply.model}' answered"
     if reply.finish == "content_filter":
         return "filtered", "a content filter of the endpoint stopped the answer"
     if reply.refusal:
@@ -65,13 +65,13 @@ def fault_in(reply: Reply, asked: str, also: tuple[str, ...] = ()) -> tuple[Faul
     return None
 
 
-def same_model(asked: str, answered: str) -> bool:
+def same_model(wanted_model: str, answered: str) -> bool:
     """Is this the model that was asked for? A date, `latest` or the folder it is in may differ, nothing else.
 
     >>> same_model("gpt-4o", "gpt-4o-2024-08-06"), same_model("gpt-4o", "gpt-4o-mini")
     (True, False)
     """
-    (wanted_by, wanted), (given_by, given) = _plain(asked), _plain(answered)
+    (wanted_by, wanted), (given_by, given) = _plain(wanted_model), _plain(answered)
     dated = given.startswith(wanted) and _DATED.fullmatch(given[len(wanted) :]) is not None
     return (given == wanted or dated) and (wanted_by == given_by or not (wanted_by and given_by))
 

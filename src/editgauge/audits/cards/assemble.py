@@ -79,8 +79,8 @@ def card_of(
 
 def _best_first(names: Sequence[tuple[str, str]], cards: Sequence[ScoreCard]) -> list[tuple[str, str]]:
     """So that differences are most often gains, and the nearest rivals come first."""
-    told = {(card.protocol, card.name): card.auroc.value or 0.0 for card in cards}
-    return sorted(names, key=lambda each: -told[each])
+    aurocs = {(card.protocol, card.name): card.auroc.value or 0.0 for card in cards}
+    return sorted(names, key=lambda each: -aurocs[each])
 
 
 def _people(sheet: Sheet) -> PeopleAgreement | None:
@@ -107,7 +107,7 @@ def _sign(measured: ProbeScores) -> float:
 
 def models_of(runs: Sequence[Run]) -> dict[str, str]:
     """The name of the model for each role."""
-    return {role: str(told["name"]) for one in runs for role, told in one.manifest.models.items()}
+    return {role: str(model["name"]) for one in runs for role, model in one.manifest.models.items()}
 
 
 def _blend(names: str, both: Mapping[tuple[str, str], ProbeScores], sheet: Sheet) -> Blend:
@@ -135,5 +135,11 @@ def score_named(name: str, known: Collection[tuple[str, str]], option: str) -> t
 
 def _costs(runs: Sequence[Run]) -> Cost | None:
     """What judges were asked, all calls together."""
-    told = [Transcripts(one.folder / FOLDER) for one in runs if one.manifest.judges and (one.folder / FOLDER).is_dir()]
-    return cost_of([call for each in told for call in each], sum(each.spent for each in told)) if told else None
+    transcripts = [
+        Transcripts(one.folder / FOLDER) for one in runs if one.manifest.judges and (one.folder / FOLDER).is_dir()
+    ]
+    return (
+        cost_of([call for each in transcripts for call in each], sum(each.spent for each in transcripts))
+        if transcripts
+        else None
+    )

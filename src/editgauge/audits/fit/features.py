@@ -68,6 +68,6 @@ def read_measured(folder: str | Path, out: str | Path) -> Iterator[ProbeFeatures
     """What was measured, with the truth of the folder."""
     truths = {probe.id: probe for probe in read_probes(folder)}
     for line in Path(out).read_text("utf-8").splitlines():
-        told = json.loads(line)
-        if told["id"] in truths:
-            yield ProbeFeatures(truths[told["id"]], told["masked"], told["values"])
+        row = json.loads(line)
+        if row["id"] in truths:
+            yield ProbeFeatures(truths[row["id"]], row["masked"], row["values"])

@@ -131,17 +131,21 @@ def _is_asked(probe: Probe, questions: Sequence[Question]) -> bool:
 
 def main() -> None:
     """Measures what is not measured yet, fits, and puts the numbers where the protocol reads them."""
-    told = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    told.add_argument("probes", help="the folder of probes")
-    told.add_argument("measured", help="the file of features; made when it is not there")
-    told.add_argument("questions", nargs="*", metavar="QUESTION", help=f"of {', '.join(TREES)}; all when none is given")
-    given = told.parse_args()
-    unknown = [question for question in given.questions if question not in TREES]
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("probes", help="the folder of probes")
+    parser.add_argument("measured", help="the file of features; made when it is not there")
+    parser.add_argument(
+        "questions", nargs="*", metavar="QUESTION", help=f"of {', '.join(TREES)}; all when none is given"
+    )
+    options = parser.parse_args()
+    unknown = [question for question in options.questions if question not in TREES]
     if unknown:
-        told.error(f"no such question: {', '.join(unknown)}")
-    questions = [question for question in TREES if question in (given.questions or TREES)]
-    measure(given.probes, given.measured, [each for each in read_probes(given.probes) if _is_asked(each, questions)])
-    result = fit(list(read_measured(given.probes, given.measured)), questions)
+        parser.error(f"no such question: {', '.join(unknown)}")
+    questions = [question for question in TREES if question in (options.questions or TREES)]
+    measure(
+        options.probes, options.measured, [each for each in read_probes(options.probes) if _is_asked(each, questions)]
+    )
+    result = fit(list(read_measured(options.probes, options.measured)), questions)
     target = Path(str(own.__file__)).parent / FILE
     write_text(target, f"{json.dumps(joined(json.loads(target.read_text('utf-8')), result), separators=(',', ':'))}\n")
     for question, model in result["models"].items():

@@ -54,10 +54,10 @@ async def measure(benchmark: str, data: str | None, outcomes: Sequence[str], rat
     """Appends what is not in the file yet."""
     edits = open_benchmark(benchmark, Path(data) if data else None).edits
     places = [text.split("=", 1) for text in expand(outcomes)]
-    found = [find_outcomes(name, Path(where), edits) for name, where in places]
+    outcomes_of = [find_outcomes(name, Path(where), edits) for name, where in places]
     answers = mean_ratings(read_ratings(Path(ratings)))
     known = {(each.edit, each.method) for each in read_rated(out)} if out.is_file() else set()
-    todo = [each for each in _outcomes(edits, found, answers) if (each[0].id, each[1].method) not in known]
+    todo = [each for each in _outcomes(edits, outcomes_of, answers) if (each[0].id, each[1].method) not in known]
     with (
         ModelService(choose_models("lite", {}, ROLES).models, place()) as see,
         progress("measuring", len(todo), quiet=False) as advance,
@@ -83,10 +83,10 @@ async def measure(benchmark: str, data: str | None, outcomes: Sequence[str], rat
 
 
 def _outcomes(
-    edits: Sequence[Edit], found: Sequence[FoundOutcomes], answers: Mapping[tuple[str, str], Any]
+    edits: Sequence[Edit], outcomes: Sequence[FoundOutcomes], answers: Mapping[tuple[str, str], Any]
 ) -> Iterator[tuple[Edit, Outcome]]:
     by_edit: dict[str, list[Outcome]] = {}
-    for these in found:
+    for these in outcomes:
         for outcome in these.outcomes:
             if outcome.image is not None and _said(answers, outcome.edit_id, outcome.method):
                 by_edit.setdefault(outcome.edit_id, []).append(outcome)

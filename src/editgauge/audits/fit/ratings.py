@@ -379,18 +379,18 @@ def main() -> None:
         "--apart", nargs="*", type=Path, default=[], help="rated outcomes that are judged, not fitted on"
     )
     fitting.add_argument("--unseen", type=Path, help="write what fits say that have not seen the outcome")
-    given = parser.parse_args()
-    if given.verb == "measure":
-        run_async(measure(given.benchmark, given.data, given.outcomes, given.ratings, Path(given.out)))
+    options = parser.parse_args()
+    if options.verb == "measure":
+        run_async(measure(options.benchmark, options.data, options.outcomes, options.ratings, Path(options.out)))
         return
-    if given.verb == "probes":
-        measure_known_probes(given.folder, given.out)
+    if options.verb == "probes":
+        measure_known_probes(options.folder, options.out)
         return
-    records = [each for file in given.rated for each in read_rated(file)]
-    if given.probes and given.measured:
-        records += rated_probes(given.probes, given.measured)
-    if given.unseen:
-        write_unseen(records, [each for file in given.apart for each in read_rated(file)], given.unseen)
+    records = [each for file in options.rated for each in read_rated(file)]
+    if options.probes and options.measured:
+        records += rated_probes(options.probes, options.measured)
+    if options.unseen:
+        write_unseen(records, [each for file in options.apart for each in read_rated(file)], options.unseen)
     result = fitted_models(records)
     write_text(Path(str(own.__file__)).parent / RATINGS_FILE, f"{json.dumps(result, indent=1)}\n")
     say(json.dumps(result["provenance"], indent=1), quiet=False)

@@ -57,14 +57,14 @@ def anchors_of_run(folder: Path, most: int = 48) -> list[Anchor]:
     chosen = [calls[place * len(calls) // min(most, len(calls))] for place in range(min(most, len(calls)))]
     wanted = {image[1] for call in chosen for image in call.asked["images"]}
     pictures = _pictures(Run.open(folder), wanted)
-    found = [
+    anchors = [
         Anchor(f"run:{call.identity[:16]}", _question(call, pictures), call)
         for call in chosen
         if all(image[1] in pictures for image in call.asked["images"])
     ]
-    if not found:
+    if not anchors:
         raise BadInput(f"The pictures that the judges of '{folder}' saw are no longer where they were.")
-    return found
+    return anchors
 
 
 def _can_be_asked_again(call: Call) -> bool:
@@ -73,27 +73,29 @@ def _can_be_asked_again(call: Call) -> bool:
 
 
 def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
-    asked = call.asked
-    prompt, _, version = str(asked["prompt"]).rpartition(".v")
-    images = tuple(Shown(label, pictures[pixels]) for label, pixels in asked["images"])
+    description = call.asked
+    prompt, _, version = str(description["prompt"]).rpartition(".v")
+    images = tuple(Shown(label, pictures[pixels]) for label, pixels in description["images"])
     return Question(
-        words=RenderedPrompt(prompt, int(version), str(asked["text"])), form=_form(asked["form"]), images=images
+        words=RenderedPrompt(prompt, int(version), str(description["text"])),
+        form=_form(description["form"]),
+        images=images,
     )
 
 
-def _form(told: Mapping[str, Any]) -> Any:
-    numbers = {name: each["enum"] for name, each in told["schema"]["properties"].items() if "enum" in each}
-    if told["kind"] == "yes_no":
+def _form(form: Mapping[str, Any]) -> Any:
+    numbers = {name: each["enum"] for name, each in form["schema"]["properties"].items() if "enum" in each}
+    if form["kind"] == "yes_no":
         return YesNo()
     every = [value for values in numbers.values() for value in values]
-    if told["kind"] == "scale":
+    if form["kind"] == "scale":
         return Scale(min(every), max(every))
     return Ratings(tuple((name, ()) for name in numbers), min(every), max(every), ends_only=len(set(every)) == 2)
 
 
 def _pictures(run: Run, wanted: Iterable[str]) -> dict[str, Pixels]:
     """The pictures of a run by their hash, edited ones in the size of their source as they were shown."""
-    missing, found = set(wanted), {}
+    missing, pictures = set(wanted), {}
     columns = ("source_path", "edited_path")
     for pair in dict.fromkeys(zip(*(run.scores[column].to_pylist() for column in columns), strict=True)):
         if not missing:
@@ -101,9 +103,9 @@ def _pictures(run: Run, wanted: Iterable[str]) -> dict[str, Pixels]:
         for pixels in _shown(*pair):
             name = pixel_hash(pixels)
             if name in missing:
-                found[name] = pixels
+                pictures[name] = pixels
                 missing.discard(name)
-    return found
+    return pictures
 
 
 def _shown(source: str | None, edited: str | None) -> Iterator[Pixels]:

@@ -46,13 +46,13 @@ def ask_about_pairs(
     if not pairs:
         raise BadInput(f"The probes in '{folder}' hold no pair with a known better one to show to a judge.")
     words = ComparisonWording.of(jury.prompts)
-    found = {}
+    by_judge = {}
     for name, address in jury.addresses.items():
         alone = replace(jury, addresses={name: address})
         with progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance:
             asking = _ask(alone, transcripts, pairs, lambda pair: _question(pair, folder, edits, words), advance)
-            found[name] = run_async(asking)
-    return found
+            by_judge[name] = run_async(asking)
+    return by_judge
 
 
 def _question(pair: ProbePair, folder: Path, edits: Mapping[str, Edit], words: ComparisonWording) -> Question[Choice]:
@@ -85,8 +85,8 @@ async def _ask(
 
 async def _said(judge: ModelJudge, question: Question[Choice]) -> Said:
     answers = [await choice_of(judge, each) for each in (question, question.swapped(), question.again(1))]
-    given, swapped, again = (None if isinstance(each, NoAnswer) else each for each in answers)
-    return Said(given, swapped, again, tuple(each.fault for each in answers if isinstance(each, NoAnswer)))
+    first_order, swapped, again = (None if isinstance(each, NoAnswer) else each for each in answers)
+    return Said(first_order, swapped, again, tuple(each.fault for each in answers if isinstance(each, NoAnswer)))
 
 
 def cost_of(calls: Sequence[Call], cost: float) -> Cost:

@@ -44,12 +44,14 @@ def captions(
     """
     opened = Run.open(Path(run))
     name = _protocol(opened, protocol)
-    told = _captions(opened, name)
+    by_machine = _captions(opened, name)
     people = _corrected(Path(study)) if study is not None else {}
-    strangers = [key for key in people if key not in told]
+    strangers = [key for key in people if key not in by_machine]
     if people and len(strangers) == len(people):
         raise BadInput(f"No outcome of the study '{study}' is one of the run '{run}'.")
-    merged = {key: OutcomeCaption(each.caption, each.by, tuple(people.get(key, ()))) for key, each in told.items()}
+    merged = {
+        key: OutcomeCaption(each.caption, each.by, tuple(people.get(key, ()))) for key, each in by_machine.items()
+    }
     write_captions(out, merged)
     edited = sum(bool(each.people) for each in merged.values())
     words = f", {edited} with captions by people" if study is not None else ""

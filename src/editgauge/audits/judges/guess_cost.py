@@ -90,7 +90,9 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
     if not groups:
         raise BadInput(f"The transcripts in '{folder}' hold no answer with numbers: no rubric was asked, and no scale.")
     return [
-        each for (model, question), asked in sorted(groups.items()) for each in _of(model, question, asked, repairs)
+        each
+        for (model, question), calls_of_question in sorted(groups.items())
+        for each in _of(model, question, calls_of_question, repairs)
     ]
 
 
@@ -157,13 +159,13 @@ def _dimension(
 def _guesses(rule: str, texts: list[str], name: str, form: Ratings) -> list[float]:
     if rule == "random":
         return [(form.low + form.high) / 2] * len(texts)
-    found = []
+    guesses = []
     for text in texts:
         try:
-            found.append(guessed(rule, text, form)[name])
+            guesses.append(guessed(rule, text, form)[name])
         except Unreadable:
             continue
-    return found
+    return guesses
 
 
 def _failures(rule: str, failed: int, form: Ratings) -> list[float]:
@@ -194,10 +196,10 @@ def _read(form: Ratings | None, text: str | None) -> Mapping[str, float] | None:
 
 def _form(call: Call) -> Ratings | None:
     """What a call asked for, from its record: ratings, or a scale."""
-    asked: Mapping[str, Any] = call.asked.get("form") or {}
-    if asked.get("kind") not in ("ratings", "scale"):
+    form: Mapping[str, Any] = call.asked.get("form") or {}
+    if form.get("kind") not in ("ratings", "scale"):
         return None
-    properties: Mapping[str, Any] = (asked.get("schema") or {}).get("properties", {})
+    properties: Mapping[str, Any] = (form.get("schema") or {}).get("properties", {})
     numbers = {name: each["enum"] for name, each in properties.items() if "enum" in each}
     if not numbers:
         return None
@@ -210,5 +212,7 @@ def _form(call: Call) -> Ratings | None:
 def _also(dimension: str) -> tuple[str, ...]:
     """Further names of a dimension, in any of the built-in rubrics."""
     questions = (each for name in rubric_names() for each in open_rubric(name).rubric.questions)
-    named = (also for asked in questions for each in asked.dimensions if each.name == dimension for also in each.also)
+    named = (
+        also for question in questions for each in question.dimensions if each.name == dimension for also in each.also
+    )
     return tuple(dict.fromkeys(named))

@@ -114,7 +114,7 @@ def check(
     here = folder / at.strftime("%Y%m%dT%H%M%S.%fZ")
     opened = open_judge(judge, transcripts=here / "transcripts", **_parameters(max_tokens))
     answers, faults, model = run_async(_answers(opened, anchors))
-    found = JudgeCheck(
+    result = JudgeCheck(
         judge=opened.name,
         model=model,
         endpoint=opened.card.endpoint,
@@ -125,25 +125,25 @@ def check(
     )
     if not any(value is not None for values in answers.values() for value in values):
         raise BadInput(f"The judge '{judge}' answered none of {len(anchors)} anchors: {', '.join(faults)}.")
-    write_json(here / FILE, asdict(found))
+    write_json(here / FILE, asdict(result))
     first = (before or earlier[:1]) or None
     return Checked(
-        found,
+        result,
         str(here),
-        drift(first[0], found, anchors) if first else None,
-        drift(earlier[-1], found, anchors) if earlier else None,
+        drift(first[0], result, anchors) if first else None,
+        drift(earlier[-1], result, anchors) if earlier else None,
     )
 
 
 def read_checks(folder: Path) -> list[JudgeCheck]:
     """The checks of a judge, oldest first."""
-    found = []
+    checks = []
     for file in sorted(folder.glob(f"*/{FILE}")):
         try:
-            found.append(JudgeCheck(**json.loads(file.read_text("utf-8"))))
+            checks.append(JudgeCheck(**json.loads(file.read_text("utf-8"))))
         except (OSError, ValueError, TypeError) as error:
             raise BadRun(f"'{file}' cannot be read: {error}.") from error
-    return found
+    return checks
 
 
 def drift(before: JudgeCheck, now: JudgeCheck, anchors: Sequence[Anchor]) -> Drift | None:
@@ -183,7 +183,7 @@ def drift(before: JudgeCheck, now: JudgeCheck, anchors: Sequence[Anchor]) -> Dri
 async def _answers(
     judge: ModelJudge, anchors: Sequence[Anchor]
 ) -> tuple[dict[str, list[float | None]], dict[str, int], str | None]:
-    found: dict[str, list[float | None]] = {}
+    by_question: dict[str, list[float | None]] = {}
     faults: dict[str, int] = {}
     models: list[str] = []
 
@@ -192,15 +192,15 @@ async def _answers(
             answer = await judge.ask(anchor.question.again(time))
         except NoAnswer as error:
             faults[error.fault] = faults.get(error.fault, 0) + 1
-            found.setdefault(anchor.name, [None] * TIMES)
+            by_question.setdefault(anchor.name, [None] * TIMES)
             return
         models.extend([answer.call.model] if answer.call.model else [])
         for name, value in _numbers(anchor.name, answer.value).items():
-            found.setdefault(name, [None] * TIMES)[time] = value
+            by_question.setdefault(name, [None] * TIMES)[time] = value
 
     async with judge:
         await asyncio.gather(*(ask(anchor, time) for anchor in anchors for time in range(TIMES)))
-    return found, faults, models[0] if models else None
+    return by_question, faults, models[0] if models else None
 
 
 def _numbers(name: str, value: Any) -> dict[str, float]:

@@ -108,31 +108,31 @@ def findings(pairs: Sequence[ProbePair], said: Sequence[Said], cost: Cost) -> Pa
     """What the answers tell."""
     photos = np.array([pair.photo for pair in pairs], dtype=np.str_)
     groups = np.array([pair.group for pair in pairs], dtype=np.str_)
-    given, swapped, again = (
+    first_order, swapped, again = (
         np.array([np.nan if each is None else LEAD[each] for each in column])
         for column in zip(*((one.given, one.swapped, one.again) for one in said), strict=True)
     )
-    both = (given + swapped) / 2
+    both = (first_order + swapped) / 2
     right: Numbers = np.where([pair.better_first for pair in pairs], both, 1 - both)
     return PairFindings(
         pairs=len(pairs),
         right=share(right[groups != PEOPLE], photos[groups != PEOPLE]),
         people=share(right[groups == PEOPLE], photos[groups == PEOPLE]),
         by_group={str(group): share(right[groups == group], photos[groups == group]) for group in _in_order(groups)},
-        first_shown=_first_shown(given, swapped, photos),
-        order_changes=share(_differ(given, swapped), photos),
-        same_again=share(1 - _differ(given, again), photos),
-        answers=int(sum((~np.isnan(each)).sum() for each in (given, swapped, again))),
-        ties=int(sum((each == LEAD["tie"]).sum() for each in (given, swapped, again))),
+        first_shown=_first_shown(first_order, swapped, photos),
+        order_changes=share(_differ(first_order, swapped), photos),
+        same_again=share(1 - _differ(first_order, again), photos),
+        answers=int(sum((~np.isnan(each)).sum() for each in (first_order, swapped, again))),
+        ties=int(sum((each == LEAD["tie"]).sum() for each in (first_order, swapped, again))),
         unanswered=dict(Counter(fault for one in said for fault in one.faults)),
         cost=cost,
     )
 
 
-def _first_shown(given: Numbers, swapped: Numbers, photos: Labels) -> Estimate:
+def _first_shown(first_order: Numbers, swapped: Numbers, photos: Labels) -> Estimate:
     """Both orders of a pair or none of them: so that the better one stands first as often as second."""
-    there = ~np.isnan(given + swapped)
-    shown = np.concatenate([given[there], 1 - swapped[there]])
+    there = ~np.isnan(first_order + swapped)
+    shown = np.concatenate([first_order[there], 1 - swapped[there]])
     chosen = np.where(shown == LEAD["tie"], np.nan, shown)
     return share(chosen, np.concatenate([photos[there], photos[there]]), "no choice was made in both orders")
 

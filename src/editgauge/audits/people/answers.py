@@ -54,19 +54,19 @@ def read_answers(
     remarks: list[str] = []
     over: dict[tuple[OutcomeKey, OutcomeKey], float] = {}
     if triplets is not None:
-        found = find_triplets(read_roles(triplets), known)
-        over |= {(good, other): 1.0 for good, *others in found.outcomes for other in others}
-        remarks += [f"{found.incomplete} triplets are incomplete: left out"] if found.incomplete else []
+        triples = find_triplets(read_roles(triplets), known)
+        over |= {(good, other): 1.0 for good, *others in triples.outcomes for other in others}
+        remarks += [f"{triples.incomplete} triplets are incomplete: left out"] if triples.incomplete else []
     if choices is not None:
-        told = match(read_choices(choices), known.seeds)
-        shares = _shares(told)
+        matched = match(read_choices(choices), known.seeds)
+        shares = _shares(matched)
         for (first, second), share in shares.items():
             for either in ((first, second), (second, first)):  # people know better than the roles of a triplet
                 over.pop(either, None)
             if share != EVEN:
                 over[(first, second) if share > EVEN else (second, first)] = max(share, 1 - share)
         even = sum(share == EVEN for share in shares.values())
-        remarks += [*_lost(told), *([f"{even} pairs split people evenly: left out"] if even else [])]
+        remarks += [*_lost(matched), *([f"{even} pairs split people evenly: left out"] if even else [])]
     done: Mapping[OutcomeKey, bool] = {}
     if ratings is not None:
         rated = match(read_ratings(ratings), known.seeds)
@@ -85,31 +85,33 @@ def _known(edits: Sequence[Edit], outcomes: Sequence[Outcome]) -> ScoredOutcomes
     return known
 
 
-def _shares(told: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], float]:
+def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], float]:
     """For each pair, in the order in which it was first shown, the share for its first outcome; a tie counts half."""
     earned: dict[tuple[OutcomeKey, ...], list[float]] = defaultdict(list)
-    for keys, choice in told.pairs:
+    for keys, choice in matched.pairs:
         turned = keys[::-1] in earned
         earned[keys[::-1] if turned else keys].append(1 - CREDIT[choice.chosen] if turned else CREDIT[choice.chosen])
     return {keys: fmean(each) for keys, each in earned.items()}
 
 
 def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
-    asked = majorities(rated, LEVELS)
-    questions = [name for name in DONE if name in asked] or (list(asked) if len(asked) == 1 else [])
+    by_question = majorities(rated, LEVELS)
+    questions = [name for name in DONE if name in by_question] or (list(by_question) if len(by_question) == 1 else [])
     if not questions:
-        given = sorted({rating.question for _, rating in rated.pairs})
+        rated_questions = sorted({rating.question for _, rating in rated.pairs})
         raise BadInput(
             f"None of the questions in '{file}' says whether the edit was carried out; '{DONE[0]}' with 0 and 1 does.",
-            [f"'{question}'" for question in given],
+            [f"'{question}'" for question in rated_questions],
         )
-    return asked[questions[0]].good
+    return by_question[questions[0]].good
 
 
-def _lost(told: Matched[PreferredOutcome] | Matched[Rating]) -> list[str]:
-    found = []
-    if told.strangers:
-        found.append(f"{told.strangers} answers are of outcomes that are not there, first {told.first_stranger}")
-    if told.undecided:
-        found.append(f"{told.undecided} answers name no seed, and there are several: left out")
-    return found
+def _lost(matched: Matched[PreferredOutcome] | Matched[Rating]) -> list[str]:
+    remarks = []
+    if matched.strangers:
+        remarks.append(
+            f"{matched.strangers} answers are of outcomes that are not there, first {matched.first_stranger}"
+        )
+    if matched.undecided:
+        remarks.append(f"{matched.undecided} answers name no seed, and there are several: left out")
+    return remarks

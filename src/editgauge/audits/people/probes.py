@@ -57,14 +57,14 @@ def add_answers(folder: Path, spoken: Spoken, quiet: bool = False) -> tuple[Prob
     opened = open_benchmark(spoken.benchmark, spoken.data, spoken.images)
     edits = {edit.id: edit for edit in opened.edits}
     places = _places(spoken.outcomes)
-    found = [
+    probes = [
         outcome
         for name, place in places.items()
         for outcome in find_outcomes(name, place, opened.edits, spoken.layout).outcomes
     ]
     choices, ratings = (Path(file) if file is not None else None for file in (spoken.choices, spoken.ratings))
-    answers = read_answers(choices, spoken.triplets, ratings, opened.edits, found)
-    pictures = {OutcomeKey(each.edit_id, each.method, each.seed): each.image for each in found}
+    answers = read_answers(choices, spoken.triplets, ratings, opened.edits, probes)
+    pictures = {OutcomeKey(each.edit_id, each.method, each.seed): each.image for each in probes}
     if not (folder / TRUTHS).is_file():
         claim(folder, SETTINGS, {"benchmark": opened.name, "methods": list(places)}, "people's answers", COMMAND)
     for remark in answers.remarks:
@@ -78,8 +78,8 @@ def add_answers(folder: Path, spoken: Spoken, quiet: bool = False) -> tuple[Prob
 
 
 def _places(outcomes: Mapping[str, str | Path] | Sequence[str]) -> dict[str, Path]:
-    given = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
-    return {name: Path(text).expanduser() for name, text in pairs(given, "outcomes", "NAME=FOLDER").items()}
+    paths = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
+    return {name: Path(text).expanduser() for name, text in pairs(paths, "outcomes", "NAME=FOLDER").items()}
 
 
 def name_of(key: OutcomeKey) -> str:
@@ -159,11 +159,11 @@ def _joined(
         )
         for key in kept
     }
-    told = {each.id: benchmark_entry(each) for each in kept.values()}
+    entries = {each.id: benchmark_entry(each) for each in kept.values()}
     if there:
         earlier = (json.loads(line) for line in (folder / EDITS).read_text("utf-8").split("\n") if line.strip())
-        told = {str(edit["id"]): edit for edit in earlier} | told
-    write_text(folder / EDITS, "".join(f"{json.dumps(edit, ensure_ascii=False)}\n" for edit in told.values()))
+        entries = {str(edit["id"]): edit for edit in earlier} | entries
+    write_text(folder / EDITS, "".join(f"{json.dumps(edit, ensure_ascii=False)}\n" for edit in entries.values()))
     write_probes(folder, probes.values())  # last: with it the folder is complete
     return read_probes(folder)
 

@@ -182,11 +182,11 @@ def _otherwise(each: Gathered, everything: Sequence[Gathered], seed: int) -> Edi
 def _kept(folder: Path, each: Gathered, source: Pixels, made: NewProbe) -> _Line:
     """Writes the pictures of a probe, and says what its edit and its truth are."""
     name = f"{each.edit.id}--{made.kind}"
-    asked = replace(made.words or each.edit, id=name, recipe=None, objects={})
+    probe_edit = replace(made.words or each.edit, id=name, recipe=None, objects={})
     if made.mirrored:
-        asked = _mirrored(folder, asked, each.edit, source)
+        probe_edit = _mirrored(folder, probe_edit, each.edit, source)
     if made.source is not None:
-        asked = replace(asked, source=_written(folder / SOURCES, name, made.source))
+        probe_edit = replace(probe_edit, source=_written(folder / SOURCES, name, made.source))
     _written(folder / OUTCOMES, name, made.edited)
     probe = Probe(
         id=name,
@@ -200,15 +200,15 @@ def _kept(folder: Path, each: Gathered, source: Pixels, made: NewProbe) -> _Line
         harmless=made.kind in HARMLESS,
         split=split_of(each.photo),
     )
-    return _Line(benchmark_entry(asked), probe)
+    return _Line(benchmark_entry(probe_edit), probe)
 
 
-def _mirrored(folder: Path, asked: Edit, edit: Edit, source: Pixels) -> Edit:
-    turned = mirrored(asked)
+def _mirrored(folder: Path, probe_edit: Edit, edit: Edit, source: Pixels) -> Edit:
+    turned = mirrored(probe_edit)
     if edit.mask is None:
         return turned
     inside = flipped(np.repeat(edit.mask.render(source.shape[1], source.shape[0])[..., None], 3, axis=2))
-    file = _written(folder / MASKS, asked.id, inside.astype(np.uint8) * 255)
+    file = _written(folder / MASKS, probe_edit.id, inside.astype(np.uint8) * 255)
     return replace(turned, mask=MaskFile(file.path, file.name))
 
 
@@ -234,7 +234,7 @@ def in_a_mirror(text: str | None) -> str | None:
     >>> in_a_mirror("Remove the leftmost cup, right of the plate.")
     'Remove the rightmost cup, left of the plate.'
     """
-    return SIDES.sub(lambda found: _other(found[1]) + (found[2] or ""), text) if text else text
+    return SIDES.sub(lambda match: _other(match[1]) + (match[2] or ""), text) if text else text
 
 
 def mirrored(edit: Edit) -> Edit:
@@ -254,15 +254,15 @@ def mirrored(edit: Edit) -> Edit:
     )
 
 
-def may_coincide(done: Edit, asked: Edit) -> bool:
+def may_coincide(done: Edit, wanted: Edit) -> bool:
     """Could an outcome that is right for one edit be taken for the other? When in doubt, yes."""
-    if done.type == asked.type or (done.to is not None and done.to == asked.to):
+    if done.type == wanted.type or (done.to is not None and done.to == wanted.to):
         return True
     if done.type == "background":  # what was not kept is gone
-        return EDIT_TYPES[asked.type].effect != "adds"
+        return EDIT_TYPES[wanted.type].effect != "adds"
     if done.type in OF_THE_SURFACE:
-        return asked.type in OF_THE_SURFACE
-    return EDIT_TYPES[asked.type].region == "object" and done.subject == asked.subject
+        return wanted.type in OF_THE_SURFACE
+    return EDIT_TYPES[wanted.type].region == "object" and done.subject == wanted.subject
 
 
 def _other(side: str) -> str:

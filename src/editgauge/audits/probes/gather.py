@@ -69,9 +69,9 @@ def _refuse_too_few(names: Collection[str], what: str) -> None:
     """Wrong outcomes need another photograph, of the same half."""
     counts = Counter(split_of(name) for name in names)
     if min(counts[split] for split in SPLITS) < LEAST_IN_A_HALF:
-        told = " and ".join(f"{counts[split]} {split.replace('_', ' ')}" for split in SPLITS)
+        listed = " and ".join(f"{counts[split]} {split.replace('_', ' ')}" for split in SPLITS)
         raise BadInput(
-            f"{len(names)} {what} are too few: {told}, and each half needs {LEAST_IN_A_HALF}. "
+            f"{len(names)} {what} are too few: {listed}, and each half needs {LEAST_IN_A_HALF}. "
             "A photograph's name decides its half: give a dozen photographs or more."
         )
 
@@ -115,11 +115,11 @@ def _named(edit: Edit, photo: str) -> Edit:
 
 
 def _hand_drawn(folder: Path) -> list[Gathered]:
-    found = []
+    edits = []
     for edit in open_benchmark("sample").edits:
         picture, factor = _copy(folder, edit.source.name, edit.source.path)
-        found.append(Gathered(smaller(edit, picture, factor), edit.source.name))
-    return found
+        edits.append(Gathered(smaller(edit, picture, factor), edit.source.name))
+    return edits
 
 
 def _copy(folder: Path, name: str, path: Path) -> tuple[Picture, float]:
@@ -137,11 +137,13 @@ def _pictures_of(images: Path) -> dict[str, Path]:
         listed = sorted(path for path in images.iterdir() if not path.name.startswith("."))
     except OSError as error:
         raise BadInput(f"'{images}' cannot be listed: {error.strerror or error}.") from error
-    found = [path for path in listed if path.suffix.lower() in IMAGE_SUFFIXES]
-    if not found:
+    pictures = [path for path in listed if path.suffix.lower() in IMAGE_SUFFIXES]
+    if not pictures:
         raise BadInput(f"'{images}' holds no pictures ({', '.join(IMAGE_SUFFIXES)}).")
-    stems = Counter(path.stem for path in found)
-    return {path.name if stems[path.stem] == 1 else path.name.replace(".", "-") + path.suffix: path for path in found}
+    stems = Counter(path.stem for path in pictures)
+    return {
+        path.name if stems[path.stem] == 1 else path.name.replace(".", "-") + path.suffix: path for path in pictures
+    }
 
 
 def _seen(copies: dict[str, tuple[Picture, float]], quiet: bool) -> dict[str, Photograph]:
@@ -153,11 +155,11 @@ def _seen(copies: dict[str, tuple[Picture, float]], quiet: bool) -> dict[str, Ph
 
     async def look() -> dict[str, Photograph]:
         with ModelService(chosen.models, place()) as see, progress("looking", len(copies), quiet=quiet) as advance:
-            found = {}
+            seen = {}
             for name, (picture, _) in copies.items():
-                found[name] = await look_at(picture, read_image(picture.path), see)
+                seen[name] = await look_at(picture, read_image(picture.path), see)
                 advance()
-            return found
+            return seen
 
     return run_async(look())
 

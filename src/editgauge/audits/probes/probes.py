@@ -85,9 +85,9 @@ def read_probes(folder: str | Path) -> tuple[Probe, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"'{path}' cannot be read: {error}.") from error
     types = _edit_types(Path(folder) / EDITS)
-    found = [_read(number, line, types) for number, line in enumerate(lines, 1) if line.strip()]
-    problems = [each for each in found if isinstance(each, str)]
-    probes = [each for each in found if isinstance(each, Probe)]
+    rows = [_read(number, line, types) for number, line in enumerate(lines, 1) if line.strip()]
+    problems = [each for each in rows if isinstance(each, str)]
+    probes = [each for each in rows if isinstance(each, Probe)]
     problems += [f"the id '{name}' is used twice" for name in _twice(probes)]
     problems += _unfit_preferences(probes)
     if problems or not probes:
@@ -101,20 +101,20 @@ def _told(probe: Probe) -> dict[str, Any]:
 
 def _read(number: int, line: str, types: dict[str, str]) -> Probe | str:
     try:
-        given = json.loads(line)
+        fields = json.loads(line)
     except ValueError as error:
         return f"line {number}: not JSON ({error})"
-    if not isinstance(given, dict) or not isinstance(given.get("id"), str):
+    if not isinstance(fields, dict) or not isinstance(fields.get("id"), str):
         return f"line {number}: a probe is a mapping with at least an `id`"
-    name = given["id"]
+    name = fields["id"]
     if name not in types:
         return f"line {number}: there is no edit '{name}' in {EDITS}"
-    unknown = [key for key in given if key not in Probe.__dataclass_fields__]
+    unknown = [key for key in fields if key not in Probe.__dataclass_fields__]
     if unknown:
         return f"line {number}: unknown key '{unknown[0]}'; there are {', '.join(Probe.__dataclass_fields__)}"
-    photo = str(given.get("photo", name))
+    photo = str(fields.get("photo", name))
     usual = {"edit": name, "photo": photo, "type": types[name], "kind": "given", "split": split_of(photo)}
-    probe = Probe(**{**usual, **given})
+    probe = Probe(**{**usual, **fields})
     if probe.split not in SPLITS or not isinstance(probe.done, bool | None):
         return f"line {number}: `split` is one of {', '.join(SPLITS)}, and `done` true, false or null"
     if not isinstance(probe.over, dict) or not all(_is_majority(share) for share in probe.over.values()):

@@ -109,8 +109,8 @@ def make_app(desk: Desk) -> FastAPI:
 
     @app.post("/color")
     def color(request: Request, fields: Form) -> Response:
-        def change(group: str, reviewer: str, said: dict[str, str]) -> object:
-            return desk.correct_color(group, reviewer, said.get("instance", ""), said.get("color", ""))
+        def change(group: str, reviewer: str, said: dict[str, str]) -> None:
+            desk.correct_color(group, reviewer, said.get("instance", ""), said.get("color", ""))
 
         return changed(request, fields, change)
 

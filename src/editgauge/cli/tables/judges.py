@@ -66,7 +66,7 @@ def show_inspector_tables(result: InspectorTables) -> None:
             table.add_row(row, *(_cell(values[judge]) for judge in result.judges))
         show(table)
     missing: dict[str, list[str]] = {}
-    for row, values in (result.table_3 | result.table_4).items():
+    for row, values in {**result.table_3, **result.table_4}.items():
         for reason in dict.fromkeys(each.reason for each in values.values() if each.value is None):
             missing.setdefault(reason, []).append(row)
     for reason, names in missing.items():

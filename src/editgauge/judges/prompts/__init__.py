@@ -130,12 +130,12 @@ class _Inside:
 def _in_file(file: Path) -> dict[str, dict[int, Any]]:
     """The prompts of one YAML file: a mapping of names, such as `rubric_gedit_semantics`, to texts."""
     try:
-        told = yaml.safe_load(file.read_text("utf-8-sig"))
+        content = yaml.safe_load(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise BadInput(f"The file of prompts '{file}' cannot be read: {' '.join(str(error).split())[:200]}") from error
-    if not isinstance(told, dict) or not all(isinstance(each, str) for pair in told.items() for each in pair):
+    if not isinstance(content, dict) or not all(isinstance(each, str) for pair in content.items() for each in pair):
         raise BadInput(f"The file of prompts '{file}' must map names of prompts to their texts.")
-    return {name: {1: _Inside(f"{name}, in {file.name}", text)} for name, text in told.items()}
+    return {name: {1: _Inside(f"{name}, in {file.name}", text)} for name, text in content.items()}
 
 
 def _checked(folder: Path) -> Path:
@@ -159,11 +159,11 @@ def _checked(folder: Path) -> Path:
 def _prompts_in(folder: Traversable) -> dict[str, dict[int, Any]]:
     if isinstance(folder, Path) and folder.is_file():
         return _in_file(folder)
-    found: dict[str, dict[int, Any]] = {}
+    versions: dict[str, dict[int, Any]] = {}
     for file in folder.iterdir():
         if match := _VERSIONED.fullmatch(file.name):
-            found.setdefault(match[1], {})[int(match[2])] = file
-    return found
+            versions.setdefault(match[1], {})[int(match[2])] = file
+    return versions
 
 
 def _read(file: Any) -> str:

@@ -42,20 +42,20 @@ def read_object(text: str) -> dict[str, Any] | None:
     if len(text) > LONGEST:
         return None
     said = spoken(text)
-    found: dict[str, Any] | None = None
+    last_object: dict[str, Any] | None = None
     position = said.find("{")
     for _ in range(MOST_OBJECTS):
         if position < 0:
-            return found
+            return last_object
         try:
             mended, position = _object_at(said, position)
         except _Broken:
             return None
         read = _parsed(mended)
         if isinstance(read, dict):
-            if found is not None and found != read:
+            if last_object is not None and last_object != read:
                 return None
-            found = read
+            last_object = read
         elif read is _TWICE:
             return None
         position = said.find("{", position)
@@ -145,10 +145,10 @@ def _parsed(text: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise _Repeated
-    return found
+    return fields
 
 
 def _no_constant(name: str) -> Any:
@@ -180,12 +180,12 @@ def fitted(value: Any, wanted: Any) -> Any:
 
 
 def _fields(value: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, field in model.model_fields.items():
-        given = [key for key in value if key == name] or [key for key in value if _same(name, key)]
-        if len(given) == 1:
-            found[name] = fitted(value[given[0]], field.annotation)
-    return found
+        keys = [key for key in value if key == name] or [key for key in value if _same(name, key)]
+        if len(keys) == 1:
+            fields[name] = fitted(value[keys[0]], field.annotation)
+    return fields
 
 
 def _of_union(value: Any, parts: tuple[Any, ...]) -> Any:
@@ -195,7 +195,7 @@ def _of_union(value: Any, parts: tuple[Any, ...]) -> Any:
     return fitted(value, others[0]) if len(others) == 1 else value
 
 
-def _same(wanted: Any, given: str) -> bool:
+def _same(wanted: Any, key: str) -> bool:
     """Are two names the same except for case, blanks and hyphens?"""
-    plain = given.strip().strip(".").lower().replace("-", " ").replace("_", " ")
+    plain = key.strip().strip(".").lower().replace("-", " ").replace("_", " ")
     return isinstance(wanted, str) and wanted.lower().replace("-", " ").replace("_", " ") == plain

@@ -55,9 +55,9 @@ def read_word(text: str, words: tuple[str, ...]) -> str:
     ...
     editgauge.judges.reading.spoken.Unreadable: wanted one of yes, no, got 'Yes and no.'
     """
-    found = read_object(text)
-    if found is not None:
-        word = _only(found, KEYS, lambda value: _word_of(value, words))
+    fields = read_object(text)
+    if fields is not None:
+        word = _only(fields, KEYS, lambda value: _word_of(value, words))
     else:
         word = _said(text, lambda line: _word_of(line, words))
     if word is None:
@@ -96,14 +96,14 @@ def read_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, hi
     ... ("visual quality",)}, 1, 5)
     {'compliance': 4.0, 'quality': 5.0}
     """
-    found = read_object(text)
-    given = _rated_object(found, names) if found is not None else _rated_lines(text, names)
-    if len(names) == 1 and not given:
+    fields = read_object(text)
+    values_of = _rated_object(fields, names) if fields is not None else _rated_lines(text, names)
+    if len(names) == 1 and not values_of:
         number = _one_number(text, low, high)
-        given = {} if number is None else {name: [number] for name in names}
+        values_of = {} if number is None else {name: [number] for name in names}
     ratings: dict[str, float] = {}
     for name in names:
-        numbers = {read_number(value, low, high) for value in given.get(name, [])}
+        numbers = {read_number(value, low, high) for value in values_of.get(name, [])}
         number = numbers.pop() if len(numbers) == 1 else None
         if number is None:
             raise Unreadable(f"one number from {low:g} to {high:g} for {name}", text)
@@ -111,8 +111,8 @@ def read_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, hi
     return ratings
 
 
-def _rated_object(found: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> dict[str, list[Any]]:
-    plain = {_plain(key): value for key, value in found.items()}
+def _rated_object(fields: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> dict[str, list[Any]]:
+    plain = {_plain(key): value for key, value in fields.items()}
     for key in LIST_KEYS:
         values = plain.get(key)
         if isinstance(values, list) and len(values) == len(names):
@@ -129,13 +129,13 @@ def _rated_lines(text: str, names: Mapping[str, tuple[str, ...]]) -> dict[str, l
     if len(text) > LONGEST:
         return {}
     wanted = {_plain(each): name for name, also in names.items() for each in (name, *also)}
-    found: dict[str, list[Any]] = {}
+    ratings: dict[str, list[Any]] = {}
     for line in spoken(text).splitlines():
         label, sign, value = _EMPHASIS.sub("", line[:LONGEST_LINE]).replace("=", ":").partition(":")
         name = wanted.get(_plain(label.lstrip(" -\u20220123456789.)")))
         if sign and name:
-            found.setdefault(name, []).append(value.strip())
-    return found
+            ratings.setdefault(name, []).append(value.strip())
+    return ratings
 
 
 def _plain(name: str) -> str:
@@ -145,9 +145,9 @@ def _plain(name: str) -> str:
 
 
 def _one_number(text: str, low: float, high: float) -> float | None:
-    found = read_object(text)
-    if found is not None:
-        return _only(found, NUMBER_KEYS, lambda value: read_number(value, low, high))
+    fields = read_object(text)
+    if fields is not None:
+        return _only(fields, NUMBER_KEYS, lambda value: read_number(value, low, high))
     return _said(text, lambda line: read_number(line, low, high))
 
 
@@ -173,9 +173,9 @@ def _begins_a_list(text: str, number: str) -> bool:
     return f" {int(number) + 1}. " in text.replace("\n", " ")
 
 
-def _only(found: Mapping[str, Any], keys: tuple[str, ...], read: Callable[[Any], Value | None]) -> Value | None:
+def _only(fields: Mapping[str, Any], keys: tuple[str, ...], read: Callable[[Any], Value | None]) -> Value | None:
     """What an object gives under the names of an answer, if it is one thing."""
-    plain = {key.strip().lower().replace(" ", "_"): value for key, value in found.items()}
+    plain = {key.strip().lower().replace(" ", "_"): value for key, value in fields.items()}
     values = {read(plain[key]) for key in keys if key in plain}
     return values.pop() if len(values) == 1 else None
 
