@@ -84,7 +84,7 @@ def make_app(desk: Desk) -> FastAPI:
             return RedirectResponse(f"/?group={quote(changed.group)}", 303)
         return JSONResponse(_answer(desk.review, changed, reviewer, fill))
 
-    def changed(request: Request, fields: Fields, change: Callable[[str, str, dict[str, str]], object]) -> Response:
+    def changed(request: Request, fields: Fields, change: Callable[[str, str, dict[str, str]], None]) -> Response:
         """The page of a group after a form changed it; it says why where the form could not."""
         reviewer = _reviewer(request)
         if reviewer is None:
@@ -101,9 +101,9 @@ def make_app(desk: Desk) -> FastAPI:
 
     @app.post("/add")
     def add(request: Request, fields: Form) -> Response:
-        def change(group: str, reviewer: str, said: dict[str, str]) -> object:
+        def change(group: str, reviewer: str, said: dict[str, str]) -> None:
             proposal = read_proposal(said.get("what", ""), said.get("value", ""), said.get("anchor") or None)
-            return desk.add(group, reviewer, proposal)
+            desk.add(group, reviewer, proposal)
 
         return changed(request, fields, change)
 
@@ -116,7 +116,10 @@ def make_app(desk: Desk) -> FastAPI:
 
     @app.post("/crop")
     def crop(request: Request, fields: Form) -> Response:
-        return changed(request, fields, lambda group, _, said: desk.crop(group, _square(said)))
+        def change(group: str, reviewer: str, said: dict[str, str]) -> None:
+            desk.crop(group, _square(said))
+
+        return changed(request, fields, change)
 
     @app.get("/picture/{place}")
     def picture(place: int, group: str) -> Response:
