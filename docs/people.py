@@ -41,6 +41,8 @@ PROTOCOLS = (
 """Every protocol that `lite` can answer for edits without text; those of people's faces and poses need `lite-plus`."""
 MARK = 82 / 512, 18 / 512
 """Width and height of the mark that DALL-E 2 leaves in the lower right corner, as shares of the picture."""
+IN_SAMPLE = "editgauge/steps_done"
+"""By the fit that comes with the package, which has seen these ratings; there is none of unseen photographs."""
 PASSED = 0.5
 ANOTHER = "(another ground)"
 LEAST = 0.02
@@ -118,12 +120,13 @@ def scores_of(run: Run) -> dict[str, dict[Key, float]]:
         f"{protocol}/{spec.name}": spec.higher_is_better
         for protocol, entry in run.manifest.protocols.items()
         for spec in entry.scores
+        if f"{protocol}/{spec.name}" != IN_SAMPLE
     }
     found: dict[str, dict[Key, float]] = {name: {} for name in better}
     columns = (run.scores[name].to_pylist() for name in ("protocol", "name", "edit", "method", "value"))
     for protocol, name, edit, method, value in zip(*columns, strict=True):
-        if value is not None:
-            full = f"{protocol}/{name}"
+        full = f"{protocol}/{name}"
+        if value is not None and full in better:
             found[full][edit, method] = value if better[full] else -value
     return found
 
@@ -198,7 +201,7 @@ def apart(run: Run, ratings: Path, fitted: Mapping[str, Mapping[Key, float]]) ->
         f"`{name}`": each for name, each in scores_of(run).items() if name not in names and len(set(each.values())) > 1
     }
     people = {scale: {edit: value for (edit, _), value in mean_of(answers, scale).items()} for scale in scales}
-    outcomes = {edit for edit, _ in next(iter(scores_of(run).values()))} & set(people[scales[0]])
+    outcomes = set(run.scores["edit"].to_pylist()) & set(people[scales[0]])
     lines = [f"| score | answers | {' | '.join(scales)} |", f"|---|---|{'---|' * len(scales)}"]
     rows = []
     for name, each in scores.items():
