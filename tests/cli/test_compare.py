@@ -10,7 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from editgauge.cli.tables.comparison import show_comparison
 from editgauge.core.run import Record, Run
+from editgauge.core.types import ScoreSpec
+from editgauge.findings.compare import Comparison
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 METHODS = ("instruct-pix2pix", "another-method", "third")
@@ -89,3 +92,12 @@ def test_scores_of_several_protocols_are_told_apart(
     told = editgauge("compare", make_run(*records, protocols=protocols), "--methods", *METHODS[:2]).stdout
     assert "one-way" in told
     assert "other-way" in told
+
+
+def test_what_the_correction_takes_back_is_named_with_its_protocol(capsys: pytest.CaptureFixture[str]) -> None:
+    """Three protocols have a score `edit`: the name alone does not say which one."""
+    spec = ScoreSpec("edit", True, (0.0, 1.0))
+    shared = Comparison("editval", spec, "mine", "theirs", None, only_first=0, only_second=0)
+    lost = replace(shared, protocol="pixlens", verdict="first", p_over_scores=0.09)
+    show_comparison([shared, lost])
+    assert "not significant: pixlens/edit." in " ".join(capsys.readouterr().out.split())

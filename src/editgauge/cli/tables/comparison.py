@@ -105,7 +105,12 @@ def _explanations(comparisons: Sequence[Comparison]) -> list[str]:
         "pairs of methods of the run: * below 0.05, ** 0.01, *** 0.001. Each score is tested on its own."
     ]
     shown = [each for each in comparisons if each.verdict != "neither"]
-    lost = [each.spec.name for each in shown if each.p_over_scores is not None and each.p_over_scores >= ALPHA]
+    several = len({each.protocol for each in comparisons}) > 1
+    lost = [
+        f"{each.protocol}/{each.spec.name}" if several else each.spec.name
+        for each in shown
+        if each.p_over_scores is not None and each.p_over_scores >= ALPHA
+    ]
     if lost:
         notes.append(f"Corrected for all {len(comparisons)} scores shown (Holm), not significant: {', '.join(lost)}.")
     if any(each.survives_missing is False for each in comparisons):

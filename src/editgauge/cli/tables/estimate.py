@@ -95,7 +95,7 @@ def show_plans(plans: Sequence[Plan]) -> None:
         if plan.note:
             show(Text(plan.note))
     if any(plan.needs for plan in plans):
-        words = f"cautious: for a pilot that happened to vary little ({CAUTION:.0%} of pilots if values are normal)."
+        words = f"cautious: allows for a pilot with too little variance (enough for {CAUTION:.0%} of pilots if normal)."
         show(Text(words, style="dim"))
 
 
@@ -103,7 +103,7 @@ def _question(plan: Plan) -> str:
     name = f"{plan.protocol}/{plan.spec.name}"
     if len(plan.methods) == 2:
         who, many = " against ".join(plan.methods), f", one of {plan.comparisons} comparisons"
-        goal = f"a difference of {plan.detect:g}, found in {plan.chance:.0%}"
+        goal = f"a difference of {plan.detect:g}, detected with {plan.chance:.0%} power"
         return f"{name}, {who}: {goal}{many if plan.comparisons > 1 else ''}"
     return f"{name}, mean of {plan.methods[0]}: known to ± {plan.detect:g} (95 % interval)"
 
