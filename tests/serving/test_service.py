@@ -207,7 +207,7 @@ def test_nobody_there_is_said_with_the_address(photo: Pixels) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(None, "lets anybody in"), ("short\n", "at least 16"), ("\n", "holds no token")]
+    ("content", "message"), [(None, "open to everyone"), ("short\n", "at least 16"), ("\n", "holds no token")]
 )
 def test_serving_to_others_needs_tokens(content: str | None, message: str, tmp_path: Path) -> None:
     file = tmp_path / "tokens"
