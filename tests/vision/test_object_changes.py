@@ -119,3 +119,16 @@ def test_without_names_it_is_still_told_what_happened() -> None:
     assert [change.kind for change in said(empty, here)] == ["appeared"]
     assert [change.kind for change in said(here, empty)] == ["vanished"]
     assert sentences(said(here, there), SIZE, SIZE) == ["Something moved from the left to the right."]
+
+
+def test_a_small_thing_did_not_move_into_a_large_change_that_happens_to_hold_its_like() -> None:
+    empty = np.full((SIZE, SIZE, 3), (90, 130, 90), np.uint8)
+    piece = np.random.default_rng(3).integers(0, 255, (20, 20, 3), np.uint8)
+    before, after = empty.copy(), empty.copy()
+    before[-30:-10, -30:-10] = piece
+    after[20:140, 20:140] = (200, 60, 60)
+    after[70:90, 70:90] = piece
+
+    kinds = [change.kind for change in region_changes(before, after, changed_regions(before, after))]
+
+    assert sorted(kinds) == ["appeared", "vanished"]

@@ -22,6 +22,8 @@ CLEARER_RIM = 1.5
 """How many times stronger an outline must be in one of the pictures."""
 FOUND_AGAIN = 0.6
 """Correlation from which a thing that is gone here is the one that is there."""
+FILLS = 3.0
+"""At most so many times larger may a region be than the thing that came there: a small plain piece fits anywhere."""
 SURELY_FOUND = 0.85
 """The same, where it is not clear that something is gone here or new there."""
 
@@ -76,6 +78,8 @@ def _rim(picture: Pixels, mask: BoolMask) -> float:
 def _found_again(source: Pixels, edited: Pixels, before: PicturedThing | None, after: PicturedThing | None) -> float:
     """How well what was in one region before fits somewhere into what is in another now."""
     if before is None or after is None:
+        return 0.0
+    if after.mask.sum() > FILLS * before.mask.sum():
         return 0.0
     piece, place = _cut(source, before), _cut(edited, after)
     room = [max(0, piece.shape[axis] - place.shape[axis]) for axis in (0, 1)]

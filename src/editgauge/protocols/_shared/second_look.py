@@ -37,6 +37,10 @@ BROAD = (
     "bag", "coat", "shoe", "wolf", "fox", "crab", "parrot", "elephant", "rabbit", "fruit", "bread", "sunglasses",
 )  # fmt: skip
 """Everyday words for several classes: nobody calls a lizard a banded gecko."""
+ANIMALS = 398
+"""The first so many classes of ImageNet are animals, in which the classifier is better than a detector of 80 words."""
+NO_ANIMALS = ("person",)
+"""Words that the classifier does not know, and that a detector gives to animals."""
 LARGE = 0.35
 """The share of the picture from which a crop shows more than the thing."""
 READ_SURELY = 0.9
@@ -165,8 +169,15 @@ async def _believed(
     if thing is None or thing.word is None:
         return False
     if not see.knows(thing.word):
-        return thing.confidence >= min(UNCONFIRMED, doubtless)
+        return thing.confidence >= min(UNCONFIRMED, doubtless) and not await _is_an_animal(thing, pictures[0], see)
     here, there = [
         answer.share(thing.word) for answer in await gather(*(see.classify(picture, thing.box) for picture in pictures))
     ]
     return there < max(LIKELY, here) and (here >= UNLIKELY or thing.confidence >= doubtless)
+
+
+async def _is_an_animal(thing: PicturedThing, picture: Pixels, see: Perception) -> bool:
+    """Does the classifier see an animal where the detector sees something else, such as a person in a penguin?"""
+    if thing.word not in NO_ANIMALS or float(thing.mask.mean()) > LARGE or not _has_classifier(see):
+        return False
+    return float((await see.classify(picture, thing.box)).probabilities[:ANIMALS].sum()) >= LOOKS
