@@ -44,7 +44,7 @@ ADVICE = {
     "not_understood": "reword the instruction, or give --edit-type with --subject and --to, or a --judge that reads it",
     "unknown_word": "--models best looks for any word, and so does a --judge",
     "no_rule": "no rule covers this edit type; a --judge can answer",
-    "not_detected": "--models best may see it; --subject can name it by another word",
+    "not_detected": "--models best or a --judge may see it; --subject or --to can name it by another word",
     "not_applicable": "give what is missing: --subject, --to, --position or --source-caption",
     "no_model": "`editgauge models pull` brings the models",
     "unreachable": "the judge could not be reached",
