@@ -10,8 +10,8 @@ import pytest
 
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Rectangle
-from editgauge.models.answers import ClassScores
-from editgauge.protocols._shared.second_look import confirmed
+from editgauge.models.answers import EXPRESSIONS, ClassScores, Faces
+from editgauge.protocols._shared.second_look import confirmed, face_changes
 from editgauge.vision.object_changes import Change, PicturedThing
 
 KING_PENGUIN, COWBOY_HAT = 145, 515
@@ -44,3 +44,43 @@ def test_a_new_person_in_whom_the_classifier_sees_an_animal_is_not_believed(seen
     agreed = asyncio.run(confirmed(change, PICTURE, PICTURE, Classifying(seen)))  # type: ignore[arg-type]
 
     assert (agreed is not None) == believed
+
+
+def a_face(vector: int, smile: float) -> Faces:
+    expressions = np.zeros((1, len(EXPRESSIONS)), np.float32)
+    expressions[0, [EXPRESSIONS.index(f"mouthSmile{side}") for side in ("Left", "Right")]] = smile
+    return Faces(
+        boxes=np.array([[5, 2, 45, 38]], np.float32),
+        confidences=np.ones(1, np.float32),
+        points=np.zeros((1, 5, 2), np.float32),
+        vectors=np.eye(128, dtype=np.float32)[[vector]],
+        expressions=expressions,
+        angles=np.zeros((1, 3), np.float32),
+    )
+
+
+class SeeingFaces:
+    """Sees one face before and another after."""
+
+    def __init__(self, *faces: Faces) -> None:
+        self._faces = list(faces)
+
+    async def faces(self, image: Pixels) -> Faces:
+        return self._faces.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("after", "changed", "said"),
+    [
+        (a_face(0, 0.9), True, ["The face at the left smiles."]),
+        (a_face(1, 0.9), True, ["The face at the left looks like another person's."]),
+        (a_face(1, 0.9), False, []),
+        (a_face(0, 0.2), True, []),
+    ],
+)
+def test_what_became_of_a_face_is_told_where_it_changed(after: Faces, changed: bool, said: list[str]) -> None:
+    mask = np.full((40, 100), changed)
+    wide = np.zeros((40, 100, 3), np.uint8)
+    see: Any = SeeingFaces(a_face(0, 0.0), after)
+
+    assert asyncio.run(face_changes(wide, wide, mask, see)) == said

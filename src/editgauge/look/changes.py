@@ -16,7 +16,7 @@ from editgauge.core.images import ImageLike, Pixels, at_working_size, read_image
 from editgauge.core.masks import grown
 from editgauge.core.options import Pairs
 from editgauge.engine.options import pairs
-from editgauge.models.profiles import choose_models
+from editgauge.models.profiles import choose_models, models_of
 from editgauge.models.service import ModelService, describe
 from editgauge.protocols._shared.changes import Differences, Extent, differences
 from editgauge.vision.change_sentences import sentences
@@ -100,7 +100,9 @@ def changes(
         after: image after the edit; of another size, pixels are compared at the size of the first.
         out: PNG file to draw both images into, with the changes outlined.
     """
-    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
+    named = pairs(model, "model", "ROLE=NAME")
+    faces = ["face_reader"] if "face_reader" in models_of(models) else []  # few profiles have one, and none needs it
+    chosen = choose_models(models, named, [*ROLES, *faces])
     if "detector" not in chosen.models:
         raise BadInput("What changed cannot be named without a detector.", chosen.remarks)
     source, original = read_image(before, "image before"), read_image(after, "image after")

@@ -19,7 +19,7 @@ from editgauge.models.interfaces import Perception
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.protocols._shared.redrawn import meaning_between, redrawn_changes, whole_picture
-from editgauge.protocols._shared.second_look import checked, described, text_changes
+from editgauge.protocols._shared.second_look import checked, described, face_changes, text_changes
 from editgauge.vision.change_sentences import NOTHING, sentences
 from editgauge.vision.changed_regions import Changes, find_changes
 from editgauge.vision.meaning_changes import RELAID, is_redrawn
@@ -134,13 +134,14 @@ async def differences(
 async def _looked_at_again(
     source: Pixels, pixels: Changes, changes: Sequence[Change], see: Perception
 ) -> tuple[list[Change], list[str]]:
-    """The changes with what else can be said about them, and sentences about the text in the pictures."""
+    """The changes with what else can be said about them, and sentences about faces and text."""
     edited, changed = pixels.alignment.aligned, pixels.mask
-    again, texts = await gather(
+    again, texts, faces = await gather(
         gather(*(described(change, source, edited, changed, see) for change in changes)),
         text_changes(source, edited, changed, see),
+        face_changes(source, edited, changed, see),
     )
-    return list(again), texts
+    return list(again), [*faces, *texts]
 
 
 async def seen_at_all(see: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> Detections:

@@ -15,6 +15,8 @@ from editgauge.core.masks import BoolMask, Rectangle
 from editgauge.models.answers import ClassScores, TextLines
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
+from editgauge.protocols.people.faces import COMPARABLE_SIDE, SAME_PERSON
+from editgauge.protocols.people.matching import pairs_of_boxes
 from editgauge.protocols.text import error_rate, letters
 from editgauge.vision.change_sentences import place
 from editgauge.vision.meaning_changes import color_change
@@ -52,6 +54,10 @@ OTHER_TEXT = 0.5
 TEXT_CHANGED = 0.3
 """The share of a line's box that must have changed."""
 MOST_TEXTS = 2
+FACE_CHANGED = 0.2
+"""The share of a face that must have changed."""
+MOVED_FACE = 0.4
+"""How much a smile, the eyes or the mouth must change, of 1."""
 
 
 async def confirmed(
@@ -116,6 +122,32 @@ async def text_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: P
             new.remove(other)
             remarks.append(f'The text "{before.texts[at]}" became "{after.texts[other]}".')
     remarks += [f'New text {place(after.boxes[at], width, height)}: "{after.texts[at]}".' for at in new]
+    return remarks[:MOST_TEXTS]
+
+
+async def face_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: Perception) -> list[str]:
+    """What became of faces that are still at their place, one sentence each; nothing without a face reader."""
+    try:
+        before, after = await gather(see.faces(source), see.faces(edited))
+    except CannotTell:
+        return []
+    height, width = changed.shape
+    cosines, remarks = before.similarity(after), []
+    for old, new in pairs_of_boxes(before.boxes, after.boxes):
+        box = after.boxes[new]
+        if float(changed[Rectangle(*map(float, box)).render(width, height)].mean()) < FACE_CHANGED:
+            continue
+        where = place(box, width, height)
+        if cosines[old, new] < SAME_PERSON and min(box[2] - box[0], box[3] - box[1]) >= COMPARABLE_SIDE:
+            remarks.append(f"The face {where} looks like another person's.")
+            continue
+        for was, now, more, less in (
+            (before.smile[old], after.smile[new], "smiles", "no longer smiles"),
+            (before.closed_eyes[old], after.closed_eyes[new], "closes the eyes", "opens the eyes"),
+            (before.open_mouth[old], after.open_mouth[new], "opens the mouth", "closes the mouth"),
+        ):
+            if abs(now - was) >= MOVED_FACE:  # never where one of them is not known
+                remarks.append(f"The face {where} {more if now > was else less}.")
     return remarks[:MOST_TEXTS]
 
 
