@@ -23,7 +23,7 @@ CLEARER_RIM = 1.5
 FOUND_AGAIN = 0.6
 """Correlation from which a thing that is gone here is the one that is there."""
 FILLS = 3.0
-"""At most so many times larger may a region be than the thing that came there: a small plain piece fits anywhere."""
+"""A region may be at most this many times larger than what moved there: a small plain piece fits anywhere."""
 SURELY_FOUND = 0.85
 """The same, where it is not clear that something is gone here or new there."""
 

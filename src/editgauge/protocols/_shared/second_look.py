@@ -40,7 +40,7 @@ BROAD = (
 )  # fmt: skip
 """Everyday words for several classes: nobody calls a lizard a banded gecko."""
 ANIMALS = 398
-"""The first so many classes of ImageNet are animals, in which the classifier is better than a detector of 80 words."""
+"""ImageNet has this many animals, its first classes, in which the classifier is better than a detector of 80 words."""
 NO_ANIMALS = ("person",)
 """Words that the classifier does not know, and that a detector gives to animals."""
 LARGE = 0.35
