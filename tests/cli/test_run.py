@@ -32,6 +32,7 @@ RUN = [
     "scored",
 ]
 ROWS = 2 * 6 * 12  # methods, edits, scores
+SCORED = ROWS - 7 * 6 - 6
 FORMATS = ("csv", "jsonl", "parquet", "markdown", "latex")
 
 
@@ -213,7 +214,7 @@ def test_an_export_cut_short_by_the_reader_leaves_no_traceback(scored: Path) -> 
 def test_a_sound_run_is_verified(editgauge: Command, scored: Path) -> None:
     told = editgauge("verify", "scored", cwd=scored).stdout
     assert "scored is sound: " in told
-    assert f"{ROWS} scores and 14 images as recorded." in told
+    assert f"{SCORED} scores, {ROWS - SCORED} unscored and 14 images as recorded." in told
 
 
 def test_verify_ends_with_1_when_an_image_or_a_score_changed(editgauge: Command, home: Path, photo: Pixels) -> None:
@@ -231,7 +232,7 @@ def test_verify_ends_with_1_when_an_image_or_a_score_changed(editgauge: Command,
 
 
 def test_the_same_run_twice_does_not_differ(editgauge: Command, scored: Path) -> None:
-    assert f"All {ROWS - 7 * 6 - 6} scores are the same." in editgauge("diff", "scored", "scored", cwd=scored).stdout
+    assert f"All {SCORED} scores are the same." in editgauge("diff", "scored", "scored", cwd=scored).stdout
 
 
 def test_diff_ends_with_1_and_says_what_moved(editgauge: Command, home: Path, photo: Pixels) -> None:

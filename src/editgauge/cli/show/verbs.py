@@ -115,8 +115,8 @@ def verify(result: Any, chosen: Options) -> int | None:
         typer.echo(f"{counted(len(result.problems), 'problem')} in {chosen['run']}")
         return 1
     typer.echo(
-        f"{chosen['run']} is sound: {result.files} files, {result.scores} scores and {result.images} images "
-        "as recorded."
+        f"{chosen['run']} is sound: {result.files} files, {result.scores} scores, {result.unscored} unscored and "
+        f"{result.images} images as recorded."
         f"{' No score was computed again.' if chosen['recompute'] and not again.outcomes else ''}"
     )
     return None

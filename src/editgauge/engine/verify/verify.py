@@ -31,9 +31,11 @@ class Verification:
     files: int
     images: int
     scores: int
+    """Those with a value, as `diff` counts them."""
     problems: tuple[str, ...]
     recomputed: Recomputed = field(default_factory=Recomputed)
     """The sample that was scored again; its problems are among ours."""
+    unscored: int = 0
 
     @property
     def sound(self) -> bool:
@@ -81,8 +83,14 @@ def verify(
     problems += _missing_records(opened)
     problems += _repeated_records(opened)
     again = score_again(opened, recompute, BenchmarkPlace(benchmark, data, images), seed, quiet)
+    unscored = opened.scores["value"].null_count
     return Verification(
-        _count_files(opened), len(stamps), opened.scores.num_rows, (*problems, *again.problems), recomputed=again
+        files=_count_files(opened),
+        images=len(stamps),
+        scores=opened.scores.num_rows - unscored,
+        problems=(*problems, *again.problems),
+        recomputed=again,
+        unscored=unscored,
     )
 
 
