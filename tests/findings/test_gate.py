@@ -95,6 +95,10 @@ def test_edits_that_lost_their_score_are_counted(make_run: MakeRun, make_record:
     [
         ({"editgauge": "0.0.1"}, "version of editgauge"),
         ({"models": {"detector": {"name": "owl", "revision": "2"}}, "roles": {"toy": ["detector"]}}, "models"),
+        (
+            {"models": {"detector": {"name": "owl", "revision": "1", "sha256": "f"}}, "roles": {"toy": ["detector"]}},
+            "the weights or settings of the models changed: detector owl 1",
+        ),
         ({"benchmark": "others"}, "the benchmark changed"),
     ],
 )

@@ -121,8 +121,11 @@ class Manifest:
         ]
         moved = [role for role, model in self.models.items() if other.models.get(role, model) != model]
         if moved:
-            before, after = (_told({role: models[role] for role in moved}) for models in (self.models, other.models))
-            changed.append(f"the models changed from {before} to {after}")
+            before, after = (
+                _in_words({role: models[role] for role in moved}) for models in (self.models, other.models)
+            )
+            same_names = f"the weights or settings of the models changed: {before}"
+            changed.append(same_names if before == after else f"the models changed from {before} to {after}")
         before_roles = {name: self.roles.get(name, list(self.models)) for name in self.protocols}
         changed += [
             f"protocol {name!r} asks other models: {_listed(roles)} instead of {_listed(before_roles[name])}"
@@ -231,7 +234,7 @@ def _listed(roles: list[str]) -> str:
     return " and ".join(role.replace("_", " ") for role in roles) or "none"
 
 
-def _told(models: dict[str, dict[str, str]]) -> str:
+def _in_words(models: dict[str, dict[str, str]]) -> str:
     """The models in a line; the manifest has all about them."""
     known = (f"{role} {model.get('name', '')} {model.get('revision', '')}".strip() for role, model in models.items())
     return ", ".join(known)
