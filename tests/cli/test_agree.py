@@ -6,12 +6,16 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import editgauge as face
+from editgauge.cli.tables.agreement import PAGE_LEVELS, _show_best_rated
 from editgauge.core.run import Record
+from editgauge.core.types import ScoreSpec
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 METHODS = ("first-method", "second-method", "third-method")
@@ -134,3 +138,16 @@ def test_a_mistake_is_one_message(editgauge: Command, run: Path, tmp_path: Path,
     ended = editgauge("agree", run, "--verbose", *words, cwd=tmp_path, code=2)
     assert told in ended.stderr
     assert ended.stdout == ""
+
+
+def test_no_number_of_the_page_is_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
+    """Long names are folded in a hundred columns; intervals and counts stay whole."""
+    estimate = SimpleNamespace(value=-0.3123, low=-0.4211, high=-0.1234, n=12345, reason=None)
+    levels = dict.fromkeys(PAGE_LEVELS, SimpleNamespace(spearman=estimate))
+    spec = ScoreSpec("histogram_correlation_outside", True, (0.0, 1.0))
+    score: Any = SimpleNamespace(protocol="preservation-aligned", spec=spec, levels=levels)
+    _show_best_rated("", [score])
+    out = capsys.readouterr().out
+    assert out.count("-0.31 -0.42…-0.12") == len(PAGE_LEVELS)
+    assert "12345" in out
+    assert max(map(len, out.splitlines())) <= 100

@@ -104,10 +104,9 @@ PAGE_LEVELS = ("pooled", "per_method", "system")
 
 def _show_best_rated(question: str, scores: Sequence[RatedScore]) -> None:
     table = new_table(f"Spearman's correlation with ratings{f' of {question}' if question else ''}")
-    table.add_column("score", overflow="ellipsis", no_wrap=True, max_width=38)
-    for level in PAGE_LEVELS:
-        table.add_column(_spaced(level), justify="right", no_wrap=True)
-    table.add_column("n", justify="right")
+    table.add_column("score", overflow="fold")
+    for column in (*map(_spaced, PAGE_LEVELS), "n"):
+        table.add_column(column, justify="right", no_wrap=True)
     for score in scores:
         cells = (_short_cell(score.levels[level].spearman) for level in PAGE_LEVELS)
         pooled = score.levels["pooled"].spearman
@@ -127,7 +126,8 @@ def _chosen_shares(result: Agreement) -> Iterator[tuple[list[tuple[str, Mean | N
 def _show_best_shares(title: str, shares: Sequence[tuple[str, Mean | None]]) -> None:
     table = new_table(title)
     for column in ("score", "share", "95 % interval", "n"):
-        table.add_column(column, justify="left" if column == "score" else "right", no_wrap=True, overflow="ellipsis")
+        words = column == "score"
+        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for name, share in shares:
         cells = (f"{share.value:.3f}", interval(share), str(share.n)) if share else ("-", "-", "0")
         table.add_row(name, *cells)
