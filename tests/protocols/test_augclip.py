@@ -150,7 +150,7 @@ def test_a_source_on_the_target_side_is_compared_as_it_is_and_it_is_said() -> No
 
 def test_the_appendix_has_no_clamp_and_fits_every_outcome_anew() -> None:
     back, part = told(augclip_as_in_the_appendix, Told((0, 1, 1), (1, 0, 1), TEXTS), TWO_EACH)
-    assert "lead back" in notes(back)
+    assert "move it back" in notes(back)
     assert part[1] == 1.0
     first, _ = told(augclip_as_in_the_appendix, Told((1, 0, 1), (0.2, 1, 1), TEXTS), TWO_EACH)
     second, _ = told(augclip_as_in_the_appendix, Told((1, 0, 1), (0.2, -1, 1), TEXTS), TWO_EACH)

@@ -148,12 +148,12 @@ def read_variant(name: str) -> tuple[str, dict[str, str]]:
     >>> read_variant("augclip[lda,attributes=30]")
     ('augclip', {'lda': '', 'attributes': '30'})
     """
-    found = _VARIANT.fullmatch(name)
-    if not found:
+    match = _VARIANT.fullmatch(name)
+    if not match:
         raise BadInput(f"--protocol takes a name with options in brackets, such as editval[delta=200]; got '{name}'.")
-    base, text = found.groups()
-    given = (part.strip().partition("=") for part in (text or "").split(",") if part.strip())
-    return base, {option: value for option, _, value in given}
+    base, text = match.groups()
+    settings = (part.strip().partition("=") for part in (text or "").split(",") if part.strip())
+    return base, {option: value for option, _, value in settings}
 
 
 def variant_name(base: str, options: Mapping[str, str]) -> str:

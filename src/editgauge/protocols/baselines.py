@@ -89,11 +89,11 @@ def _what_turned(before: ClassMap, after: ClassMap) -> tuple[Evidence, ...]:
     pairs = np.stack([before.places[turned], after.places[turned]])
     kinds, counts = np.unique(pairs, axis=1, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:MOST_NAMED]
-    told = [
+    changes = [
         f"{before.classes[kinds[0, kind]]} became {after.classes[kinds[1, kind]]} ({counts[kind] / turned.size:.1%})"
         for kind in most
     ]
-    return Region("edited", turned, "another class than before"), Note(f"{'; '.join(told)} of the picture.")
+    return Region("edited", turned, "another class than before"), Note(f"{'; '.join(changes)} of the picture.")
 
 
 baselines = Baselines()

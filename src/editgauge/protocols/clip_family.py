@@ -84,8 +84,8 @@ class ClipFamily(Protocol):
 
     async def score(self, item: Item, see: Sight) -> Scores:
         """Every rule on its own: what one cannot tell leaves the others alone."""
-        found = await gather(*(attempt(rule(item, see)) for rule in self._rules.values()))
-        return {self._named(rule): score for rule, score in zip(self._rules, found, strict=True)}
+        answers = await gather(*(attempt(rule(item, see)) for rule in self._rules.values()))
+        return {self._named(rule): score for rule, score in zip(self._rules, answers, strict=True)}
 
     def _named(self, rule: str) -> str:
         return f"{rule}[{self._encoder}]" if self._encoder else rule
@@ -132,8 +132,8 @@ class ClipFamily(Protocol):
     def _weights(self, named: Mapping[Side, Vectors]) -> tuple[dict[Side, Floats | None], list[Note]]:
         if "weighted" not in self._options:
             return {"source": None, "target": None}, []
-        found = relative_weights(named["source"], named["target"]).scaled()
-        return {"source": found.source, "target": found.target}, [Note(ALIKE)] if found.abandoned else []
+        weights = relative_weights(named["source"], named["target"]).scaled()
+        return {"source": weights.source, "target": weights.target}, [Note(ALIKE)] if weights.abandoned else []
 
 
 async def _clip_i(item: Item, see: Perception) -> Score:

@@ -50,9 +50,9 @@ class Reference(Protocol):
         """Every distance between the outcome and the ground truth."""
         if item.reference is None:
             return {spec.name: _without(item) for spec in self.scores}
-        wanted, given = as_unit(item.reference), as_unit(item.edited)
+        wanted, outcome = as_unit(item.reference), as_unit(item.edited)
         scores: dict[str, Score | Unscored] = {
-            name: Score(metric(wanted, given), (Note(SAID),) if name == "l1" else ())
+            name: Score(metric(wanted, outcome), (Note(SAID),) if name == "l1" else ())
             for name, metric in self._metrics.items()
         }
         return scores | await self._seen.compare(item.reference, item.edited, see)

@@ -125,9 +125,9 @@ def _models(run: Run) -> Iterator[Paragraph]:
         yield Paragraph("Models", "These models were used, by role.", points)
 
 
-def _model(role: str, told: Mapping[str, str]) -> str:
-    name = told.get("id") or told.get("name", "")
-    rest = [f"{words.spaced(key)} {value}" for key, value in told.items() if key not in {"id", "name"} and value]
+def _model(role: str, entry: Mapping[str, str]) -> str:
+    name = entry.get("id") or entry.get("name", "")
+    rest = [f"{words.spaced(key)} {value}" for key, value in entry.items() if key not in {"id", "name"} and value]
     return words.without_folders(f"{words.spaced(role)}: {name}" + (f" ({', '.join(rest)})" if rest else ""))
 
 

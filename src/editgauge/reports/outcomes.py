@@ -106,11 +106,11 @@ def collect(run: Run, edits: Collection[str] | None = None) -> dict[str, list[Sc
 
 def gathered(scores: pa.Table, edits: Iterable[str] = ()) -> dict[str, list[ScoredOutcome]]:
     """The outcomes of a table of scores by edit: these edits first, whether they have outcomes or not."""
-    found: dict[str, dict[tuple[str, int], ScoredOutcome]] = {edit: {} for edit in edits}
+    by_edit: dict[str, dict[tuple[str, int], ScoredOutcome]] = {edit: {} for edit in edits}
     for batch in scores.select(list(COLUMNS)).to_batches(max_chunksize=ROWS_AT_ONCE):
         for row in zip(*(batch[column].to_pylist() for column in COLUMNS), strict=True):
             edit, method, seed, protocol, name, value, reason, detail, *files = row
-            of_edit = found.setdefault(edit, {})
+            of_edit = by_edit.setdefault(edit, {})
             if (method, seed) not in of_edit:
                 source_path, source_pixels, edited_path, edited_pixels = files
                 edited = None if edited_path is None else ImageFile(edited_path, edited_pixels)
@@ -119,17 +119,17 @@ def gathered(scores: pa.Table, edits: Iterable[str] = ()) -> dict[str, list[Scor
             of_edit[method, seed].scores[protocol, name] = (
                 Why(reason, without_folders(detail or "")) if value is None else value
             )
-    return {edit: list(outcomes.values()) for edit, outcomes in found.items()}
+    return {edit: list(outcomes.values()) for edit, outcomes in by_edit.items()}
 
 
 def missing_scores(outcomes: Iterable[ScoredOutcome]) -> list[Missing]:
     """Every reason for having no score, the most frequent first."""
-    found: dict[str, Missing] = {}
+    by_reason: dict[str, Missing] = {}
     for outcome in outcomes:
         for reason, count in Counter(why.reason for why in outcome.whys).items():
-            missing = found.setdefault(reason, Missing(reason))
+            missing = by_reason.setdefault(reason, Missing(reason))
             missing.scores += count
             missing.outcomes += 1
             if len(missing.examples) < EXAMPLES and all(shown.edit != outcome.edit for shown, _ in missing.examples):
                 missing.examples.append((outcome, next(why.detail for why in outcome.whys if why.reason == reason)))
-    return sorted(found.values(), key=lambda missing: -missing.scores)
+    return sorted(by_reason.values(), key=lambda missing: -missing.scores)

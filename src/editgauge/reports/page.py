@@ -187,11 +187,11 @@ def _tabs(parts: list[PageSection]) -> list[Tab]:
 
 def _parts(context: Context) -> list[PageSection]:
     """All sections that have something to show. One of a plug-in that fails says so in its place."""
-    found: dict[str, PageSection] = {}
+    by_name: dict[str, PageSection] = {}
     for name in sorted(report_sections, key=lambda name: report_sections.origin(name) != OURS):
         try:
             part = _part(name, context)
-            if part and part.name in found:
+            if part and part.name in by_name:
                 raise ValueError(f"there is a section '{part.name}' already")
         except Exception as error:
             if report_sections.origin(name) == OURS:
@@ -200,8 +200,8 @@ def _parts(context: Context) -> list[PageSection]:
                 math.inf, f"failed-{name}", words.spaced(name), _failure(name, error), words.spaced(name)
             )
         if part:
-            found[part.name] = part
-    return sorted(found.values(), key=lambda part: part.order)
+            by_name[part.name] = part
+    return sorted(by_name.values(), key=lambda part: part.order)
 
 
 def _part(name: str, context: Context) -> PageSection | None:

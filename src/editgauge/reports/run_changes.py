@@ -56,10 +56,10 @@ def diff(first: str | Path, second: str | Path, *, report: str | Path | None = N
         second: another run folder.
         report: .html file to write: what got better and what got worse from the first run to the second, as pictures.
     """
-    found = difference(first, second)
+    changes = difference(first, second)
     if report is not None:
-        write_changes(Run.open(Path(first)), Run.open(Path(second)), found, Path(report))
-    return found
+        write_changes(Run.open(Path(first)), Run.open(Path(second)), changes, Path(report))
+    return changes
 
 
 class MovedScore(NamedTuple):
@@ -86,7 +86,7 @@ class ChangedOutcome:
     same_pixels: bool
 
 
-def write_changes(first: Run, second: Run, found: Difference, file: Path) -> Path:
+def write_changes(first: Run, second: Run, changes: Difference, file: Path) -> Path:
     """The page; raises `BadInput` where it cannot be written or nothing can be compared."""
     if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
         raise BadInput(f"--report writes one .html file, and '{file}' is not one; try '{file / 'changes.html'}'.")
@@ -114,8 +114,8 @@ def write_changes(first: Run, second: Run, found: Difference, file: Path) -> Pat
         table=as_html(table),
         better=shown[True],
         worse=shown[False],
-        unlike=[name for name in found.settings if name.startswith(kinds)],
-        settings={name: [words.without_folders(str(each)) for each in pair] for name, pair in found.settings.items()},
+        unlike=[name for name in changes.settings if name.startswith(kinds)],
+        settings={name: [words.without_folders(str(each)) for each in pair] for name, pair in changes.settings.items()},
         counts=(len(pairs), sum(a.edited != b.edited and _pixels(a) != _pixels(b) for a, b in pairs.values())),
     )
 
@@ -143,7 +143,7 @@ def _pairs(first: Run, second: Run) -> dict[OutcomePlace, tuple[ScoredOutcome, S
 
 def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, ScoreSpec]) -> list[MovedScore]:
     """The scores that moved enough to look at, the largest change first."""
-    found = []
+    moves = []
     for key, spec in specs.items():
         old, new = before.scores.get(key), after.scores.get(key)
         if isinstance(old, float) and isinstance(new, float):
@@ -151,8 +151,8 @@ def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, Sc
             span = high - low if math.isfinite(high - low) else max(abs(old), abs(new)) or 1.0
             gain = (new - old if spec.higher_is_better else old - new) / span
             if abs(gain) >= LEAST_CHANGE:
-                found.append(MovedScore(key, old, new, gain))
-    return sorted(found, key=lambda moved: -abs(moved.gain))
+                moves.append(MovedScore(key, old, new, gain))
+    return sorted(moves, key=lambda moved: -abs(moved.gain))
 
 
 def _most(moves: dict[OutcomePlace, list[MovedScore]], *, better: bool) -> list[OutcomePlace]:

@@ -51,11 +51,11 @@ class PrintedCell:
     @property
     def bounds(self) -> str:
         """Between what the mean would lie, had all outcomes that the score is meant for got one; empty if all did."""
-        found = self.cell.bounds
-        if found is None or not found.missing:
+        limits = self.cell.bounds
+        if limits is None or not limits.missing:
             return ""
-        low, high = sorted((found.worst, found.best))
-        return f"{self.text(low)} to {self.text(high)} if the {found.missing:,} missing had scores"
+        low, high = sorted((limits.worst, limits.best))
+        return f"{self.text(low)} to {self.text(high)} if the {limits.missing:,} missing had scores"
 
     def text(self, value: float) -> str:
         """A number of this cell, with as many decimals as the rest of the table."""
@@ -105,7 +105,7 @@ def overview(cells: Iterable[Cell], methods: Sequence[str]) -> list[ScoreTable]:
 def score_tables(cells: Iterable[Cell], methods: Sequence[str], edit_types: Sequence[str]) -> list[ScoreTable]:
     """A table for every score, headline scores first, then in the run's order."""
     by_score = _by_score(cells)
-    first = headlines(cell for found in by_score.values() for cell in found)
+    first = headlines(cell for cells_of in by_score.values() for cell in cells_of)
     order = dict.fromkeys((*first, *by_score))
     return [_table(by_score[key], methods, [ALL, *edit_types], NARROW, _title(key, by_score)) for key in order]
 
@@ -116,10 +116,10 @@ def _title(key: tuple[str, str], known: Iterable[tuple[str, str]]) -> str:
 
 
 def _by_score(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
-    found: dict[tuple[str, str], list[Cell]] = {}
+    by_score: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        found.setdefault((cell.protocol, cell.spec.name), []).append(cell)
-    return found
+        by_score.setdefault((cell.protocol, cell.spec.name), []).append(cell)
+    return by_score
 
 
 def _table(

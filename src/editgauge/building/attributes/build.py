@@ -145,8 +145,8 @@ async def _asked(work: AttributeFiles, jury: Jury, warmth: float, wanted: Wanted
             async with places:
                 try:
                     source = await asyncio.to_thread(read_image, edit.source.path)
-                    found = await ask_attributes(edit, source, judge.ask, prompt, work.by, wanted, seed)
-                    work.add(edit, seed, found)
+                    attributes = await ask_attributes(edit, source, judge.ask, prompt, work.by, wanted, seed)
+                    work.add(edit, seed, attributes)
                 except CannotTell as unable:
                     work.lack(edit, seed, unable)
                 except BadImage as unreadable:

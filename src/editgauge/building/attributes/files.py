@@ -55,7 +55,7 @@ class AttributeFiles:
         self._edits = edits
         self._quiet = quiet
         self._made = 0
-        self._kept = sum(edit.id in found for edit in edits for found in self._found)
+        self._kept = sum(edit.id in known for edit in edits for known in self._found)
         self._lacking: list[Lacking] = []
         self.out = out
         self.by = by
@@ -68,14 +68,14 @@ class AttributeFiles:
             with progress("attributes", total, quiet=self._quiet, done=self._kept) as self._advance:
                 yield
         finally:
-            for file, found in zip(self._files, self._found, strict=True):
-                order = [edit.id for edit in self._edits if edit.id in found]
-                others = [name for name in found if name not in set(order)]
-                write_attributes(file, {name: found[name] for name in (*order, *others)})
+            for file, attributes in zip(self._files, self._found, strict=True):
+                order = [edit.id for edit in self._edits if edit.id in attributes]
+                others = [name for name in attributes if name not in set(order)]
+                write_attributes(file, {name: attributes[name] for name in (*order, *others)})
 
     def left(self) -> list[tuple[Edit, int]]:
         """What is to be done: edits with the seeds for which there is nothing yet."""
-        return [(edit, seed) for seed, found in enumerate(self._found) for edit in self._edits if edit.id not in found]
+        return [(edit, seed) for seed, known in enumerate(self._found) for edit in self._edits if edit.id not in known]
 
     def take(self, edit: Edit, seed: int, make: partial[Attributes]) -> None:
         """Adds what is made, or why it cannot be."""
@@ -84,9 +84,9 @@ class AttributeFiles:
         except CannotTell as unable:
             self.lack(edit, seed, unable)
 
-    def add(self, edit: Edit, seed: int, found: Attributes) -> None:
+    def add(self, edit: Edit, seed: int, attributes: Attributes) -> None:
         """Adds the attributes of an edit."""
-        self._found[seed][edit.id] = found
+        self._found[seed][edit.id] = attributes
         self._made += 1
         self._advance()
 
@@ -112,11 +112,11 @@ def _earlier(file: Path, by: str) -> dict[str, Attributes]:
     """What a file holds already; attributes by someone else are not mixed with these."""
     if not file.exists():
         return {}
-    found = read_attributes(file)
-    others = sorted({each.by or "nobody named" for each in found.values() if each.by != by})
+    attributes = read_attributes(file)
+    others = sorted({each.by or "nobody named" for each in attributes.values() if each.by != by})
     if others:
         raise BadInput(f"'{file}' holds attributes by others than '{by}'; choose another --out.", others)
-    return found
+    return attributes
 
 
 def seed_file(out: Path, seed: int) -> Path:

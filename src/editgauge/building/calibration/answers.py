@@ -72,20 +72,20 @@ def answers_of(
     specs = {spec.name: spec for spec in run.manifest.protocols[protocol].scores}
     known = scored_outcomes(run)
     matched = match(read_ratings(file), known.seeds)
-    asked = list(dict.fromkeys(rating.question for _, rating in matched.pairs))
-    chosen = _pairs(run, specs, asked, scores, questions, quiet)
+    asked_questions = list(dict.fromkeys(rating.question for _, rating in matched.pairs))
+    chosen = _pairs(run, specs, asked_questions, scores, questions, quiet)
     _tell(matched, quiet)
     scored = {name: values for (scorer, name), values in known.values.items() if scorer == protocol}
-    found = [
+    answers = [
         _answers(specs[score], question, matched, scored, known.sources, level=level)
         for score, question in chosen.items()
     ]
     problems = [
-        f"{PROTOCOL}/{each.spec.name} by {_named(each.question)}: {why}" for each in found for why in _few(each)
+        f"{PROTOCOL}/{each.spec.name} by {_named(each.question)}: {why}" for each in answers for why in _few(each)
     ]
     if problems:
         raise BadInput(f"'{file}' says too little to fit a curve that would hold for other pictures.", problems)
-    return found
+    return answers
 
 
 def protocol_of(run: Run) -> str:
@@ -108,32 +108,32 @@ def protocol_of(run: Run) -> str:
 def _pairs(
     run: Run,
     specs: Mapping[str, ScoreSpec],
-    asked: Sequence[str],
+    asked_questions: Sequence[str],
     scores: Sequence[str],
     questions: Sequence[str],
     quiet: bool,
 ) -> dict[str, str]:
     """Score to question, as the user says, or else by the names of the questions."""
     for question in questions:
-        if question not in asked:
-            raise UnknownName("question in the ratings", question, asked)
+        if question not in asked_questions:
+            raise UnknownName("question in the ratings", question, asked_questions)
     names = [_score(run, specs, score) for score in scores]
     if names and questions and len(names) != len(questions):
         raise BadInput(
             f"--score and --question go together, one of each: got {len(names)} scores and {len(questions)} questions."
         )
     if names and questions:
-        told = list(zip(names, questions, strict=True))
+        pairs = list(zip(names, questions, strict=True))
     else:
-        told = _by_names(specs, list(questions or asked), names, quiet)
-    twice = [f"{score}: {_named(question)}" for score, question in told if sum(score == one for one, _ in told) > 1]
-    if twice or not told:
+        pairs = _by_names(specs, list(questions or asked_questions), names, quiet)
+    twice = [f"{score}: {_named(question)}" for score, question in pairs if sum(score == one for one, _ in pairs) > 1]
+    if twice or not pairs:
         raise BadInput(
             "Each score takes one question: choose with --score SCORE --question QUESTION, once for each pair. "
             f"The scores are {', '.join(specs)}; the ratings answer:",
-            twice or [_named(each) for each in asked],
+            twice or [_named(each) for each in asked_questions],
         )
-    return dict(told)
+    return dict(pairs)
 
 
 def _by_names(
@@ -179,13 +179,13 @@ def _answers(
     *,
     level: float | None,
 ) -> QuestionAnswers:
-    given: dict[OutcomeKey, list[Rating]] = {}
+    by_outcome: dict[OutcomeKey, list[Rating]] = {}
     for (key,), rating in matched.pairs:
         if rating.question == question:
-            given.setdefault(key, []).append(rating)
-    good_from = _good_from(question, given, level)
+            by_outcome.setdefault(key, []).append(rating)
+    good_from = _good_from(question, by_outcome, level)
     values = scored.get(spec.name, {})
-    there = {key: ratings for key, ratings in given.items() if key in values}
+    there = {key: ratings for key, ratings in by_outcome.items() if key in values}
     good = np.array([fmean(one.value >= good_from for one in ratings) for ratings in there.values()], dtype=np.float64)
     return QuestionAnswers(
         spec,
@@ -196,7 +196,7 @@ def _answers(
         np.array([sources[key.edit] for key in there], dtype=np.str_),
         sum(map(len, there.values())),
         len({one.rater for ratings in there.values() for one in ratings if one.rater}),
-        len(given) - len(there),
+        len(by_outcome) - len(there),
         {
             one.name: np.array([scored[one.name].get(key, np.nan) for key in there], dtype=np.float64)
             for one in FURTHER.values()
@@ -205,17 +205,17 @@ def _answers(
     )
 
 
-def _good_from(question: str, given: Mapping[OutcomeKey, Sequence[Rating]], level: float | None) -> float:
-    said = sorted({one.value for ratings in given.values() for one in ratings})
-    found = level if level is not None else LEVELS.get(question)
-    if found is None and set(said) <= {0.0, 1.0}:
+def _good_from(question: str, by_outcome: Mapping[OutcomeKey, Sequence[Rating]], level: float | None) -> float:
+    said = sorted({one.value for ratings in by_outcome.values() for one in ratings})
+    lowest = level if level is not None else LEVELS.get(question)
+    if lowest is None and set(said) <= {0.0, 1.0}:
         return 1.0
-    if found is None:
+    if lowest is None:
         raise BadInput(
             f"The answers to {_named(question)} go from {said[0]:g} to {said[-1]:g}: say with --level from which one "
             "on it is good."
         )
-    return found
+    return lowest
 
 
 def _few(answers: QuestionAnswers) -> list[str]:

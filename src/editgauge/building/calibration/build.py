@@ -96,8 +96,8 @@ def calibration(
         raise BadInput(f"--out becomes a part of a protocol's name, which has no room for [ ] , and @: '{out}'.")
     if opened.manifest.finished is None:
         raise BadInput(f"The run '{run}' is not finished: give its command again to continue it.")
-    given = answers_of(opened, Path(ratings), [*_listed(score)], [*_listed(question)], level, quiet)
-    found = tuple(_calibrated(each) for each in given)
+    answers = answers_of(opened, Path(ratings), [*_listed(score)], [*_listed(question)], level, quiet)
+    calibrated = tuple(_calibrated(each) for each in answers)
     version = opened.manifest.protocols[protocol_of(opened)].version
     models = {
         role: opened.manifest.models[role]["name"]
@@ -117,48 +117,50 @@ def calibration(
             "ratings": Path(ratings).name,
             "ratings_sha256": sha256(read_bytes(Path(ratings))).hexdigest(),
         },
-        "scores": {each.score: asdict(each) for each in found},
+        "scores": {each.score: asdict(each) for each in calibrated},
     })  # fmt: skip
     plot = file.with_suffix(".svg")
-    write_text(plot, calibration_svg({f"{PROTOCOL}/{each.score}": (each.curve, each.left_out) for each in found}))
-    return BuiltCalibration(file, plot, sha256(file.read_bytes()).hexdigest(), found)
+    write_text(plot, calibration_svg({f"{PROTOCOL}/{each.score}": (each.curve, each.left_out) for each in calibrated}))
+    return BuiltCalibration(file, plot, sha256(file.read_bytes()).hexdigest(), calibrated)
 
 
-def _listed(given: Sequence[str]) -> Sequence[str]:
+def _listed(names: Sequence[str]) -> Sequence[str]:
     """One name alone is a list of one."""
-    return [given] if isinstance(given, str) else given
+    return [names] if isinstance(names, str) else names
 
 
-def _calibrated(given: QuestionAnswers) -> Calibrated:
-    curve, slope = fitted_curve(given.question, given.values, given.shares, given.sources)
+def _calibrated(answers: QuestionAnswers) -> Calibrated:
+    curve, slope = fitted_curve(answers.question, answers.values, answers.shares, answers.sources)
     if curve.low + curve.high <= 0:
         raise BadInput(
-            f"People's answers do not rise with {PROTOCOL}/{given.spec.name}, so no curve that keeps its order fits "
+            f"People's answers do not rise with {PROTOCOL}/{answers.spec.name}, so no curve that keeps its order fits "
             "them. A higher rating must be the better one, also for artifacts; `editgauge agree` shows how both go "
             "together."
         )
-    after = left_out(given.values, given.shares, given.sources)
-    weights = role_weights(calibrated(given.values, np.array([[curve.low], [curve.high], [curve.shift]]))[:, 0], given)
+    after = left_out(answers.values, answers.shares, answers.sources)
+    weights = role_weights(
+        calibrated(answers.values, np.array([[curve.low], [curve.high], [curve.shift]]))[:, 0], answers
+    )
     return Calibrated(
-        given.spec.name,
-        given.question,
-        given.good_from,
-        given.values.size,
-        given.answers,
-        given.raters,
-        len(set(given.sources.tolist())),
-        given.unscored,
+        answers.spec.name,
+        answers.question,
+        answers.good_from,
+        answers.values.size,
+        answers.answers,
+        answers.raters,
+        len(set(answers.sources.tolist())),
+        answers.unscored,
         curve,
         slope,
-        compare(given.values, after, given.shares, given.sources),
+        compare(answers.values, after, answers.shares, answers.sources),
         weights,
     )
 
 
-def role_weights(chances: Numbers, given: QuestionAnswers) -> dict[str, float]:
+def role_weights(chances: Numbers, answers: QuestionAnswers) -> dict[str, float]:
     """What ratings make of the evidence of better models, beside what the curve makes of the score."""
-    if not given.further:
+    if not answers.further:
         return {}
-    evidence = np.nan_to_num(np.stack(list(given.further.values()), axis=1))
-    weights = fit_weights(chances, evidence, given.shares)
-    return {name: round(float(weight), 4) for name, weight in zip(given.further, weights, strict=True)}
+    evidence = np.nan_to_num(np.stack(list(answers.further.values()), axis=1))
+    weights = fit_weights(chances, evidence, answers.shares)
+    return {name: round(float(weight), 4) for name, weight in zip(answers.further, weights, strict=True)}

@@ -49,13 +49,13 @@ def features(values: Numbers, bent: bool) -> Numbers:
 
 def fit(values: Numbers, shares: Numbers, weights: Numbers, bent: bool) -> Numbers:
     """`low`, `high` and `shift` in a column for each column of weights, which say how often an outcome counts."""
-    given = features(values, bent)
+    inputs = features(values, bent)
     total = weights.sum(axis=0)
     added = PRIOR * weights / total
     targets = (weights * shares[:, None] + added * np.clip(values, NEAREST, 1 - NEAREST)[:, None]) / np.where(
         weights > 0, weights + added, 1
     )
-    slopes, shift = _never_falling(given, targets, weights + added)
+    slopes, shift = _never_falling(inputs, targets, weights + added)
     return np.stack([slopes[0], slopes[-1], shift])
 
 
@@ -104,35 +104,35 @@ def fit_weights(chances: Numbers, evidence: Numbers, shares: Numbers) -> Numbers
     return np.asarray(minimize(loss, start, method="L-BFGS-B", bounds=[(0.0, None)] * start.size).x, np.float64)
 
 
-def _never_falling(given: Numbers, targets: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
+def _never_falling(inputs: Numbers, targets: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
     """The best slopes that are not negative, and the shift, for each column.
 
     The loss is convex: where the best slopes of all are negative, the best allowed ones lie on an edge, where some of
     them are zero. There are few edges, so all are tried.
     """
-    count, columns = given.shape[1], weights.shape[1]
+    count, columns = inputs.shape[1], weights.shape[1]
     slopes, shift, open_ = np.zeros((count, columns)), np.zeros(columns), np.arange(columns)
     best = np.full(columns, np.inf)
     for size in range(count, -1, -1):
         if not open_.size:
             break
         for kept in combinations(range(count), size):
-            found = _newton(given[:, kept], targets[:, open_], weights[:, open_])
-            allowed = (found[:-1] >= 0).all(axis=0)
-            losses = np.where(allowed, _loss(given[:, kept], targets[:, open_], weights[:, open_], found), np.inf)
+            fitted = _newton(inputs[:, kept], targets[:, open_], weights[:, open_])
+            allowed = (fitted[:-1] >= 0).all(axis=0)
+            losses = np.where(allowed, _loss(inputs[:, kept], targets[:, open_], weights[:, open_], fitted), np.inf)
             better = losses < best[open_]
             these = open_[better]
-            best[these], shift[these] = losses[better], found[-1, better]
+            best[these], shift[these] = losses[better], fitted[-1, better]
             slopes[:, these] = 0.0
-            slopes[np.array(kept, dtype=np.int64)[:, None], these] = found[:-1, better]
+            slopes[np.array(kept, dtype=np.int64)[:, None], these] = fitted[:-1, better]
         if size == count:
             open_ = np.flatnonzero(np.isinf(best))
     return slopes, shift
 
 
-def _newton(given: Numbers, targets: Numbers, weights: Numbers) -> Numbers:
+def _newton(inputs: Numbers, targets: Numbers, weights: Numbers) -> Numbers:
     """Logistic regressions by Newton's method from the identity on; a column that is at its end rests."""
-    design = np.column_stack([given, np.ones(given.shape[0])])
+    design = np.column_stack([inputs, np.ones(inputs.shape[0])])
     now = np.ones((design.shape[1], weights.shape[1]))
     now[-1] = 0.0
     going = np.arange(weights.shape[1])
@@ -146,7 +146,7 @@ def _newton(given: Numbers, targets: Numbers, weights: Numbers) -> Numbers:
             break
         bend = _bend(design, (some * chance * (1 - chance))[:, far])
         step = np.linalg.solve(bend, slope.T[..., None])[..., 0].T
-        now[:, going] += step * _length(given, targets[:, going], weights[:, going], now[:, going], step)
+        now[:, going] += step * _length(inputs, targets[:, going], weights[:, going], now[:, going], step)
     return now
 
 
@@ -157,13 +157,13 @@ def _bend(design: Numbers, weights: Numbers) -> Numbers:
     return np.asarray(np.moveaxis(products + RIDGE * trace * np.eye(design.shape[1])[..., None], -1, 0))
 
 
-def _length(given: Numbers, targets: Numbers, weights: Numbers, start: Numbers, step: Numbers) -> Numbers:
+def _length(inputs: Numbers, targets: Numbers, weights: Numbers, start: Numbers, step: Numbers) -> Numbers:
     """How much of a step is taken: all of it, or the first half of a half … that does no harm."""
-    before = _loss(given, targets, weights, start)
+    before = _loss(inputs, targets, weights, start)
     length = np.ones(start.shape[1])
     open_ = np.arange(start.shape[1])
     for _ in range(HALVINGS):
-        after = _loss(given, targets[:, open_], weights[:, open_], (start + length * step)[:, open_])
+        after = _loss(inputs, targets[:, open_], weights[:, open_], (start + length * step)[:, open_])
         open_ = open_[~(after <= before[open_] * (1 + ROUNDING))]
         if not open_.size:
             break
@@ -171,7 +171,7 @@ def _length(given: Numbers, targets: Numbers, weights: Numbers, start: Numbers, 
     return length
 
 
-def _loss(given: Numbers, targets: Numbers, weights: Numbers, parameters: Numbers) -> Numbers:
+def _loss(inputs: Numbers, targets: Numbers, weights: Numbers, parameters: Numbers) -> Numbers:
     """The cross-entropy of each column."""
-    odds = given @ parameters[:-1] + parameters[-1]
+    odds = inputs @ parameters[:-1] + parameters[-1]
     return np.asarray((weights * (np.logaddexp(0.0, odds) - targets * odds)).sum(axis=0), dtype=np.float64)

@@ -28,8 +28,8 @@ def calibration_svg(scores: Mapping[str, tuple[CalibrationCurve, CalibrationComp
     )
     height = TOP + len(scores) * (SIDE + BETWEEN) - BETWEEN + BOTTOM
     description = "; ".join(
-        f"{name}: expected error {found.before.expected_error:.3f} before, {found.after.expected_error:.3f} after"
-        for name, (_, found) in scores.items()
+        f"{name}: expected error {each.before.expected_error:.3f} before, {each.after.expected_error:.3f} after"
+        for name, (_, each) in scores.items()
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
@@ -39,9 +39,9 @@ def calibration_svg(scores: Mapping[str, tuple[CalibrationCurve, CalibrationComp
     )
 
 
-def _row(name: str, curve: CalibrationCurve, found: CalibrationComparison, top: float) -> str:
-    asked = f" to '{curve.question}'" if curve.question else ""
-    named = f"{name}, and the share of people who say so{asked}"
+def _row(name: str, curve: CalibrationCurve, comparison: CalibrationComparison, top: float) -> str:
+    question = f" to '{curve.question}'" if curve.question else ""
+    named = f"{name}, and the share of people who say so{question}"
     title = f'<text class="title" x="{LEFT}" y="{top - 52:g}">{escape(named)}</text>'
     before = _Panel(LEFT, top)
     after = _Panel(LEFT + SIDE + GAP, top)
@@ -49,16 +49,16 @@ def _row(name: str, curve: CalibrationCurve, found: CalibrationComparison, top: 
         (
             title,
             before.frame(
-                "as fitted on probes", f"expected error {found.before.expected_error:.3f}", "number on probes"
+                "as fitted on probes", f"expected error {comparison.before.expected_error:.3f}", "number on probes"
             ),
             before.curve(curve),
-            before.dots(found.before.bins, "before"),
+            before.dots(comparison.before.bins, "before"),
             after.frame(
                 "by people's ratings, on images left out",
-                f"expected error {found.after.expected_error:.3f}",
+                f"expected error {comparison.after.expected_error:.3f}",
                 "calibrated number",
             ),
-            after.dots(found.after.bins, "after"),
+            after.dots(comparison.after.bins, "after"),
         )
     )
 
@@ -101,7 +101,7 @@ class _Panel:
         """The fitted curve in its band."""
         steps = [step / SIDE for step in range(SIDE + 1)]
         line = " L".join(f"{self._x(at):.1f} {self._y(curve(at)):.1f}" for at in steps)
-        ends = [(at, *found) for at in steps if (found := curve.interval(at))]
+        ends = [(at, *ends_at) for at in steps if (ends_at := curve.interval(at))]
         around = [(at, high) for at, _, high in ends] + [(at, low) for at, low, _ in reversed(ends)]
         band = " L".join(f"{self._x(at):.1f} {self._y(share):.1f}" for at, share in around)
         drawn = f'<path class="band" d="M{band}Z"/>' if ends else ""

@@ -80,12 +80,12 @@ class Coco:
     @cached_property
     def together(self) -> Mapping[str, Counter[str]]:
         """In how many images two classes are seen together."""
-        found: dict[str, Counter[str]] = defaultdict(Counter)
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
         for image in self.images:
             for one, other in combinations(sorted({each.class_ for each in image.objects}), 2):
-                found[one][other] += 1
-                found[other][one] += 1
-        return found
+                counts[one][other] += 1
+                counts[other][one] += 1
+        return counts
 
 
 def read_coco(annotations: Path, captions: Path | None = None) -> Coco:
@@ -125,7 +125,7 @@ def read_coco(annotations: Path, captions: Path | None = None) -> Coco:
 def _objects(
     records: Any, categories: Mapping[int, tuple[str, str]], problems: list[str]
 ) -> dict[int, list[CocoObject]]:
-    found: dict[int, list[CocoObject]] = defaultdict(list)
+    by_image: dict[int, list[CocoObject]] = defaultdict(list)
     wanted: dict[str, type | tuple[type, ...]] = {"id": int, "image_id": int, "category_id": int}
     wanted |= {"bbox": list, "segmentation": (list, dict)}
     for each in _records(records, "annotations", wanted, problems):
@@ -138,17 +138,17 @@ def _objects(
             name = categories[each["category_id"]][0]
             box = (left, top, left + width, top + height)
             crowd = bool(each.get("iscrowd", 0))
-            found[each["image_id"]].append(CocoObject(each["id"], name, box, each["segmentation"], crowd))
-    return found
+            by_image[each["image_id"]].append(CocoObject(each["id"], name, box, each["segmentation"], crowd))
+    return by_image
 
 
 def _captions(file: Path, problems: list[str]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = defaultdict(list)
+    by_image: dict[int, list[str]] = defaultdict(list)
     captions = _mapping(file, ("annotations",))["annotations"]
     for each in _records(captions, "captions", {"image_id": int, "caption": str}, problems):
         if each["caption"].strip():
-            found[each["image_id"]].append(" ".join(each["caption"].split()))
-    return found
+            by_image[each["image_id"]].append(" ".join(each["caption"].split()))
+    return by_image
 
 
 def _mapping(file: Path, keys: Sequence[str]) -> dict[str, Any]:

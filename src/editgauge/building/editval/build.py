@@ -103,8 +103,8 @@ def editval(
     )
     jury = None if judge == RULES else read_jury(judges, max_tokens=MOST_TOKENS)
     coco_annotations = read_coco(Path(coco))
-    found = Proposed()
-    named = [image for image in coco_annotations.images if found.take_image(image)]
+    proposed = Proposed()
+    named = [image for image in coco_annotations.images if proposed.take_image(image)]
     fitting = _fitting(replace(coco_annotations, images=tuple(named)), folder, least_share, most_share, seed)
     if not fitting:
         raise BadInput(
@@ -117,13 +117,13 @@ def editval(
         return BuiltBenchmark(file, review_beside(file), report_beside(file), 0, 0, 0, (), asking)
     if jury is None:
         by = rules.BY
-        _by_rules(found, coco_annotations, list(fitting), classes, operations)
+        _by_rules(proposed, coco_annotations, list(fitting), classes, operations)
     else:
         by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts))
-        run_async(_by_judge(found, list(fitting), classes, operations, jury, file))
+        run_async(_by_judge(proposed, list(fitting), classes, operations, jury, file))
     settings = {"classes": classes, "per_class": per_class, "per_type": per_type, "seed": seed}
     relative = os.path.relpath(folder.resolve(), file.parent.resolve())
-    pictures = {name: fitting[name][:per_class] for name in _chosen(found.classes, list(fitting), classes)}
+    pictures = {name: fitting[name][:per_class] for name in _chosen(proposed.classes, list(fitting), classes)}
     review = Review(
         format="editgauge-review/1",
         kind="editval",
@@ -134,22 +134,23 @@ def editval(
         groups=[
             CandidateGroup(name=name, pictures=[picture_of(each) for each in some]) for name, some in pictures.items()
         ],
-        candidates=_candidates(found, list(pictures)),
+        candidates=_candidates(proposed, list(pictures)),
     )
     review = _with_earlier(review, review_beside(file))
     write_review(review, review_beside(file))
     write_editval(review, file)
     shown = f"EditVal from '{Path(coco).name}' by {by}: {len(pictures)} classes, {len(review.candidates)} candidates."
-    write_report(report_beside(file), shown, found.left_out)
+    write_report(report_beside(file), shown, proposed.left_out)
     count = len({each.number for some in pictures.values() for each in some})
     say(
         f"{counted(count, 'image')} of {len(pictures)} classes with {counted(len(review.candidates), 'candidate')} by "
-        f"{by}; {len(found.left_out)} left out, listed in '{report_beside(file)}'. Next: editgauge build review {file}",
+        f"{by}; {len(proposed.left_out)} left out, listed in '{report_beside(file)}'. "
+        f"Next: editgauge build review {file}",
         quiet=quiet,
     )
     kept = sum(bool(each.decisions) for each in review.candidates)
     return BuiltBenchmark(
-        file, review_beside(file), report_beside(file), count, len(review.candidates), kept, tuple(found.left_out)
+        file, review_beside(file), report_beside(file), count, len(review.candidates), kept, tuple(proposed.left_out)
     )
 
 
@@ -160,12 +161,12 @@ def _fitting(coco: Coco, folder: Path, least: float, most: float, seed: int) -> 
         left, top, right, bottom = next(each.box for each in image.objects if each.class_ == class_)
         return least <= (right - left) * (bottom - top) / (image.width * image.height) <= most
 
-    found: dict[str, list[CocoImage]] = {}
+    by_class: dict[str, list[CocoImage]] = {}
     for image in sorted(coco.images, key=lambda each: hashlib.sha256(f"{seed} {each.number}".encode()).digest()):
         for class_ in dict.fromkeys(each.class_ for each in image.objects):
             if image.count(class_) == 1 and fits(image, class_) and (folder / image.file).is_file():
-                found.setdefault(class_, []).append(image)
-    return {class_: found[class_] for class_ in coco.classes if class_ in found}
+                by_class.setdefault(class_, []).append(image)
+    return {class_: by_class[class_] for class_ in coco.classes if class_ in by_class}
 
 
 def _chosen(suited: Mapping[str, Sequence[str]], known: Sequence[str], number: int) -> list[str]:
@@ -176,16 +177,16 @@ def _chosen(suited: Mapping[str, Sequence[str]], known: Sequence[str], number: i
     ]
 
 
-def _by_rules(found: Proposed, coco: Coco, known: list[str], classes: int, number: int) -> None:
+def _by_rules(proposed: Proposed, coco: Coco, known: list[str], classes: int, number: int) -> None:
     for kind in TYPES:
-        found.take_classes(kind, rules.classes_for(kind, coco, known), known)
-    for class_ in _chosen(found.classes, known, classes):
-        for kind in (kind for kind in TYPES if class_ in found.classes[kind]):
-            found.take_operations((class_, kind), rules.operations_for(kind, class_, coco, number))
+        proposed.take_classes(kind, rules.classes_for(kind, coco, known), known)
+    for class_ in _chosen(proposed.classes, known, classes):
+        for kind in (kind for kind in TYPES if class_ in proposed.classes[kind]):
+            proposed.take_operations((class_, kind), rules.operations_for(kind, class_, coco, number))
 
 
 async def _by_judge(
-    found: Proposed, known: list[str], classes: int, number: int, jury: Jury, file: Path
+    proposed: Proposed, known: list[str], classes: int, number: int, jury: Jury, file: Path
 ) -> None:  # fmt: skip
     prompt = partial(open_prompt, folder=jury.prompts)
     answers: dict[Pair, list[str]] = {}
@@ -193,27 +194,29 @@ async def _by_judge(
 
         async def classes_of(kind: str) -> None:
             try:
-                found.take_classes(kind, await ask_classes(kind, known, judge.ask, prompt), known)
+                proposed.take_classes(kind, await ask_classes(kind, known, judge.ask, prompt), known)
             except NoAnswer as unable:
-                found.left_out.append(OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.told}"))
+                proposed.left_out.append(
+                    OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.told}")
+                )
 
         async def operations_of(pair: Pair) -> None:
             try:
                 answers[pair] = await ask_operations(pair[1], pair[0], number, judge.ask, prompt)
             except NoAnswer as unable:
                 why = f"the judge named no operations ({unable.fault}): {unable.told}"
-                found.left_out.append(OmittedTask(f"{pair[0]}, {pair[1]}", why))
+                proposed.left_out.append(OmittedTask(f"{pair[0]}, {pair[1]}", why))
 
         await each_of(judge, TYPES, classes_of)
-        chosen = _chosen(found.classes, known, classes)
-        pairs = [(class_, kind) for class_ in chosen for kind in TYPES if class_ in found.classes.get(kind, ())]
+        chosen = _chosen(proposed.classes, known, classes)
+        pairs = [(class_, kind) for class_ in chosen for kind in TYPES if class_ in proposed.classes.get(kind, ())]
         await each_of(judge, pairs, operations_of)
     for pair in (pair for pair in pairs if pair in answers):  # in the order of the plan, whoever answered first
-        found.take_operations(pair, answers[pair])
-    found.left_out.sort(key=lambda each: each.what)
+        proposed.take_operations(pair, answers[pair])
+    proposed.left_out.sort(key=lambda each: each.what)
 
 
-def _candidates(found: Proposed, chosen: Sequence[str]) -> list[ReviewCandidate]:
+def _candidates(proposed: Proposed, chosen: Sequence[str]) -> list[ReviewCandidate]:
     def one(class_: str, kind: str, what: FieldName, word: str) -> ReviewCandidate:
         name = f"{slug(class_)}/{kind}/{what}/{slug(word)}"
         return ReviewCandidate(id=name, group=class_, task=kind, field=what, proposed=word, value=word)
@@ -222,10 +225,10 @@ def _candidates(found: Proposed, chosen: Sequence[str]) -> list[ReviewCandidate]
         candidate
         for class_ in chosen
         for kind in TYPES
-        if class_ in found.classes.get(kind, ())
+        if class_ in proposed.classes.get(kind, ())
         for candidate in (
             one(class_, kind, "suits", class_),
-            *(one(class_, kind, "operation", word) for word in found.operations.get((class_, kind), ())),
+            *(one(class_, kind, "operation", word) for word in proposed.operations.get((class_, kind), ())),
         )
     ]
 
@@ -296,7 +299,12 @@ class Proposed:
     def take_operations(self, pair: Pair, words: Sequence[str]) -> None:
         """Those that can be read and belong to no other type of the class (appendix E); the others are noted."""
         class_, edit_type = pair
-        taken = [(kind, word) for (owner, kind), found in self.operations.items() for word in found if owner == class_]
+        taken = [
+            (kind, word)
+            for (owner, kind), words_of_kind in self.operations.items()
+            for word in words_of_kind
+            if owner == class_
+        ]
         fit: list[str] = []
         for word in words:
             earlier = [*taken, *((edit_type, each) for each in fit)]

@@ -82,14 +82,14 @@ def edits_of(review: Review) -> Edits:
     edits: Edits = {}
     for group in review.groups:
         for picture in group.pictures:
-            told: dict[str, dict[str, list[str]]] = {}
+            by_class: dict[str, dict[str, list[str]]] = {}
             for kind in TYPES:
                 before, fitting = _fitting(kind, group.name, operations[group.name, kind], picture)
                 drawn = _drawn(fitting, number, (seed, group.name, picture.number, kind))
                 if drawn:
-                    told[kind] = {"from": [before], "to": drawn}
-            if told:
-                edits.setdefault(group.name.replace(" ", "_"), {})[str(picture.number)] = told
+                    by_class[kind] = {"from": [before], "to": drawn}
+            if by_class:
+                edits.setdefault(group.name.replace(" ", "_"), {})[str(picture.number)] = by_class
     return edits
 
 

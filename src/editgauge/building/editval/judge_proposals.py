@@ -42,8 +42,8 @@ async def ask_classes(edit_type: str, classes: Sequence[str], ask: Ask, prompt: 
     words = prompt(PROMPTS[0]).render(
         edit_type=_spoken(edit_type), meaning=EDIT_TYPES[edit_type].meaning, classes=", ".join(classes)
     )
-    found: Classes = (await ask(Question(words=words, form=Structured(Classes)))).value
-    return _distinct(found.classes)
+    answer: Classes = (await ask(Question(words=words, form=Structured(Classes)))).value
+    return _distinct(answer.classes)
 
 
 async def ask_operations(edit_type: str, class_: str, number: int, ask: Ask, prompt: OpenPrompt) -> list[str]:
@@ -57,8 +57,8 @@ async def ask_operations(edit_type: str, class_: str, number: int, ask: Ask, pro
         number=number,
         form=FORMS.get(edit_type) or _form(edit_type),
     )
-    found: Operations = (await ask(Question(words=words, form=Structured(Operations)))).value
-    return _distinct(found.operations)[:number]
+    answer: Operations = (await ask(Question(words=words, form=Structured(Operations)))).value
+    return _distinct(answer.operations)[:number]
 
 
 def told_by(judge: str, prompt: OpenPrompt) -> str:

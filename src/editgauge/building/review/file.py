@@ -136,10 +136,10 @@ class Review(StrictFields):
 
     def by_group(self) -> dict[str, list[ReviewCandidate]]:
         """All candidates by their group; one pass, for files of many groups."""
-        found: dict[str, list[ReviewCandidate]] = {group.name: [] for group in self.groups}
+        candidates: dict[str, list[ReviewCandidate]] = {group.name: [] for group in self.groups}
         for each in self.candidates:
-            found.setdefault(each.group, []).append(each)
-        return found
+            candidates.setdefault(each.group, []).append(each)
+        return candidates
 
     def group(self, name: str) -> CandidateGroup | None:
         """The group of that name."""
@@ -197,14 +197,14 @@ def agreement(review: Review) -> dict[str, dict[str, tuple[int, int]]]:
 
     Operations of EditVal have rows of their own: the paper's figures are of classes.
     """
-    found: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    verdicts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for candidate in review.candidates:
         row = f"{candidate.task}, operations" if candidate.field == "operation" else candidate.task
         for decision in (each for each in candidate.decisions if each.by != candidate.added_by):
-            found[row][decision.by].append(decision.status == "accepted")
+            verdicts[row][decision.by].append(decision.status == "accepted")
     return {
         row: {reviewer: (sum(taken), len(taken)) for reviewer, taken in reviewers.items()}
-        for row, reviewers in sorted(found.items())
+        for row, reviewers in sorted(verdicts.items())
     }
 
 

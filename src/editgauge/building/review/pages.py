@@ -148,14 +148,14 @@ class Outline:
 
 def outlines(picture: ReviewPicture) -> list[Outline]:
     """The objects of a picture, largest first, so that small ones lie on top."""
-    found = [
+    shapes = [
         (each, mask_of(each.mask).render(picture.width, picture.height))
         for each in picture.instances
     ]  # fmt: skip
-    found.sort(key=lambda pair: -int(pair[1].sum()))
+    shapes.sort(key=lambda pair: -int(pair[1].sum()))
     return [
         Outline(each.id, f"{each.color} {each.class_}" if each.color else each.class_, path_of(mask), *each.box[:2])
-        for each, mask in found
+        for each, mask in shapes
     ]
 
 

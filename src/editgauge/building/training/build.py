@@ -102,9 +102,11 @@ def training(
         quiet: print no progress or remarks.
     """
     folder = _new(Path(out))
-    asked = None if judge == RULES else judge
+    judge_name = None if judge == RULES else judge
     jury = read_jury(
-        JudgeOptions(judge=asked, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay)
+        JudgeOptions(
+            judge=judge_name, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
+        )
     )
     chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
     if not {*ROLES} <= chosen.models.keys():
@@ -163,10 +165,10 @@ def _jobs(
 ) -> list[_Job]:
     """Every outcome there is, with what is known about it; raises `BadInput` when there is none."""
     edits = benchmark.edits[:limit]
-    given = [outcomes] if isinstance(outcomes, str) else outcomes
-    methods = pairs(given if isinstance(given, Mapping) else [each for each in given if each != REFERENCE], "outcomes",
-                    "NAME=FOLDER or reference")  # fmt: skip
-    jobs = [_by_reference(edit) for edit in edits if edit.reference] if REFERENCE in given else []
+    folders = [outcomes] if isinstance(outcomes, str) else outcomes
+    others = folders if isinstance(folders, Mapping) else [each for each in folders if each != REFERENCE]
+    methods = pairs(others, "outcomes", "NAME=FOLDER or reference")
+    jobs = [_by_reference(edit) for edit in edits if edit.reference] if REFERENCE in folders else []
     people = rated(read_ratings(Path(ratings))) if ratings else {}
     by_id = {edit.id: edit for edit in edits}
     for method, place in methods.items():

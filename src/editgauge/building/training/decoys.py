@@ -122,19 +122,19 @@ def _check_known(change: DescribedChange, scene: ChangeScene) -> None:
 async def _size(name: str, scene: ChangeScene) -> float:
     """The area of the box around a thing: where it is seen, else where the mask is."""
     try:
-        found = (await scene.see.detect(scene.before, name)).best
+        detections = (await scene.see.detect(scene.before, name)).best
     except CannotTell:
-        found = Detections.none()
-    if found.found:
-        return _area(found.boxes[0])
+        detections = Detections.none()
+    if detections.found:
+        return _area(detections.boxes[0])
     around = box_of(scene.mask) if scene.mask is not None and scene.mask.any() else None
     if around is None:
         raise CannotTell("not_detected", f"how large '{name}' was is not known: it is not seen, and there is no mask")
     return _area(np.asarray(around, np.float32))
 
 
-def _of(found: Detections, word: str) -> NDArray[np.float32]:
-    return found.boxes[[place for place, own in enumerate(found.words) if own == word]]
+def _of(detections: Detections, word: str) -> NDArray[np.float32]:
+    return detections.boxes[[place for place, own in enumerate(detections.words) if own == word]]
 
 
 def _area(box: NDArray[np.float32]) -> float:

@@ -83,8 +83,8 @@ def _write(first: Path, second: Path, out: Path) -> Shot:
 
 
 def _llava(lesson: Lesson, shot: Shot, halves: Prompt) -> dict[str, Any]:
-    asked = halves.render(question=lesson.asked).text
-    turns = [("human", f"<image>\n{asked}"), ("gpt", said(lesson.answer))]
+    request = halves.render(question=lesson.asked).text
+    turns = [("human", f"<image>\n{request}"), ("gpt", said(lesson.answer))]
     return {
         "id": lesson.id,
         "image": shot.pair,

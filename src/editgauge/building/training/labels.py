@@ -57,10 +57,10 @@ ACCEPTED = Labels(accurate=True)
 
 def rated(ratings: Sequence[Rating]) -> dict[tuple[str, str, int | None], Labels]:
     """The labels of outcomes by edit, method and seed, where more than half of the raters agree."""
-    given: dict[tuple[str, str, int | None], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    by_outcome: dict[tuple[str, str, int | None], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for rating in ratings:
-        given[rating.edit, rating.method, rating.seed][rating.question].append(rating.value)
+        by_outcome[rating.edit, rating.method, rating.seed][rating.question].append(rating.value)
     return {
         outcome: labels_of({name: majority(values) for name, values in questions.items()})  # type: ignore[arg-type]
-        for outcome, questions in given.items()
+        for outcome, questions in by_outcome.items()
     }

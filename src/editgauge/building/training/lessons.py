@@ -156,10 +156,10 @@ def _take(
             continue
         slots: dict[str, object] = {"instruction": told.instruction} if question in PROMPTS else {}
         slots |= {"caption": caption} if question == "caption_right" else {}
-        asked = prompt(PROMPTS.get(question, question)).render(**slots).text
+        request = prompt(PROMPTS.get(question, question)).render(**slots).text
         outcome = (subject.edit.id, subject.method, subject.seed)
         machine = subject.labels.artifacts_by if question == "artifacts" else ""
-        lessons.append(Lesson(*outcome, kind, told.action, question, asked, answer, before, after, machine))
+        lessons.append(Lesson(*outcome, kind, told.action, question, request, answer, before, after, machine))
 
 
 def _answers(kind: Kind, subject: Subject, caption: str | None) -> Iterator[tuple[str, str | None, bool | str | None]]:

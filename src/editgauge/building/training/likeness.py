@@ -92,8 +92,8 @@ def similar_things(name: str, known: Sequence[str] | None = None) -> tuple[str, 
 @lru_cache(REMEMBERED)
 def _similar(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
     beside = (each for each in _siblings(name) if each == each.lower())  # others are the names of one of them
-    found = dict.fromkeys([*beside, *_nearest(name, known)])
-    return tuple(each for each in found if not may_be_the_same(each, name))
+    similar = dict.fromkeys([*beside, *_nearest(name, known)])
+    return tuple(each for each in similar if not may_be_the_same(each, name))
 
 
 def _siblings(name: str) -> tuple[str, ...]:

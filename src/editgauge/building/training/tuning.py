@@ -161,9 +161,9 @@ def _trained(
 def _prepared(processor: Any, torch: Any, lesson: Mapping[str, Any], data: Path, end: int) -> dict[str, Any]:
     """What the network is given: the question as a judge is asked it, then the answer, of which alone it learns."""
     question, answer = lesson["messages"]
-    asked = [{**question, "content": list(_with_pictures(question["content"], lesson["images"], data))}]
+    messages = [{**question, "content": list(_with_pictures(question["content"], lesson["images"], data))}]
     ready = processor.apply_chat_template(
-        asked, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+        messages, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
     )
     text = answer["content"][0]["text"]
     written = processor.tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"]

@@ -65,7 +65,7 @@ def _altered(change: DescribedChange) -> str:
     return f"the {kind or LOOK} of the {change.thing} was changed{since} to {change.after}."
 
 
-def reworded(told: str, old: str, new: str) -> str | None:
+def reworded(caption: str, old: str, new: str) -> str | None:
     """An instruction with another name in place of one; None unless the one is there exactly once, and fits.
 
     A cup of coffee keeps its name: in its place would stand a plate of coffee.
@@ -73,13 +73,13 @@ def reworded(told: str, old: str, new: str) -> str | None:
     >>> reworded("Let there be an old car on the street", "old car", "bus")
     'Let there be a bus on the street'
     """
-    found = list(re.finditer(rf"{_ARTICLE}\b{re.escape(old)}\b(?! of )", told, re.IGNORECASE))
-    if len(found) != 1 or (found[0]["article"] and _is_plural(new)):
+    matches = list(re.finditer(rf"{_ARTICLE}\b{re.escape(old)}\b(?! of )", caption, re.IGNORECASE))
+    if len(matches) != 1 or (matches[0]["article"] and _is_plural(new)):
         return None
-    (place,) = found
+    (place,) = matches
     name = with_article(new) if place["article"] else new
     name = name.capitalize() if (place["article"] or "")[:1].isupper() else name
-    return f"{told[: place.start()]}{name}{told[place.end() :]}"
+    return f"{caption[: place.start()]}{name}{caption[place.end() :]}"
 
 
 def as_many(name: str, like: str) -> str:

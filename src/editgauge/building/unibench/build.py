@@ -222,8 +222,8 @@ async def _by_judge(
             await each_of(judge, wave, one)
 
 
-def _add(work: ReviewWork, found: Drafted) -> None:
-    picture = found.scene.picture
-    proposed = candidates_of(found.proposals, picture.file)
-    if work.add(picture, proposed, (*found.scene.left_out, *found.left_out)):
-        write_png(found.scene.pixels, work.file.parent / picture.file)
+def _add(work: ReviewWork, drafted: Drafted) -> None:
+    picture = drafted.scene.picture
+    proposed = candidates_of(drafted.proposals, picture.file)
+    if work.add(picture, proposed, (*drafted.scene.left_out, *drafted.left_out)):
+        write_png(drafted.scene.pixels, work.file.parent / picture.file)

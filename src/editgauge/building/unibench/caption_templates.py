@@ -17,32 +17,34 @@ _PREPOSITION = (
 _PLACED = re.compile(rf"\b{_PREPOSITION}\s+(?:an?|the|his|her|its|their|some)\s+(?:[\w-]+\s+){{0,2}}$", re.IGNORECASE)
 
 
-def with_slot(caption: str, found: Mention) -> str:
+def with_slot(caption: str, mention: Mention) -> str:
     """The caption with another class in place of a mention."""
-    return f"{caption[: found.start]}{{target}}{caption[found.end :]}"
+    return f"{caption[: mention.start]}{{target}}{caption[mention.end :]}"
 
 
-def with_color(caption: str, found: Mention) -> str:
+def with_color(caption: str, mention: Mention) -> str:
     """The caption with another color for a mention.
 
     >>> with_color("A black cat on a mat", Mention("cat", 8, 11, False))
     'A {color} cat on a mat'
     """
-    before = _COLOR_BEFORE.sub("", caption[: found.start])
-    return f"{before}{{color}} {caption[found.start :]}"
+    before = _COLOR_BEFORE.sub("", caption[: mention.start])
+    return f"{before}{{color}} {caption[mention.start :]}"
 
 
-def with_place(caption: str, found: Mention, anchors: Sequence[Mention]) -> str | None:
+def with_place(caption: str, mention: Mention, anchors: Sequence[Mention]) -> str | None:
     """The caption with another place for a mention, where the caption says what it is next to.
 
     >>> with_place("A cat sits on an old suitcase.", Mention("cat", 2, 5, False), [Mention("suitcase", 21, 29, False)])
     'A cat sits {position} a {anchor}.'
     """
     for anchor in anchors:
-        between = caption[found.end : anchor.start] if anchor.start > found.end else ""
+        between = caption[mention.end : anchor.start] if anchor.start > mention.end else ""
         placed = _PLACED.search(between)
         if placed:
-            return f"{caption[: found.end]}{between[: placed.start()]}{{position}} a {{anchor}}{caption[anchor.end :]}"
+            return (
+                f"{caption[: mention.end]}{between[: placed.start()]}{{position}} a {{anchor}}{caption[anchor.end :]}"
+            )
     return None
 
 
@@ -66,5 +68,5 @@ def plain_caption(classes: Sequence[str]) -> str:
 
 def mention_of(caption: str, class_: str, classes: Sequence[str]) -> Mention | None:
     """Where a caption mentions a class in the singular."""
-    found = (each for each in mentions(caption, classes) if each.class_ == class_ and not each.is_plural)
-    return next(found, None)
+    single = (each for each in mentions(caption, classes) if each.class_ == class_ and not each.is_plural)
+    return next(single, None)

@@ -65,7 +65,9 @@ def _image(group: CandidateGroup, candidates: Iterable[ReviewCandidate]) -> Anno
     for each in candidates:
         if each.is_kept and fits_picture(each, picture):
             by_task[each.task, each.instance].append(each)
-    tasks = [task for (kind, instance), found in by_task.items() if (task := _task(kind, instance, found)) is not None]
+    tasks = [
+        task for (kind, instance), of_task in by_task.items() if (task := _task(kind, instance, of_task)) is not None
+    ]
     if not tasks:
         return None
     # Not checked again: both were when they were read, and run lengths are long.

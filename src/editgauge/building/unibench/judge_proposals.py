@@ -83,24 +83,24 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
         number: candidates of each kind.
     """
     first, again = (prompt(name) for name in PROMPTS)
-    asked = first.render(**_told(scene, classes, number), **SLOTS)
-    question = _question(asked, scene)
+    request = first.render(**_told(scene, classes, number), **SLOTS)
+    question = _question(request, scene)
     for correction in range(CORRECTIONS + 1):
         try:
-            found: TaskProposal = (await ask(question)).value
+            proposal: TaskProposal = (await ask(question)).value
         except NoAnswer as unable:
             if unable.fault not in MENDABLE or correction == CORRECTIONS:
                 raise
             written, faults = "(nothing that could be read)", [unable.told]
         else:
-            seen = _with_colors(scene, found)
-            fit, wrong = sorted_out(_proposals(found, scene), seen.picture, classes)
-            wrong += tuple(_strangers(found, scene))
+            seen = _with_colors(scene, proposal)
+            fit, wrong = sorted_out(_proposals(proposal, scene), seen.picture, classes)
+            wrong += tuple(_strangers(proposal, scene))
             if not wrong or correction == CORRECTIONS:
                 return Drafted(seen, fit, wrong)
-            written, faults = json.dumps(found.model_dump(), ensure_ascii=False), [each.why for each in wrong]
+            written, faults = json.dumps(proposal.model_dump(), ensure_ascii=False), [each.why for each in wrong]
         lines = "\n".join(f"- {fault}" for fault in dict.fromkeys(faults))
-        question = _question(again.render(asked=asked.text, draft=written, faults=lines), scene)
+        question = _question(again.render(asked=request.text, draft=written, faults=lines), scene)
     raise AssertionError("the last round returns or raises")
 
 
@@ -132,9 +132,9 @@ def _where(scene: EditableScene, name: str) -> str:
     return f"{own.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
 
 
-def _with_colors(scene: EditableScene, found: TaskProposal) -> EditableScene:
+def _with_colors(scene: EditableScene, proposal: TaskProposal) -> EditableScene:
     """The scene with the colors that the judge sees in place of those that were measured."""
-    seen = {each.instance: each.color for each in found.instances if each.color and each.color.strip()}
+    seen = {each.instance: each.color for each in proposal.instances if each.color and each.color.strip()}
     instances = [
         each.model_copy(update={"color": seen[each.id].strip()}) if each.id in seen else each
         for each in scene.picture.instances
@@ -143,14 +143,14 @@ def _with_colors(scene: EditableScene, found: TaskProposal) -> EditableScene:
     return EditableScene(picture, scene.pixels, scene.editable, scene.left_out, scene.centers)
 
 
-def _strangers(found: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:
-    for each in found.instances:
+def _strangers(proposal: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:
+    for each in proposal.instances:
         if each.instance not in scene.editable:
             yield OmittedTask(f"{scene.picture.file}: {each.instance}", f"'{each.instance}' is no object of the list")
 
 
-def _proposals(found: TaskProposal, scene: EditableScene) -> Iterator[Proposal]:
-    for own in (each for each in found.instances if each.instance in scene.editable):
+def _proposals(proposal: TaskProposal, scene: EditableScene) -> Iterator[Proposal]:
+    for own in (each for each in proposal.instances if each.instance in scene.editable):
         yield from (Proposal("change_class", own.instance, "class", word) for word in _texts(own.classes))
         yield from (Proposal("change_class", own.instance, "template", each) for each in _texts(own.class_templates))
         yield from (Proposal("change_color", own.instance, "color", word) for word in _texts(own.colors))
@@ -158,11 +158,11 @@ def _proposals(found: TaskProposal, scene: EditableScene) -> Iterator[Proposal]:
         for place in own.places:
             yield Proposal("move", own.instance, "place", " ".join(place.words.split()), place.anchor)
         yield from (Proposal("move", own.instance, "template", each) for each in _texts(own.move_templates))
-    if found.generate:
-        yield from (Proposal("generate", None, "class", word) for word in _texts(found.generate.classes))
-        for place in found.generate.places:
+    if proposal.generate:
+        yield from (Proposal("generate", None, "class", word) for word in _texts(proposal.generate.classes))
+        for place in proposal.generate.places:
             yield Proposal("generate", None, "place", " ".join(place.words.split()), place.anchor)
-        yield from (Proposal("generate", None, "template", each) for each in _texts(found.generate.templates))
+        yield from (Proposal("generate", None, "template", each) for each in _texts(proposal.generate.templates))
 
 
 def _texts(words: Sequence[str]) -> list[str]:

@@ -34,7 +34,7 @@ def mentions(caption: str, classes: Sequence[str]) -> tuple[Mention, ...]:
     """
     words = list(_WORD.finditer(caption))
     taken: set[int] = set()
-    found = []
+    listed = []
     for length in range(LONGEST, 0, -1):
         for first in range(len(words) - length + 1):
             span = range(first, first + length)
@@ -42,8 +42,8 @@ def mentions(caption: str, classes: Sequence[str]) -> tuple[Mention, ...]:
             named = None if taken & set(span) else _named(caption[start:end].casefold(), tuple(classes))
             if named:
                 taken |= set(span)
-                found.append(Mention(named[0], start, end, named[1]))
-    return tuple(sorted(found, key=lambda each: each.start))
+                listed.append(Mention(named[0], start, end, named[1]))
+    return tuple(sorted(listed, key=lambda each: each.start))
 
 
 @cache
@@ -52,7 +52,7 @@ def _named(words: str, classes: tuple[str, ...]) -> tuple[str, bool] | None:
     if words.split()[0] in english().determiners:
         return None
     try:
-        found = resolve(words, classes)
+        class_ = resolve(words, classes)
     except CannotTell:
         return None
-    return None if "head noun" in found.how else (found.word, "plural" in found.how)
+    return None if "head noun" in class_.how else (class_.word, "plural" in class_.how)

@@ -124,13 +124,13 @@ def color_fault(word: str) -> str | None:
 def candidates_of(proposals: Iterable[Proposal], group: str) -> list[ReviewCandidate]:
     """The proposals as candidates of a review; what is proposed twice is one."""
     counts: Counter[str] = Counter()
-    found = []
+    candidates = []
     for each in dict.fromkeys(proposals):
         place = "/".join(part for part in (group, each.instance or "", each.task, each.field) if part)
         counts[place] += 1
         words: dict[str, Any] = {"proposed": each.value, "proposed_anchor": each.anchor}
         words |= {"value": each.value, "anchor": each.anchor}
-        found.append(
+        candidates.append(
             ReviewCandidate(
                 id=f"{place}/{counts[place]}",
                 group=group,
@@ -140,7 +140,7 @@ def candidates_of(proposals: Iterable[Proposal], group: str) -> list[ReviewCandi
                 **words,
             )
         )
-    return found
+    return candidates
 
 
 def proposal_of(candidate: ReviewCandidate, value: str, anchor: str | None) -> Proposal:

@@ -58,8 +58,10 @@ NEW_WIDTH = 0.15
 
 def propose(scene: EditableScene, coco: Coco, number: int, seed: int) -> list[Proposal]:
     """At most that many candidates of each kind for every task that the scene allows."""
-    found = [each for name in scene.editable for each in _of_instance(scene, scene.instance(name), coco, number, seed)]
-    return [*found, *_generate(scene, coco, number)]
+    proposals = [
+        each for name in scene.editable for each in _of_instance(scene, scene.instance(name), coco, number, seed)
+    ]
+    return [*proposals, *_generate(scene, coco, number)]
 
 
 def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, seed: int) -> Iterator[Proposal]:
@@ -152,7 +154,7 @@ class _Drawing:
 
     def first(self, ranked: Sequence[Sequence[str]], number: int) -> list[str]:
         """At most that many of them, those of the first list before those of the next."""
-        found: list[str] = []
+        chosen: list[str] = []
         for words in ranked:
-            found += self.some(words, number - len(found))
-        return found
+            chosen += self.some(words, number - len(chosen))
+        return chosen

@@ -65,8 +65,8 @@ class OmittedTask:
 def choose(coco: Coco, criteria: Criteria, with_captions: bool, seed: int) -> Iterator[Chosen | OmittedTask]:
     """All images in an order of chance that depends on the seed and their numbers alone, each chosen or left out."""
     for image in sorted(coco.images, key=lambda image: _order(seed, image.number)):
-        found = _chosen(image, tuple(coco.classes), criteria, with_captions)
-        yield OmittedTask(image.file, found) if isinstance(found, str) else found
+        chosen = _chosen(image, tuple(coco.classes), criteria, with_captions)
+        yield OmittedTask(image.file, chosen) if isinstance(chosen, str) else chosen
 
 
 def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_captions: bool) -> Chosen | str:

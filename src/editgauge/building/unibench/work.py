@@ -88,11 +88,11 @@ class ReviewWork:
             summary = f"{made}: {self.images} images, {self.candidates} candidates."
             write_report(self.report, summary, sorted(self.left_out, key=lambda each: each.what))
 
-    def chosen(self, found: Chosen | OmittedTask) -> Chosen | None:
+    def chosen(self, choice: Chosen | OmittedTask) -> Chosen | None:
         """The image if it was chosen; else it is noted."""
-        if isinstance(found, Chosen):
-            return found
-        self.leave_out(found)
+        if isinstance(choice, Chosen):
+            return choice
+        self.leave_out(choice)
         return None
 
     def wanted(self, limit: int | None, most: int) -> int:
@@ -108,12 +108,12 @@ class ReviewWork:
         self.advance()
         return True
 
-    def begin(self, found: EditableScene | OmittedTask) -> EditableScene | None:
+    def begin(self, scene: EditableScene | OmittedTask) -> EditableScene | None:
         """The square picture, counted, if there is one; else the image is noted."""
-        if isinstance(found, EditableScene):
+        if isinstance(scene, EditableScene):
             self._tried += 1
-            return found
-        self.leave_out(found)
+            return scene
+        self.leave_out(scene)
         return None
 
     def leave_out(self, what: OmittedTask) -> None:
@@ -149,8 +149,8 @@ class ReviewWork:
 def _earlier(file: Path, empty: Review) -> Review:
     if not file.exists():
         return empty
-    found = read_review(file)
-    there, now = _options(found), _options(empty)
+    review = read_review(file)
+    there, now = _options(review), _options(empty)
     pairs = [
         f"{name}: {shown(there.get(name))} there, {shown(now.get(name))} now"
         for name in {**there, **now}
@@ -158,7 +158,7 @@ def _earlier(file: Path, empty: Review) -> Review:
     ]
     if pairs:
         raise BadInput(f"'{file}' was built with other options; give those again, or choose another --out.", pairs)
-    return found
+    return review
 
 
 def _options(review: Review) -> dict[str, object]:

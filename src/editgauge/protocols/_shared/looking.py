@@ -57,8 +57,8 @@ async def look_for(
     see: Perception, item: Item, on: Side, thing: str, template: str = "{}", least: float | None = None
 ) -> Sighting:
     """Where the thing is in one of the pictures. A detector for any phrase is asked by the template."""
-    asked = thing if see.vocabulary() is not None else template.format(thing)
-    return Sighting(thing, on, await see.detect(picture(item, on), asked, least=least))
+    query = thing if see.vocabulary() is not None else template.format(thing)
+    return Sighting(thing, on, await see.detect(picture(item, on), query, least=least))
 
 
 async def look_for_rivals(

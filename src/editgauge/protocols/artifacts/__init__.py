@@ -114,14 +114,14 @@ class Artifacts(Protocol):
 
         before, after = await seen(set())
         unclear, slight = self._unclear(words.edited, before, after, mask, point)
-        found = await found_with(unclear)
-        if slight and found.largest <= self._options.drop:
-            found = await found_with(unclear | slight)
+        artifacts = await found_with(unclear)
+        if slight and artifacts.largest <= self._options.drop:
+            artifacts = await found_with(unclear | slight)
         return {
-            "artifact": Score(float(bool(found.faded or found.gone)), _evidence(found, mask)),
-            "artifact_score": Score(found.largest),
-            "faded": Score(float(bool(found.faded))),
-            "gone": Score(float(bool(found.gone))),
+            "artifact": Score(float(bool(artifacts.faded or artifacts.gone)), _evidence(artifacts, mask)),
+            "artifact_score": Score(artifacts.largest),
+            "faded": Score(float(bool(artifacts.faded))),
+            "gone": Score(float(bool(artifacts.gone))),
         }
 
     def _unclear(
@@ -154,15 +154,15 @@ class Artifacts(Protocol):
         return first, second
 
 
-def _evidence(found: Found, mask: BoolMask) -> tuple[Evidence, ...]:
+def _evidence(artifacts: Found, mask: BoolMask) -> tuple[Evidence, ...]:
     pieces: list[Evidence] = [Region("source", mask, "the edit")]
-    for one in found.faded:
+    for one in artifacts.faded:
         pieces += [Box("source", *one.before.box, f"{one.before.word}: before", one.before.confidence)]
         if one.after is not None:
             pieces += [Box("edited", *one.after.box, f"{one.before.word}: after", one.after.confidence)]
             sure = f"from {one.before.confidence:.2f} to {one.after.confidence:.2f}"
             pieces += [Note(f"The detector's confidence in the {one.before.word} went {sure}.")]
-    for thing, side in found.gone:
+    for thing, side in artifacts.gone:
         pieces += [Box(side, *thing.box, f"{thing.word}: {'gone' if side == 'source' else 'new'}", thing.confidence)]
         pieces += [Note(f"The {thing.word} {'is gone' if side == 'source' else 'is new'}, which was not requested.")]
     return tuple(pieces) if len(pieces) > 1 else (*pieces, Note("No object around the edit was damaged."))

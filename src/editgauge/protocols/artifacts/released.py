@@ -38,15 +38,15 @@ def as_released(
         for other in _partly_in(seen_after, mask)
         if one.word == other.word and reaches(one, other.box)
     ]
-    asked = [pair for pair in pairs if not _hardly_met(pair, mask) and not _inside(pair, mask)]
-    faded = [pair for pair in asked if abs(pair.drop) >= options.drop]
+    candidates = [pair for pair in pairs if not _hardly_met(pair, mask) and not _inside(pair, mask)]
+    faded = [pair for pair in candidates if abs(pair.drop) >= options.drop]
     gone: list[tuple[PicturedThing, Side]] = []
     effect = EDIT_TYPES[edit.type].effect
     if effect == "adds":
         gone = [(thing, "source") for thing in _alone(seen, seen_after, mask, edited)]
     elif effect == "removes":
         gone = [(thing, "edited") for thing in _alone(seen_after, seen, mask, edited)]
-    losses = [*(abs(pair.drop) for pair in asked), *(thing.confidence for thing, _ in gone)]
+    losses = [*(abs(pair.drop) for pair in candidates), *(thing.confidence for thing, _ in gone)]
     return Found(tuple(faded), tuple(gone), max(0.0, *losses, 0.0))
 
 

@@ -56,8 +56,8 @@ def as_in_the_paper(
     del edit  # the paper's rule is the same for every edit type
     own = [thing.box for thing in (*before, *after) if is_meant(thing.word, edited) and meets(thing, mask)]
     sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.word, edited)]
-    asked = suspects(sure, after, mask)
-    faded = [one for one in asked if one.after is not None and one.drop > options.drop]
-    gone = [one for one in asked if one.after is None and not any(reaches(one.before, box) for box in own)]
-    losses = [one.drop for one in asked if one.after is not None or one in gone]
+    candidates = suspects(sure, after, mask)
+    faded = [one for one in candidates if one.after is not None and one.drop > options.drop]
+    gone = [one for one in candidates if one.after is None and not any(reaches(one.before, box) for box in own)]
+    losses = [one.drop for one in candidates if one.after is not None or one in gone]
     return Found(tuple(faded), tuple((one.before, "source") for one in gone), max(0.0, *losses, 0.0))

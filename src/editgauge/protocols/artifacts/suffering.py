@@ -40,7 +40,7 @@ def suspects(before: Sequence[PicturedThing], after: Sequence[PicturedThing], ma
         after: what is seen in the edited picture, also what is hardly seen
         mask: where the edit was made
     """
-    found: list[Suspect] = []
+    listed: list[Suspect] = []
     free = list(after)
     for thing in sorted(before, key=lambda each: -each.confidence):
         likes = [other for other in free if other.word == thing.word and _overlap(thing, other) >= SAME_PLACE]
@@ -48,8 +48,8 @@ def suspects(before: Sequence[PicturedThing], after: Sequence[PicturedThing], ma
         # A thing outside the mask keeps its like, too: it must not be taken for another's.
         free = [other for other in free if other is not like]
         if meets(thing, mask):
-            found.append(Suspect(thing, like))
-    return found
+            listed.append(Suspect(thing, like))
+    return listed
 
 
 def reaches(thing: PicturedThing, box: BoxSides) -> bool:

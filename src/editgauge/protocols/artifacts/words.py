@@ -25,8 +25,8 @@ def words_of(edit: Edit) -> ArtifactWords:
     objects = () if kind.value in {"attribute", "place"} else (edit.from_, edit.to)
     changed = (edit.to,) if kind.effect == "adds" else (edit.subject, *objects)
     edited = _plain(changed)
-    told = [name for caption in (edit.source_caption, edit.target_caption) if caption for name in things(caption)]
-    further = _plain((edit.subject, *edit.objects, *told))
+    names = [name for caption in (edit.source_caption, edit.target_caption) if caption for name in things(caption)]
+    further = _plain((edit.subject, *edit.objects, *names))
     return ArtifactWords(tuple(dict.fromkeys([*edited, *further])), edited)
 
 

@@ -36,30 +36,30 @@ class AugClipOptions:
     """Which judge is asked, where one is."""
 
 
-def read_options(name: str, given: Mapping[str, str]) -> AugClipOptions:
+def read_options(name: str, texts: Mapping[str, str]) -> AugClipOptions:
     """The options in the brackets of `augclip[…]`; all that is wrong with them is said at once."""
-    problems = [f"there is no option '{option}'" for option in given if option not in KNOWN]
-    problems += [f"'{option}' takes no value" for option, value in given.items() if value and option not in VALUED]
-    problems += [f"'{one}' and '{other}' exclude each other" for one, other in EXCLUSIVE if {one, other} <= set(given)]
-    number, c = given.get("number"), given.get("c")
+    problems = [f"there is no option '{option}'" for option in texts if option not in KNOWN]
+    problems += [f"'{option}' takes no value" for option, value in texts.items() if value and option not in VALUED]
+    problems += [f"'{one}' and '{other}' exclude each other" for one, other in EXCLUSIVE if {one, other} <= set(texts)]
+    number, c = texts.get("number"), texts.get("c")
     if number is not None and number not in map(str, NUMBERS):
         problems.append(f"'number' is one of {', '.join(map(str, NUMBERS))}, got '{number}'")
     if c is not None and not _positive(c):
         problems.append(f"'c' takes a number over 0, got '{c}'")
     if problems:
         raise BadInput(
-            f"'{variant_name(name, given)}' cannot be understood. {name} takes unweighted or naive; lda or logistic; "
+            f"'{variant_name(name, texts)}' cannot be understood. {name} takes unweighted or naive; lda or logistic; "
             "c=NUMBER; short or long; number=10|20|30; rules or judge=NAME.",
             problems,
         )
-    length: Length | None = next((each for each in LENGTHS if each in given), None)
+    length: Length | None = next((each for each in LENGTHS if each in texts), None)
     return AugClipOptions(
-        weighting="unweighted" if {"unweighted", "lda"} & set(given) else "naive" if "naive" in given else "relative",
-        classifier="lda" if "lda" in given else "logistic" if "logistic" in given else "svm",
+        weighting="unweighted" if {"unweighted", "lda"} & set(texts) else "naive" if "naive" in texts else "relative",
+        classifier="lda" if "lda" in texts else "logistic" if "logistic" in texts else "svm",
         c=float(c) if c else 1.0,
         wanted=Wanted(length, int(number) if number else None),
-        origin="rules" if "rules" in given else "judge" if "judge" in given else "edit",
-        judge=given.get("judge", ""),
+        origin="rules" if "rules" in texts else "judge" if "judge" in texts else "edit",
+        judge=texts.get("judge", ""),
     )
 
 

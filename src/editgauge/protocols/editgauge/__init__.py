@@ -249,10 +249,11 @@ def _as_people_say(spec: ScoreSpec, calibration: Calibration) -> ScoreSpec:
     curve = calibration.curves.get(spec.name)
     if curve is None:
         return spec
-    asked = f" to '{curve.question}'" if curve.question else ""
+    question = f" to '{curve.question}'" if curve.question else ""
     side = "good" if spec.higher_is_better else "bad"
     return replace(
-        spec, about=f"The share of people who answer{asked} that it is {side}, by ratings of {curve.outcomes} outcomes."
+        spec,
+        about=f"The share of people who answer{question} that it is {side}, by ratings of {curve.outcomes} outcomes.",
     )
 
 

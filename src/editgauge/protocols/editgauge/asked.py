@@ -294,8 +294,8 @@ def _ends(view: View) -> tuple[Point, Point, Relation] | None:
     if view.edit.type != "position_replacement" or not (stays and stays.before and stays.after):
         return None
     start, end = centroid(stays.before[0].mask), centroid(stays.after[0].mask)
-    asked = _asked_third(view)
-    towards = way(third(start[0], view.source.shape[1]), asked) if asked else None
+    asked_third = _asked_third(view)
+    towards = way(third(start[0], view.source.shape[1]), asked_third) if asked_third else None
     return (start, end, towards) if towards else None
 
 
@@ -307,10 +307,10 @@ def _newest(pair: Pair) -> PicturedThing:
 
 def _third_fit(view: View) -> float | None:
     """Is the moved thing in the asked third of the width?"""
-    stays, asked = view.pairs.get("stays"), _asked_third(view)
-    if view.edit.type != "position_replacement" or asked is None or not (stays and stays.after):
+    stays, asked_third = view.pairs.get("stays"), _asked_third(view)
+    if view.edit.type != "position_replacement" or asked_third is None or not (stays and stays.after):
         return None
-    return float(third(centroid(stays.after[0].mask)[0], view.source.shape[1]) == asked)
+    return float(third(centroid(stays.after[0].mask)[0], view.source.shape[1]) == asked_third)
 
 
 def _asked_third(view: View) -> Third | None:

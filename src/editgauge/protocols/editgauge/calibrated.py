@@ -44,13 +44,13 @@ def by_people(scores: Scores, calibration: Calibration) -> Scores:
 
 def _weighed(edit: Score | Unscored, scores: Scores, calibration: Calibration) -> Score | Unscored:
     """The edit with what ratings make of further evidence: a joint embedder's, a judge's."""
-    given = {name: score.value for name in calibration.roles if isinstance(score := scores.get(name), Score)}
-    added = {name: calibration.roles[name] * value for name, value in given.items() if calibration.roles[name] * value}
+    values = {name: score.value for name in calibration.roles if isinstance(score := scores.get(name), Score)}
+    added = {name: calibration.roles[name] * value for name, value in values.items() if calibration.roles[name] * value}
     if isinstance(edit, Unscored) or not added:
         return edit
     inside = min(1 - NEAREST, max(NEAREST, edit.value))
     odds = math.log(inside / (1 - inside)) + sum(added.values())
-    parts = ", ".join(f"{name} {given[name]:.2f} ({amount:+.1f})" for name, amount in added.items())
+    parts = ", ".join(f"{name} {values[name]:.2f} ({amount:+.1f})" for name, amount in added.items())
     note = Note(
         f"Ratings weigh further evidence again ({calibration.file}): {parts}; before that it is {edit.value:.2f}."
     )
@@ -60,9 +60,9 @@ def _weighed(edit: Score | Unscored, scores: Scores, calibration: Calibration) -
 def _by_curve(score: Score, curve: CalibrationCurve, file: str) -> Score:
     value, ends = curve(score.value), curve.interval(score.value)
     sure = f" ({ends[0]:.2f} to {ends[1]:.2f})" if ends else ""
-    asked = f" to '{curve.question}'" if curve.question else ""
-    told = (
-        f"Before the calibration it is {score.value:.2f}; people's answers{asked} on {curve.outcomes} outcomes "
+    question = f" to '{curve.question}'" if curve.question else ""
+    message = (
+        f"Before the calibration it is {score.value:.2f}; people's answers{question} on {curve.outcomes} outcomes "
         f"make {value:.2f}{sure} of it ({file}). The reasons add up to the former."
     )
-    return replace(score, value=value, evidence=(Note(told), *score.evidence))
+    return replace(score, value=value, evidence=(Note(message), *score.evidence))

@@ -114,30 +114,34 @@ def read_calibration(written: str) -> Calibration:
             f"'{file}' has changed: its SHA-256 begins with {hashed[:SIGNS]}, and {expected} was asked for. "
             "Bring back the file of before, or name it without '@' to start over with this one."
         )
-    found = _read(file, hashed, content)
+    calibration = _read(file, hashed, content)
     if known is None:
         write_bytes(kept / f"{hashed}.json", content)
-    return found
+    return calibration
 
 
 def _read(file: str, hashed: str, content: bytes) -> Calibration:
     try:
-        told = json.loads(content)
-        if told["schema"] != SCHEMA:
-            raise BadInput(UNREADABLE.format(file, f"its schema is {told['schema']}, this version reads {SCHEMA}"))
-        curves = {name: read_curve(each["curve"]) for name, each in told["scores"].items()}
+        content_fields = json.loads(content)
+        if content_fields["schema"] != SCHEMA:
+            raise BadInput(
+                UNREADABLE.format(file, f"its schema is {content_fields['schema']}, this version reads {SCHEMA}")
+            )
+        curves = {name: read_curve(each["curve"]) for name, each in content_fields["scores"].items()}
         roles = {
-            name: float(weight) for each in told["scores"].values() for name, weight in each.get("roles", {}).items()
+            name: float(weight)
+            for each in content_fields["scores"].values()
+            for name, weight in each.get("roles", {}).items()
         }
-        return Calibration(file, hashed, str(told["version"]), dict(told["models"]), curves, roles)
+        return Calibration(file, hashed, str(content_fields["version"]), dict(content_fields["models"]), curves, roles)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(UNREADABLE.format(file, f"{type(error).__name__} {error}")) from error
 
 
-def read_curve(told: Mapping[str, Any]) -> CalibrationCurve:
+def read_curve(fields: Mapping[str, Any]) -> CalibrationCurve:
     """A curve from its JSON form; one that could fall is refused."""
-    points = tuple(Point(**each) for each in told["points"])
-    curve = CalibrationCurve(**{**told, "points": points})
+    points = tuple(Point(**each) for each in fields["points"])
+    curve = CalibrationCurve(**{**fields, "points": points})
     if not all(math.isfinite(each) for each in (curve.low, curve.high, curve.shift)):
         raise ValueError("a curve has numbers that are not finite")
     if min(curve.low, curve.high) < 0 or curve.low + curve.high <= 0:

@@ -88,8 +88,8 @@ MEANINGS: MappingProxyType[str, str] = MappingProxyType(
 def reasons(answer: Prediction, values: Values, claim: str) -> tuple[Evidence, ...]:
     """What spoke for a claim and what against it, most weighty first, and what is not known."""
     ranked = sorted(answer.effects.items(), key=lambda each: -abs(each[1]))
-    told = [(name, effect) for name, effect in ranked if abs(effect) >= FAINT]
-    known = [(name, effect) for name, effect in told if values[name] is not None]
+    strongest = [(name, effect) for name, effect in ranked if abs(effect) >= FAINT]
+    known = [(name, effect) for name, effect in strongest if values[name] is not None]
     pieces = [
         _listed(f"For {claim}", [each for each in known if each[1] > 0], values),
         _listed(f"Against {claim}", [each for each in known if each[1] < 0], values),
@@ -101,10 +101,10 @@ def reasons(answer: Prediction, values: Values, claim: str) -> tuple[Evidence, .
     return tuple(Note(piece) for piece in said or [f"Nothing speaks clearly for or against {claim}."])
 
 
-def _listed(head: str, told: list[tuple[str, float]], values: Values) -> str:
-    if not told:
+def _listed(head: str, effects: list[tuple[str, float]], values: Values) -> str:
+    if not effects:
         return ""
-    parts = [f"{MEANINGS[name]}, {values[name]:.2f} ({effect:+.1f})" for name, effect in told[:MOST]]
+    parts = [f"{MEANINGS[name]}, {values[name]:.2f} ({effect:+.1f})" for name, effect in effects[:MOST]]
     return f"{head}: {'; '.join(parts)}."
 
 

@@ -63,8 +63,8 @@ def _texts(edit: Edit) -> tuple[str | None, str | None]:
     if edit.source_caption and edit.target_caption:
         return edit.target_caption, edit.source_caption
     roles = roles_of(edit)
-    asked = roles.comes or (f"{edit.to} {roles.stays}" if edit.to and roles.stays else edit.to)
-    return tuple(f"a photo of {text}" if text else None for text in (asked, roles.goes))  # type: ignore[return-value]
+    wanted = roles.comes or (f"{edit.to} {roles.stays}" if edit.to and roles.stays else edit.to)
+    return tuple(f"a photo of {text}" if text else None for text in (wanted, roles.goes))  # type: ignore[return-value]
 
 
 async def judge_evidence(item: Item, see: Sight, judge: str) -> FurtherEvidence:

@@ -128,9 +128,9 @@ def read_fitted(trees: str, sums: str) -> FittedModels:
     return FittedModels(models, {"probes": of_probes["provenance"], "ratings": of_ratings["provenance"]})
 
 
-def _read(told: dict[str, Any], names: tuple[str, ...]) -> TreeModel:
-    trees = tuple(tuple(_node(row, names) for row in tree) for tree in told["trees"])
-    return TreeModel(told["start"], told["slope"], trees)
+def _read(fields: dict[str, Any], names: tuple[str, ...]) -> TreeModel:
+    trees = tuple(tuple(_node(row, names) for row in tree) for tree in fields["trees"])
+    return TreeModel(fields["start"], fields["slope"], trees)
 
 
 def _node(row: list[float], names: tuple[str, ...]) -> Node:

@@ -78,9 +78,9 @@ class RubricProtocol(Protocol):
         notes = rubric.released.notes if released and rubric.released else []
         self.deviations = (*notes, *rubric.deviations, *DEVIATIONS[: 2 if released else 3])
         dimensions = [
-            ScoreSpec(each.name, True, _range(asked.range, released), each.asks.strip().partition("\n")[0])
-            for asked in rubric.questions
-            for each in asked.dimensions
+            ScoreSpec(each.name, True, _range(each_question.range, released), each.asks.strip().partition("\n")[0])
+            for each_question in rubric.questions
+            for each in each_question.dimensions
         ]
         made = [ScoreSpec(each.name, True, each.range, each.about) for each in rubric.scores]
         answers = {name: question for question, name in rubric.answers.items()}
@@ -124,10 +124,10 @@ class RubricProtocol(Protocol):
         passes = await gather(
             *(self._pass(item, see, number, swap) for number in range(self._options.repeat) for swap in orders)
         )
-        notes = [note for _, told in passes for note in told]
+        notes = [note for _, notes_of_pass in passes for note in notes_of_pass]
         scores: dict[str, Score | Unscored] = {}
         for spec in self.scores:
-            values = [found.get(spec.name) for found, _ in passes]
+            values = [ratings.get(spec.name) for ratings, _ in passes]
             scores[spec.name] = _mean(values, () if scores else tuple(notes))
         return scores
 
@@ -154,15 +154,15 @@ class RubricProtocol(Protocol):
         self, item: Item, see: Sight, repetition: int, swap: bool
     ) -> tuple[dict[str, float | Unscored | None], list[Note]]:
         """All dimensions and scores, from one round of questions."""
-        asked = [each for each in self._rubric.questions if self._rubric.applies(each.when, item.edit)]
-        answers = await gather(*(self._ask(each, item, see, repetition, swap) for each in asked))
+        questions = [each for each in self._rubric.questions if self._rubric.applies(each.when, item.edit)]
+        answers = await gather(*(self._ask(each, item, see, repetition, swap) for each in questions))
         values: dict[str, float | Unscored | None] = {
             each.name: None for question in self._rubric.questions for each in question.dimensions
         }
         notes: list[Note] = []
-        for found, told in answers:
-            values |= found
-            notes += told
+        for ratings, notes_of_answer in answers:
+            values |= ratings
+            notes += notes_of_answer
         return combined(self._rubric, values, item, caps=self._enforces_caps), notes
 
     @property
@@ -171,49 +171,52 @@ class RubricProtocol(Protocol):
         return not (self._is_released and released and not released.caps)
 
     async def _ask(
-        self, asked: RubricQuestion, item: Item, see: Sight, repetition: int, swap: bool
+        self, rubric_question: RubricQuestion, item: Item, see: Sight, repetition: int, swap: bool
     ) -> tuple[dict[str, float | Unscored], list[Note]]:
-        names = [each.name for each in asked.dimensions]
+        names = [each.name for each in rubric_question.dimensions]
         released = self._rubric.released if self._is_released else None
         try:
-            question = self.question(asked, item, see).again(repetition)
+            question = self.question(rubric_question, item, see).again(repetition)
             answer = await see.ask(question.swapped() if swap else question, role=self.judge or "judge")
         except CannotTell as unable:
             if released and released.failed == "zero" and isinstance(unable, NoAnswer):
-                return dict.fromkeys(names, 0.0), [Note(f"{asked.name}: no answer counts as 0, as released")]
+                return dict.fromkeys(names, 0.0), [Note(f"{rubric_question.name}: no answer counts as 0, as released")]
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail)), []
-        return dict(answer.value), [Note(_told(asked.name, self.judge or "", answer))]
+        return dict(answer.value), [Note(_told(rubric_question.name, self.judge or "", answer))]
 
-    def _prompt(self, asked: RubricQuestion, see: Sight) -> Prompt:
+    def _prompt(self, question: RubricQuestion, see: Sight) -> Prompt:
         """The user's own wording of a question where there is one, else ours."""
         try:
-            return see.prompt(prompt_name(self._rubric.name, asked.name))
+            return see.prompt(prompt_name(self._rubric.name, question.name))
         except UnknownName:
             return see.prompt("rubric")
 
-    def question(self, asked: RubricQuestion, item: Item, see: Sight) -> Question[Mapping[str, float]]:
+    def question(self, rubric_question: RubricQuestion, item: Item, see: Sight) -> Question[Mapping[str, float]]:
         """One of the rubric's questions about an outcome."""
-        images = tuple(picture for each in asked.shows for picture in _shown(each, item))
-        low, high = asked.range
+        images = tuple(picture for each in rubric_question.shows for picture in _shown(each, item))
+        low, high = rubric_question.range
         form = Ratings(
-            tuple((each.name, tuple(each.also)) for each in asked.dimensions), low, high, ends_only=asked.yes_or_no
+            tuple((each.name, tuple(each.also)) for each in rubric_question.dimensions),
+            low,
+            high,
+            ends_only=rubric_question.yes_or_no,
         )
         if self._is_released and self._rubric.released:
             form = as_released(form, self._rubric.released.unreadable)
         slots = {name: self._rubric.field(item.edit, name) for name in self._rubric.fields}
         slots["instruction"] = item.edit.instruction
-        prompt = self._prompt(asked, see)
+        prompt = self._prompt(rubric_question, see)
         limits = [f"{a} must not be above {b}." for a, b in self._rubric.caps.items() if a in dict(form.names)]
         words = prompt.render_known(
-            question=_filled(asked.asks, slots),
+            question=_filled(rubric_question.asks, slots),
             low=f"{low:g}",
             high=f"{high:g}",
-            dimensions="\n".join(f"- {each.name}: {_filled(each.asks, slots)}" for each in asked.dimensions),
+            dimensions="\n".join(f"- {each.name}: {_filled(each.asks, slots)}" for each in rubric_question.dimensions),
             limits="\n".join(["", *limits, ""]) if limits else "",
             form="{" + ", ".join(['"reasoning": "…"', *(f'"{name}": N' for name, _ in form.names)]) + "}",
             **slots,
         )
-        named = replace(words, prompt=prompt_name(self._rubric.name, asked.name))
+        named = replace(words, prompt=prompt_name(self._rubric.name, rubric_question.name))
         return Question(words=named, form=form, images=images)
 
 
@@ -229,17 +232,17 @@ def prompt_name(rubric: str, question: str) -> str:
 
 def combined(rubric: Rubric, values: Values, item: Item, *, caps: bool = True) -> dict[str, float | Unscored | None]:
     """Dimensions with caps and rules applied, and the scores that are made of them."""
-    found = capped(values, rubric.caps) if caps else dict(values)
+    totals = capped(values, rubric.caps) if caps else dict(values)
     for rule in rubric.rules:
-        if isinstance(found.get(rule.set), float) and holds(rule.if_, found) is True:
-            found[rule.set] = rule.to
+        if isinstance(totals.get(rule.set), float) and holds(rule.if_, totals) is True:
+            totals[rule.set] = rule.to
     for made in rubric.scores:
         fitting = [each for each in made.formulas if rubric.applies(each.when, item.edit)]
         if fitting:
-            found[made.name] = evaluate(fitting[0].is_, found)
+            totals[made.name] = evaluate(fitting[0].is_, totals)
         else:
-            found[made.name] = Unscored("not_applicable", f"'{made.name}' is not defined for this edit")
-    return found
+            totals[made.name] = Unscored("not_applicable", f"'{made.name}' is not defined for this edit")
+    return totals
 
 
 def open_rubric_protocol(base: str) -> RubricProtocol:
@@ -276,9 +279,9 @@ def _picture(which: str, item: Item) -> Any:
     return item.source if which == "source" else item.as_made
 
 
-def _range(given: tuple[float, float], released: bool) -> tuple[float, float]:
+def _range(limits: tuple[float, float], released: bool) -> tuple[float, float]:
     """The range of a dimension; guesses of released code may be zero."""
-    low, high = given
+    low, high = limits
     return (min(low, 0.0), high) if released else (low, high)
 
 

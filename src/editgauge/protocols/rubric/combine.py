@@ -31,20 +31,20 @@ def evaluate(formula: Any, values: Values) -> float | Unscored:
     if isinstance(formula, str):
         return _known(formula, values)
     (operation,) = [name for name in OPERATIONS if name in formula]
-    given = formula[operation]
+    operands = formula[operation]
     if operation == "weighted":
-        parts = {name: evaluate(name, values) for name in given}
-        return _first_gap(parts.values()) or sum(weight * _number(parts[name]) for name, weight in given.items())
+        parts = {name: evaluate(name, values) for name in operands}
+        return _first_gap(parts.values()) or sum(weight * _number(parts[name]) for name, weight in operands.items())
     if operation == "scaled":
-        value = evaluate(given, values)
+        value = evaluate(operands, values)
         return value if isinstance(value, Unscored) else (value - formula["minus"]) * formula["times"]
     if operation == "at_least":
         value = evaluate(formula["of"], values)
-        return value if isinstance(value, Unscored) else max(float(given), value)
+        return value if isinstance(value, Unscored) else max(float(operands), value)
     if operation == "if":
-        held = holds(given, values)
+        held = holds(operands, values)
         return held if isinstance(held, Unscored) else evaluate(formula["then" if held else "else"], values)
-    parts_in_order = [evaluate(each, values) for each in given]
+    parts_in_order = [evaluate(each, values) for each in operands]
     if operation == "mean":
         parts_in_order = [each for each in parts_in_order if not _does_not_apply(each)]
         if not parts_in_order:
@@ -81,14 +81,14 @@ def capped(values: Values, caps: Mapping[str, str]) -> dict[str, float | Unscore
     >>> capped({"first": 3.0, "second": 5.0}, {"second": "first"})
     {'first': 3.0, 'second': 3.0}
     """
-    found = dict(values)
+    limited = dict(values)
     for name, limit in caps.items():
-        value, most = found.get(name), found.get(limit)
+        value, most = limited.get(name), limited.get(limit)
         if isinstance(value, float) and isinstance(most, float):
-            found[name] = min(value, most)
+            limited[name] = min(value, most)
         elif isinstance(value, float) and isinstance(most, Unscored):
-            found[name] = most
-    return found
+            limited[name] = most
+    return limited
 
 
 def check_formula(formula: Any, known: Iterable[str]) -> None:
@@ -105,19 +105,19 @@ def check_formula(formula: Any, known: Iterable[str]) -> None:
     if len(operations) != 1 or set(formula) != {operations[0], *wanted.get(operations[0], ())}:
         raise BadInput(f"An operation is one of {', '.join(OPERATIONS)}, with its own words; got {formula!r:.80}.")
     (operation,) = operations
-    given = formula[operation]
+    operands = formula[operation]
     if operation in ("min", "mean", "root_of_product", "full_marks"):
-        if not isinstance(given, list) or not given:
-            raise BadInput(f"'{operation}' takes a list; got {given!r:.60}.")
-        parts = given
+        if not isinstance(operands, list) or not operands:
+            raise BadInput(f"'{operation}' takes a list; got {operands!r:.60}.")
+        parts = operands
     elif operation == "weighted":
-        if not isinstance(given, dict) or not all(isinstance(each, int | float) for each in given.values()):
-            raise BadInput(f"'weighted' takes names with their weights; got {given!r:.60}.")
-        parts = list(given)
+        if not isinstance(operands, dict) or not all(isinstance(each, int | float) for each in operands.values()):
+            raise BadInput(f"'weighted' takes names with their weights; got {operands!r:.60}.")
+        parts = list(operands)
     elif operation == "if":
-        parts = [*given, formula["then"], formula["else"]]
+        parts = [*operands, formula["then"], formula["else"]]
     else:
-        parts = [formula["of"] if operation == "at_least" else given]
+        parts = [formula["of"] if operation == "at_least" else operands]
     for part in parts:
         check_formula(part, names)
 

@@ -126,7 +126,7 @@ class Rubric(_Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Rubric:
-        names = [each.name for asked in self.questions for each in asked.dimensions]
+        names = [each.name for question in self.questions for each in question.dimensions]
         known = set(names)
         limits = [name for pair in self.caps.items() for name in pair]
         strangers = [name for name in (*limits, *(rule.set for rule in self.rules)) if name not in known]

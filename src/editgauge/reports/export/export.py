@@ -183,8 +183,8 @@ def _tables(run: Run) -> Iterator[ResultTable]:
         for spec in entry.scores:
             better = "higher" if spec.higher_is_better else "lower"
             values = f"mean [95 % interval] n scored + unscored; few: under {FEW_SOURCES} source images"
-            found = verdicts.of(protocol, spec.name)
-            ranks = found.ranks if found and len(found.methods) > 1 else {}
+            score_verdicts = verdicts.of(protocol, spec.name)
+            ranks = score_verdicts.ranks if score_verdicts and len(score_verdicts.methods) > 1 else {}
             yield ResultTable(
                 columns=[Column("edit type", align="left"), *map(Column, methods)],
                 rows=[

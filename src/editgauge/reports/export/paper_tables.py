@@ -48,12 +48,12 @@ def _unibench_reading(run: Run, reading: str) -> ResultTable:
 def _unibench_means(run: Run, reading: str) -> dict[str, Means]:
     """Method to task to kind of score to its mean."""
     tasks = {edit_type: task for task, edit_type in vocabulary(UNIBENCH).items()}
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    means: dict[str, dict[str, dict[str, float]]] = {}
     for cell in summarize(run):
         if cell.protocol == reading and cell.edit_type != ALL and cell.edit_type in tasks and cell.mean:
-            of_task = found.setdefault(cell.method, {}).setdefault(tasks[cell.edit_type], {})
+            of_task = means.setdefault(cell.method, {}).setdefault(tasks[cell.edit_type], {})
             of_task[cell.spec.name] = cell.mean.value
-    return {method: dict(by_task) for method, by_task in found.items()}
+    return {method: dict(by_task) for method, by_task in means.items()}
 
 
 def _unibench_rows(method: str, means: Means) -> list[list[TableCell]]:

@@ -48,20 +48,20 @@ def figures(run: Run) -> dict[str, bytes]:
     """File to content. Says what has no PDF, and why."""
     context = Context(run)
     drawn = {f"figures/{name}": svg for table in context.tables for name, svg in _of_score(context, table)}
-    found = {f"{name}.svg": standalone(svg) for name, svg in drawn.items()}
+    files = {f"{name}.svg": standalone(svg) for name, svg in drawn.items()}
     convert = _converter()
     if convert is None:
         say("No PDF is made, only SVG: PDF needs svglib and reportlab, pip install 'editgauge[figures]'.")
-        return found
+        return files
     without = 0
     for name, svg in drawn.items():
         if pdf := convert(svg):
-            found[f"{name}.pdf"] = pdf
+            files[f"{name}.pdf"] = pdf
         else:
             without += 1
     if without:
         say(f"{without} figures have no PDF, only SVG: the PDF font {PDF_FONT} lacks signs of a name in them.")
-    return found
+    return files
 
 
 def _of_score(context: Context, table: ScoreTable) -> Iterator[tuple[str, str]]:

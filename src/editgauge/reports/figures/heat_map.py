@@ -23,24 +23,24 @@ DARK_FROM = 4
 """From this step on the number is white."""
 
 
-def drawing(found: HeatMap) -> Markup:
+def drawing(heat_map: HeatMap) -> Markup:
     """Methods by edit types; darker is better, and what has no score is an empty frame."""
-    width = NAMES + len(found.columns) * (WIDTH + GAP) + RIGHT
-    bottom = TOP + len(found.rows) * (HEIGHT + GAP)
-    heads = [_head(kind, place) for place, kind in enumerate(found.columns)]
+    width = NAMES + len(heat_map.columns) * (WIDTH + GAP) + RIGHT
+    bottom = TOP + len(heat_map.rows) * (HEIGHT + GAP)
+    heads = [_head(kind, place) for place, kind in enumerate(heat_map.columns)]
     rows = [
-        _row(method, cells, TOP + place * (HEIGHT + GAP)) for place, (method, cells) in enumerate(found.rows.items())
+        _row(method, cells, TOP + place * (HEIGHT + GAP)) for place, (method, cells) in enumerate(heat_map.rows.items())
     ]
-    better = "higher is better" if found.table.spec.higher_is_better else "lower is better"
-    few = f" * fewer than {FEW_SOURCES} source images." if found.has_few else ""
-    foot = f"{found.table.spec.name}, {better}; darker is better, from {found.worst} to {found.best}.{few}"
+    better = "higher is better" if heat_map.table.spec.higher_is_better else "lower is better"
+    few = f" * fewer than {FEW_SOURCES} source images." if heat_map.has_few else ""
+    foot = f"{heat_map.table.spec.name}, {better}; darker is better, from {heat_map.worst} to {heat_map.best}.{few}"
     note = Markup('<text x="0" y="{}" font-size="10.5" fill="#59636e">{}</text>').format(bottom + 16, foot)
     return Markup(
         '<svg viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-label="{title}">{body}</svg>'
     ).format(
         w=max(width, 7 * len(foot)),
         h=bottom + FOOT,
-        title=f"{found.table.spec.name} by method and edit type",
+        title=f"{heat_map.table.spec.name} by method and edit type",
         body=Markup().join([*heads, *rows, note]),
     )
 

@@ -44,8 +44,8 @@ class Gallery:
         """The edits whose pictures are shown; None for all."""
         self.marks = Marks(context.run, context.sample)
         self.keys = {(table.protocol, table.spec.name): table.decimals for table in context.tables}
-        found = (score for outcome in context.outcomes for score in outcome.scores.values())
-        self.whys = {why: place for place, why in enumerate(dict.fromkeys(s for s in found if isinstance(s, Why)))}
+        scores = (score for outcome in context.outcomes for score in outcome.scores.values())
+        self.whys = {why: place for place, why in enumerate(dict.fromkeys(s for s in scores if isinstance(s, Why)))}
 
     def data(self, quiet: bool) -> Json:
         """Everything the page draws the gallery from; makes the pictures."""
@@ -69,8 +69,8 @@ class Gallery:
             {"embedded": dict(sorted(self.album.embedded.items()))} if isinstance(self.album, EmbeddedAlbum) else {}
         )
         scores = [self._score(*key) for key in self.keys]
-        told = {"scores": scores, "protocols": self.marks.protocols, "unscored": list(self.whys)}
-        return {**told, "pictures": pictures, "edits": edits, **embedded}
+        content = {"scores": scores, "protocols": self.marks.protocols, "unscored": list(self.whys)}
+        return {**content, "pictures": pictures, "edits": edits, **embedded}
 
     def _score(self, protocol: str, name: str) -> Json:
         entry = {

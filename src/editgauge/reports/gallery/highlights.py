@@ -39,7 +39,7 @@ def highlights(context: Context) -> list[Highlight]:
     keys = [context.answers[question][0] for question in ("done", "kept") if question in context.answers]
     keys = keys or context.headlines[:1]
     scales = {key: _goodness(key, edited, context) for key in {*keys, *context.answers.get("done", ())}}
-    ratings = {id(each): found for each in edited if (found := _rating(each, keys, scales)) is not None}
+    ratings = {id(each): rating for each in edited if (rating := _rating(each, keys, scales)) is not None}
     rated = [each for each in edited if id(each) in ratings]
     chosen: list[Highlight] = []
 

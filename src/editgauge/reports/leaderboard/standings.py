@@ -184,18 +184,18 @@ def _figures(protocols: Collection[str], players: Sequence[Player]) -> dict[str,
 
 def _players(protocols: Collection[str], runs: Sequence[Run]) -> list[Player]:
     """A method that several runs have is distinguished by its run's folder."""
-    found = [
+    entries = [
         (run, method)
         for run in runs
         for method in run.manifest.methods
         if any(protocol in run.manifest.planned.get(method, {}) for protocol in protocols)
     ]
-    often = Counter(method for _, method in found)
-    labels = [method if often[method] == 1 else f"{method} ({run.folder.name})" for run, method in found]
+    often = Counter(method for _, method in entries)
+    labels = [method if often[method] == 1 else f"{method} ({run.folder.name})" for run, method in entries]
     twice = Counter(labels)
     numbered = [label if twice[label] == 1 else f"{label} #{place}" for place, label in enumerate(labels, start=1)]
     idle = {run.folder: untouched_methods(run) for run in runs}
-    return [Player(run, m, label, m in idle[run.folder]) for (run, m), label in zip(found, numbered, strict=True)]
+    return [Player(run, m, label, m in idle[run.folder]) for (run, m), label in zip(entries, numbered, strict=True)]
 
 
 def _score(

@@ -61,12 +61,12 @@ def aggregated(context: Context) -> list[Aggregated]:
 
 
 def _of(context: Context, protocol: str, name: str) -> Aggregated:
-    found = aggregations(context.run, protocol, name)
+    averages = aggregations(context.run, protocol, name)
     table = next(table for table in context.tables if (table.protocol, table.spec.name) == (protocol, name))
 
     def told(estimates: Mapping[str, Estimate], way: str) -> str:
         return estimate_text(estimates.get(way), table.spec.range, table.decimals)
 
-    rows = {method: tuple(told(found[method], way) for way in OF_A_METHOD) for method in context.methods}
-    over_all = {way: told(found["all"], way) for way in OF_ALL_METHODS}
+    rows = {method: tuple(told(averages[method], way) for way in OF_A_METHOD) for method in context.methods}
+    over_all = {way: told(averages["all"], way) for way in OF_ALL_METHODS}
     return Aggregated(table.title, OF_A_METHOD, chosen_by_paper(protocol), rows, over_all)

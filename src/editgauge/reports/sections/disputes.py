@@ -48,30 +48,37 @@ class Disputes:
     """What the score does there, and the outcomes; a side without any is left out."""
 
 
-def disputes(found: Agreement, run: Run) -> list[Disputes]:
+def disputes(agreement: Agreement, run: Run) -> list[Disputes]:
     """One for every question that was rated."""
-    reasons = _reasons(found, run)
-    return [_of_question(each, run, reasons) for each in found.disputed]
+    reasons = _reasons(agreement, run)
+    return [_of_question(each, run, reasons) for each in agreement.disputed]
 
 
-def _of_question(found: Disagreements, run: Run, reasons: Reasons) -> Disputes:
+def _of_question(disagreements: Disagreements, run: Run, reasons: Reasons) -> Disputes:
     def ready(disputed: tuple[DisputedOutcome, ...]) -> list[Dispute]:
         return [
-            _ready(each, run, reasons.get((each.outcome, found.protocol, found.spec.name), [])) for each in disputed
+            _ready(each, run, reasons.get((each.outcome, disagreements.protocol, disagreements.spec.name), []))
+            for each in disputed
         ]
 
     sides = [
-        ("The score is kinder than people", ready(found.overrated)),
-        ("The score is harder than people", ready(found.underrated)),
+        ("The score is kinder than people", ready(disagreements.overrated)),
+        ("The score is harder than people", ready(disagreements.underrated)),
     ]
-    title = f"Where people disagree with a score: {found.question}" if found.question else "Where people disagree"
-    return Disputes(title, found.spec, found.protocol, found.outcomes, [side for side in sides if side[1]])
+    title = (
+        f"Where people disagree with a score: {disagreements.question}"
+        if disagreements.question
+        else "Where people disagree"
+    )
+    return Disputes(
+        title, disagreements.spec, disagreements.protocol, disagreements.outcomes, [side for side in sides if side[1]]
+    )
 
 
 def _ready(disputed: DisputedOutcome, run: Run, reasons: list[str]) -> Dispute:
-    given = ", ".join(f"{rating:g}" for rating in disputed.ratings)
+    ratings = ", ".join(f"{rating:g}" for rating in disputed.ratings)
     mean = words.number(fmean(disputed.ratings), DECIMALS)
-    several = f" ({given})" if len(disputed.ratings) > 1 else ""
+    several = f" ({ratings})" if len(disputed.ratings) > 1 else ""
     return Dispute(
         disputed.outcome,
         str(run.edits.get(disputed.outcome.edit, {}).get("instruction") or ""),
@@ -81,11 +88,11 @@ def _ready(disputed: DisputedOutcome, run: Run, reasons: list[str]) -> Dispute:
     )
 
 
-def _reasons(found: Agreement, run: Run) -> Reasons:
+def _reasons(agreement: Agreement, run: Run) -> Reasons:
     """The notes that the protocols left beside the disputed scores."""
     wanted = {
         (each.outcome, question.protocol, question.spec.name)
-        for question in found.disputed
+        for question in agreement.disputed
         for each in (*question.overrated, *question.underrated)
     }
     reasons: Reasons = defaultdict(list)

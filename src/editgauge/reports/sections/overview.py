@@ -76,31 +76,31 @@ def _nothing_claimed(context: Context, few: dict[tuple[str, str], int]) -> Itera
 def _on_score(context: Context, key: tuple[str, str]) -> Markup:
     table = next(table for table in context.tables if (table.protocol, table.spec.name) == key)
     cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
-    found = ScoreStandings.of(cells, context.verdicts.of(*key))
+    standings = ScoreStandings.of(cells, context.verdicts.of(*key))
     name = _score_name(table.title, table.spec)
-    by_method = {cell.method: _method(cell, table.decimals) for cell in found.cells}
-    if len(found.cells) == 1:
+    by_method = {cell.method: _method(cell, table.decimals) for cell in standings.cells}
+    if len(standings.cells) == 1:
         return Markup("{} has {}.").format(name, next(iter(by_method.values())))
-    if found.level:
+    if standings.level:
         return Markup("On {} no two methods differ significantly: {}.").format(name, _listed(list(by_method.values())))
-    leaders = _listed([by_method[cell.method] for cell in found.top])
-    if not found.top or (found.best is None and len(found.top) == 1):
+    leaders = _listed([by_method[cell.method] for cell in standings.top])
+    if not standings.top or (standings.best is None and len(standings.top) == 1):
         return Markup("On {} some methods differ significantly, but none from all others.").format(name)
-    best = "does best" if found.best else "are best, without a significant difference between them,"
-    first, last = Markup("{} {} on {}").format(leaders, best, name), found.cells[-1]
-    if len(found.cells) == 2:
+    best = "does best" if standings.best else "are best, without a significant difference between them,"
+    first, last = Markup("{} {} on {}").format(leaders, best, name), standings.cells[-1]
+    if len(standings.cells) == 2:
         sentence = Markup("{} does better than {} on {}").format(leaders, by_method[last.method], name)
-        return sentence + _if_missing(found) + "."
-    if all(found.beats(other, last) for other in found.cells[:-1]):
+        return sentence + _if_missing(standings) + "."
+    if all(standings.beats(other, last) for other in standings.cells[:-1]):
         return Markup("{}; {} does worst.").format(first, by_method[last.method])
     return first + "."
 
 
-def _if_missing(found: ScoreStandings) -> str:
+def _if_missing(standings: ScoreStandings) -> str:
     """Whether the verdict on two methods depends on what has no score."""
-    one, two = found.cells
-    difference = found.verdicts.between(one.method, two.method) if found.verdicts else None
-    if found.verdicts is None or difference is None or found.verdicts.survives_missing(difference) is not False:
+    one, two = standings.cells
+    difference = standings.verdicts.between(one.method, two.method) if standings.verdicts else None
+    if standings.verdicts is None or difference is None or standings.verdicts.survives_missing(difference) is not False:
         return ""
     return ", but not if all missing scores were the worst possible for it"
 
@@ -144,11 +144,11 @@ def _by_edit_type(context: Context, few: Container[tuple[str, str]]) -> Iterable
     level = too_few = 0
     for edit_type in context.edit_types:
         cells = [shown.cell for shown in table.rows[edit_type] if shown and shown.cell.mean]
-        found = ScoreStandings.of(cells, context.verdicts.of(*context.headlines[0], edit_type))
-        if len(found.cells) < max(len(cells), 2):
+        standings = ScoreStandings.of(cells, context.verdicts.of(*context.headlines[0], edit_type))
+        if len(standings.cells) < max(len(cells), 2):
             too_few += 1
-        elif found.best:
-            won.setdefault(found.best.method, []).append(edit_type)
+        elif standings.best:
+            won.setdefault(standings.best.method, []).append(edit_type)
         else:
             level += 1
     parts = [

@@ -37,18 +37,18 @@ BEHIND = (
 )
 
 
-def people_tables(found: Agreement) -> list[PeopleTable]:
+def people_tables(agreement: Agreement) -> list[PeopleTable]:
     """A table for every question, one each for choices and triplets, and one for every order of the methods."""
-    questions = dict.fromkeys(score.question for score in found.rated)
-    tables = [_ratings(question, found) for question in questions]
-    tables += [_choices(found.chosen)] if found.chosen else []
-    tables += [_triplets(found.selected)] if found.selected else []
-    return [*tables, *map(_order, found.rankings)]
+    questions = dict.fromkeys(score.question for score in agreement.rated)
+    tables = [_ratings(question, agreement) for question in questions]
+    tables += [_choices(agreement.chosen)] if agreement.chosen else []
+    tables += [_triplets(agreement.selected)] if agreement.selected else []
+    return [*tables, *map(_order, agreement.rankings)]
 
 
-def left_out(found: Agreement) -> list[str]:
+def left_out(agreement: Agreement) -> list[str]:
     """How much of what people said is of this run, in a sentence each."""
-    both = (("Ratings", found.ratings), ("Choices", found.choices))
+    both = (("Ratings", agreement.ratings), ("Choices", agreement.choices))
     return [f"{what}: {'; '.join(_counts(matched))}." for what, matched in both if matched]
 
 
@@ -61,8 +61,8 @@ def _counts(matched: Matched[Rating] | Matched[PreferredOutcome]) -> list[str]:
     return counts
 
 
-def _ratings(question: str, found: Agreement) -> PeopleTable:
-    scores = [score for score in found.rated if score.question == question]
+def _ratings(question: str, agreement: Agreement) -> PeopleTable:
+    scores = [score for score in agreement.rated if score.question == question]
     title = f"Ratings: {question}" if question else "Ratings"
     rows = [
         ScoreBesidePeople(
@@ -132,7 +132,7 @@ def _triplets(selected: SelectedScores) -> PeopleTable:
 
 def _order(ranking: Ranking) -> PeopleTable:
     """Ranks side by side: people's in the heading, those of every score below."""
-    asked = "choices" if ranking.by == "choices" else f"ratings: {ranking.by}" if ranking.by else "ratings"
+    source = "choices" if ranking.by == "choices" else f"ratings: {ranking.by}" if ranking.by else "ratings"
     rows = [
         ScoreBesidePeople(
             score.protocol,
@@ -156,5 +156,5 @@ def _order(ranking: Ranking) -> PeopleTable:
         "methods."
     )
     lines = lines_of([(score, as_mean(score.kendall)) for score in ranking.scores])
-    title = f"Order of the methods, {asked}"
+    title = f"Order of the methods, {source}"
     return PeopleTable(title, about, columns, rows, drawn(lines, NO_AGREEMENT, f"{title}, Kendall"))

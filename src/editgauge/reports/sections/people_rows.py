@@ -131,27 +131,31 @@ def drawn(lines: Sequence[ProfileRow], chance: float, title: str) -> Markup:
     return plot(lines, AxisRange(low, 1.0), DECIMALS, title)
 
 
-def as_mean(found: Estimate) -> Mean | None:
+def as_mean(estimate: Estimate) -> Mean | None:
     """An estimate as a mean that can be drawn; None without a value."""
-    return None if found.value is None else Mean(found.value, found.low, found.high, found.n, found.clusters)
+    return (
+        None
+        if estimate.value is None
+        else Mean(estimate.value, estimate.low, estimate.high, estimate.n, estimate.clusters)
+    )
 
 
-def told(found: Estimate) -> PrintedEstimate:
+def told(estimate: Estimate) -> PrintedEstimate:
     """A correlation, or why there is none."""
-    if found.value is None:
-        return PrintedEstimate("–", "", found.n, found.reason)
-    return PrintedEstimate(words.number(found.value, DECIMALS), interval(found), found.n)
+    if estimate.value is None:
+        return PrintedEstimate("–", "", estimate.n, estimate.reason)
+    return PrintedEstimate(words.number(estimate.value, DECIMALS), interval(estimate), estimate.n)
 
 
-def share(found: Mean | None, reason: str) -> PrintedEstimate:
+def share(mean: Mean | None, reason: str) -> PrintedEstimate:
     """A share, or why there is none."""
-    if found is None:
+    if mean is None:
         return PrintedEstimate("–", "", 0, reason)
-    return PrintedEstimate(words.number(found.value, DECIMALS), interval(found), found.n)
+    return PrintedEstimate(words.number(mean.value, DECIMALS), interval(mean), mean.n)
 
 
-def interval(found: Estimate | Mean) -> str:
+def interval(estimate: Estimate | Mean) -> str:
     """From where to where; empty without an interval."""
-    if found.low is None or found.high is None:
+    if estimate.low is None or estimate.high is None:
         return ""
-    return f"[{words.number(found.low, DECIMALS)}, {words.number(found.high, DECIMALS)}]"
+    return f"[{words.number(estimate.low, DECIMALS)}, {words.number(estimate.high, DECIMALS)}]"

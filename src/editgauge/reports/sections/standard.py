@@ -74,19 +74,19 @@ class UnscoredReason:
 
 def failures(context: Context) -> list[UnscoredReason]:
     """Every reason, the most frequent first."""
-    found = {each.reason: UnscoredReason(each) for each in missing_scores(context.incomplete)}
+    by_reason = {each.reason: UnscoredReason(each) for each in missing_scores(context.incomplete)}
     for outcome in context.incomplete:
         edit_type = context.run.edits.get(outcome.edit, {}).get("type", "")
         for (protocol, _), score in outcome.scores.items():
             if isinstance(score, Why):
-                failure = found[score.reason]
+                failure = by_reason[score.reason]
                 failure.methods[outcome.method] += 1
                 failure.protocols[protocol] += 1
                 if edit_type:
                     failure.edit_types[edit_type] += 1
                 if score.detail:
                     failure.details[score.detail] += 1
-    return list(found.values())
+    return list(by_reason.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +162,13 @@ def _aggregations(context: Context) -> Content | None:
 
 
 def _variants(context: Context) -> Content | None:
-    found = sweeps(context.tables, context.methods)
-    return {"sweeps": found} if found else None
+    tables = sweeps(context.tables, context.methods)
+    return {"sweeps": tables} if tables else None
 
 
 def _sets(context: Context) -> Content | None:
-    found = set_tables(context.run.sets, context.methods)
-    return {"set_tables": found} if found else None
+    tables = set_tables(context.run.sets, context.methods)
+    return {"set_tables": tables} if tables else None
 
 
 def _agreement(context: Context) -> Content | None:

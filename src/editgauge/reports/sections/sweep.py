@@ -37,17 +37,17 @@ def swept(methods: Sequence[str]) -> list[Swept]:
     >>> [(each.method, each.option, dict(each.series)) for each in swept(["a[n=1]", "a[n=2]", "b"])]
     [('a', 'n', {'': {1.0: 'a[n=1]', 2.0: 'a[n=2]'}})]
     """
-    found: dict[tuple[str, str], dict[str, dict[float, str]]] = {}
+    methods_of: dict[tuple[str, str], dict[str, dict[float, str]]] = {}
     for method in methods:
         base, options = read_variant(method)
         for name, text in options.items():
             value = _number(text)
             others = ", ".join(f"{key}={other}" for key, other in options.items() if key != name)
             if value is not None:
-                found.setdefault((base, name), {}).setdefault(others, {})[value] = method
+                methods_of.setdefault((base, name), {}).setdefault(others, {})[value] = method
     return [
         Swept(*key, {others: dict(sorted(values.items())) for others, values in series.items() if len(values) > 1})
-        for key, series in found.items()
+        for key, series in methods_of.items()
         if any(len(values) > 1 for values in series.values())
     ]
 
@@ -90,11 +90,11 @@ def draw(each: Swept, table: ScoreTable, methods: Sequence[str]) -> Markup:
 
 
 def _content(context: Context) -> dict[str, Any] | None:
-    found = swept(context.methods)
-    if not found or not context.tables:
+    sweeps = swept(context.methods)
+    if not sweeps or not context.tables:
         return None
-    plots = [[draw(each, table, context.methods) for table in context.tables] for each in found]
-    return {"swept": list(zip(found, plots, strict=True))}
+    plots = [[draw(each, table, context.methods) for table in context.tables] for each in sweeps]
+    return {"swept": list(zip(sweeps, plots, strict=True))}
 
 
 section = TemplateSection("sweep", "Swept options", 35, _content, METHODS)

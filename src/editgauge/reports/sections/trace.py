@@ -72,12 +72,12 @@ class ModelUsage(NamedTuple):
 
 def bars(profile: Profile) -> list[Bar]:
     """What took time, the longest first."""
-    found: dict[str, Bar] = {}
+    by_name: dict[str, Bar] = {}
     for spent in profile.spent:
         if drawn := DRAWN.get(spent.stage):
-            seconds = found.setdefault(spent.of, Bar(spent.of)).seconds
+            seconds = by_name.setdefault(spent.of, Bar(spent.of)).seconds
             seconds[drawn] = seconds.get(drawn, 0.0) + spent.seconds
-    return sorted(found.values(), key=lambda bar: -bar.total)
+    return sorted(by_name.values(), key=lambda bar: -bar.total)
 
 
 def asked(profile: Profile) -> list[ModelUsage]:

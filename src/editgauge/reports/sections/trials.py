@@ -102,8 +102,8 @@ def _side_by_side(context: Context) -> dict[str, Any] | None:
 
 
 def _trials(context: Context) -> dict[str, Any] | None:
-    found = trial_tables(context)
-    return {"trial_tables": found, "trials": count_trials(context.run)} if found else None
+    tables = trial_tables(context)
+    return {"trial_tables": tables, "trials": count_trials(context.run)} if tables else None
 
 
 side_by_side = TemplateSection("side_by_side", "Side by side", 45, _side_by_side, METHODS)

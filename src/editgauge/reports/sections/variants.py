@@ -37,7 +37,7 @@ def sweeps(tables: Sequence[ScoreTable], methods: Sequence[str]) -> list[Sweep]:
     groups: dict[tuple[str, str], list[ScoreTable]] = {}
     for table in tables:
         groups.setdefault((base_of(table.protocol), table.spec.name), []).append(table)
-    made = [_sweep(*key, found, methods) for key, found in groups.items() if len(found) > 1]
+    made = [_sweep(*key, members, methods) for key, members in groups.items() if len(members) > 1]
     return [sweep for sweep in made if sweep.rows]
 
 
