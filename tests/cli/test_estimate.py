@@ -64,7 +64,7 @@ def test_power_shows_a_row_for_each_number_of_edits_per_source(editgauge: Comman
     words = ("power", str(run), "--detect", "0.1", "--score", "gain")
     told = editgauge(*words, "--methods", "imagic[eta=0.8]", "theirs").stdout
 
-    assert "toy/gain, imagic[eta=0.8] against theirs: a difference of 0.1, detected with 80% power" in told
+    assert "toy/gain, imagic[eta=0.8] against theirs: a difference of 0.1, power 80%" in told
     rows = [line.split() for line in told.splitlines() if line.strip()[:1].isdigit()]
     assert [row[0] for row in rows] == ["1", "2", "4", "8"]
     assert all(int(row[2]) == int(row[0]) * int(row[1]) for row in rows)

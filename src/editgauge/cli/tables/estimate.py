@@ -103,7 +103,7 @@ def _question(plan: Plan) -> str:
     name = f"{plan.protocol}/{plan.spec.name}"
     if len(plan.methods) == 2:
         who, many = " against ".join(plan.methods), f", one of {plan.comparisons} comparisons"
-        goal = f"a difference of {plan.detect:g}, detected with {plan.chance:.0%} power"
+        goal = f"a difference of {plan.detect:g}, power {plan.chance:.0%}"
         return f"{name}, {who}: {goal}{many if plan.comparisons > 1 else ''}"
     return f"{name}, mean of {plan.methods[0]}: known to ± {plan.detect:g} (95 % interval)"
 
