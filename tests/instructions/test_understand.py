@@ -183,6 +183,21 @@ def test_what_somebody_new_holds_is_asked_for_too(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("change the number of apples to five", ("object_addition", "apples", 5, False)),
+        ("increase the number of dogs to 3", ("object_addition", "dogs", 3, False)),
+        ("change the number on the jersey to 5", ("text", "5", None, True)),
+    ],
+)
+def test_a_number_of_things_is_a_count_and_a_number_on_something_is_text(
+    text: str, expected: tuple[str, str, int | None, bool]
+) -> None:
+    (step,) = understand(text).steps
+    assert (step.type, step.to, step.count, step.sure) == expected
+
+
+@pytest.mark.parametrize(
     ("text", "step"),
     [
         ("remove a laptop", ("single_instance_removal", "laptop", 1)),

@@ -22,7 +22,7 @@ from editgauge.instructions.steps import (
     replacing,
     swap,
 )
-from editgauge.instructions.things import Thing, read_thing, read_things
+from editgauge.instructions.things import Thing, read_amount, read_number, read_thing, read_things
 from editgauge.instructions.tokens import Token
 from editgauge.instructions.values import Value, read_value
 
@@ -265,8 +265,10 @@ def paints(rest: list[Token], context: Context) -> list[Step]:
 def resizes(effect: str, rest: list[Token], context: Context) -> list[Step]:
     """ "enlarge the dog", "reduce the size of the cup", "resize the cup to be smaller"."""
     to: str | None = {"enlarge": "large", "reduce": "small"}.get(effect)
-    if list(rest[:3]) in (["the", "number", "of"], ["the", "amount", "of"]):
-        thing, _ = read_thing(rest, 3)
+    if amount := read_amount(rest):
+        thing, end = amount
+        if count := read_number(rest[end + 1]) if rest[end : end + 1] == ["to"] and end + 1 < len(rest) else None:
+            return [replace(adding(thing, sure=False), count=count)]
         more = effect == "enlarge"
         return [adding(thing, sure=False) if more else replace(removal(thing, [], context), sure=False)]
     if list(rest[:3]) == ["the", "size", "of"]:

@@ -28,7 +28,7 @@ from editgauge.instructions.lexicon import (
 )
 from editgauge.instructions.places import find_place
 from editgauge.instructions.steps import replacing
-from editgauge.instructions.things import Thing, read_thing
+from editgauge.instructions.things import Thing, read_number, read_thing
 from editgauge.instructions.tokens import MARKS, Token, tokenize
 from editgauge.instructions.values import is_mood
 
@@ -139,7 +139,7 @@ def _change(before: list[Token], after: list[Token], change: tuple[str, int, int
     if described:
         return [described]
     if come and come[0] in words("numbers") and m < len(after) and j < len(before):
-        return [Step(type="object_addition", subject=str(before[j]), to=str(after[m]), count=_number(come[0]))]
+        return [Step(type="object_addition", subject=str(before[j]), to=str(after[m]), count=read_number(come[0]))]
     if come and (_is_verb(come[0]) or match_any(("wear", "hold"), come)[1]) and not names_thing:
         step = said(Thing(words=(Token(owner),)) if owner else Thing(), [*come])
         if step:
@@ -181,11 +181,6 @@ def _described(gone: list[Token], come: list[Token], owner: str | None, follows:
         return None
     was = " ".join(gone) if gone and old_kind == kind else None
     return Step(type=kind, subject=owner, from_=was, to=_sized(kind, " ".join(come)), sure=True)
-
-
-def _number(token: str) -> int | None:
-    number = table("numbers").get(token, token)
-    return int(number) if number.isdigit() else None
 
 
 def _sized(kind: str, text: str) -> str:

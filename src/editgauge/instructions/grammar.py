@@ -15,8 +15,8 @@ from editgauge.instructions.commands import command, instead_of
 from editgauge.instructions.lexicon import adjective_kinds, is_ing_verb, match, match_any, singular, verb_effects, words
 from editgauge.instructions.places import find_place, read_place
 from editgauge.instructions.statements import comes_to_be, said_of, statement
-from editgauge.instructions.steps import UNREAD, Context, Tokens, becoming, placed, removal, swap
-from editgauge.instructions.things import Thing, read_thing, read_things
+from editgauge.instructions.steps import UNREAD, Context, Tokens, adding, becoming, placed, removal, swap
+from editgauge.instructions.things import Thing, read_amount, read_number, read_thing, read_things
 from editgauge.instructions.tokens import Token
 from editgauge.instructions.values import Value, doing, read_value
 
@@ -208,6 +208,8 @@ def _turned(rest: list[Token], at: int, context: Context) -> list[Step]:
     if not things:
         return []
     first = things[0]
+    if (amount := read_amount(about)) and (count := read_number(new[0])):
+        return [replace(adding(amount[0], sure=False), count=count)]
     if set(about[:3]) & words("text_words") or (set(about) & words("text_words") and new[0].quoted):
         return [text_becomes([*about, *([Token("from"), *before] if before else [])], new, context)]
     says = new[0] in words("say") and len(new) > 1

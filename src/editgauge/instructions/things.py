@@ -170,12 +170,12 @@ def _opening(tokens: Sequence[Token], start: int) -> tuple[Thing, int]:
             determiner, at = str(token), at + 2
             continue
         if (token in numbers or token.isdigit()) and following == "of" and token not in {"dozen", "pair"}:
-            count, which, at = _number(token), ("one of",), at + 2
+            count, which, at = read_number(token), ("one of",), at + 2
             continue
         if token in POSSESSIVE and following and following not in MARKS:
             owner = str(token)
         elif (token in numbers or token.isdigit()) and _is_count(tokens, at):
-            count = _number(token)
+            count = read_number(token)
         elif token in words("definite") | words("indefinite") and not (token == "one" and not following):
             determiner = determiner or str(token)
             if token == "other" and determiner in words("definite"):
@@ -186,7 +186,15 @@ def _opening(tokens: Sequence[Token], start: int) -> tuple[Thing, int]:
     return Thing(determiner=determiner, owner=owner, count=count, which=which), at
 
 
-def _number(token: str) -> int | None:
+def read_amount(tokens: Sequence[Token]) -> tuple[Thing, int] | None:
+    """The things that "the number of apples" is about, and where they end; None for other words."""
+    if list(tokens[:3]) not in (["the", "number", "of"], ["the", "amount", "of"]):
+        return None
+    return read_thing(tokens, 3)
+
+
+def read_number(token: str) -> int | None:
+    """A whole number in words or digits."""
     number = table("numbers").get(token, token)
     return int(number) if number.isdigit() and len(number) < 5 else None
 
