@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 DISTRIBUTION = "editgauge-plugin-for-tests"
@@ -20,13 +20,17 @@ ADDED = {
 }
 
 
-@pytest.mark.parametrize("kind", ADDED)
-def test_what_it_adds_is_listed_with_its_name(editgauge: Command, plugin: Path, kind: str) -> None:
-    found = {each["name"]: each for each in json.loads(editgauge("list", kind, "--json", plugin=plugin).stdout)}
-    mine = found[ADDED[kind]]
-    assert mine["from"] == DISTRIBUTION
-    assert mine["about"]
-    assert not mine["about"].startswith("cannot be used")
+LIST_ALL = f"import editgauge, json; print(json.dumps({{kind: editgauge.list(kind) for kind in {list(ADDED)}}}))"
+
+
+def test_what_it_adds_is_listed_with_its_name(plugin: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(plugin)}
+    listed = json.loads(subprocess.check_output([sys.executable, "-c", LIST_ALL], env=environment, text=True))
+    for kind, name in ADDED.items():
+        (mine,) = (each for each in listed[kind] if each["name"] == name)
+        assert mine["from"] == DISTRIBUTION
+        assert mine["about"]
+        assert not mine["about"].startswith("cannot be used")
 
 
 def test_without_it_nothing_of_it_is_there(editgauge: Command) -> None:

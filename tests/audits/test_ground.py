@@ -48,6 +48,7 @@ def ratings(tmp_path: Path) -> Ratings:
 
 
 @pytest.mark.parametrize("liked", ["nothing", "right"])
+@pytest.mark.slow
 def test_a_page_begins_with_the_grounds_that_disagree(
     liked: str, probes: Path, rated_run: Path, ratings: Ratings, tmp_path: Path
 ) -> None:

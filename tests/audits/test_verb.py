@@ -80,6 +80,7 @@ def test_a_judge_that_looks_has_a_perfect_card(audited: Audited, tmp_path: Path)
     assert "Does the evaluator deserve trust?" in (tmp_path / "audit" / "index.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_judge_that_always_says_yes_is_exposed(audited: Audited, tmp_path: Path) -> None:
     card = audited(lambda pictures, asked: True)
     found = verdict(card)
@@ -110,6 +111,7 @@ def test_a_judge_that_sees_the_first_picture_only_is_exposed_by_their_order(audi
     assert found.against["nothing"].value == 0.5  # the first picture is the same, so is the answer
 
 
+@pytest.mark.slow
 def test_given_again_nothing_is_asked_again(audited: Audited, served: Served) -> None:
     first = audited(lambda pictures, asked: True)
     asked = len(served.requests)
@@ -118,6 +120,7 @@ def test_given_again_nothing_is_asked_again(audited: Audited, served: Served) ->
     assert again.scores == first.scores
 
 
+@pytest.mark.slow
 def test_pixels_alone_prefer_that_nothing_was_done(folder: Path, tmp_path: Path) -> None:
     card = audit(protocol=["preservation"], out=tmp_path / "audit", probes=folder, quiet=True)
     ssim = next(each for each in card.scores if each.name == "ssim")
@@ -127,6 +130,7 @@ def test_pixels_alone_prefer_that_nothing_was_done(folder: Path, tmp_path: Path)
     assert card.held_back == 2 * sum(split_of(f"photo {number}") == "held_back" for number in range(PHOTOS))
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_the_table_and_where_the_page_is(folder: Path, tmp_path: Path) -> None:
     words = ["--protocol", "preservation", "--probes", str(folder), "--out", str(tmp_path / "audit")]
     told = CliRunner().invoke(app, ["audit", *words])
@@ -138,6 +142,7 @@ def test_the_command_line_prints_the_table_and_where_the_page_is(folder: Path, t
     assert json.loads(again.stdout)["probes"] == 2 * PHOTOS
 
 
+@pytest.mark.slow
 def test_one_score_is_held_against_all_others_where_both_have_a_value(folder: Path, tmp_path: Path) -> None:
     card = audit(
         protocol=["preservation"], out=tmp_path / "audit", probes=folder, against="preservation/ssim", quiet=True
@@ -152,6 +157,7 @@ def test_one_score_is_held_against_all_others_where_both_have_a_value(folder: Pa
         audit(protocol=["preservation"], out=tmp_path / "audit", probes=folder, against="sim", quiet=True)
 
 
+@pytest.mark.slow
 def test_a_wrong_name_is_told_before_anything_is_made(tmp_path: Path) -> None:
     wrong: tuple[dict[str, Any], ...] = ({"models": "nosuch"}, {"against": "sim"}, {"blend": "ssim,sim"})
     for words in wrong:
@@ -160,6 +166,7 @@ def test_a_wrong_name_is_told_before_anything_is_made(tmp_path: Path) -> None:
     assert not (tmp_path / "audit").exists()
 
 
+@pytest.mark.slow
 def test_mistakes_are_told(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="at least one protocol"):
         audit(protocol=[], out=tmp_path / "audit", probes=folder)

@@ -85,6 +85,7 @@ def test_the_same_seed_proposes_the_same_and_another_one_something_else(
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.slow
 def test_every_recipe_can_be_followed_and_keeps_to_its_mask(
     seed: int, horse: Photograph, others: list[Photograph]
 ) -> None:

@@ -21,7 +21,7 @@ from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, read
 from editgauge.core.types import id_problem
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "benchmarks.md"
-PUBLIC = sorted(set(BUILT_IN) - {"demo", "sample", "unibench-sample"})
+PUBLIC = sorted(set(BUILT_IN) - {"demo", "sample", "unibench-photos", "unibench-sample"})
 
 
 @given(st.lists(st.lists(st.text(max_size=300), min_size=1, max_size=3), max_size=20))

@@ -42,6 +42,7 @@ def test_axe_finds_nothing_in_any_tab(open_page: OpenPage, small_report: Path, s
         assert violations(page) == [], tab
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_in_the_slider_and_the_larger_picture(open_page: OpenPage, small_report: Path) -> None:
     page = open_page(small_report, "#gallery?slider=on&text=number+1")
     assert page.locator(".slide").count() > 5

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from editgauge.core.images import Pixels, write_png
 from editgauge.core.run import Record
 
@@ -53,6 +55,7 @@ def pipe(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_no_verb_waits_for_a_pipe(
     tmp_path: Path, photo: Pixels, make_record: Callable[..., Record], make_run: Callable[..., Path]
 ) -> None:

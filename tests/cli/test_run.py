@@ -169,6 +169,7 @@ def test_compare_refuses_what_cannot_be_compared(editgauge: Command, scored: Pat
 
 
 @pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.slow
 def test_every_format_goes_to_standard_output_or_to_a_file(editgauge: Command, home: Path, format: str) -> None:  # noqa: A002
     words = ["export", "scored", "--format", format]
     editgauge(*words, "--out", "new/file", cwd=home)
@@ -201,6 +202,7 @@ def test_an_unknown_format_is_named(editgauge: Command, scored: Path) -> None:
     assert "There is no format called 'json'. Did you mean 'jsonl'?" in told
 
 
+@pytest.mark.slow
 def test_an_export_cut_short_by_the_reader_leaves_no_traceback(scored: Path) -> None:
     script = Path(sys.executable).with_name("editgauge")
     command = f"'{script}' export scored --format jsonl | head -1"

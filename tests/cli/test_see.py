@@ -63,6 +63,7 @@ def test_what_the_detector_does_not_know_the_classifier_may(editgauge: Command, 
     not all(map(available, ("pp-ocr", "yunet-sface", "face-landmarker"))),
     reason="NOT TESTED: run `editgauge models pull lite-plus`",
 )
+@pytest.mark.slow
 def test_text_and_faces_are_told_when_asked_for(editgauge: Command, tmp_path: Path) -> None:
     astronaut: Callable[[], Pixels] = skimage.data.astronaut
     path = tmp_path / "astronaut.png"

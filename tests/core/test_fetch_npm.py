@@ -21,6 +21,8 @@ from editgauge.core import fetch
 from editgauge.core.errors import FetchFailed
 from editgauge.core.fetch import Carrier, faults, fetch_package
 
+pytestmark = pytest.mark.slow
+
 CONTENT = {"package/a.bin": b"first file", "package/deep/b.bin": b"second file"}
 HASHES = {name: hashlib.sha256(content).hexdigest() for name, content in CONTENT.items()}
 NAME, VERSION = "@post/parcel", "1.0.0"

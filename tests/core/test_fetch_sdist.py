@@ -22,6 +22,8 @@ from editgauge.core import fetch
 from editgauge.core.errors import FetchFailed
 from editgauge.core.fetch import Carrier, faults, fetch_package
 
+pytestmark = pytest.mark.slow
+
 CONTENT = {"parcel-1.0/parcel/a.bin": b"first file", "parcel-1.0/parcel/deep/b.bin": b"second file"}
 HASHES = {name: hashlib.sha256(content).hexdigest() for name, content in CONTENT.items()}
 OTHER = "0" * 64

@@ -175,6 +175,7 @@ def test_other_methods_and_protocols_stay_in_the_run(home: Path, plugged_in: Pat
     assert sorted(counts) == [("mine", 4 * 14), ("theirs", 4 * 12)]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_without_a_plug_in_it_used_before(
     home: Path, make_outcomes: Make, plugin: Path, request: pytest.FixtureRequest
 ) -> None:

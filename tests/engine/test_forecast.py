@@ -45,6 +45,7 @@ def score(home: Path, **options: Any) -> None:
     run(home / "photos", outcomes={"mine": home / "mine"}, **{"out": home / "run", **settings, **options})
 
 
+@pytest.mark.slow
 def test_every_picture_is_looked_at_once(home: Path, plugged_in: Path) -> None:
     """Six sources, each shared by two edits, whose outcomes are the same picture."""
     found = foresee(home)
@@ -73,6 +74,7 @@ def test_a_part_of_the_work_is_told_as_run_takes_it(home: Path, plugged_in: Path
     assert all(parts)
 
 
+@pytest.mark.slow
 def test_it_changes_nothing(home: Path, plugged_in: Path) -> None:
     """Neither a run folder is made, nor an answer remembered that would spoil the next plan."""
     assert foresee(home).models[0].forwards == foresee(home).models[0].forwards
@@ -80,6 +82,7 @@ def test_it_changes_nothing(home: Path, plugged_in: Path) -> None:
     assert not list((home / "cache").rglob("answers/*/*"))
 
 
+@pytest.mark.slow
 def test_what_is_remembered_costs_nothing(home: Path, plugged_in: Path) -> None:
     score(home)
     found = foresee(home, out=home / "another-run")
@@ -95,6 +98,7 @@ def test_what_is_done_is_not_counted(home: Path, plugged_in: Path) -> None:
     assert found.told_from == 0, "nothing is scored to tell that nothing is left"
 
 
+@pytest.mark.slow
 def test_it_is_told_from_what_is_left(home: Path, plugged_in: Path, make_outcomes: Make) -> None:
     """What a method that is done was asked before says nothing about one that is new."""
     score(home)
@@ -105,6 +109,7 @@ def test_it_is_told_from_what_is_left(home: Path, plugged_in: Path, make_outcome
     assert [work.forwards for work in found.models] == [6], "the six new pictures; sources are remembered"
 
 
+@pytest.mark.slow
 def test_of_a_run_that_was_stopped_the_rest_is_told(home: Path, plugged_in: Path) -> None:
     score(home)
     with RunWriter(home / "run", Run.open(home / "run").manifest, b"") as writer:
@@ -159,6 +164,7 @@ def test_the_command_line_tells_the_same(home: Path, plugged_in: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"seed": 7}, {"limit": 8}, {"shard": "1/2"}])
+@pytest.mark.slow
 def test_what_is_left_of_a_run_is_told_by_its_folder(home: Path, plugged_in: Path, options: dict[str, Any]) -> None:
     """With the seed, the limit and the shard it was made with: another would start it again."""
     score(home, **options)
@@ -166,6 +172,7 @@ def test_what_is_left_of_a_run_is_told_by_its_folder(home: Path, plugged_in: Pat
     assert (found.outcomes, found.done) == (0, Run.open(home / "run").planned)
 
 
+@pytest.mark.slow
 def test_a_run_on_a_benchmark_that_has_a_name_is_enough(home: Path, plugged_in: Path) -> None:
     (home / "theirs").mkdir()
     for edit in open_benchmark("plugin-benchmark").edits:
@@ -198,6 +205,7 @@ def test_a_run_remembers_where_its_benchmark_is_and_asks_when_it_moved(home: Pat
     assert plan(moved, outcomes=outcomes, **words).outcomes == 12, "sources at another path are scored again"
 
 
+@pytest.mark.slow
 def test_outcomes_without_an_image_take_no_time(home: Path, plugged_in: Path) -> None:
     for number in range(6):
         (home / "mine" / f"edit-{number:03d}.png").unlink()

@@ -19,6 +19,8 @@ from editgauge.engine.run import run
 from editgauge.engine.verify.verify import verify
 from editgauge.reports.export.export import export
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Path]
 
 

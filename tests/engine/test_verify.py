@@ -59,7 +59,7 @@ def test_a_sound_run(run: Path) -> None:
 
     assert found.problems == ()
     assert found.sound
-    assert (found.files, found.images, found.scores) == (4, 3, 5)
+    assert (found.files, found.images, found.scores, found.unscored) == (4, 3, 2, 3)
 
 
 def test_a_sound_run_copied_elsewhere_and_images_saved_anew(run: Path, images: Path, tmp_path: Path) -> None:

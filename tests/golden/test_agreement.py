@@ -58,6 +58,7 @@ def per_method(judge: str, name: str, *, fisher_z: bool = False) -> Parts:
 
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("name", ASPECTS)
+@pytest.mark.slow
 def test_viescore_judges_agree_with_raters_as_expected_within_each_method(judge: str, name: str) -> None:
     table = viescore_correlations()[judge]
     found = per_method(judge, name)

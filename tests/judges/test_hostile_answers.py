@@ -10,6 +10,8 @@ LIMIT = 60
 PROGRAM = """
 import contextlib, resource, sys
 from pydantic import BaseModel
+import pytest
+
 from editgauge.judges.endpoint import retry_after
 from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 from editgauge.judges.reading import is_refusal, read_object, spoken
@@ -49,6 +51,7 @@ print(read)
 """
 
 
+@pytest.mark.slow
 def test_reading_takes_linear_time_whatever_the_answer() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(LIMIT)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"more than {LIMIT} s of CPU time, or an error:\n{done.stderr[-2000:]}"

@@ -181,6 +181,7 @@ class TestEveryEditor:
         assert method.about
 
     @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.slow
     def test_gives_a_picture_of_the_same_size_and_the_same_one_again(
         self, method: Method, kind: str, pictures: dict[str, Picture]
     ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from editgauge.models.lite.runtime import UnloadableWeights, litert, onnx_session
 
-ADVICE = r"The detector cannot load .*`editgauge models verify` tells which files are damaged"
+ADVICE = r"The detector cannot load .*`editgauge models verify` lists damaged files"
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"\x1c\0\0\0TFL3" + bytes(200)])

@@ -28,6 +28,7 @@ def likeness(vectors: Any) -> Any:
     return units @ units.T
 
 
+@pytest.mark.slow
 def test_augnet_equals_the_same_network_in_torch(photo: Pixels) -> None:
     wide = np.concatenate([photo, photo[:, ::-1]], axis=1)[:, :180]
     np.testing.assert_allclose(AUGNET.embed([wide])[0], _augnet_in_torch(wide), atol=1e-4)

@@ -48,6 +48,7 @@ def test_a_gap_in_a_surface_is_filled_with_that_surface(migan: MiGan) -> None:
 
 @needs_weights
 @pytest.mark.parametrize(("width", "height"), [(96, 64), (31, 200), (700, 500)])
+@pytest.mark.slow
 def test_any_size_is_taken_and_the_rest_stays(migan: MiGan, width: int, height: int) -> None:
     picture = np.asarray(cv2.resize(photographs.astronaut(), (width, height)), np.uint8)
     hole = hole_in(picture, slice(0, height // 3), slice(width // 2, width))

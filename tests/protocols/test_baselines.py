@@ -93,6 +93,7 @@ def test_distances_fall_and_likenesses_rise_towards_the_source() -> None:
 
 
 @pytest.mark.skipif(not HERE, reason="NOT TESTED: run `editgauge models pull lite`")
+@pytest.mark.slow
 def test_with_the_lite_models_doing_nothing_is_best_and_damage_is_seen_by_all(photo: Pixels) -> None:
     protocol = baselines.given(LITE)
     kept, torn = seen(item(photo, photo), LITE), seen(item(photo, np.ascontiguousarray(photo[::-1])), LITE)

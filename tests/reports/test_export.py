@@ -214,6 +214,7 @@ def test_what_is_written_is_what_is_returned_without_a_file(name: str, run: Path
 
 
 @pytest.mark.parametrize("name", ["csv", "parquet"])
+@pytest.mark.slow
 def test_standard_output_has_the_same_bytes(name: str, run: Path) -> None:
     command = [sys.executable, "-m", "editgauge", "export", str(run), "--format", name]
 

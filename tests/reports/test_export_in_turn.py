@@ -79,6 +79,7 @@ def scattered(make_run: MakeRun, make_record: Make, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("rows_in_turn", [1, 37, 600, 10**6])
+@pytest.mark.slow
 def test_the_bytes_are_those_of_all_rows_at_once(
     scattered: Path, kind: str, rows_in_turn: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ def test_the_whole_way_of_a_study(
     place = tmp_path / "study"
     made = run("create", small_run(), "--design", plain_design, "--raters", 2, "--out", place, "--quiet")
     assert "12 items with 2 raters each, and 0 gold items" in made
-    assert "Nobody is invited yet" in run("status", place)
+    assert "No raters are invited yet" in run("status", place)
     links = run("invite", place, "--count", 2, "--url", "https://lab.example/", "--label", "lab").splitlines()
     assert all(line.split()[1].startswith("https://lab.example/enter/") for line in links)
     with Study.open(place) as study:

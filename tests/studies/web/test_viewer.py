@@ -15,6 +15,8 @@ from editgauge.studies import Study
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Study]
 Online = Callable[..., str]
 See = Callable[..., "Page"]
