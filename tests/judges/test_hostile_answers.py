@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 LIMIT = 60
 """Seconds of CPU time for all readers and all answers; they need about five on a slow machine."""
 PROGRAM = """
 import contextlib, resource, sys
 from pydantic import BaseModel
-import pytest
-
 from editgauge.judges.endpoint import retry_after
 from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 from editgauge.judges.reading import is_refusal, read_object, spoken
