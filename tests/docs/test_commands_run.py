@@ -30,7 +30,7 @@ NEEDS = {
     r"calibrat|^agree run|estimate|accept|--ratings|study (?:import|analyze|export)": "ratings: tests/findings",
     r"my-benchmark|merge shards": "a folder of yours: tests/engine/test_shards.py",
     r"--items 200": "more outcomes than there are here: tests/studies",
-    r"compare run --methods mine classical|unibench-sample|negligible|overdone": "longer runs: tests/golden",
+    r"unibench-sample|negligible|overdone": "longer runs: tests/golden",
 }
 """What the words of a command hold, and what it needs that is not here, or where it is tested."""
 FEW = ["--limit", "2"]
