@@ -38,7 +38,7 @@ KINDS = {
     "size": "resized",
 }
 EXPECTED = {
-    "vanished": (12, 8, 13),
+    "vanished": (12, 6, 13),
     "appeared": (11, 10, 12),
     "recolored": (8, 5, 8),
     "moved": (5, 3, 6),

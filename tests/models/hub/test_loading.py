@@ -200,6 +200,7 @@ def test_without_the_extra_one_line_says_what_to_install(
         "dino": lambda: model.embed([picture()]),
         "captioner": lambda: model.caption([picture()]),
         "segformer": lambda: model.label([picture()]),
+        "dreamsim": lambda: model.compare([(picture(), picture())]),
     }
     with pytest.raises(loading.MissingExtra, match=r"pip install 'editgauge\[torch\]'"):
         questions.get(family, lambda: model.look([picture()]))()
@@ -218,7 +219,7 @@ def test_the_precisions_agree_as_far_as_they_can(original: Path, picture: Callab
 def test_a_precision_that_does_not_exist_or_does_not_fit(original: Path, picture: Callable[..., Pixels]) -> None:
     with pytest.raises(BadInput, match="float32, float16, int8"):
         ClipEmbedder(original, precision="int4")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="processor only"):
+    with pytest.raises(BadInput, match="CPU only"):
         ClipEmbedder(original, device="cuda", precision="int8").embed_images([picture()])
 
 
