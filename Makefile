@@ -48,7 +48,7 @@ weights: setup
 	$(BIN)/editgauge models pull lite-plus augnet efficientnet-lite3 lpips-vgg sam2-tiny efficientdet-lite0 ssd-mobilenet-v2 migan
 
 test: weights programs ## run the tests (some minutes; every time the same)
-	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
 test-slow: weights programs ## run the slow tests only
 	$(BIN)/pytest -n 2 --dist loadfile -m slow
