@@ -80,12 +80,14 @@ def wanted_count(step: Edit | Step, instruction: str) -> WantedCount:
     WantedCount(thing='cats', number=2, more=True)
     >>> wanted_count(Step(type="single_instance_removal", subject="dogs", count=1), "remove one of the dogs")
     WantedCount(thing='dogs', number=-1, more=True)
+    >>> wanted_count(Step(type="object_removal", subject="apples", count=2), "remove two apples")
+    WantedCount(thing='apples', number=-2, more=True)
     """
     effect = EDIT_TYPES[step.type].effect
     thing = step.to if effect in ("adds", "replaces") else step.subject or step.from_
     if effect == "removes" and thing:
-        one = step.type == "single_instance_removal"
-        return WantedCount(thing, -(step.count or 1) if one else 0, one)
+        gone = step.count or (1 if step.type == "single_instance_removal" else None)
+        return WantedCount(thing, -(gone or 0), more=gone is not None)
     if not thing or step.count is None or effect not in ("adds", "replaces"):
         raise CannotTell("not_applicable", "the edit asks for no number of things")
     return WantedCount(thing, step.count, effect == "replaces" or bool(MORE.search(instruction)))
