@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +21,13 @@ from editgauge.findings.compare import compare
 from editgauge.findings.groups.figures import declared_figures, measured_figures
 from editgauge.findings.groups.selection import divisions, group_cells, read_selection
 from editgauge.protocols import open_protocol
+from editgauge.reports.context import Context
 from editgauge.reports.export.export import export, means_of
 from editgauge.reports.leaderboard.page import leaderboard
+from editgauge.reports.sections.standard import groups as section
 from editgauge.stats.levels import nested_mean
 
+Make = Callable[..., Any]
 JUDGED = "rubric:gedit[gpt-4o]"
 GEDIT = ProtocolEntry("about", "paper", "1", (), (ScoreSpec("overall", True, (0, 10)),))
 TASKS = {"text_change": (4.0, 6.0, 5.0), "subject-add": (9.0,)}
@@ -134,8 +138,24 @@ def test_exports_carry_groups_and_figures(gedit: Path) -> None:
     means = {(row["group"], row["figure"], row["method"]): row["mean"] for row in means_of(run)}
     assert means["task=text_change", "", "mine"] == 4.0
     assert means["language=en", "GEdit G_O, EN, full set (4 of 606 edits)", "mine"] == 7.0
-    assert "GEdit G_O, EN, full set (4 of 606 edits)" in export(gedit, format="markdown").decode()
+    text = export(gedit, format="markdown").decode()
+    assert "GEdit G_O, EN, full set (4 of 606 edits)" in text
+    [subject_add] = [line for line in text.splitlines() if line.startswith("| task=subject-add ")]
+    assert subject_add.split("|")[2].split()[0] == "9.000"
+    assert "task=text\\_change" in export(gedit, format="latex").decode()
     assert export(gedit, format="parquet", summary=True)
+
+
+def test_the_report_has_a_table_of_every_division_that_leads_to_its_edits(gedit: Path) -> None:
+    page = section.render(Context(Run.open(gedit)))
+    assert page is not None
+    assert page.count("<table") == 2
+    assert 'href="#gallery?group-task=subject-add"' in page
+    assert 'value="9.0"' in page
+
+
+def test_the_report_has_no_such_table_without_groups(make_record: Make, make_run: Make) -> None:
+    assert section.render(Context(Run.open(make_run(make_record("a"))))) is None
 
 
 def test_the_leaderboard_prints_the_figure_and_is_limited_to_a_group(gedit: Path, tmp_path: Path) -> None:
@@ -145,6 +165,8 @@ def test_the_leaderboard_prints_the_figure_and_is_limited_to_a_group(gedit: Path
     assert "limited to edits with language=en" in english
     assert "4 scored" in english
     assert "5 scored" not in english
+    assert "5 edits and 2 methods" in page
+    assert "4 edits and 2 methods" in english
 
 
 def test_every_declared_figure_is_one_of_a_protocol_there_is() -> None:

@@ -43,6 +43,7 @@ BUILT_IN = {
     "gallery": "editgauge.reports.sections.standard:gallery",
     "heat_map": "editgauge.reports.sections.standard:heat_map",
     "edit_types": "editgauge.reports.sections.standard:edit_types",
+    "groups": "editgauge.reports.sections.standard:groups",
     "methods": "editgauge.reports.sections.standard:methods",
     "sweep": "editgauge.reports.sections.sweep:section",
     "side_by_side": "editgauge.reports.sections.trials:side_by_side",

@@ -28,6 +28,11 @@ class GroupCell:
     value: str
     cell: Cell
 
+    @property
+    def label(self) -> str:
+        """The group as `--group` takes it: `task=text_change`."""
+        return f"{self.division}={self.value}"
+
 
 def divisions(run: Run) -> dict[str, list[str]]:
     """The divisions of the run's benchmark, each with its values, in the order in which they come first."""

@@ -87,7 +87,7 @@ def means_of(run: Run) -> list[dict[str, Any]]:
             _mean_of_cell(cell, places.get((cell.protocol, cell.spec.name, cell.edit_type, cell.method)))
             for cell in summarize(run)
         ),
-        *(_mean_of_cell(each.cell, None, f"{each.division}={each.value}") for each in group_cells(run)),
+        *(_mean_of_cell(each.cell, None, each.label) for each in group_cells(run)),
         *map(_mean_of_set, run.sets),
         *(row for measured in measured_figures(run) for row in _figure(measured)),
     ]
@@ -175,8 +175,11 @@ def _latex(run: Run) -> bytes:
 
 
 def _tables(run: Run) -> Iterator[ResultTable]:
-    """One table per score: a row per edit type, a column per method."""
+    """One table per score: a row per edit type and per group of the benchmark, a column per method."""
+    in_groups = group_cells(run)
     cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarize(run)}
+    cells |= {(each.cell.protocol, each.cell.spec.name, each.cell.method, each.label): each.cell for each in in_groups}
+    labels = (*edit_types(run), ALL, *dict.fromkeys(each.label for each in in_groups))
     methods = list(run.manifest.methods)
     verdicts = RunVerdicts(run)
     for protocol, entry in run.manifest.protocols.items():
@@ -186,11 +189,14 @@ def _tables(run: Run) -> Iterator[ResultTable]:
             score_verdicts = verdicts.of(protocol, spec.name)
             ranks = score_verdicts.ranks if score_verdicts and len(score_verdicts.methods) > 1 else {}
             yield ResultTable(
-                columns=[Column("edit type", align="left"), *map(Column, methods)],
+                columns=[
+                    Column("edit type or group" if in_groups else "edit type", align="left"),
+                    *map(Column, methods),
+                ],
                 rows=[
                     *(
-                        [edit_type, *(_cell(cells.get((protocol, spec.name, method, edit_type))) for method in methods)]
-                        for edit_type in (*edit_types(run), ALL)
+                        [label, *(_cell(cells.get((protocol, spec.name, method, label))) for method in methods)]
+                        for label in labels
                     ),
                     *([["place [95 %]", *(str(ranks.get(method, "-")) for method in methods)]] if ranks else []),
                 ],

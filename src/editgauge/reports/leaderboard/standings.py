@@ -59,6 +59,8 @@ class StandingsTable:
     kind: ComparisonKind
     protocols: dict[str, ProtocolEntry]
     runs: list[Run]
+    edits: int
+    """Edits that are ranked on: all of the benchmark, or those of the chosen groups."""
     players: list[str]
     """The labels of the methods, the best by the first score first."""
     tables: list[ScoreTable]
@@ -158,6 +160,7 @@ def _standing(
         kind,
         protocols,
         runs,
+        edits=runs[0].manifest.edits if (chosen_edits := inside[runs[0].folder]) is None else len(chosen_edits),
         players=order,
         tables=tables,
         heads=len(primary),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.run import SetScore
 from editgauge.core.run.sets import ALL
 from editgauge.findings.aggregates.aggregations import OF_A_METHOD, OF_ALL_METHODS
-from editgauge.findings.groups.selection import divisions
+from editgauge.findings.groups.selection import divisions, group_cells
 from editgauge.methods.card import read_card
 from editgauge.render.words import number
 from editgauge.reports import methods_text as paper
@@ -27,7 +27,7 @@ from editgauge.reports.sections.overview import in_bold, sentences
 from editgauge.reports.sections.people import left_out, people_tables
 from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.reports.sections.variants import sweeps
-from editgauge.reports.tables import SHADES
+from editgauge.reports.tables import SHADES, score_tables
 from editgauge.reports.tables import overview as overview_tables
 
 if TYPE_CHECKING:
@@ -143,6 +143,20 @@ def _edit_types(context: Context) -> Content | None:
     return {"plots": plots, "edits": edits, "folded": {table.key: table.folded for table in context.tables}}
 
 
+def _groups(context: Context) -> Content | None:
+    """The primary scores in every group of the benchmark's own divisions, below those of all edits."""
+    primary = set(context.headlines)
+    cells = [each for each in group_cells(context.run) if (each.cell.protocol, each.cell.spec.name) in primary]
+    overall = [cell for cell in context.cells if cell.edit_type == ALL and (cell.protocol, cell.spec.name) in primary]
+    tables = {}
+    for division in divisions(context.run):
+        own = {each.label: each.value for each in cells if each.division == division}
+        rows = [replace(each.cell, edit_type=each.label) for each in cells if each.division == division]
+        if own:
+            tables[division] = (score_tables([*overall, *rows], context.methods, list(own)), own)
+    return {"by_division": tables} if tables else None
+
+
 def _gallery(context: Context) -> Content:
     reasons = [missing.reason for missing in missing_scores(context.incomplete)]
     note = " ".join(filter(None, (context.sample_note, context.gallery_note)))
@@ -186,6 +200,7 @@ gallery = TemplateSection("gallery", "Gallery", 15, _gallery)
 heat_map = TemplateSection("heat_map", "Heat map", 20, _heat_map, EDIT_TYPES)
 methods = TemplateSection("methods", "Methods", 30, _methods, METHODS)
 edit_types = TemplateSection("edit_types", "Edit types", 40, _edit_types, EDIT_TYPES)
+groups = TemplateSection("groups", "Groups", 45, _groups, EDIT_TYPES)
 summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHADES}, NUMBERS)
 aggregations = TemplateSection("aggregations", "Aggregations", 51, _aggregations, NUMBERS)
 variants = TemplateSection("variants", "Options", 52, _variants, METHODS)
