@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from editgauge.cli import app
 from editgauge.core.errors import BadInput
 from editgauge.core.images import write_png
 from editgauge.core.run import Run, RunWriter
-from editgauge.engine.forecast.forecast import Forecast, ModelSpeeds, plan
+from editgauge.engine.forecast.forecast import Forecast, ModelSpeeds, _sample_size, plan
 from editgauge.engine.run import run
 from tests.endpoint import MODEL, Served
 
@@ -36,7 +37,7 @@ def home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make, monkeypatch:
 
 
 def foresee(home: Path, **options: Any) -> Forecast:
-    settings = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "out": home / "run", **options}
+    settings = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "out": home / "run", "sources": 6, **options}
     return plan(home / "photos", outcomes={"mine": home / "mine"}, **settings)
 
 
@@ -50,7 +51,7 @@ def test_every_picture_is_looked_at_once(home: Path, plugged_in: Path) -> None:
     """Six sources, each shared by two edits, whose outcomes are the same picture."""
     found = foresee(home)
     assert [(work.model, work.question, work.forwards) for work in found.models] == [("mean-color", "embed", 12)]
-    assert (found.outcomes, found.done, found.source_images, found.told_from) == (12, 0, 6, 12)
+    assert (found.outcomes, found.done, found.source_images, found.sampled) == (12, 0, 6, 12)
     assert found.models[0].seconds_each > 0
     assert found.seconds > 0
     assert found.cpu_seconds >= found.own_seconds > 0
@@ -62,8 +63,20 @@ def test_every_picture_is_looked_at_once(home: Path, plugged_in: Path) -> None:
 
 def test_a_few_sources_tell_the_rest(home: Path, plugged_in: Path) -> None:
     found = foresee(home, sources=2)
-    assert found.told_from == 4
+    assert found.sampled == 4
     assert found.models[0].forwards == 12
+
+
+def test_by_default_a_tenth_of_the_outcomes_is_scored(home: Path, plugged_in: Path) -> None:
+    """A plan must cost a small fraction of the run, also of a small one: one of twelve here."""
+    assert foresee(home, sources=None).sampled == 1
+
+
+def test_a_sample_has_whole_sources() -> None:
+    """Outcomes of one source share the work on it, so one outcome of each source would overestimate that work."""
+    assert _sample_size(Counter({f"source-{number}": 4 for number in range(20)}), None) == (2, 8)
+    assert _sample_size(Counter({f"source-{number}": 1 for number in range(1000)}), None) == (6, 8)
+    assert _sample_size(Counter({"source": 8}), None) == (1, 1)
 
 
 @pytest.mark.slow
@@ -95,17 +108,19 @@ def test_what_is_done_is_not_counted(home: Path, plugged_in: Path) -> None:
     found = foresee(home)
     assert (found.outcomes, found.done) == (0, 12)
     assert found.seconds == 0
-    assert found.told_from == 0, "nothing is scored to tell that nothing is left"
+    assert found.sampled == 0, "nothing is scored to tell that nothing is left"
 
 
 @pytest.mark.slow
-def test_it_is_told_from_what_is_left(home: Path, plugged_in: Path, make_outcomes: Make) -> None:
+def test_it_is_sampled_what_is_left(home: Path, plugged_in: Path, make_outcomes: Make) -> None:
     """What a method that is done was asked before says nothing about one that is new."""
     score(home)
     make_outcomes(home / "photos", home / "theirs", 3)
     both = {"mine": home / "mine", "theirs": home / "theirs"}
-    found = plan(home / "photos", outcomes=both, protocol=["plugin-protocol"], out=home / "run", model=EMBEDDER)
-    assert (found.outcomes, found.done, found.told_from) == (12, 12, 12)
+    found = plan(
+        home / "photos", outcomes=both, protocol=["plugin-protocol"], out=home / "run", model=EMBEDDER, sources=6
+    )
+    assert (found.outcomes, found.done, found.sampled) == (12, 12, 12)
     assert [work.forwards for work in found.models] == [6], "the six new pictures; sources are remembered"
 
 
@@ -155,7 +170,7 @@ def test_nothing_to_tell_from(home: Path, plugged_in: Path) -> None:
 
 def test_the_command_line_tells_the_same(home: Path, plugged_in: Path) -> None:
     words = [str(home / "photos"), "--outcomes", f"mine={home / 'mine'}", "--protocol", "plugin-protocol"]
-    words += ["--model", "image_embedder=mean-color", "--out", str(home / "run")]
+    words += ["--model", "image_embedder=mean-color", "--out", str(home / "run"), "--sources", "6"]
     told = CliRunner().invoke(app, ["plan", *words])
     assert told.exit_code == 0
     assert "12 of 6 source images" in told.stdout
@@ -210,7 +225,7 @@ def test_outcomes_without_an_image_take_no_time(home: Path, plugged_in: Path) ->
     for number in range(6):
         (home / "mine" / f"edit-{number:03d}.png").unlink()
     found = foresee(home)
-    assert (found.outcomes, found.told_from) == (12, 6)
+    assert (found.outcomes, found.sampled) == (12, 6)
     assert found.models[0].forwards <= 12, "six outcomes and at most six sources"
 
 

@@ -49,7 +49,8 @@ def show_forecast(forecast: Forecast) -> None:
     show(table)
     unknown = [name for name, asking in forecast.judges.items() if "seconds" not in asking]
     judges = f"; the time of {', '.join(unknown)} is not in it: give --call-seconds" if unknown else ""
-    show(Text(f"Estimated from {forecast.told_from} outcomes that were scored now{judges}.", style="dim"))
+    scored = f"{forecast.sampled} outcome{'s' if forecast.sampled > 1 else ''} scored now"
+    show(Text(f"Estimated from {scored}{judges}. A larger sample is more precise: --sources N.", style="dim"))
 
 
 def _time(forecast: Forecast) -> str:

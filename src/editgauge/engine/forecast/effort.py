@@ -37,6 +37,10 @@ class Effort:
     def __add__(self, other: Effort) -> Effort:
         return Effort(self.seconds + other.seconds, self.cpu + other.cpu, self.own + other.own)
 
+    def scaled(self, share: float) -> Effort:
+        """A share of it."""
+        return Effort(self.seconds * share, self.cpu * share, self.own * share)
+
     def eased(self, share: float) -> Effort:
         """The same if others had not used the machine too, so that a busy thread got but a share of a core."""
         return Effort(self.seconds * share, self.cpu, self.own)

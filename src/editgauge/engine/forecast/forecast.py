@@ -17,7 +17,7 @@ from editgauge.engine.forecast.effort import expected, free_cores
 from editgauge.engine.forecast.judge_cost import Extrapolation, questions_at_most
 from editgauge.engine.forecast.remaining import Remaining
 from editgauge.engine.forecast.request import ForecastRequest, is_run
-from editgauge.engine.forecast.trial import TrialResult, score_some, some_of
+from editgauge.engine.forecast.trial import MOST_OF_A_SOURCE, SampleSize, TrialResult, score_some, some_of
 from editgauge.engine.forecast.usage import ModelEffort
 from editgauge.engine.judges import FOLDER, judges_of, read_jury
 from editgauge.engine.plan.run_plan import RunPlan, prepare
@@ -27,7 +27,9 @@ from editgauge.engine.schedule.local import Setup
 from editgauge.models.cache import place
 
 SOURCES = 6
-"""Source images whose outcomes are scored to tell from, unless another number is asked for."""
+"""Maximum number of source images whose outcomes are scored for the estimate, unless another number is given."""
+SHARE = 10
+"""By default at most one outcome in ten is scored for the estimate, but at least one."""
 BYTES_OF_THE_PARENT = 200_000_000
 """Of the process that hands out and writes (`benchmarks/scale.py`: 190 MB with hardly anything to hold)."""
 
@@ -51,15 +53,15 @@ class ModelWork:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a run will take, as far as a few outcomes tell."""
+    """What a run will take, estimated from a few outcomes."""
 
     benchmark: str
     outcomes: int
     """That are left to score."""
     done: int
     source_images: int
-    told_from: int
-    """Outcomes that were scored to tell it."""
+    sampled: int
+    """Outcomes that were scored for the estimate."""
     models: tuple[ModelWork, ...]
     recalled: int
     """Answers of models that are remembered from earlier runs."""
@@ -106,7 +108,7 @@ def plan(
     quorum: Count | None = None,
     call_seconds: Amount | None = None,
     processes: Natural = 0,
-    sources: Count = SOURCES,
+    sources: Count | None = None,
     shard: str | None = None,
 ) -> Forecast:
     """Estimate time, memory, disk and judge cost of a run before it starts.
@@ -129,7 +131,8 @@ def plan(
         attributes: file with the attributes of the edits.
         call_seconds: seconds per judge call; by default taken from the transcripts.
         processes: worker processes; 0 chooses by cores, memory and GPUs.
-        sources: number of source images to score for the estimate.
+        sources: number of source images to score for the estimate; by default a tenth of the outcomes, of at most 6
+            source images.
         shard: one part only, such as `2/8`.
     """
     part = read_shard(shard)
@@ -167,7 +170,7 @@ def plan(
     return _foresee(wanted, request.out, call_seconds, processes, sources)
 
 
-def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: int, sources: int) -> Forecast:
+def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: int, sources: int | None) -> Forecast:
     tasks = Remaining(wanted, out)
     of_sources = Counter(task.edit.source.name for task in tasks)
     left = of_sources.total()
@@ -175,9 +178,9 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
     if not left:
         return _nothing(wanted, machine.cores)
     with_image = Counter(task.edit.source.name for task in tasks if task.outcome.image)
-    some = some_of(tasks, list(with_image), sources)
-    if not some:
+    if not with_image:
         raise BadInput("No outcome has an image, so nothing can be estimated.")
+    some = some_of(tasks, list(with_image), _sample_size(with_image, sources))
     times = with_image.total() / len(some)
     workers = choose_worker_count(
         processes,
@@ -205,7 +208,7 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
         outcomes=left,
         done=wanted.outcomes - left,
         source_images=len(of_sources),
-        told_from=len(some),
+        sampled=len(some),
         models=tuple(each for seat in took.seats for each in _work(seat, calibration, times)),
         recalled=round(sum(seat.recalled for seat in took.seats) * times),
         own_seconds=took.work.own * times,
@@ -221,6 +224,15 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
         cache_bytes=round(sum(work.bytes for seat in took.seats for work in seat.work.values()) * times),
         judges=took.judges,
     )
+
+
+def _sample_size(with_image: Counter[str], sources: int | None) -> SampleSize:
+    """How much to score: all of a few sources, as outcomes of one source share the work on it."""
+    if sources is not None:
+        return SampleSize(sources)
+    few = max(1, with_image.total() // SHARE)
+    of_a_source = min(MOST_OF_A_SOURCE, with_image.total() / len(with_image))
+    return SampleSize(min(SOURCES, max(1, int(few / of_a_source))), min(few, MOST_OF_A_SOURCE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +258,7 @@ def _nothing(wanted: RunPlan, cores: int) -> Forecast:
         outcomes=0,
         done=wanted.outcomes,
         source_images=0,
-        told_from=0,
+        sampled=0,
         models=(),
         recalled=0,
         own_seconds=0.0,

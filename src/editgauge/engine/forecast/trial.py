@@ -1,4 +1,4 @@
-"""A few outcomes that are scored now, by a process like those of the run, to tell from them what all will take.
+"""Scores a few outcomes now, in a process like those of the run, to estimate what all outcomes will take.
 
 Started as `python -m editgauge.engine.forecast.trial`, with as many threads as a worker of the run would have: threads
 of numerical libraries that fight for busy cores cost several times what they save.
@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import cv2
 
@@ -31,6 +31,13 @@ from editgauge.engine.worker.scoring import ScoringTask, score_task
 
 MOST_OF_A_SOURCE = 8
 """Outcomes of one source image that are scored at most."""
+
+
+class SampleSize(NamedTuple):
+    """How many outcomes are scored for an estimate."""
+
+    sources: int
+    of_a_source: int = MOST_OF_A_SOURCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +78,20 @@ class TrialResult:
         )
 
 
-def some_of(tasks: Iterable[ScoringTask], sources: Sequence[str], count: int) -> list[ScoringTask]:
-    """The first outcomes that have an image of that many source images, drawn evenly from all of them."""
-    many = min(count, len(sources))
+def some_of(tasks: Iterable[ScoringTask], sources: Sequence[str], size: SampleSize) -> list[ScoringTask]:
+    """The first outcomes that have an image, of source images drawn evenly from all of them."""
+    many = min(size.sources, len(sources))
     chosen = [sources[place * len(sources) // many] for place in range(many)]
     by_source: dict[str, list[ScoringTask]] = {source: [] for source in chosen}
     for task in tasks:
         these = by_source.get(task.edit.source.name)
-        if these is not None and task.outcome.image and len(these) < MOST_OF_A_SOURCE:
+        if these is not None and task.outcome.image and len(these) < size.of_a_source:
             these.append(task)
     return [task for these in by_source.values() for task in these]
 
 
 def score_some(setup: Setup, tasks: Sequence[ScoringTask], by: Extrapolation, processes: int) -> TrialResult:
-    """Scores them twice in a process of its own, with its share of the cores if the run has several processes."""
+    """Scores them in a process of its own, with its share of the cores if the run has several processes."""
     order = TrialOrder(setup, tasks, by, time.time())
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "editgauge.engine.forecast.trial"],
@@ -101,27 +108,32 @@ def score_some(setup: Setup, tasks: Sequence[ScoringTask], by: Extrapolation, pr
     return result
 
 
-async def _score_twice(order: TrialOrder, start: Effort) -> TrialResult:
-    """The first time loads weights, the second tells how long they take from then on."""
+async def _score_sample(order: TrialOrder, start: Effort) -> TrialResult:
+    """Scores one outcome of each edit type to load the weights, then all of them to measure the time.
+
+    Judges are given opposite answers in the two passes, so with judges the first pass has all outcomes too.
+    """
     setup = order.setup
     ears = TimingPerception(setup.models, setup.cache, setup.jury, setup.transcripts)
     async with ears:
         ears.inclined = False
-        first, _ = await _scored(order, ears)
+        to_load = order.tasks if setup.jury.addresses else list({task.edit.type: task for task in order.tasks}.values())
+        first, _ = await _scored(order.setup, to_load, ears)
         ears.inclined = True
-        second, records = await _scored(order, ears)
+        second, records = await _scored(order.setup, order.tasks, ears)
+    loading = first.without(second.scaled(len(to_load) / len(order.tasks)))
     seats = tuple(seat.told() for seat in ears.seats)
     judges = ears.told(len(order.tasks), order.by)
-    return TrialResult(records, seats, judges, start, second, first.without(second), most_memory())
+    return TrialResult(records, seats, judges, start, second, loading, most_memory())
 
 
-async def _scored(order: TrialOrder, ears: TimingPerception) -> tuple[Effort, list[Record]]:
+async def _scored(setup: Setup, tasks: Sequence[ScoringTask], ears: TimingPerception) -> tuple[Effort, list[Record]]:
     ears.forget()
     gate = MemoryGate()
-    chosen = {protocol.name: protocol for protocol in choose(order.setup.protocols, order.setup.models)}
+    chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
     before = so_far()
     outcomes = await asyncio.gather(
-        *(score_task(task, [chosen[name] for name in task.protocols], ears, gate) for task in order.tasks)
+        *(score_task(task, [chosen[name] for name in task.protocols], ears, gate) for task in tasks)
     )
     return so_far().without(before), [record for scored in outcomes for record in scored.records]
 
@@ -136,7 +148,7 @@ def main() -> None:
     start = Effort(max(0.0, time.time() - order.at), time.process_time())
     result: TrialResult | str
     try:
-        result = asyncio.run(_score_twice(order, start))
+        result = asyncio.run(_score_sample(order, start))
     except EditGaugeError as error:
         result = str(error)
     with answer:
