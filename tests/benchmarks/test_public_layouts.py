@@ -224,6 +224,70 @@ def test_masks_captions_and_references_are_taken_over(tmp_path: Path, draw: Draw
     assert (emu.source_caption, emu.target_caption) == ("a park", "a park in autumn")
 
 
+def _compbench_folders(folder: Path, draw: Draw) -> Path:
+    """Every kind of folder that the authors' download script writes."""
+    tasks = folder / "tasks"
+    _json(
+        tasks / "add" / "metadata.json", [{"image_path": "a1/0/3.png", "instruction": "Add a fish.", "caption": "fish"}]
+    )
+    for kind in ("input_image", "edited_image", "mask"):
+        draw(tasks / "add" / kind / "a1" / "0" / "3.png", color=(255, 255, 255))
+    several = tasks / "multi_turn_editing"
+    files = {
+        tasks / "act_loc_view" / "action" / "instructions.jsonl": {"instruction": "Let it jump."},
+        several / "multi_object_remove.jsonl": {"remove_ins": "Remove both.", "caption1": "sand", "caption2": "sea"},
+        several / "multi_turn_add.jsonl": {
+            "turn1_add_ins": "Add a cat.",
+            "turn2_add_ins": "Add a dog.",
+            "turn1_caption": "a cat",
+            "turn2_caption": "a dog",
+        },
+    }
+    for file, record in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"image_name": "7.png", **record}) + "\n", "utf-8")
+    draw(tasks / "act_loc_view" / "action" / "ori_images" / "7.png")
+    for part in ("multi_object_remove", "turn1_add", "turn2_add"):
+        draw(several / part / "ori_images" / "7.png")
+        draw(
+            several / part / "masks" / ("7_t1.png" if part == "multi_object_remove" else "7.png"), color=(255, 255, 255)
+        )
+    return folder
+
+
+def test_the_folders_of_compbench_s_download_give_the_edits_of_the_hub(tmp_path: Path, draw: Draw) -> None:
+    benchmark = open_benchmark("compbench", data=_compbench_folders(tmp_path, draw))
+    assert benchmark.about == (
+        "5 edits; task: action 1, add 1, multi_object_remove 1, multi_turn_add 2; 1 without a mask"
+    )
+    assert {edit.id: (edit.instruction, edit.type, edit.extras["caption"]) for edit in benchmark.edits} == {
+        "add-a1-0-3-png": ("Add a fish.", "object_addition", "fish"),
+        "action-7-png": ("Let it jump.", "action", ""),
+        "multi_object_remove-7-png": ("Remove both.", "object_removal", "sand|sea"),
+        "multi_turn_add-turn1_add-7-png": ("Add a cat.", "object_addition", "a cat"),
+        "multi_turn_add-turn2_add-7-png": ("Add a dog.", "object_addition", "a dog"),
+    }
+    assert benchmark.edits[0].reference is not None
+    assert all(edit.mask is None or edit.mask.render(8, 6).any() for edit in benchmark.edits)
+    for path in ("add/a1/0/3.png", "turn1_add/7.png", "multi_turn_add/turn2_add/7.png"):
+        draw(tmp_path / "outcomes" / path)
+    outcomes = find_outcomes("mine", tmp_path / "outcomes", benchmark.edits)
+    assert (outcomes.present, outcomes.strangers) == (3, ())
+
+
+def test_faults_in_compbench_s_folders_name_the_file_and_the_picture(
+    tmp_path: Path, draw: Draw, told: Callable[..., Any]
+) -> None:
+    folder = _compbench_folders(tmp_path, draw)
+    records = [{"image_path": "gone.png", "instruction": "Add a fish."}, {"image_path": "a1/0/3.png"}, {"caption": "x"}]
+    _json(folder / "tasks" / "add" / "metadata.json", records)
+    assert list(told(lambda place: open_benchmark("compbench", data=place), folder)) == [
+        "metadata.json: record 'gone.png': the image 'add/input_image/gone.png' does not exist",
+        "metadata.json: record 'a1/0/3.png': 'instruction' is missing",
+        "metadata.json: line 3: 'image_path' or 'image_name' is missing: the name of the picture",
+    ]
+
+
 class Evil:
     """What a pickle from a stranger may hold."""
 

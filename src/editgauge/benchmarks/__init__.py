@@ -35,7 +35,7 @@ BUILT_IN = {
     "emu-edit": "editgauge.benchmarks.public.declared:emu_edit",
     "complex-edit": "editgauge.benchmarks.public.declared:complex_edit",
     "omnicontext": "editgauge.benchmarks.public.declared:omnicontext",
-    "compbench": "editgauge.benchmarks.public.declared:compbench",
+    "compbench": "editgauge.benchmarks.public.compbench:load",
     "hatie": "editgauge.benchmarks.public.declared:hatie",
     "edival": "editgauge.benchmarks.public.edival:load",
     "imagenhub": "editgauge.benchmarks.imagenhub:load",

@@ -60,6 +60,7 @@ _ENTRIES = (
             "compbench": (
                 "add",
                 "multi_object_add",
+                "multi_turn_add",
                 "turn1_add",
                 "turn2_add",
             ),
@@ -121,6 +122,7 @@ _ENTRIES = (
             "compbench": (
                 "remove",
                 "multi_object_remove",
+                "multi_turn_remove",
                 "turn1_remove",
                 "turn2_remove",
             ),

@@ -78,9 +78,9 @@ def load_declared(name: str, data: Path | None = None) -> Benchmark:
     layout = declared_layouts()[name]
     files = _files(name, wanted(name, data, layout.needed), layout)
     faults = Faults(name, files[0])
-    reader = _Reader(name, layout, faults)
+    reader = RecordReader(name, layout, faults)
     edits = faults.done(edit for file in files for edit in reader.edits(file))
-    return Benchmark(name, edits, _about(layout, edits), layout.license)
+    return Benchmark(name, edits, about_edits(layout, edits), layout.license)
 
 
 def _loader(name: str) -> Callable[..., Benchmark]:
@@ -101,7 +101,8 @@ def _files(name: str, place: Path, layout: PublicLayout) -> list[Path]:
     raise BadInput(f"'{place}' has no file {' or '.join(layout.files)}. The benchmark '{name}' needs: {layout.needed}.")
 
 
-def _about(layout: PublicLayout, edits: tuple[Edit, ...]) -> str:
+def about_edits(layout: PublicLayout, edits: tuple[Edit, ...]) -> str:
+    """How many edits there are, in all and in each group."""
     parts = [counted(len(edits), "edit")]
     if layout.published not in (None, len(edits)):
         parts[0] += f" (the authors say {layout.published})"
@@ -112,7 +113,7 @@ def _about(layout: PublicLayout, edits: tuple[Edit, ...]) -> str:
     return "; ".join(parts)
 
 
-class _Reader:
+class RecordReader:
     """Reads the records of one set."""
 
     def __init__(self, name: str, layout: PublicLayout, faults: Faults) -> None:
@@ -130,7 +131,7 @@ class _Reader:
         ]
         for row in read_rows([file], self._columns, self.faults):
             values = {**row.values, FOLDER: file.parent.name, NUMBER: str(row.number - 1)}
-            yield from self._of_record(values, _record(values, self.layout, row), shelves)
+            yield from self.edits_of(values, _record(values, self.layout, row), shelves)
 
     @property
     def _columns(self) -> list[str]:
@@ -139,7 +140,8 @@ class _Reader:
         fields += [layout.source_caption, layout.target_caption, *layout.groups.values()]
         return list(dict.fromkeys(name.partition(".")[0] for some in fields for name in some))
 
-    def _of_record(self, values: Mapping[str, Any], record: object, shelves: list[Shelf]) -> Iterator[Edit]:
+    def edits_of(self, values: Mapping[str, Any], record: object, shelves: list[Shelf]) -> Iterator[Edit]:
+        """The edits of one record; what is wrong with it is noted, and it is left out."""
         layout, number = self.layout, len(self.faults.problems)
         texts = self._instructions(values, record)
         pictures = self._pictures(values, layout.source, record, shelves)
@@ -246,5 +248,4 @@ gedit_v2 = _loader("gedit-v2")
 emu_edit = _loader("emu-edit")
 complex_edit = _loader("complex-edit")
 omnicontext = _loader("omnicontext")
-compbench = _loader("compbench")
 hatie = _loader("hatie")
