@@ -73,6 +73,7 @@ CASES = (
     ("rubric:viescore[repeat=2,swap]", None),
     ("rubric:kris", None),
     ("rubric:complex-edit[repeat=2]", "median"),
+    ("editinspector[repeat=3,swap]", "majority"),
 )
 
 
@@ -81,13 +82,8 @@ async def _score(plan: RunPlan, transcripts: Path) -> None:
         await asyncio.gather(*(score_task(task, plan.protocols, see, MemoryGate()) for task in all_tasks(plan)))
 
 
-@pytest.mark.parametrize(("protocol", "panel"), CASES)
-def test_a_run_makes_no_more_calls_and_costs_no_more_than_foreseen(
-    served: Served, asked: dict[str, Any], protocol: str, panel: str | None, tmp_path: Path
-) -> None:
-    served.plan = stubborn
-    judge = [f"openai:{MODEL}@{served.url}"] + ([f"other=openai:{MODEL}@{served.url}"] if panel else [])
-    plan = prepare(
+def _prepared(asked: dict[str, Any], protocol: str, panel: str | None, judge: list[str]) -> RunPlan:
+    return prepare(
         asked["benchmark"],
         asked["outcomes"],
         [protocol],
@@ -96,12 +92,30 @@ def test_a_run_makes_no_more_calls_and_costs_no_more_than_foreseen(
         seed=0,
         jury=read_jury(JudgeOptions(judge=judge, price="2.5,10", max_tokens=64, panel=panel)),
     )
+
+
+@pytest.mark.parametrize(("protocol", "panel"), CASES)
+def test_a_run_makes_no_more_calls_and_costs_no_more_than_foreseen(
+    served: Served, asked: dict[str, Any], protocol: str, panel: str | None, tmp_path: Path
+) -> None:
+    served.plan = stubborn
+    judge = [f"openai:{MODEL}@{served.url}"] + ([f"other=openai:{MODEL}@{served.url}"] if panel else [])
+    plan = _prepared(asked, protocol, panel, judge)
     foreseen = asking_cost(plan, tmp_path / "run").values()
     assert served.requests == []
     asyncio.run(_score(plan, tmp_path / "transcripts"))
     assert 0 < len(served.requests) <= sum(each["calls at most"] for each in foreseen)
     cost = len(served.requests) * (TOKENS[0] * 2.5 + TOKENS[1] * 10) / 1e6
     assert cost <= sum(each["cost at most"] for each in foreseen)
+
+
+def test_a_panel_adds_no_call_to_those_of_its_members(served: Served, asked: dict[str, Any], tmp_path: Path) -> None:
+    judges = [f"{name}=openai:{MODEL}@{served.url}" for name in ("a", "b", "c")]
+    alone, together = (
+        {name: each["calls at most"] for name, each in asking_cost(plan, tmp_path / "run").items()}
+        for plan in (_prepared(asked, "rubric:gedit", panel, judges) for panel in (None, "median"))
+    )
+    assert together == alone == dict.fromkeys("abc", 6 * 2 * 2)  # outcomes, questions, each with a repair
 
 
 def test_the_protocols_that_ask_say_how_much() -> None:

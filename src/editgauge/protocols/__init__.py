@@ -56,7 +56,8 @@ class Protocol(typing.Protocol):
     def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
         """How many different questions judges can be asked about that many outcomes of an edit, by judge.
 
-        It bounds what a run costs, so it must hold whatever the judges answer; without repair questions.
+        It bounds what a run costs, so it must hold whatever the judges answer, the judge alone or in a panel; without
+        repair questions.
         """
         return {}
 

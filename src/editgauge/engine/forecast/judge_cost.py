@@ -28,9 +28,9 @@ from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
 from editgauge.judges import Answer, Question
 from editgauge.judges.calls import Call
-from editgauge.judges.panel import members_of
+from editgauge.judges.panel import is_panel, members_of
 from editgauge.models.cache import place
-from editgauge.protocols import Protocol
+from editgauge.protocols import Protocol, read_variant, variant_name
 
 LOOKED_AT = 24
 """Outcomes from which the rest is estimated."""
@@ -64,7 +64,10 @@ class Extrapolation:
 
 
 def questions_at_most(protocols: Sequence[Protocol], tasks: Iterable[ScoringTask]) -> QuestionLimits:
-    """What the judges can be asked about these outcomes, whatever they answer."""
+    """What the judges can be asked about these outcomes, whatever they answer.
+
+    A panel asks its members what the same protocol by each of them alone asks: shared questions are counted once.
+    """
     opened = {each.name: each for each in protocols}
     outcomes: Counter[tuple[str, str]] = Counter()
     edits: dict[str, Edit] = {}
@@ -81,8 +84,16 @@ def questions_at_most(protocols: Sequence[Protocol], tasks: Iterable[ScoringTask
     questions: Counter[str] = Counter()
     for (edit, name), count in outcomes.items():
         for judge, most in opened[name].questions_at_most(edits[edit], count).items():
-            questions.update(dict.fromkeys(members_of(judge), most))
+            alone = {member: outcomes.get((edit, _by_member(name, judge, member)), 0) for member in members_of(judge)}
+            not_shared = [member for member in alone if not is_panel(judge) or alone[member] < count]
+            questions.update(dict.fromkeys(not_shared, most))
     return QuestionLimits(dict(questions), max(map(_text_bytes, edits.values()), default=0), frozenset(silent))
+
+
+def _by_member(protocol: str, panel: str, member: str) -> str:
+    """What the variant of a protocol is called when one judge of its panel answers alone."""
+    base, options = read_variant(protocol)
+    return variant_name(base, {member if option == panel else option: value for option, value in options.items()})
 
 
 def _text_bytes(edit: Edit) -> int:
