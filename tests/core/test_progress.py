@@ -18,7 +18,7 @@ def test_the_time_until_the_first_step_does_not_count() -> None:
     assert pace.rate(1005.0) == 2.0
 
 
-def test_nothing_is_sampled_the_first_steps_alone() -> None:
+def test_the_first_steps_alone_give_no_estimate() -> None:
     pace = StepPace()
     assert pace.rate(5.0) is None
     for _ in range(8):

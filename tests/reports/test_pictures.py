@@ -76,7 +76,7 @@ def test_a_copy_looks_like_the_picture(tmp_path: Path, photo: Pixels) -> None:
     assert np.abs(copy - photo).mean() < 5
 
 
-def test_a_picture_is_sampled_the_one_that_was_scored(tmp_path: Path, photo: Pixels) -> None:
+def test_a_changed_picture_is_recognized(tmp_path: Path, photo: Pixels) -> None:
     write_png(photo, tmp_path / "a.png")
     same = decode(ImageFile(str(tmp_path / "a.png"), pixel_hash(photo)))
     other = decode(ImageFile(str(tmp_path / "a.png"), "another"))

@@ -19,7 +19,7 @@ from editgauge.reports.gallery.data import how_surely_read
         ("make it nicer", "not understood"),
     ],
 )
-def test_the_doubtful_can_be_sampled_the_rest(instruction: str, shown: str) -> None:
+def test_doubtful_readings_can_be_filtered(instruction: str, shown: str) -> None:
     edit: dict[str, Any] = {"reading": reading_to_json(understand(instruction))}
     assert how_surely_read(edit) == shown
 

@@ -15,7 +15,7 @@ from editgauge.models.vocabulary import wordnet_here
 from editgauge.models.vocabulary.phrases import singulars
 from editgauge.models.vocabulary.resolve import PULL
 from editgauge.protocols.difference.edited_place import edited_place
-from editgauge.protocols.difference.questions import SaidCaption, sampled_captions
+from editgauge.protocols.difference.questions import SaidCaption, changes_from_captions
 from editgauge.protocols.difference.zooms import closest_to, cropped, zoom_frames
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def pipeline_caption(item: Item, see: Sight, judge: str, caption: Captioni
     place = await edited_place(item, see)
     pictures = item.source, item.edited
     before, after = await gather(*(_grounded(picture, place.mask, item, caption) for picture in pictures))
-    answer = await see.ask(sampled_captions(item.edit.instruction, before, after, see), role=judge)
+    answer = await see.ask(changes_from_captions(item.edit.instruction, before, after, see), role=judge)
     return answer.value, place.how
 
 

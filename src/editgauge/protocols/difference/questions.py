@@ -96,7 +96,7 @@ def seen_in(picture: Pixels, see: Sight) -> Question[str]:
     return Question(words=words, form=FreeText(), images=(Shown("The picture:", picture),))
 
 
-def sampled_captions(instruction: str, before: str, after: str, see: Sight) -> Question[SaidCaption]:
+def changes_from_captions(instruction: str, before: str, after: str, see: Sight) -> Question[SaidCaption]:
     """The change that a request and the captions of both pictures tell."""
     words = see.prompt("pipeline_caption").render(instruction=instruction, before=before, after=after)
     return Question(words=words, form=Structured(SaidCaption))
