@@ -31,8 +31,8 @@ from editgauge.metrics.l1 import l1
 OUT = Path(__file__).parent / "pictures" / "protocols"
 HEIGHT, GAP, LINE = 280, 10, 20
 INK, GRAY = (20, 20, 20), (95, 95, 95)
-COLUMNS = 100
-"""Characters of a line below the pictures."""
+CHARACTER = 7.2
+"""Pixels that a character of a line below the pictures takes, on average."""
 
 
 class Tile(NamedTuple):
@@ -54,8 +54,8 @@ def sheet(name: str, tiles: Sequence[Tile], lines: Sequence[str]) -> None:
     """Writes the pictures side by side with lines of text below."""
     font, mono = ImageFont.load_default(15), ImageFont.load_default(15)
     pictures = [_scaled(tile.pixels) for tile in tiles]
-    rows = [row for line in lines for row in textwrap.wrap(line, COLUMNS) or [""]]
     width = max(GAP + sum(picture.width + GAP for picture in pictures), 760)
+    rows = [row for line in lines for row in textwrap.wrap(line, int((width - 2 * GAP) / CHARACTER)) or [""]]
     page = Image.new("RGB", (width, 2 * GAP + LINE + HEIGHT + len(rows) * LINE + GAP), "white")
     pen, left = ImageDraw.Draw(page), GAP
     for tile, picture in zip(tiles, pictures, strict=True):
@@ -175,7 +175,7 @@ def drift() -> None:
     sheet(
         "drift",
         tiles,
-        ["unchanged_l1: how much is as in the first picture, outside the masks of all turns so far"],
+        ["unchanged_l1: similarity to the first picture outside the masks of all turns so far"],
     )
 
 
@@ -240,21 +240,21 @@ MAKERS: dict[str, Callable[[], None]] = {
     "clip-family": lambda: questions(
         "clip-family",
         [
-            "clip_t: outcome with “a black cat with green eyes”   clip_i: outcome with source",
-            "clip_directional: the way from source to outcome with the way from “a brown tabby cat” to “a black cat”",
+            "Cosines: clip_t: outcome with “a black cat with green eyes”   clip_i: outcome with source",
+            "clip_directional: the change of the image with the change from “a brown tabby cat” to “a black cat”",
         ],
     ),
     "editinspector": lambda: questions(
         "editinspector",
         [
             "edit: was the instruction carried out?   consistent: does the change fit the scene?",
-            "precise: is it cleanly made?   artifacts: are there traces where nothing was asked for?",
+            "precise: is it cleanly made?   artifacts: are there traces outside the requested change?",
         ],
     ),
     "difference-captions": lambda: questions(
         "difference-captions",
         [
-            "The judge names every difference; people did the same. Here there are two:",
+            "The judge lists every difference, as people did. Here there are two:",
             "(cat, black cat, Change Attribute) and (background, another tint, Change Attribute)",
         ],
     ),

@@ -159,7 +159,7 @@ def test_compare_says_who_is_better(editgauge: Command, scored: Path) -> None:
     psnr = next(line for line in told.splitlines() if line.split()[:1] == ["psnr_outside"])
     assert float(psnr.split()[2]) > float(psnr.split()[3])
     assert "clustered by source image" in told
-    assert "1 edits have a score for one method only" in told
+    assert "1 edit has a score for one method only" in told
 
 
 @pytest.mark.parametrize("methods", [("soft", "sof"), ("soft", "soft")])

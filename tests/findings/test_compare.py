@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.run import Record
+from editgauge.core.run import Record, Run
 from editgauge.findings.compare import Comparison, compare
 
 Make = Callable[..., Record]
@@ -145,3 +145,14 @@ def test_an_unknown_method_gets_a_suggestion(clear: Path) -> None:
 def test_two_different_methods_are_needed(methods: list[str], clear: Path) -> None:
     with pytest.raises(BadInput, match="two different methods"):
         compare(clear, methods=methods)  # type: ignore[arg-type]
+
+
+def test_without_names_the_only_two_methods_are_compared(clear: Path) -> None:
+    first, second = Run.open(clear).manifest.methods
+    assert compare(clear) == compare(clear, methods=(first, second))
+
+
+def test_with_more_methods_two_must_be_named(make_run: MakeRun, make_record: Make) -> None:
+    three = make_run(*(make_record("cat", {"gain": 0.5}, method=name) for name in "abc"))
+    with pytest.raises(BadInput, match=r"has 3 methods \(a, b, c\); name two to compare, such as --methods a b"):
+        compare(three)

@@ -28,7 +28,7 @@ class EditGaugeError(Exception):
 
 
 class UnknownName(EditGaugeError):
-    """A name that no registry knows."""
+    """A name that is not registered."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], shown_by: str = "") -> None:
         names = sorted(known)
@@ -67,7 +67,7 @@ class CannotEdit(EditGaugeError):
 
 
 class CannotTell(EditGaugeError):
-    """No honest answer exists; the runner records `Unscored(reason, detail)`."""
+    """Raised when no score can be given; recorded as `Unscored(reason, detail)`."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         self.reason: Reason = reason

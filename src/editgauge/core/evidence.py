@@ -39,7 +39,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Heat:
-    """Numbers over one of the two pictures, from 0 to 1, or from -1 to 1 where they are signed.
+    """A heat map over one of the two pictures, from 0 to 1, or from -1 to 1 if signed.
 
     A map may be coarser than the picture it lies on; stored it has at most 64 numbers along its longer side.
     """

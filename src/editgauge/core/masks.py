@@ -92,7 +92,7 @@ class MaskFile:
     """What the benchmark calls it; the same on every machine."""
 
     def render(self, width: int, height: int) -> BoolMask:
-        """Scaled to the asked size by nearest neighbor."""
+        """Scaled to the given size by nearest neighbor."""
         from editgauge.core.images import read_image
 
         inside = bright_pixels(read_image(self.path), f"The mask '{self.path}'")
@@ -101,7 +101,7 @@ class MaskFile:
         return MaskPixels(inside).render(width, height)
 
     def describe(self) -> Any:
-        """Its name, or else its path."""
+        """Its name, or its path if it has none."""
         return self.name or str(self.path)
 
 
@@ -112,7 +112,7 @@ class MaskPixels:
     inside: BoolMask
 
     def render(self, width: int, height: int) -> BoolMask:
-        """Scaled to the asked size by nearest neighbor."""
+        """Scaled to the given size by nearest neighbor."""
         tall, wide = self.inside.shape
         require_same_shape("The mask", (wide, tall), (width, height))
         if (tall, wide) == (height, width):

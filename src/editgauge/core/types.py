@@ -118,7 +118,7 @@ class InputPicture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A request: this source image, changed like so."""
+    """A request to change a source image, with what the benchmark states about it."""
 
     id: str
     source: Picture
@@ -203,7 +203,7 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a method made of an edit: an image, or why there is none."""
+    """The result of a method for an edit: an image, or the reason why there is none."""
 
     edit_id: str
     method: str
@@ -268,7 +268,7 @@ QUESTIONS: Mapping[Question, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ScoreSpec:
-    """What a protocol promises about one of its scores."""
+    """Name, direction, range and meaning of a score."""
 
     name: str
     higher_is_better: bool
@@ -280,7 +280,7 @@ class ScoreSpec:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A measured number, with what can be shown for it."""
+    """A measured value with its evidence."""
 
     value: float
     evidence: tuple[Evidence, ...] = ()
@@ -296,7 +296,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """No number, and why."""
+    """A missing value, with the reason."""
 
     reason: Reason
     detail: str = ""

@@ -83,7 +83,7 @@ class Comparison:
 def compare(
     run: str | Path,
     *,
-    methods: tuple[str, str],
+    methods: tuple[str, str] | None = None,
     score: Sequence[str] = (),
     group: Sequence[str] = (),
     margin: float | None = None,
@@ -98,12 +98,14 @@ def compare(
 
     Args:
         run: run folder.
-        methods: two methods of the run.
+        methods: two methods of the run; may be left out if it has only two.
         score: score to compare, such as `edit`, `pixlens/edit` or `*`; repeat for several. Default: the primary scores.
         group: limit to the edits of one of the benchmark's own groups, as NAME=VALUE; repeat for edits in all of them.
         margin: smallest difference that matters: tests equivalence and non-inferiority.
     """
     opened = Run.open(Path(run))
+    if methods is None:
+        methods = _only_two(opened)
     if len(methods) != 2 or methods[0] == methods[1]:
         raise BadInput(f"--methods takes two different methods, got {list(methods)}.")
     for method in methods:
@@ -122,6 +124,14 @@ def compare(
         replace(each, p_over_scores=p, standings=standings[each.protocol, each.spec.name])
         for each, p in zip(comparisons, over_scores, strict=True)
     ]
+
+
+def _only_two(run: Run) -> tuple[str, str]:
+    names = list(run.manifest.methods)
+    if len(names) != 2:
+        example = f", such as --methods {names[0]} {names[1]}" if len(names) > 1 else ""
+        raise BadInput(f"The run has {len(names)} methods ({', '.join(names)}); name two to compare{example}.")
+    return names[0], names[1]
 
 
 def _compared(

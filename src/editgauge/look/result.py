@@ -112,7 +112,7 @@ class ScoreResult:
 
     @property
     def headlines(self) -> list[Verdict]:
-        """The few scores that the verdict rests on; all of them where there are none of those."""
+        """The few scores that determine the verdict; all scores if there are none of those."""
         steps = self.edit.reading.steps if self.edit.reading else ()
         names = HEADLINES if len(steps) > 1 else HEADLINES - {"steps_done"}
         main = [each for each in self if each.name in names and each.reason != "not_applicable"]

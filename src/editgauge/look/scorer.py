@@ -88,7 +88,7 @@ class Scorer:
         return self._run(self._score(lambda: _loaded(complete(edit), before, after)))
 
     def warm_up(self) -> Future[ScoreResult]:
-        """Loads every model by scoring an image of noise; its scores mean nothing."""
+        """Load every model by scoring an image of noise; ignore its scores."""
         noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
         return self.submit(noise, noise, "Remove the cat.")
 

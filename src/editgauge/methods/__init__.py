@@ -52,11 +52,11 @@ class Method(typing.Protocol):
         return render(edit, self.form, token=self.token or USUAL_TOKEN)
 
     def settings(self) -> dict[str, Any]:
-        """Everything that decides its outcomes besides edit and seed: model, revision, scheduler, steps, guidance."""
+        """What determines its outcomes besides edit and seed: model, revision, scheduler, steps, guidance."""
         return {}
 
     def variant(self, options: Mapping[str, str]) -> Method:
-        """The method with other options, as `--option steps=20` asks for."""
+        """The method with other options, such as `--option steps=20`."""
         raise BadInput(f"The method '{self.name}' has no options, got {', '.join(options)}.")
 
 

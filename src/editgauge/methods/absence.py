@@ -17,7 +17,7 @@ WHYS: tuple[Why, ...] = get_args(Why)
 
 
 class Refused(CannotEdit):
-    """A filter, or the model itself, would not make this edit: a recorded absence, never a black square."""
+    """A content filter or the model refused the edit; recorded as an absence, never as a black image."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(f"refused: {detail}")

@@ -73,9 +73,9 @@ def metric(
 
 
 def check_pair(before: Unit, after: Unit, where: BoolMask | None = None) -> None:
-    """Refuses what would give a wrong number silently: other sizes, values not in [0, 1], nothing to compare.
+    """Raise an error for input that would silently give a wrong number: other sizes, values outside [0, 1], no pixels.
 
-    Any float type is welcome; images are height x width x 3, or height x width when gray.
+    Any float type is accepted; images are height x width x 3, or height x width if gray.
 
     >>> check_pair(np.zeros((4, 6, 3)), np.full((4, 6, 3), 255.0))
     Traceback (most recent call last):

@@ -33,7 +33,7 @@ from editgauge.models.answers import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCard:
-    """What a model states about itself. The manifest of a run keeps it, and answers are remembered under it."""
+    """Identity of a model: stored in the manifest of a run, and part of the key of cached answers."""
 
     role: str
     id: str
@@ -50,24 +50,25 @@ class ModelCard:
 
 
 class Model(Protocol):
-    """Making one must be cheap, because `editgauge list models` makes them all: load weights when first asked.
+    """What every model provides.
 
-    A model is asked by one thread at a time. An answer must not depend on what else is in the batch.
+    Construction must be cheap, because `editgauge list models` constructs all models: load weights at the first
+    question. A model is called by one thread at a time. An answer must not depend on what else is in the batch.
     """
 
     @property
     def card(self) -> ModelCard:
-        """What it is; needs no weights on this machine."""
+        """Its description; available without the weights."""
         ...
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """The sets of weights it needs (`editgauge models list`); nothing when it brings its own."""
+        """The sets of weights it needs (`editgauge list models`); empty if it includes its own."""
         ...
 
     @property
     def batch(self) -> int:
-        """How many pictures it likes to be given at once; the service gives fewer when memory is short."""
+        """Preferred batch size; the service sends smaller batches when memory is low."""
         ...
 
 
@@ -272,14 +273,14 @@ ROLES: dict[str, type] = {
 
 
 class Perception(Protocol):
-    """What a protocol sees with. Every question is awaited; `CannotTell` is raised when there is no honest answer."""
+    """Access to the models for a protocol. Every call is awaited; `CannotTell` is raised when there is no answer."""
 
     def card(self, role: str) -> ModelCard:
-        """The model that plays a role."""
+        """The model of a role."""
         ...
 
     def vocabulary(self) -> tuple[str, ...] | None:
-        """All the words that the detector knows; None when any phrase may be asked."""
+        """All words that the detector knows; None if it takes any phrase."""
         ...
 
     async def detect(
@@ -296,7 +297,7 @@ class Perception(Protocol):
         ...
 
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
-        """What is seen of everything in a closed vocabulary."""
+        """Detections of all classes of a closed vocabulary."""
         ...
 
     async def segment(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
@@ -304,7 +305,7 @@ class Perception(Protocol):
         ...
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
-        """What is seen of the phrases, with outlines."""
+        """Detections of the phrases, with masks."""
         ...
 
     async def classes(self, image: Pixels) -> ClassMap:
@@ -338,15 +339,15 @@ class Perception(Protocol):
         ...
 
     async def read_text(self, image: Pixels) -> TextLines:
-        """The lines of text that stand in a picture; none is an answer, too."""
+        """The lines of text in a picture; may be empty."""
         ...
 
     async def faces(self, image: Pixels) -> Faces:
-        """The faces in a picture; none is an answer, too."""
+        """The faces in a picture; may be empty."""
         ...
 
     async def poses(self, image: Pixels) -> Poses:
-        """The people in a picture with the joints of their bodies; nobody is an answer, too."""
+        """The people in a picture with the joints of their bodies; may be empty."""
         ...
 
     async def fid_features(self, image: Pixels) -> Vector:

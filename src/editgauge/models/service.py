@@ -86,11 +86,11 @@ class ModelService:
         return view
 
     def card(self, role: str) -> ModelCard:
-        """The model that plays a role."""
+        """The model of a role."""
         return self._model_for(role).card
 
     def vocabulary(self) -> tuple[str, ...] | None:
-        """All the words that the detector knows; None when any phrase may be asked."""
+        """All words that the detector knows; None if it takes any phrase."""
         return self._detector()[1].vocabulary
 
     async def detect(
@@ -113,7 +113,7 @@ class ModelService:
         return seen.best_phrase_of_each_box() if compete else seen
 
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
-        """What is seen of everything in a closed vocabulary."""
+        """Detections of all classes of a closed vocabulary."""
         model, detector = self._detector()
         if detector.vocabulary is None:
             raise CannotTell("no_model", f"{model.card.id} has no list of words to look for; ask it for phrases")
@@ -136,7 +136,7 @@ class ModelService:
         return np.concatenate(masks)
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
-        """What is seen of the phrases, with outlines."""
+        """Detections of the phrases, with masks."""
         detections = await self.detect(image, *phrases, least=least)
         return Instances(detections, await self.segment(image, SegmentPrompt(boxes=detections.boxes)))
 
@@ -178,15 +178,15 @@ class ModelService:
         return cast(ClassScores, await self._about(self._model_for("classifier"), "classify", part))
 
     async def read_text(self, image: Pixels) -> TextLines:
-        """The lines of text that stand in a picture; none is an answer, too."""
+        """The lines of text in a picture; may be empty."""
         return cast(TextLines, await self._about(self._model_for("text_reader"), "read", image))
 
     async def faces(self, image: Pixels) -> Faces:
-        """The faces in a picture; none is an answer, too."""
+        """The faces in a picture; may be empty."""
         return cast(Faces, await self._about(self._model_for("face_reader"), "find_faces", image))
 
     async def poses(self, image: Pixels) -> Poses:
-        """The people in a picture with the joints of their bodies; nobody is an answer, too."""
+        """The people in a picture with the joints of their bodies; may be empty."""
         return cast(Poses, await self._about(self._model_for("pose_reader"), "find_poses", image))
 
     async def fid_features(self, image: Pixels) -> Vector:

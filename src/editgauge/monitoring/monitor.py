@@ -58,7 +58,7 @@ class Evaluation:
 
 
 class Monitor:
-    """Scores an editor on the same few edits again and again while it is trained.
+    """Score an editor on the same few edits repeatedly while it is trained.
 
     >>> monitor = editgauge.Monitor("sample", out="eval", limit=8, every=500)  # doctest: +SKIP
     >>> for step, batch in enumerate(batches):  # doctest: +SKIP
@@ -112,7 +112,7 @@ class Monitor:
         self.close()
 
     def close(self) -> None:
-        """Lets models and log files go."""
+        """Release the models and close the log files."""
         self._scorer.__exit__()
         for logger in self._loggers:
             logger.close()
@@ -132,7 +132,7 @@ class Monitor:
             return self.evaluate(step, pipeline_editor(pipeline, **options))
 
     def evaluate(self, step: int, editor: Editor) -> Evaluation:
-        """Edits the set, scores it, writes and logs the result. An error of the editor costs that outcome alone."""
+        """Edit the set, score it, write and log the result. An error of the editor affects that outcome only."""
         began = time.perf_counter()
         outcomes, failures = self._outcomes(step, editor)
         edited = time.perf_counter()

@@ -26,7 +26,7 @@ Part = tuple["NDArray[Any]", ...]
 
 
 class Protocol(typing.Protocol):
-    """A way to score outcomes; inherit from it. Changing what a score means asks for another `version`."""
+    """A way to score outcomes; inherit from it. Changing the meaning of a score requires a new `version`."""
 
     name: str
     about: str
@@ -62,7 +62,7 @@ class Protocol(typing.Protocol):
         return {}
 
     async def part(self, item: Item, see: Sight) -> Part:
-        """What the scores of a set need to know of one outcome."""
+        """What the scores of a set need from one outcome."""
         return ()
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
@@ -70,7 +70,7 @@ class Protocol(typing.Protocol):
         return {}
 
     def variant(self, options: Mapping[str, str]) -> Protocol:
-        """The protocol with other options, as `editval[delta=200]` asks for; its name says which."""
+        """The protocol with other options, such as `editval[delta=200]`; its name contains them."""
         raise BadInput(f"The protocol '{self.name}' has no options, got [{_written(options)}].")
 
     def given(self, models: Mapping[str, str]) -> Protocol:

@@ -80,7 +80,7 @@ class Erased:
     """What the benchmark calls it; the same on every machine."""
 
     def render(self, width: int, height: int) -> BoolMask:
-        """Scaled to the asked size by nearest neighbor."""
+        """Scaled to the given size by nearest neighbor."""
         pixels = read_image(self.path)  # the one loader: it refuses what is no image, broken or absurdly large
         require_same_shape(f"The mask '{self.path}'", (pixels.shape[1], pixels.shape[0]), (width, height))
         inside = self._transparent(pixels.shape[:2])

@@ -128,7 +128,12 @@ def _explanations(comparisons: Sequence[Comparison]) -> list[str]:
         notes.append(f"† fewer than {FEW_SOURCES} source images: too few for a test.")
     lonely = max((each.only_first + each.only_second for each in comparisons), default=0)
     if lonely:
-        notes.append(f"Up to {lonely} edits have a score for one method only and are left out of the pairs.")
+        left_out = (
+            "1 edit has a score for one method only and is"
+            if lonely == 1
+            else (f"Up to {lonely} edits have a score for one method only and are")
+        )
+        notes.append(f"{left_out} left out of the pairs.")
     return notes
 
 

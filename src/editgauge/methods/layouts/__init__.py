@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """One convention, as a value."""
+    """A naming convention of outcome files."""
 
     name: str
     title: str
@@ -35,11 +35,11 @@ class Layout:
     """Each outcome was made from the method's own outcome of the turn before."""
 
     def lacks(self, edit: Edit) -> list[str]:
-        """The extras this layout needs and the edit has not."""
+        """The extras that this layout needs and the edit lacks."""
         return [key for key in self.needs if edit.extras.get(key) is None or not str(edit.extras[key]).strip()]
 
     def asks(self, edit: Edit) -> tuple[str, ...]:
-        """The paths to look at, each once; none when the edit lacks what they are made of."""
+        """The paths to try, without repetition; empty when the edit lacks what they are built from."""
         return () if self.lacks(edit) else tuple(dict.fromkeys(map(same_letters, self.paths(edit))))
 
 
