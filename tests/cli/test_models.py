@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from editgauge.cli import groups
-from editgauge.core.errors import BadInput
-from editgauge.models.weights import LicenseNotAccepted, MissingWeights, catalog_entries
+from editgauge.core.errors import BadInput, FetchFailed
+from editgauge.models.weights import LicenseNotAccepted, MissingWeights, catalog_entries, store, verbs
 
 
 @pytest.fixture(autouse=True)
@@ -96,3 +97,26 @@ def test_every_set_can_really_be_pulled(name: str) -> None:
     """By the real clients from the registries they know: about 900 MB in all."""
     models("pull", name, "--accept", catalog_entries()[name].license)
     assert f"{name}: verified ({len(catalog_entries()[name].files)})" in models("verify", name).stdout
+
+
+def test_several_sets_come_at_a_time_and_the_result_keeps_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    both_began = threading.Barrier(2, timeout=30)
+
+    def pull(name: str, **_: Any) -> str:
+        both_began.wait()  # a download that waits for the other one to end would never get here
+        return name
+
+    monkeypatch.setattr(store, "pull", pull)
+    assert verbs.pull_each([("minilm",), ("u2netp",)], quiet=True) == ["minilm", "u2netp"]
+
+
+def test_what_cannot_be_had_is_replaced_by_its_alternative_or_ends_the_pull(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pull(name: str, **_: Any) -> str:
+        if name == "dinov2-s14":
+            raise FetchFailed("there is no network")
+        return name
+
+    monkeypatch.setattr(store, "pull", pull)
+    assert verbs.pull_each([("u2netp",), ("dinov2-s14", "augnet")], quiet=True) == ["u2netp", "augnet"]
+    with pytest.raises(FetchFailed, match="there is no network"):
+        verbs.pull_each([("dinov2-s14",), ("u2netp",)], quiet=True)

@@ -69,6 +69,7 @@ def export(editgauge: Command, home: Path, format: str = "jsonl", run: str = "sc
 
 def test_a_run_shows_means_and_what_is_missing_and_what_to_do_next(scored: Path) -> None:
     table, remarks = (scored / "stdout").read_text(), (scored / "stderr").read_text()
+    table = " ".join(table.split())
     assert "psnr ↑" in table
     assert "blurred[sigma=2]" in table, "brackets are part of the name, not markup"
     assert "12 outcomes: 11 fully scored, 0 partly scored, 1 unscored." in table, "a missing file; masks do not apply"

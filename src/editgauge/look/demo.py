@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from editgauge.benchmarks.datasets import pull
@@ -10,7 +11,7 @@ from editgauge.engine.options import USUAL_PROTOCOLS
 from editgauge.engine.run import run
 from editgauge.models.profiles import ALONGSIDE, models_of
 from editgauge.models.weights import available
-from editgauge.models.weights.verbs import pull_first
+from editgauge.models.weights.verbs import pull_each
 from editgauge.protocols import open_protocol
 from editgauge.reports.page import report
 
@@ -34,10 +35,11 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
         quiet: print no progress or remarks.
     """
     folder = Path(out)
-    pull("photos", quiet=quiet)
-    for alternatives in (*_models(), ALONGSIDE):
-        if not any(map(available, alternatives)):
-            pull_first(alternatives, quiet=quiet)
+    missing = [each for each in (*_models(), ALONGSIDE) if not any(map(available, each))]
+    with ThreadPoolExecutor(1) as beside:
+        photographs = beside.submit(pull, "photos", quiet=quiet)
+        pull_each(missing, quiet=quiet)
+        photographs.result()
     outcomes = {method: folder / "outcomes" / method for method in METHODS}
     for method, place in outcomes.items():
         edit(BENCHMARK, method=method, out=place, quiet=quiet)

@@ -28,7 +28,7 @@ def demo(page: Any, chosen: Options) -> None:
     from editgauge.core.run import Run
 
     show_summary(Run.open(Path(chosen["out"]) / "run"))
-    typer.echo(f"Report: {page}\nOpen it in a browser: {page.absolute().as_uri()}")
+    typer.echo(f"Report, to be opened in a browser: {page.absolute().as_uri()}")
 
 
 def score(verdicts: Any, chosen: Options) -> None:

@@ -37,27 +37,29 @@ def show_summary(run: Run, *, verbose: bool = False) -> None:
     summary, verdicts = summarize(run), RunVerdicts(run)
     cells = {(c.protocol, c.spec.name, c.method): c for c in summary if c.edit_type == ALL}
     show(Text(answer(summary, verdicts).sentence, style="bold"))
+    notes: list[str] = []
     if verbose:
         _show_by_protocol(run, cells)
         _show_figures(run)
     else:
-        _show_together(run, cells)
+        notes += _show_together(run, cells)
     few = any(cell.mean and cell.mean.clusters < FEW_SOURCES for cell in cells.values())
     dagger = f" † fewer than {FEW_SOURCES} source images: the interval is unreliable." if few else ""
-    show(Text(f"↑ higher is better, ↓ lower is better.{dagger}", style="dim"))
+    notes.append(f"↑ higher is better, ↓ lower is better.{dagger}")
     if verdicts.untouched:
-        names = ", ".join(sorted(verdicts.untouched))
-        show(Text(f"Baseline that returns the source unchanged: {names}.", style="dim"))
+        notes.append(f"Baseline that returns the source unchanged: {', '.join(sorted(verdicts.untouched))}.")
     reasons = sum((Counter(cell.unscored) for cell in cells.values()), Counter[str]())
-    if verbose:
-        _show_reasons(run, reasons)
-    elif reasons:
-        _show_reasons(run, Counter({why: n for why, n in reasons.items() if why in MENDABLE}))
-        show(Text(f"{_unscored_of(run, cells)} `run --verbose` prints the reasons.", style="dim"))
+    if reasons and not verbose:
+        notes.append(f"{_unscored_of(run, cells)} `run --verbose` prints the reasons.")
+    show(Text(" ".join(notes), style="dim"))  # one paragraph: with the table it fits a screen
+    _show_reasons(run, reasons if verbose else Counter({why: n for why, n in reasons.items() if why in MENDABLE}))
 
 
-def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
-    """Every score that says whether the edit was done, the primary ones of other questions, and the rest if few."""
+def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> list[str]:
+    """Every score that says whether the edit was done, the primary ones of other questions, and the rest if few.
+
+    Returns what is to be said about scores that are not shown.
+    """
     methods = list(run.manifest.methods)
     title = f"{run.manifest.benchmark}, {counted(run.manifest.edits, 'edit')}: mean and 95 % confidence interval"
     scored = {
@@ -73,6 +75,7 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
     }
     shown = dict.fromkeys((*labels, *headlines(cells.values()), *(scored if len(scored) <= MOST_ROWS else ())))
     table = new_table(title)
+    table.show_edge = False
     if labels:
         table.add_column("question", no_wrap=True)
     table.add_column("score", overflow="fold")
@@ -85,9 +88,10 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
         means = (_mean(cell, tell_unscored=False, brief=True) for cell in scored[key])
         table.add_row(*([label] if labels else []), f"{key[0]}/{named(spec)}", *means)
     show(table)
-    if len(shown) < len(scored):
-        figures = " and the figures of the papers" if measured_figures(run) else ""
-        show(Text(f"The main scores; the report and `run --verbose` have all {len(scored)}{figures}.", style="dim"))
+    if len(shown) == len(scored):
+        return []
+    figures = " and the figures of the papers" if measured_figures(run) else ""
+    return [f"The main scores; the report and `run --verbose` have all {len(scored)}{figures}."]
 
 
 def _show_figures(run: Run) -> None:

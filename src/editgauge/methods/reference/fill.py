@@ -10,6 +10,7 @@ Pixels are counted row by row, so that a place is one number, and so is the step
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import cv2
@@ -36,6 +37,8 @@ SEARCHES = 6
 REFINED = 40_000
 """Holes with more pixels than this keep the matches of the half-sized picture: refining them would take seconds."""
 REFINEMENTS = 2
+KEPT = 32
+"""The latest fillings, which are kept: one editor after another removes the same things from the same pictures."""
 NEARNESS = (1.25, 0.3)
 """Gray levels by which a match may be worse when it lies one row, or one column, nearer: what fits is rarely far."""
 
@@ -50,11 +53,14 @@ def filled(source: Pixels, hole: BoolMask) -> Pixels:
     room = min(160, max(48, right - left, bottom - top))
     window = slice(max(0, top - room), bottom + room), slice(max(0, left - room), right + room)
     result = source.copy()
-    result[window] = _filled_window(source[window], hole[window])
+    result[window] = _filled_window(hole[window].shape, source[window].tobytes(), hole[window].tobytes())
     return result
 
 
-def _filled_window(pixels: Pixels, hole: BoolMask) -> Pixels:
+@lru_cache(maxsize=KEPT)
+def _filled_window(shape: tuple[int, int], pixels_content: bytes, hole_content: bytes) -> Pixels:
+    pixels = np.frombuffer(pixels_content, np.uint8).reshape(*shape, 3)
+    hole = np.frombuffer(hole_content, np.bool_).reshape(shape)
     levels = [(pixels, hole)]
     while _pairs(levels[-1][1]) > PAIRS:
         levels.append(_halved(*levels[-1]))

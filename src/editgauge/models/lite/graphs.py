@@ -33,6 +33,12 @@ class Graph:
         self._inputs.append(self._helper.make_tensor_value_info(name, self._onnx.TensorProto.UINT8, shape))
         return name
 
+    def planes(self, name: str, depth: int) -> str:
+        """An input: that many planes of any size."""
+        shape = [1, depth, f"{name}_height", f"{name}_width"]
+        self._inputs.append(self._helper.make_tensor_value_info(name, self._onnx.TensorProto.FLOAT, shape))
+        return name
+
     def constant(self, values: NDArray[Any]) -> str:
         """An array that is part of the graph."""
         name = f"constant{len(self._constants)}"
@@ -92,10 +98,11 @@ class Graph:
         """The greatest value around each place."""
         return self.add("MaxPool", planes, kernel_shape=[side] * 2, strides=[stride] * 2, pads=[padding] * 4)
 
-    def finished(self, output: str) -> bytes:
-        """The whole graph as the bytes of an ONNX file, with one output of floats."""
-        result = self._helper.make_tensor_value_info(output, self._onnx.TensorProto.FLOAT, None)
-        graph = self._helper.make_graph(self._nodes, "editgauge", self._inputs, [result], self._constants)
+    def finished(self, *outputs: str) -> bytes:
+        """The whole graph as the bytes of an ONNX file, with outputs of floats."""
+        floats = self._onnx.TensorProto.FLOAT
+        results = [self._helper.make_tensor_value_info(output, floats, None) for output in outputs]
+        graph = self._helper.make_graph(self._nodes, "editgauge", self._inputs, results, self._constants)
         opset = self._helper.make_opsetid("", OPSET)
         model = self._helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
         content: bytes = model.SerializeToString()

@@ -2,20 +2,25 @@
 
 Both pictures go through a network that learned to name what is in photographs. At five depths each place's features
 are brought to length one; the squared differences, weighted as people's judgments taught, are averaged over the
-picture, and the five averages summed. The graph is built here from the paper and the verified weights.
+picture, and the five averages summed. The graphs are built here from the paper and the verified weights: one for the
+features of a picture, which are kept for the latest sources, because many outcomes are compared with one source; and
+one for the distance.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
+from editgauge.models.identity import identity
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import Floats, Graph
 from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
@@ -33,6 +38,8 @@ class _Lpips(FromCatalog, ABC):
     id: str
     least_side: int
     """Of a picture of which something is left at the greatest depth."""
+    sources_kept: int
+    """Features of this many of the latest sources stay in memory."""
     batch = 8
 
     @property
@@ -52,15 +59,57 @@ class _Lpips(FromCatalog, ABC):
             height, width = before.shape[:2]
             least = f"{self.least_side} pixels on each side"
             raise CannotTell("not_applicable", f"{self.id} needs {least}, and the pictures are {width} x {height}")
-        return float(self._session.run(None, {"pictures": np.stack([before, after])})[0])
+        if np.array_equal(before, after):
+            return 0.0
+        source, outcome = self._features_of_source(before), self._features(after)
+        inputs = {
+            f"{which}{depth}": planes
+            for which, all_planes in (("before", source), ("after", outcome))
+            for depth, planes in enumerate(all_planes)
+        }
+        return float(self._comparison.run(None, inputs)[0])
+
+    def _features_of_source(self, picture: Pixels) -> list[NDArray[np.float32]]:
+        key = identity(picture)
+        features = self._sources.pop(key, None) or self._features(picture)
+        self._sources[key] = features
+        while len(self._sources) > self.sources_kept:
+            self._sources.popitem(last=False)
+        return features
+
+    def _features(self, picture: Pixels) -> list[NDArray[np.float32]]:
+        """The features of a picture at each depth, of length one at each place."""
+        features: list[NDArray[np.float32]] = self._trunk.run(None, {"pictures": picture[np.newaxis]})
+        return features
 
     @cached_property
-    def _session(self) -> Any:
-        return onnx_session(self._graph(arrays_of(self.name, self._weights)), self.id, self._threads)
+    def _sources(self) -> OrderedDict[str, list[NDArray[np.float32]]]:
+        """The features of the latest sources by the hash of their pixels."""
+        return OrderedDict()
+
+    @cached_property
+    def _trunk(self) -> Any:
+        graph = Graph(self.id)
+        units = [_units(graph, planes) for planes in self._depths(graph, _scaled(graph), self._arrays)]
+        return onnx_session(graph.finished(*units), self.id, self._threads)
+
+    @cached_property
+    def _comparison(self) -> Any:
+        graph = Graph(self.id)
+        distances = [_distance_at(graph, depth, weight) for depth, weight in enumerate(self._judgment(self._arrays))]
+        return onnx_session(graph.finished(graph.add("Sum", *distances)), self.id, self._threads)
+
+    @cached_property
+    def _arrays(self) -> Mapping[str, Floats]:
+        return arrays_of(self.name, self._weights)
 
     @abstractmethod
-    def _graph(self, weights: Mapping[str, Floats]) -> bytes:
-        """The network, from its weights by name."""
+    def _depths(self, graph: Graph, planes: str, weights: Mapping[str, Floats]) -> list[str]:
+        """The features at each depth of the network, from its weights by name."""
+
+    @abstractmethod
+    def _judgment(self, weights: Mapping[str, Floats]) -> list[Floats]:
+        """How much each feature counts, depth by depth."""
 
 
 class LpipsAlex(_Lpips):
@@ -70,18 +119,20 @@ class LpipsAlex(_Lpips):
     weights = ("lpips-alex",)
     id = "LPIPS 0.1 (AlexNet)"
     least_side = 31
+    sources_kept = 2
 
-    def _graph(self, weights: Mapping[str, Floats]) -> bytes:
-        graph = Graph(self.id)
-        planes = _scaled(graph)
-        distances = []
+    def _depths(self, graph: Graph, planes: str, weights: Mapping[str, Floats]) -> list[str]:
+        depths = []
         for depth, (stride, padding) in enumerate([(4, 2), (1, 2), (1, 1), (1, 1), (1, 1)]):
             if depth in (1, 2):
                 planes = graph.max_pool(planes, 3, 2)
             kernel, bias = weights[f"trunk.{depth}.weight"], weights[f"trunk.{depth}.bias"]
             planes = graph.add("Relu", graph.conv(planes, kernel, bias, stride, padding))
-            distances.append(_distance_at(graph, planes, weights[f"lin.{depth}"]))
-        return graph.finished(graph.add("Sum", *distances))
+            depths.append(planes)
+        return depths
+
+    def _judgment(self, weights: Mapping[str, Floats]) -> list[Floats]:
+        return [weights[f"lin.{depth}"] for depth in range(5)]
 
 
 class LpipsVgg(_Lpips):
@@ -91,34 +142,39 @@ class LpipsVgg(_Lpips):
     weights = ("lpips-vgg",)
     id = "LPIPS 0.1 (VGG-16)"
     least_side = 16
+    sources_kept = 1  # 150 MB for a picture of 640 x 480
 
-    def _graph(self, weights: Mapping[str, Floats]) -> bytes:
-        weights = {name: _planes_first(array) for name, array in weights.items()}
-        graph = Graph(self.id)
-        planes = _scaled(graph)
-        distances = []
+    def _depths(self, graph: Graph, planes: str, weights: Mapping[str, Floats]) -> list[str]:
+        depths = []
         layer = 0
         for depth, layers in enumerate([2, 2, 3, 3, 3]):
             if depth:
                 planes = graph.max_pool(planes, 2, 2)
             for _ in range(layers):
                 kernel, bias = weights[f"VGG16_0.Conv_{layer}.kernel"], weights[f"VGG16_0.Conv_{layer}.bias"]
-                planes = graph.add("Relu", graph.conv(planes, kernel, bias, padding=1))
+                planes = graph.add("Relu", graph.conv(planes, _planes_first(kernel), bias, padding=1))
                 layer += 1
-            distances.append(_distance_at(graph, planes, weights[f"NetLinLayer_{depth}.Conv_0.kernel"]))
-        return graph.finished(graph.add("Sum", *distances))
+            depths.append(planes)
+        return depths
+
+    def _judgment(self, weights: Mapping[str, Floats]) -> list[Floats]:
+        return [_planes_first(weights[f"NetLinLayer_{depth}.Conv_0.kernel"]) for depth in range(5)]
 
 
 def _scaled(graph: Graph) -> str:
-    """Both pictures, in the colors that the networks expect."""
+    """The picture in the colors that the networks expect."""
     return graph.scaled(graph.pictures("pictures"), 1 / (127.5 * SCALE), (-1 - SHIFT) / SCALE)
 
 
-def _distance_at(graph: Graph, planes: str, weight: Floats) -> str:
-    """The weighted mean squared difference between the unit features of the two pictures at one depth."""
+def _units(graph: Graph, planes: str) -> str:
+    """Features, at each place of length one."""
     lengths = graph.add("ReduceL2", planes, axes=[1], keepdims=1)
-    units = graph.add("Div", planes, graph.add("Add", lengths, graph.constant(NEVER_ZERO)))
-    before, after = (graph.add("Gather", units, graph.constant(np.array([place])), axis=0) for place in (0, 1))
+    return graph.add("Div", planes, graph.add("Add", lengths, graph.constant(NEVER_ZERO)))
+
+
+def _distance_at(graph: Graph, depth: int, weight: Floats) -> str:
+    """The weighted mean squared difference between the unit features of the two pictures at one depth."""
+    before, after = (graph.planes(f"{which}{depth}", weight.shape[1]) for which in ("before", "after"))
     difference = graph.add("Sub", before, after)
     squared = graph.add("Mul", difference, difference)
     weighted = graph.add("Conv", squared, graph.constant(weight))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +15,13 @@ from editgauge.core.progress import say
 from editgauge.models.weights import store
 from editgauge.models.weights.files import WeightFiles
 from editgauge.models.weights.store import WeightInfo
+
+DOWNLOADS_AT_ONCE = 4
+"""Half of the time of a small download goes by while its client starts."""
+SECONDS_BETWEEN_LINES = 5.0
+MB = 1e6
+ShowDownload = Callable[[str, int | None], Grown]
+"""Told what is downloaded and its bytes, where they are known before; what it gives is told the bytes so far."""
 
 
 def list_weights() -> list[WeightInfo]:
@@ -57,19 +65,30 @@ def pull(
         revision: another commit of the model hub than the pinned one.
         quiet: print no progress or remarks.
     """
-    return [pull_first(each, accept, revision, quiet=quiet) for each in store.wanted(_listed(name))]
+    return pull_each(store.wanted(_listed(name)), accept, revision, quiet=quiet)
 
 
-def pull_first(
-    alternatives: Sequence[str], accept: str | None = None, revision: str | None = None, *, quiet: bool = False
+def pull_each(
+    wanted: Sequence[Sequence[str]], accept: str | None = None, revision: str | None = None, *, quiet: bool = False
+) -> list[WeightFiles]:
+    """Download, several at a time, the first set that can be had of each list of alternatives."""
+    with downloads_shown(quiet=quiet) as show, ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
+        downloads = [pool.submit(_pull_first, each, show, accept, revision, quiet=quiet) for each in wanted]
+        try:
+            return [each.result() for each in downloads]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _pull_first(
+    alternatives: Sequence[str], show: ShowDownload, accept: str | None, revision: str | None, *, quiet: bool
 ) -> WeightFiles:
-    """Download the first set that can be had."""
     for place, name in enumerate(alternatives, start=1):
         about = store.info(name)
         say(f"{name}: {about.source}; license {license_of(about)}", quiet=quiet)
         try:
-            with download_shown(name, about.bytes_to_fetch) as grown:
-                return store.pull(name, grown=grown, accept=accept, revision=revision)
+            return store.pull(name, grown=show(name, about.bytes_to_fetch), accept=accept, revision=revision)
         except FetchFailed as failed:
             if place == len(alternatives):
                 raise
@@ -119,35 +138,32 @@ def _listed(name: str | Sequence[str]) -> list[str]:
     return [name] if isinstance(name, str) else [*name]
 
 
-SECONDS_BETWEEN_LINES = 5.0
-MB = 1e6
-
-
 @contextmanager
-def download_shown(what: str, total: int | None) -> Iterator[Grown]:
-    """Shows on standard error how much has come; what is yielded is given the bytes so far.
-
-    Args:
-        what: What is being downloaded.
-        total: Its bytes, where they are known before.
-    """
-    if sys.stderr.isatty():
-        with _bar(what, total) as grown:
-            yield grown
+def downloads_shown(*, quiet: bool = False) -> Iterator[ShowDownload]:
+    """Shows on standard error how much has come of each download that what is yielded is told of."""
+    if quiet:
+        yield lambda what, total: lambda so_far: None
+    elif sys.stderr.isatty():
+        with _bars() as show:
+            yield show
     else:
-        yield _lines(what, total)
+        yield _lines
 
 
 @contextmanager
-def _bar(what: str, total: int | None) -> Iterator[Grown]:
+def _bars() -> Iterator[ShowDownload]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     left = TimeRemainingColumn(compact=True, elapsed_when_finished=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), left)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda so_far: bar.update(task, completed=min(so_far, total or so_far))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+
+        def show(what: str, total: int | None) -> Grown:
+            task = bars.add_task(what, total=total)
+            return lambda so_far: bars.update(task, completed=min(so_far, total or so_far))
+
+        yield show
 
 
 def _lines(what: str, total: int | None) -> Grown:
