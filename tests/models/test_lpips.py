@@ -69,9 +69,14 @@ def test_a_distance(model: PerceptualDistance, photo: Pixels) -> None:
 def test_features_of_a_source_are_computed_once_for_its_outcomes(
     photo: Pixels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, seen = LpipsAlex(), []
+    model, seen = LpipsAlex(), list[bytes]()
     features = model._features
-    monkeypatch.setattr(model, "_features", lambda picture: seen.append(picture.tobytes()) or features(picture))
+
+    def counted(picture: Pixels) -> list[Any]:
+        seen.append(picture.tobytes())
+        return list(features(picture))
+
+    monkeypatch.setattr(model, "_features", counted)
     outcomes = [noisy(photo, spread) for spread in (2, 8, 32)]
     assert model.compare([(photo, each) for each in outcomes]) == [
         LpipsAlex().compare([(photo, each)])[0] for each in outcomes

@@ -21,7 +21,7 @@ DOWNLOADS_AT_ONCE = 4
 SECONDS_BETWEEN_LINES = 5.0
 MB = 1e6
 ShowDownload = Callable[[str, int | None], Grown]
-"""Told what is downloaded and its bytes, where they are known before; what it gives is told the bytes so far."""
+"""From the name of a download and its bytes, where they are known before, to what shows the bytes so far."""
 
 
 def list_weights() -> list[WeightInfo]:
@@ -140,7 +140,7 @@ def _listed(name: str | Sequence[str]) -> list[str]:
 
 @contextmanager
 def downloads_shown(*, quiet: bool = False) -> Iterator[ShowDownload]:
-    """Shows on standard error how much has come of each download that what is yielded is told of."""
+    """Shows on standard error how much has come of each download."""
     if quiet:
         yield lambda what, total: lambda so_far: None
     elif sys.stderr.isatty():
