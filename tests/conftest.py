@@ -61,15 +61,19 @@ collect_ignore = ["plugin_package"]  # a package of its own, with modules that a
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files of which no test would be chosen are not even imported: many import torch or a browser."""
-    if not re.fullmatch(r"test_\w+\.py", collection_path.name):
+    """Files and folders of which no test would be chosen are not even imported: many import torch or a browser."""
+    files = list(collection_path.rglob("test_*.py")) if collection_path.is_dir() else [collection_path]
+    if config.option.markexpr == "not slow":
+        unwanted = [WHOLLY_SLOW.search(file.read_text("utf-8")) is not None for file in files if _is_test(file)]
+    elif config.option.markexpr == "slow":
+        unwanted = ["pytest.mark.slow" not in file.read_text("utf-8") for file in files if _is_test(file)]
+    else:
         return None
-    match config.option.markexpr:
-        case "not slow":
-            return WHOLLY_SLOW.search(collection_path.read_text("utf-8")) is not None or None
-        case "slow":
-            return "pytest.mark.slow" not in collection_path.read_text("utf-8") or None
-    return None
+    return (bool(unwanted) and all(unwanted)) or None
+
+
+def _is_test(file: Path) -> bool:
+    return re.fullmatch(r"test_\w+\.py", file.name) is not None
 
 
 TOY = ProtocolEntry(

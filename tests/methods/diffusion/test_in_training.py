@@ -15,8 +15,9 @@ torch: Any = pytest.importorskip("torch")
 diffusers: Any = pytest.importorskip("diffusers")
 accelerate: Any = pytest.importorskip("accelerate")
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_a_pipeline_is_scored_while_its_network_is_trained(
     saved: Callable[[str], Path], make_benchmark: Callable[..., Path], tmp_path: Path
 ) -> None:
