@@ -43,7 +43,7 @@ import psutil
 import editgauge
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.errors import CannotEdit
-from editgauge.core.images import Pixels, png_bytes, read_image
+from editgauge.core.images import Pixels, load_image, png_bytes, read_image
 from editgauge.core.types import Edit
 from editgauge.methods.reference.apply import followed
 from editgauge.methods.reference.editors import recipe_of
@@ -194,28 +194,32 @@ class Soak:
         self.service = service
         self.answers = Counter[str]()
         self._lock = threading.Lock()
-        good = [body(triple) for triple in triples(8, 4)]
-        first, picture = good[0], base64.b64decode(good[0]["outcome"])
-        self._kinds: dict[str, list[dict[str, Any]]] = {
-            "good": good,
-            "empty": [{}],
-            "not base64": [{**first, "outcome": "§"}],
-            "text file": [{**first, "outcome": base64.b64encode(b"no image").decode()}],
-            "cut file": [{**first, "outcome": base64.b64encode(picture[: len(picture) // 2]).decode()}],
-            "picture bomb": [{**first, "outcome": base64.b64encode(bomb(picture)).decode()}],
-            "unknown type": [{**first, "edit_type": "nonsense"}],
-            "two sources": [{**first, "sources": first["sources"] * 2}],
+        self._triples = triples(8, 4)
+        first, picture = body(self._triples[0]), self._triples[0].outcome
+        self._bad: dict[str, dict[str, Any]] = {
+            "empty": {},
+            "not base64": {**first, "outcome": "§"},
+            "text file": {**first, "outcome": base64.b64encode(b"no image").decode()},
+            "cut file": {**first, "outcome": base64.b64encode(picture[: len(picture) // 2]).decode()},
+            "picture bomb": {**first, "outcome": base64.b64encode(bomb(picture)).decode()},
+            "unknown type": {**first, "edit_type": "nonsense"},
+            "two sources": {**first, "sources": first["sources"] * 2},
         }
 
+    def _good(self) -> dict[str, Any]:
+        """A request that nobody sent before: an answer that is remembered would test little."""
+        triple = random.choice(self._triples)
+        return body(triple._replace(outcome=png_bytes(_noisy(load_image(triple.outcome).pixels))))
+
     def run(self, seconds: float, clients: int) -> None:
-        """Sends requests until the time is over; memory is printed about ten times."""
+        """Sends requests until the time is over; memory is printed about twenty times."""
         until = time.monotonic() + seconds
         threads = [threading.Thread(target=self._client, args=(until,)) for _ in range(clients)]
         for thread in threads:
             thread.start()
-        for _ in range(10):
+        for _ in range(20):
             self._print_memory()
-            time.sleep(seconds / 10)
+            time.sleep(seconds / 20)
         for thread in threads:
             thread.join()
         self._print_memory()
@@ -223,13 +227,15 @@ class Soak:
 
     def _print_memory(self) -> None:
         processes = len(self.service.processes())
+        scored = self.answers["good: 200"]
         print(
-            f"{self.service.megabytes():6.0f} MB in {processes} processes after {self.answers.total()} requests",
+            f"{self.service.megabytes():6.0f} MB in {processes} processes after {self.answers.total()} requests, "
+            f"{scored} of them scored",
             flush=True,
         )
 
     def _client(self, until: float) -> None:
-        kinds = [*self._kinds, "wrong token", "no such page", "slow client", "disconnect"]
+        kinds = [*self._bad, *["good"] * len(self._bad), "wrong token", "no such page", "slow client", "disconnect"]
         while time.monotonic() < until:
             kind = random.choice(kinds)
             answer = self._ask(kind)
@@ -238,8 +244,8 @@ class Soak:
 
     def _ask(self, kind: str) -> str:
         http = self.service.http
-        if kind in self._kinds:
-            content = random.choice(self._kinds[kind])
+        if kind in self._bad or kind == "good":
+            content = self._bad[kind] if kind in self._bad else self._good()
             return str(http.post("/v1/score", json=content).status_code)
         if kind == "wrong token":
             return str(http.post("/v1/score", json={}, headers={"Authorization": "Bearer wrong"}).status_code)
@@ -249,8 +255,7 @@ class Soak:
 
     def _by_hand(self, *, slow: bool) -> str:
         """A client that sends a byte now and then, or one that leaves while its picture is scored."""
-        good = random.choice(self._kinds["good"])
-        request = httpx.Request("POST", "http://here/v1/score", json=good)
+        request = httpx.Request("POST", "http://here/v1/score", json=self._good())
         lines = ["POST /v1/score HTTP/1.1", "Host: here", f"Authorization: Bearer {TOKEN}"]
         lines += ["Content-Type: application/json", f"Content-Length: {len(request.content)}"]
         host, port = self.service.address.removeprefix("http://").split(":")

@@ -94,6 +94,22 @@ def test_one_who_gives_up_does_not_take_the_answer_from_another() -> None:
     assert asyncio.run(scene()) == 2
 
 
+def test_what_all_gave_up_is_not_asked_unless_somebody_asks_again() -> None:
+    async def scene() -> tuple[Doubler, Any]:
+        ask, backend = Ask(), Doubler(batch=2)
+        questions = [asyncio.ensure_future(ask(backend, number, number)) for number in (1, 2, 3, 4, 5)]
+        await asyncio.sleep(0)  # 1 and 2 are under way, the rest waits for them
+        for each in questions[1:4]:
+            each.cancel()
+        again = asyncio.ensure_future(ask(backend, 3, 3))
+        results = await asyncio.gather(questions[0], questions[4], again)
+        return backend, results
+
+    backend, results = asyncio.run(scene())
+    assert results == [2, 10, 6]
+    assert backend.batches == [[1, 2], [5, 3]]
+
+
 def test_groups_are_never_mixed() -> None:
     backend, ask = Doubler(batch=2), Ask()
     together(*(ask(backend, number, number, number % 2) for number in range(6)))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -28,10 +29,13 @@ from editgauge.serving.schema import (
     ScoreRequest,
     ScoreResponse,
 )
-from editgauge.serving.scoring import ProcessEnded, Scoring
+from editgauge.serving.scoring import ProcessEnded, Scoring, SharedScoring
 
 OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json")
 """Answered without a token: a load balancer has none, nor has a browser that opens a page."""
+CLIENT_GONE = 499
+"""Counted as the status of a request whose client did not wait for the answer; nobody receives it."""
+T = TypeVar("T")
 PAGE = resources.files("editgauge.serving").joinpath("docs.html")
 """Shows the schema; unlike FastAPI's own page it needs nothing from other hosts."""
 
@@ -74,22 +78,24 @@ class Measurements:
 class ScoreService:
     """Scores items within the limits, and counts them."""
 
-    def __init__(self, scoring: Scoring, limits: ServiceLimits) -> None:
-        self.scoring, self.limits, self.measured = scoring, limits, Measurements()
+    def __init__(self, scoring: Scoring, limits: ServiceLimits, lacks: str = "") -> None:
+        self.scoring, self.limits, self.measured = SharedScoring(scoring), limits, Measurements()
         self.is_ready = False
-        self.problem = ""
-        """Why the models could not be loaded."""
+        self.problem = lacks
+        """Why the service is not ready, and will not be without help."""
         self._at_once = 0
 
     async def warm_up(self) -> None:
         """Loads the models; until then `/readyz` says that the service is not ready."""
         try:
             await self.scoring.warm_up()
-            self.is_ready = True
+            self.is_ready = not self.problem
         except EditGaugeError as error:
             self.problem = str(error)
         except ProcessEnded:
             self.problem = "A process that loads the models ended; is memory short?"
+        except Exception as error:
+            self.problem = f"The models cannot be loaded: {type(error).__name__}: {error}"
 
     async def score(self, requests: list[ScoreRequest]) -> list[BatchResult]:
         """One result for each item; all are scored at once and share the models' batches."""
@@ -117,10 +123,19 @@ class ScoreService:
         self.measured.at_once.set(self._at_once)
 
 
-def make_app(scoring: Scoring, *, tokens: tuple[str, ...] = (), limits: ServiceLimits | None = None) -> FastAPI:
-    """The application; with tokens, requests need `Authorization: Bearer TOKEN`."""
+def make_app(
+    scoring: Scoring, *, tokens: tuple[str, ...] = (), limits: ServiceLimits | None = None, lacks: str = ""
+) -> FastAPI:
+    """The application; with tokens, requests need `Authorization: Bearer TOKEN`.
+
+    Args:
+        scoring: who scores.
+        tokens: tokens of clients; none are needed when there are none.
+        limits: what clients may take.
+        lacks: models that are missing for a verdict; the service is not ready then.
+    """
     limits = limits or ServiceLimits()
-    service = ScoreService(scoring, limits)
+    service = ScoreService(scoring, limits, lacks)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -158,20 +173,20 @@ def make_app(scoring: Scoring, *, tokens: tuple[str, ...] = (), limits: ServiceL
         return response
 
     @app.post("/v1/score", responses=refusals)
-    async def score(request: ScoreRequest) -> ScoreResponse:
+    async def score(request: ScoreRequest, connection: Request) -> ScoreResponse:
         """Score one edited picture."""
-        (only,) = await service.score([request])
+        (only,) = await _unless_gone(connection, service.score([request]))
         if only.result is None:
             raise Refusal(422, "bad_input", only.error.detail if only.error else "")
         return only.result
 
     @app.post("/v1/batch", responses=refusals)
-    async def batch(request: BatchRequest) -> BatchResponse:
+    async def batch(request: BatchRequest, connection: Request) -> BatchResponse:
         """Score several edited pictures; each has a result or an error of its own."""
         if len(request.items) > limits.batch_items:
             detail = f"{len(request.items)} items, {limits.batch_items} at most; send several batches."
             raise Refusal(413, "too_many_items", detail)
-        return BatchResponse(results=await service.score(request.items))
+        return BatchResponse(results=await _unless_gone(connection, service.score(request.items)))
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
@@ -187,7 +202,7 @@ def make_app(scoring: Scoring, *, tokens: tuple[str, ...] = (), limits: ServiceL
         """Whether the models are loaded."""
         if service.is_ready:
             return JSONResponse({"status": "ready", "models": dict(scoring.models)})
-        return JSONResponse({"status": "loading", "problem": service.problem}, 503)
+        return JSONResponse({"status": "unusable" if service.problem else "loading", "problem": service.problem}, 503)
 
     @app.get("/metrics")
     async def metrics() -> PlainTextResponse:
@@ -196,6 +211,26 @@ def make_app(scoring: Scoring, *, tokens: tuple[str, ...] = (), limits: ServiceL
 
     PATHS = frozenset(route.path for route in app.routes if hasattr(route, "path"))  # noqa: N806 - known once all are
     return app
+
+
+async def _unless_gone(connection: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work, which is stopped when the client disconnects."""
+    working, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(connection))
+    try:
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise Refusal(
+                CLIENT_GONE, "disconnected", "The client disconnected before the answer; scoring was stopped."
+            )
+        return working.result()
+    finally:
+        working.cancel()
+        gone.cancel()
+
+
+async def _disconnected(connection: Request) -> None:
+    while (await connection.receive())["type"] != "http.disconnect":
+        pass
 
 
 class BodyLimit:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import pickle
 import subprocess
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -24,6 +26,10 @@ WARM_UP, STOP = "warm up", "stop"
 FURTHER_ITEMS = 4
 """A process that knows the source image may have this many more items in hand than the least busy one."""
 SECONDS_TO_LEAVE = 5
+ANSWERS_KEPT = 1024
+"""Of the latest requests, at some ten kilobytes each."""
+MAY_PASS = frozenset({"unreachable", "refused", "unparsable", "budget", "crashed"})
+"""Reasons for a missing score that may be gone at the next request."""
 
 
 class ProcessEnded(Exception):
@@ -64,6 +70,62 @@ class Scoring(Protocol):
         ...
 
 
+class SharedScoring:
+    """Scores equal requests once: those that wait for the same answer, and those that were answered lately.
+
+    Requests are equal when all their bytes are. An answer with evidence is large, so it is not kept; nor is one with a
+    score that is missing for a reason that may pass.
+    """
+
+    def __init__(self, scoring: Scoring, kept: int = ANSWERS_KEPT) -> None:
+        self._scoring, self._most, self.models = scoring, kept, scoring.models
+        self._under_way: dict[bytes, _Shared] = {}
+        self._kept: OrderedDict[bytes, BatchResult] = OrderedDict()
+
+    async def warm_up(self) -> None:
+        """Loads the models."""
+        await self._scoring.warm_up()
+
+    async def score(self, request: ScoreRequest) -> BatchResult:
+        """What became of an item. The work is stopped when all who wait for it have given up."""
+        key = hashlib.sha256(request.model_dump_json().encode()).digest()
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        if key not in self._under_way:
+            self._under_way[key] = _Shared(asyncio.create_task(self._scoring.score(request)))
+        shared = self._under_way[key]
+        shared.waiting += 1
+        try:
+            result = await asyncio.shield(shared.task)
+        finally:
+            shared.waiting -= 1
+            if not shared.waiting:
+                self._under_way.pop(key)
+                shared.task.cancel()  # does nothing to a task that is done
+        self._keep(key, request, result)
+        return result
+
+    def close(self) -> None:
+        """Ends what was started."""
+        self._scoring.close()
+
+    def _keep(self, key: bytes, request: ScoreRequest, result: BatchResult) -> None:
+        if request.evidence or result.result is None or any(each.reason in MAY_PASS for each in result.result.scores):
+            return
+        self._kept[key] = result
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+
+
+@dataclass(slots=True)
+class _Shared:
+    """Work that one or several wait for."""
+
+    task: asyncio.Task[BatchResult]
+    waiting: int = 0
+
+
 class OneScorer:
     """Scores with one scorer, which whoever made it closes."""
 
@@ -71,8 +133,11 @@ class OneScorer:
         self._scorer, self.models = scorer, scorer.models
 
     async def warm_up(self) -> None:
-        """Loads the models."""
-        await asyncio.wrap_future(self._scorer.warm_up())
+        """Loads the models; raises `EditGaugeError` where one cannot be used."""
+        scores = await asyncio.wrap_future(self._scorer.warm_up())
+        crashes = [each for each in scores if each.reason == "crashed"]
+        if crashes:
+            raise EditGaugeError(f"{crashes[0].protocol} cannot score: {crashes[0].evidence[0]['note']}")
 
     async def score(self, request: ScoreRequest) -> BatchResult:
         """What became of an item."""

@@ -84,7 +84,8 @@ def serve(
             if number > 1
             else scoring.OneScorer(stack.enter_context(scorer))
         )
-        served = app.make_app(work, tokens=known, limits=app.ServiceLimits(seconds=timeout, items_at_once=items))
+        limits = app.ServiceLimits(seconds=timeout, items_at_once=items)
+        served = app.make_app(work, tokens=known, limits=limits, lacks=scorer.remark)
         GracefulServer(server_config(served, host=host, port=port, seconds_to_finish=SECONDS_TO_FINISH)).run()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
@@ -34,6 +35,8 @@ class Ask:
         self._pool = ThreadPoolExecutor(pool or os.cpu_count() or 1, "ask-pool")
         self._lanes: dict[int, BatchLane | AsyncLane] = {}
         self._shared: dict[tuple[int, Hashable], asyncio.Future[Any]] = {}
+        self._waiting: Counter[asyncio.Future[Any]] = Counter()
+        """How many wait for each answer."""
         self._asked = 0
         self._watching: asyncio.AbstractEventLoop | None = None
 
@@ -49,13 +52,29 @@ class Ask:
             group: only requests of one group go into one batch
         """
         place = id(backend), key
-        if place not in self._shared:
+        known = self._shared.get(place)
+        if known is None or known.cancelled():
             future = self._shared[place] = asyncio.get_running_loop().create_future()
-            future.add_done_callback(lambda _: self._shared.pop(place))
+            future.add_done_callback(lambda done: self._forget(place, done))
             self._lane(backend).add(group, Request(key, payload), future)
             self._asked += 1
             self._watch()
-        return await asyncio.shield(self._shared[place])  # one who gives up must not take it from the others
+        return await self._answer_to(self._shared[place])
+
+    def _forget(self, place: tuple[int, Hashable], done: asyncio.Future[Any]) -> None:
+        if self._shared.get(place) is done:  # what all gave up may have been asked again meanwhile
+            del self._shared[place]
+
+    async def _answer_to(self, future: asyncio.Future[Any]) -> Any:
+        """One who gives up must not take the answer from the others; when all have, it is not asked for any more."""
+        self._waiting[future] += 1
+        try:
+            return await asyncio.shield(future)
+        finally:
+            self._waiting[future] -= 1
+            if not self._waiting[future]:
+                del self._waiting[future]
+                future.cancel()  # does nothing to an answer that is there
 
     async def call(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs

@@ -39,7 +39,7 @@ class BatchLane:
 
     def flush(self) -> None:
         """Sends what there is, because nobody can add to it: a full batch if there is one."""
-        if self._groups and not self._busy:
+        while self._groups and not self._busy:
             self._send([*self._full(), *reversed(self._groups)][0])
 
     def close(self) -> None:
@@ -52,11 +52,15 @@ class BatchLane:
         return [group for group, waiting in reversed(self._groups.items()) if len(waiting) >= self._batches.most]
 
     def _send(self, group: Hashable) -> None:
+        """Sends a batch of a group; what nobody waits for any more is dropped, even if nothing is left then."""
         waiting, most = self._groups[group], self._batches.most
+        waiting[:] = [each for each in waiting if not each[1].cancelled()]
         batch = waiting[:most]
         del waiting[:most]
         if not waiting:
             del self._groups[group]
+        if not batch:
+            return
         self._busy = True
         requests = [request for request, _, _ in batch]
         timeline.waited(self._name, [since for _, _, since in batch])
@@ -105,6 +109,8 @@ class AsyncLane:
     async def _reply(self, request: Request, future: asyncio.Future[Any]) -> None:
         since = time.perf_counter()
         async with self._room:
+            if future.cancelled():  # nobody waits for it any more
+                return
             timeline.waited(self._name, [since])
             since = time.perf_counter()
             try:
@@ -114,9 +120,11 @@ class AsyncLane:
                 future.cancel()
                 raise
             except Exception as error:
-                future.set_exception(error)
+                if not future.cancelled():
+                    future.set_exception(error)
             else:
-                future.set_result(answer)
+                if not future.cancelled():
+                    future.set_result(answer)
 
 
 def name_of(backend: Backend | AsyncBackend) -> str:
