@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 DISTRIBUTION = "editgauge-plugin-for-tests"
 ADDED = {
@@ -23,6 +25,7 @@ ADDED = {
 LIST_ALL = f"import editgauge, json; print(json.dumps({{kind: editgauge.list(kind) for kind in {list(ADDED)}}}))"
 
 
+@pytest.mark.slow
 def test_what_it_adds_is_listed_with_its_name(plugin: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(plugin)}
     listed = json.loads(subprocess.check_output([sys.executable, "-c", LIST_ALL], env=environment, text=True))
@@ -37,6 +40,7 @@ def test_without_it_nothing_of_it_is_there(editgauge: Command) -> None:
     assert DISTRIBUTION not in editgauge("list", "protocols", "--json").stdout
 
 
+@pytest.mark.slow
 def test_a_broken_one_is_named_and_hides_no_other(editgauge: Command, plugin: Path) -> None:
     listed = editgauge("list", "protocols", "--json", plugin=plugin).stdout
     found = {each["name"]: each for each in json.loads(listed)}
@@ -47,6 +51,7 @@ def test_a_broken_one_is_named_and_hides_no_other(editgauge: Command, plugin: Pa
     assert " paper " in table, "the first of the list is broken and has no paper; the others have"
 
 
+@pytest.mark.slow
 def test_from_its_benchmark_to_scores(editgauge: Command, plugin: Path, tmp_path: Path) -> None:
     edit = ["edit", "plugin-benchmark", "--method", "negative", "--out", "negatives", "--quiet"]
     editgauge(*edit, plugin=plugin, cwd=tmp_path)

@@ -113,6 +113,7 @@ def test_the_card_tells_who_agrees_with_people(place: Path, tmp_path: Path, caps
     assert "8 pairs that people compared" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_people_join_made_probes_without_touching_their_figures(
     place: Path, tmp_path: Path, red_boxes: RedBoxes
 ) -> None:

@@ -30,6 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, edits_of: Edits) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_a_set_of_probes_is_a_benchmark_with_one_outcome_each(folder: Path) -> None:
     probes = read_probes(folder)
     edits = {edit.id: edit for edit in open_benchmark(folder).edits}

@@ -69,6 +69,7 @@ def verdict(card: AuditCard) -> Any:
     return next(each for each in card.scores if each.name == "edit")
 
 
+@pytest.mark.slow
 def test_a_judge_that_looks_has_a_perfect_card(audited: Audited, tmp_path: Path) -> None:
     card = audited(lambda pictures, asked: pictures[0] != pictures[1])
     assert (verdict(card).auroc.value, verdict(card).accuracy.value) == (1.0, 1.0)

@@ -523,6 +523,7 @@ def test_garbage_gives_a_benchmark_or_a_clear_no(folder: Make, text: str, file: 
         assert isinstance(load(home), Benchmark)
 
 
+@pytest.mark.slow
 def test_ten_thousand_edits_load_in_seconds(folder: Make) -> None:
     images = tuple(f"images/{number}.png" for number in range(100))
     lines = [

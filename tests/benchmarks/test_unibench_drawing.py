@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
@@ -44,6 +45,7 @@ def _told(task: Drawn) -> tuple[object, ...]:
     return task.image.file, task.task.type, task.trial, task.template, task.target, place
 
 
+@pytest.mark.slow
 def test_every_candidate_is_as_likely_as_any_other() -> None:
     """Chi-square over 1,500 trials with a fixed seed, for every list of candidates of the shipped annotations."""
     drawn: dict[tuple[str, ...], Counter[object]] = {}

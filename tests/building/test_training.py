@@ -73,6 +73,7 @@ def read_lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / MESSAGES).read_text("utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_four_instances_of_an_edit_are_even(ruled: Training) -> None:
     kinds = Counter(each.kind for each in ruled.lessons if each.edit == "chelsea-black" and each.question == "edit")
     assert set(kinds) == {"edit", "negative", "reversed", "reversed_negative"}

@@ -25,6 +25,7 @@ def run_blocks(page: Path, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_first_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
     run_blocks(TUTORIALS / "first-evaluation.md", tmp_path)
 

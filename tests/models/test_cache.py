@@ -145,6 +145,7 @@ def test_two_processes_share_it(tmp_path: Path) -> None:
     assert len(list(store.entries())) == 600
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_no_entry_is_corrupt(tmp_path: Path) -> None:
     """Every file that has its final name is whole; half-written ones never get it, and are cleared away later."""
     chance = random.Random(SEED)

@@ -155,6 +155,7 @@ def test_words_that_say_too_little_or_nothing_are_unknown(phrase: str, reason: s
     assert told.value.reason == "unknown_word"
 
 
+@pytest.mark.slow
 @needs_wordnet
 def test_no_word_for_many_things_of_no_common_look_is_used() -> None:
     wordnet = wordnet_here()

@@ -175,6 +175,7 @@ def test_the_labels_use_words_of_coco_and_contradict_themselves_nowhere() -> Non
         assert name in photos.HASHES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make", [EfficientDetLite2, EfficientDetLite0, pytest.param(SsdMobileNetV2, marks=pytest.mark.slow)]
 )

@@ -34,6 +34,7 @@ def test_augnet_equals_the_same_network_in_torch(photo: Pixels) -> None:
     np.testing.assert_allclose(AUGNET.embed([wide])[0], _augnet_in_torch(wide), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_augnet_puts_alike_pictures_close_together(photo: Pixels) -> None:
     cat, coffee = photographs.chelsea(), photographs.coffee()
     brighter = np.clip(cat * 1.2, 0, 255).astype(np.uint8)

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
@@ -104,6 +105,7 @@ def counts() -> dict[str, tuple[int, ...]]:
     return table
 
 
+@pytest.mark.slow
 def test_the_page_states_what_random_scenes_give() -> None:
     assert counts() == table_on_page("augclip.md")
 

@@ -75,6 +75,7 @@ def test_an_embedder_without_keys_says_so() -> None:
     assert score.reason == "no_model"
 
 
+@pytest.mark.slow
 @with_dino
 def test_keys_are_what_the_attention_of_the_last_layer_compares_queries_with() -> None:
     """The file's own node of keys, head by head, joined as PnPInversion joins them."""
@@ -93,6 +94,7 @@ def test_keys_are_what_the_attention_of_the_last_layer_compares_queries_with() -
     assert np.abs(model.patches([image])[0].whole - expected[0]).mean() > 0.1, "keys are no tokens"
 
 
+@pytest.mark.slow
 @with_dino
 def test_a_filter_keeps_the_layout_and_another_picture_does_not() -> None:
     cat, cup = photographs.chelsea()[:300, :300], photographs.coffee()[:300, :300]

@@ -217,6 +217,7 @@ def test_serving_to_others_needs_tokens(content: str | None, message: str, tmp_p
         serve(host="0.0.0.0", tokens=None if content is None else file)
 
 
+@pytest.mark.slow
 def test_sigterm_lets_a_running_request_finish(photo: Pixels, after: Pixels) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
