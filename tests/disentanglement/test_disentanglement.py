@@ -10,7 +10,6 @@ from hypothesis.extra.numpy import arrays
 
 from editgauge.disentanglement.measures import (
     confusion_scores,
-    direction_agreement,
     direction_cosines,
     linearity_error,
     linearity_error_as_released,
@@ -43,16 +42,8 @@ def test_scale_and_order_of_objects_do_not_matter(changes: np.ndarray[tuple[int,
     assert ((usual >= -1) & (usual <= 1)).all()
 
 
-def test_an_opposite_way_agrees_by_the_square_and_not_by_the_plain_cosine() -> None:
-    changes = np.array([[1.0, 0.0], [-2.0, 0.0]])
-    assert direction_agreement(changes) == 1
-    assert direction_cosines(changes).mean() == -1
-
-
 def test_no_change_has_no_direction() -> None:
     assert direction_cosines(np.zeros((3, 2))).size == 0
-    with pytest.raises(ValueError, match="two changes with a direction, got 3"):
-        direction_agreement(np.zeros((3, 2)))
 
 
 def test_a_kind_that_was_not_tested_has_no_say() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from rich.console import Console
 
 from editgauge.render.tables import (
     Column,
@@ -16,7 +15,6 @@ from editgauge.render.tables import (
     as_markdown,
     value_cell,
 )
-from editgauge.render.terminal import as_terminal
 from editgauge.stats.intervals import Mean
 from editgauge.stats.resampling import Estimate
 
@@ -66,16 +64,6 @@ def test_html_escapes_texts_and_says_why_there_is_no_score() -> None:
         '0.500 <span class="interval">[0.250, 0.750]<sup class="few">†</sup></span> <span class="n">n 12</span>' in page
     )
     assert '<span class="n">3 unscored</span>' in page
-
-
-def test_the_terminal_shows_the_interval_below_the_value_and_cuts_nothing_off() -> None:
-    console = Console(width=1000, record=True, highlight=False)
-    table = as_terminal(TABLE)
-    console.width = console.measure(table).minimum
-    console.print(table)
-    text = console.export_text()
-    for part in ("a_b[x=1]", "the first", "0.500† n 12", "0.250 … 0.750", "3 unscored", "2 unscored", "50%", "ssim ↑"):
-        assert all(word in text for word in part.split())
 
 
 def test_a_row_must_fill_all_columns() -> None:

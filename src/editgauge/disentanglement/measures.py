@@ -53,21 +53,6 @@ def direction_cosines(changes: Latents) -> NDArray[np.float64]:
     return np.asarray(np.clip((unit @ unit.T)[above], -1, 1), dtype=np.float64)
 
 
-def direction_agreement(changes: Latents) -> float:
-    """Inter-sample: mean squared cosine between all pairs of changes that one attribute pair makes to several objects.
-
-    1 means that the same change of attribute moves every object the same way, or exactly the opposite one; 0 that the
-    ways have nothing in common. The released code takes the plain cosine, the mean of `direction_cosines`.
-
-    >>> direction_agreement(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]]))
-    0.3333333333333333
-    """
-    cosines = direction_cosines(changes)
-    if not cosines.size:
-        raise ValueError(f"an agreement needs two changes with a direction, got {len(changes)} changes")
-    return float(np.mean(cosines**2))
-
-
 def confusion_scores(confusion: NDArray[np.integer]) -> tuple[float, float]:
     """Accuracy and balanced accuracy of a confusion matrix whose rows are the true classes.
 

@@ -20,9 +20,7 @@ from editgauge.instructions.lexicon import (
 from editgauge.instructions.tokens import MARKS, Token
 
 POSSESSIVE = frozenset({"his", "her", "its", "their", "my", "your", "our", "it's"})
-NAMELESS = frozenset({"one", "ones"})
 NO_NAME = frozenset(word for word in words("other_prepositions") if " " not in word) | MARKS
-FINITE = ("be", "modals", "have", "wear", "contain", "show", "become", "look", "say", "not")
 
 
 @dataclass(frozen=True, slots=True)

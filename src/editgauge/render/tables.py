@@ -1,7 +1,4 @@
-"""One model for every table: columns and rows of typed cells, with renderers for Markdown, LaTeX and HTML.
-
-`editgauge.render.terminal` renders the same tables for a terminal.
-"""
+"""One model for every table: columns and rows of typed cells, with renderers for Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -31,8 +28,6 @@ class Column:
     """Format specification of the numbers, such as `.2f`, `+.3f` or `.0%`."""
     higher_is_better: bool | None = None
     """Adds ↑ or ↓ to the header."""
-    wrap: bool = True
-    """Whether a narrow terminal may break lines between words."""
     about: str = ""
     """What the column means; HTML shows it as a tooltip."""
 
@@ -44,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text with an optional second line; `style` is for terminals and HTML."""
+    """Text with an optional second line; `style` is for HTML."""
 
     text: str
     note: str = ""

@@ -50,37 +50,6 @@ def directional(source_image: Vectors, edited_image: Vectors, source_text: Vecto
     )
 
 
-def augmented_directional(
-    source_image: Vectors,
-    edited_image: Vectors,
-    source_text: Vectors,
-    target_text: Vectors,
-    *,
-    source_attributes: Vectors | None = None,
-    target_attributes: Vectors | None = None,
-    source_weights: Floats | None = None,
-    target_weights: Floats | None = None,
-) -> float:
-    """Directional CLIP with the mean of attributes in place of a text (AugCLIP, eq. 13-14 and table 13).
-
-    Args:
-        source_image: of the picture before.
-        edited_image: of the picture after.
-        source_text: of the caption before; unused where source attributes are given.
-        target_text: of the caption after; unused where target attributes are given.
-        source_attributes: one row per attribute of the source image.
-        target_attributes: one row per attribute of the target text.
-        source_weights: one per source attribute, as eq. 14 has them: not brought to the sum 1.
-        target_weights: the same for the target attributes.
-    """
-    return directional(
-        source_image,
-        edited_image,
-        source_text if source_attributes is None else attribute_mean(source_attributes, source_weights),
-        target_text if target_attributes is None else attribute_mean(target_attributes, target_weights),
-    )
-
-
 def attribute_mean(attributes: Vectors, weights: Floats | None = None) -> Floats:
     """The mean of attributes, each times its weight if there are weights (AugCLIP, eq. 13 and 14).
 
