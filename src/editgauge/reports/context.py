@@ -7,7 +7,7 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from editgauge.core.files import write_bytes
@@ -26,6 +26,7 @@ from editgauge.findings.summary import (
 )
 from editgauge.findings.verdicts import HOW_TESTED, RunVerdicts
 from editgauge.render import words
+from editgauge.render.templates import open_templates
 from editgauge.reports.assets import frame
 from editgauge.reports.counts import ScoredCounts, Tally
 from editgauge.reports.outcomes import ScoredOutcome, collect, gathered
@@ -197,13 +198,7 @@ def render(template: str, **shown: Any) -> Markup:
 
 
 def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(__package__ or ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = open_templates(__package__ or "")
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
     environment.filters |= {"without_folders": words.without_folders}
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "QUESTIONS": QUESTIONS}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cv2
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from editgauge import __version__
@@ -18,6 +18,7 @@ from editgauge.audits.cards.grounds import both_grounds
 from editgauge.audits.probes.probes import EDITS, OUTCOMES
 from editgauge.core.files import write_bytes
 from editgauge.core.images import read_image
+from editgauge.render.templates import open_templates
 from editgauge.reports.assets import GENERATOR, asset, joined, policy, refuse_a_page_of_others
 from editgauge.reports.gallery.pictures import fitted
 
@@ -65,10 +66,7 @@ def write_page(card: AuditCard, probes: Path, folder: Path) -> Path:
 
 
 def _templates(card: AuditCard) -> Environment:
-    loader = PackageLoader(__package__ or "", "templates")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    environment = open_templates(__package__ or "")
     environment.filters |= {
         "share": share,
         "spaced": lambda word: str(word).replace("_", " "),

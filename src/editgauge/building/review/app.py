@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from editgauge import __version__
@@ -18,6 +18,7 @@ from editgauge.building.review.desk import IMAGE_TYPES, Desk, Unfit, Verdict, re
 from editgauge.building.review.file import Review, ReviewCandidate
 from editgauge.building.review.pages import group_page
 from editgauge.core.errors import EditGaugeError
+from editgauge.render.templates import open_templates
 from editgauge.studies.web.buckets import RateLimits
 from editgauge.studies.web.forms import Fields, read_form
 from editgauge.studies.web.guard import Guard, add_headers
@@ -166,9 +167,7 @@ def _title(review: Review) -> str:
 
 
 def _templates() -> Environment:
-    loader = PackageLoader("editgauge.building.review", "templates")
-    options: dict[str, Any] = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    environment = Environment(loader=loader, autoescape=True, **options)
+    environment = open_templates("editgauge.building.review")
     environment.globals.update(version=__version__)
     environment.filters["quoted"] = quote
     return environment

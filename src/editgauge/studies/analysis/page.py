@@ -9,13 +9,13 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from editgauge import __version__
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_bytes
 from editgauge.findings.summary import ALL, FEW_SOURCES
+from editgauge.render.templates import open_templates
 
 if TYPE_CHECKING:
     from editgauge.findings.agree import Agreement
@@ -55,13 +55,7 @@ def template_page(template: str, **shown: Any) -> bytes:
     templates = resources.files(__package__ or "") / "templates"
     style = Markup((templates / "analysis.css").read_text(encoding="utf-8"))  # noqa: S704 - a file of this package
     pinned = f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
-    environment = Environment(
-        loader=PackageLoader(__package__ or ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = open_templates(__package__ or "")
     environment.filters["number"] = number
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "methods": methods, "edit_types": edit_types}
     environment.globals |= {"stacked": stacked, "dots": dots, "swatch": swatch, "step": step, "ranked": ranked}

@@ -14,11 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
+from editgauge.render.templates import open_templates
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Design, DesignQuestion, QuestionFields
 from editgauge.studies.design.answers import LONGEST_TEXT
@@ -83,13 +84,7 @@ def layout(design: Design) -> str:
 
 @cache
 def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(__package__ or ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = open_templates(__package__ or "")
     environment.filters["literal"] = literal
     return environment
 

@@ -8,21 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from editgauge import __version__
 from editgauge.core.images import image_size
 from editgauge.core.text import counted
+from editgauge.render.templates import open_templates
 
 
 class Renderer:
     """Fills templates with what is the same on every page, and what a page adds."""
 
     def __init__(self, title: str) -> None:
-        loader = PackageLoader("editgauge.studies.web", "templates")
-        self._environment = Environment(
-            loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
+        self._environment = open_templates("editgauge.studies.web")
         self._environment.filters.update(paragraphs=paragraphs, moment=moment, duration=duration)
         self._environment.globals.update(study_title=title, version=__version__, size_of=size_of)
 
