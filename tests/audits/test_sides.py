@@ -42,7 +42,7 @@ def test_only_right_outcomes_beside_something_are_shown(folder: Path) -> None:
 
 def test_what_a_model_says_counts_by_the_side_that_is_true() -> None:
     pictures = [TwoObjects(Path(), f"photo {n}", "cup", "bowl", "left" if n < 4 else "right") for n in range(8)]
-    always_left = sides._told("joint_embedder", pictures, ["left"] * 7 + [None])
+    always_left = sides._choices("joint_embedder", pictures, ["left"] * 7 + [None])
     assert (always_left.left.value, always_left.right.value) == (1.0, 0.0)
     assert (always_left.pictures, always_left.answered) == (8, 7)
 

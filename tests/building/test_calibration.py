@@ -112,7 +112,7 @@ def test_the_evidence_of_a_judge_and_an_embedder_is_weighed_by_ratings(
     make_run: Make, make_record: Callable[..., Record], tmp_path: Path
 ) -> None:
     """People say what the judge says; what the joint embedder says has nothing to do with it."""
-    protocol = Own().given({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
+    protocol = Own().with_models({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
     entry = ProtocolEntry(protocol.about, protocol.paper, protocol.version, protocol.deviations, protocol.scores)
     random = np.random.default_rng(4)
     records = []

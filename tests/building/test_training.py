@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.building.training.build import training
-from editgauge.building.training.card import CARD, PAGE, Training, told
+from editgauge.building.training.card import CARD, PAGE, Training, summary_lines
 from editgauge.building.training.export import LLAVA, MESSAGES, SEAM
 from editgauge.building.training.sheet import SHEET
 from editgauge.cli import groups
@@ -51,15 +51,15 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
         size = SIDE, round(SIDE * source.shape[0] / source.shape[1])
         write_png(resized(source, *size), folder / f"{name}.png")
         write_png(resized(edited, *size), folder / f"{name}-edited.png")
-        told: dict[str, Any] = {"id": name, "source": f"{name}.png", "type": edit.type}
-        told |= {
+        fields: dict[str, Any] = {"id": name, "source": f"{name}.png", "type": edit.type}
+        fields |= {
             "instruction": edit.instruction,
             "subject": edit.subject,
             "from": edit.from_,
             "to": edit.to,
             "reference": f"{name}-edited.png",
         }
-        lines.append(json.dumps({key: value for key, value in told.items() if value}) + "\n")
+        lines.append(json.dumps({key: value for key, value in fields.items() if value}) + "\n")
     (folder / "edits.jsonl").write_text("".join(lines), encoding="utf-8")
     return folder
 
@@ -133,8 +133,8 @@ def test_the_card_counts_everything(ruled: Training) -> None:
 def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: Training) -> None:
     unknown = sum(each.detail == "nobody says" for each in ruled.left_out)
     assert unknown
-    assert told(ruled)[-1].startswith(f"  {unknown} answers only people know")
-    assert "--ratings FILE" in told(ruled)[-1]
+    assert summary_lines(ruled)[-1].startswith(f"  {unknown} answers only people know")
+    assert "--ratings FILE" in summary_lines(ruled)[-1]
 
 
 def test_the_same_seed_makes_the_same_set(bench: Path, ruled: Training, tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_an_outcome_of_a_method_is_not_held_for_right(bench: Path, tmp_path: Pat
     assert done.lessons == ()  # nothing is known to be right, so nothing wrong is kept beside it
     assert {each.answer for each in done.dropped} == {False}
     ratings = tmp_path / "ratings.jsonl"
-    told = {"edit": "bowl-cup", "method": "mine", "question": "accuracy", "value": 3, "rater": "a"}
-    ratings.write_text(json.dumps(told) + "\n", encoding="utf-8")
+    fields = {"edit": "bowl-cup", "method": "mine", "question": "accuracy", "value": 3, "rater": "a"}
+    ratings.write_text(json.dumps(fields) + "\n", encoding="utf-8")
     done = training(bench, out=tmp_path / "rated", outcomes=[f"mine={outcomes}"], ratings=ratings, quiet=True)
     assert {each.answer for each in done.lessons if each.question == "edit"} == {True, False}
 
@@ -238,9 +238,9 @@ def test_guesses_of_a_judge_are_refused(served: Served, bench: Path, tmp_path: P
     folder = tmp_path / "bench"
     for name in ("chelsea-black.png", "chelsea-black-edited.png"):
         write_png(read_image(bench / name), folder / name)
-    told = {"id": "e", "source": "chelsea-black.png", "reference": "chelsea-black-edited.png", "type": "color"}
-    told |= {"instruction": "the cat, but black", "subject": "cat", "to": "black"}
-    (folder / "edits.jsonl").write_text(json.dumps(told) + "\n", encoding="utf-8")
+    fields = {"id": "e", "source": "chelsea-black.png", "reference": "chelsea-black-edited.png", "type": "color"}
+    fields |= {"instruction": "the cat, but black", "subject": "cat", "to": "black"}
+    (folder / "edits.jsonl").write_text(json.dumps(fields) + "\n", encoding="utf-8")
     served.plan = lambda text, seen: json.dumps(words_of(text))
     done = training(folder, out=tmp_path / "out", judge=ADDRESS.format(served.url), quiet=True)
     why = {each.what: each.detail for each in done.left_out}

@@ -39,8 +39,8 @@ class Sleepy:
         return [request.payload for request in requests]
 
 
-def spent(told: dict[str, Any]) -> dict[tuple[str, str], tuple[float, int]]:
-    return {(row["of"], row["stage"]): (row["seconds"], row["times"]) for row in told["sums"]}
+def spent(snapshot: dict[str, Any]) -> dict[tuple[str, str], tuple[float, int]]:
+    return {(row["of"], row["stage"]): (row["seconds"], row["times"]) for row in snapshot["sums"]}
 
 
 def test_nothing_is_recorded_unless_it_is_wanted() -> None:
@@ -65,11 +65,11 @@ def test_a_second_belongs_to_the_innermost_span() -> None:
             time.sleep(2 * NAP)
         time.sleep(NAP)
     lasted = time.perf_counter() - began
-    found = spent(recording.told())
+    found = spent(recording.snapshot())
     assert set(found) == {("clip", "prepare"), ("clip", "forward")}
     assert found["clip", "forward"][0] >= 2 * NAP
     assert 2 * NAP <= found["clip", "prepare"][0] <= lasted - 2 * NAP
-    outer, inner = sorted(recording.told()["traceEvents"], key=lambda event: -event["dur"])
+    outer, inner = sorted(recording.snapshot()["traceEvents"], key=lambda event: -event["dur"])
     assert outer["ts"] <= inner["ts"]
     assert inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"] + 1
 
@@ -96,11 +96,11 @@ def test_steps_of_a_protocol_and_of_the_tasks_it_starts_count_but_not_its_waitin
         beside = asyncio.create_task(another())
         result = await timeline.stepped("editval", protocol())
         await beside
-        return result, time.perf_counter() - began, recording.told()
+        return result, time.perf_counter() - began, recording.snapshot()
 
-    result, lasted, told = asyncio.run(main())
+    result, lasted, snapshot = asyncio.run(main())
     assert result == 2
-    ((key, (seconds, times)),) = spent(told).items()
+    ((key, (seconds, times)),) = spent(snapshot).items()
     assert key == ("editval", "score")
     assert times >= 6
     assert 3 * NAP <= seconds <= lasted - 5 * NAP
@@ -134,7 +134,7 @@ def test_the_ask_layer_tells_queue_and_forward_apart() -> None:
         assert answers == list(range(8))
         assert await ask.call(sorted, [2, 1]) == [1, 2]
         ask.close()
-        return recording.told()
+        return recording.snapshot()
 
     found = spent(asyncio.run(main()))
     waited, requests = found["sleepy", "queue"]
@@ -155,7 +155,7 @@ def test_a_profile_of_many_processes_adds_up_and_viewers_can_read_it(tmp_path: P
         with recording.span("decode", "pictures"):
             time.sleep(0.001)
         recording.count("clip", "recalled")
-        write_part(folder, recording.told())
+        write_part(folder, recording.snapshot())
     gathered = gather(folder)
     assert sorted(path.name for path in folder.iterdir()) == [SUMS, TIMELINE]
     read = read_profile(tmp_path)
@@ -179,7 +179,7 @@ def test_a_very_long_timeline_is_cut_but_its_sums_are_whole(monkeypatch: pytest.
     for _ in range(5):
         with recording.span("decode", "pictures"):
             pass
-    told = recording.told()
-    assert len(told["traceEvents"]) == 2
-    assert told["left_out"] == 3
-    assert spent(told)["pictures", "decode"][1] == 5
+    snapshot = recording.snapshot()
+    assert len(snapshot["traceEvents"]) == 2
+    assert snapshot["left_out"] == 3
+    assert spent(snapshot)["pictures", "decode"][1] == 5

@@ -267,4 +267,4 @@ def test_the_card_knows_what_outcomes_cost_also_of_those_made_before(tmp_path: P
     assert (card.outcomes, card.cost, card.peak_memory) == (4, 0.16, 10**15)
     assert card.seconds_mean is not None
     assert card.seconds_mean >= 0
-    assert "cost 0.16" in card.told()
+    assert "cost 0.16" in card.summary()

@@ -269,11 +269,11 @@ def test_secrets_of_an_address_are_in_no_record_even_when_an_answer_repeats_them
 
     assert answer.value is True
     assert served.requests[0]["path"] == f"/v1/chat/completions?api-key={secret}&api-version=2"
-    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()) + json.dumps(jury.told()).encode()
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()) + json.dumps(jury.described()).encode()
     assert b"***" in kept
     assert secret.encode() not in kept
     assert password.encode() not in kept
-    assert jury.told()["tiny-judge"]["address"].endswith("/v1?api-version=2")
+    assert jury.described()["tiny-judge"]["address"].endswith("/v1?api-version=2")
     with pytest.raises(BadInput) as twice:
         read_jury(JudgeOptions(judge=[address, address]))
     assert secret not in str(twice.value)

@@ -31,7 +31,7 @@ def scored(name: str, **parts: Any) -> Scores:
 
     async def score() -> Scores:
         async with RunPerception({"joint_embedder": MODEL}) as see:
-            return await open_protocol(name).given({"joint_embedder": MODEL}).score(item, see)
+            return await open_protocol(name).with_models({"joint_embedder": MODEL}).score(item, see)
 
     return asyncio.run(score())
 

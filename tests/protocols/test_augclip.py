@@ -302,10 +302,10 @@ def test_an_odd_option_is_refused(options: dict[str, str], problem: str) -> None
 def test_a_judge_gives_its_name_to_the_protocol() -> None:
     asking = augclip.variant({"judge": "", "number": "10"})
     assert asking.needs == ("joint_embedder", "judge")
-    assert asking.given({"joint_embedder": "x", "judge": "gpt-4o"}).name == "augclip[judge=gpt-4o,number=10]"
-    assert asking.given({"joint_embedder": "x"}).name == "augclip[judge,number=10]"
-    assert augclip.given({"judge": "gpt-4o"}).name == "augclip"
-    assert augclip.variant({"judge": "mine"}).given({"judge": "other"}).name == "augclip[judge=mine]"
+    assert asking.with_models({"joint_embedder": "x", "judge": "gpt-4o"}).name == "augclip[judge=gpt-4o,number=10]"
+    assert asking.with_models({"joint_embedder": "x"}).name == "augclip[judge,number=10]"
+    assert augclip.with_models({"judge": "gpt-4o"}).name == "augclip"
+    assert augclip.variant({"judge": "mine"}).with_models({"judge": "other"}).name == "augclip[judge=mine]"
 
 
 def answers(text: str, _seen: int) -> str:

@@ -50,14 +50,14 @@ class Labeled:
 
 def seen(one: Item, models: dict[str, str]) -> Scores:
     with ModelService(models) as see:
-        return asyncio.run(baselines.given(models).score(one, see))
+        return asyncio.run(baselines.with_models(models).score(one, see))
 
 
 def test_segmentation_consistency_by_pixel_and_by_class() -> None:
     """A cat on 20 of 100 pixels loses 5: 0.95 by pixel; 15 of 20 and 80 of 85 by class."""
     before, after = (np.zeros((10, 10, 3), np.uint8) for _ in range(2))
     before[:2, :, 0] = after[:1, :, 0] = after[1, :5, 0] = 255
-    protocol = baselines.given({"semantic_segmenter": "told"})
+    protocol = baselines.with_models({"semantic_segmenter": "told"})
     found = asyncio.run(protocol.score(item(before, after), Labeled()))  # type: ignore[arg-type]
     agreement, overlap = found["sc[told]"], found["sc_miou[told]"]
     assert isinstance(agreement, Score)
@@ -83,7 +83,7 @@ def test_without_models_l2_is_there_and_the_rest_says_what_it_lacks(photo: Pixel
 
 
 def test_a_stand_in_never_bears_the_name_of_what_it_stands_in_for() -> None:
-    names = [spec.name for spec in baselines.given(LITE).scores]
+    names = [spec.name for spec in baselines.with_models(LITE).scores]
     assert names == ["l2", "lpips-alex", "augnet", "sc[deeplab-v3]", "sc_miou[deeplab-v3]"]
 
 
@@ -95,7 +95,7 @@ def test_distances_fall_and_likenesses_rise_towards_the_source() -> None:
 @pytest.mark.skipif(not HERE, reason="NOT TESTED: run `editgauge models pull lite`")
 @pytest.mark.slow
 def test_with_the_lite_models_doing_nothing_is_best_and_damage_is_seen_by_all(photo: Pixels) -> None:
-    protocol = baselines.given(LITE)
+    protocol = baselines.with_models(LITE)
     kept, torn = seen(item(photo, photo), LITE), seen(item(photo, np.ascontiguousarray(photo[::-1])), LITE)
     for spec in protocol.scores:
         best, worse = kept[spec.name], torn[spec.name]

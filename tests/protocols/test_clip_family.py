@@ -128,7 +128,7 @@ def test_a_whole_set_without_positive_weights_is_said() -> None:
 
 
 def test_every_score_bears_the_encoder_and_every_declared_one_is_given(clip: str) -> None:
-    protocol = clip_family.variant({"weighted": ""}).given({"joint_embedder": "clip-b16", "detector": "other"})
+    protocol = clip_family.variant({"weighted": ""}).with_models({"joint_embedder": "clip-b16", "detector": "other"})
     found = scored(item(attributes=ATTRIBUTES, **CAPTIONS), clip, protocol)
     assert protocol.name == "clip-family[weighted]"
     assert list(found) == [spec.name for spec in protocol.scores]

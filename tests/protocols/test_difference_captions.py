@@ -94,7 +94,7 @@ def scored(served: Served, protocol: Protocol | None = None, **extras: Any) -> S
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
             see: Any = Seeing({MODEL: judge})
-            return await (protocol or by_judge()).given({"judge": MODEL}).score(item(**extras), see)
+            return await (protocol or by_judge()).with_models({"judge": MODEL}).score(item(**extras), see)
 
     return asyncio.run(score())
 
@@ -103,7 +103,7 @@ def part(served: Served, **extras: Any) -> Part:
     async def made() -> Part:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
             see: Any = Seeing({MODEL: judge})
-            return await difference_captions.given({"judge": MODEL}).part(item(**extras), see)
+            return await difference_captions.with_models({"judge": MODEL}).part(item(**extras), see)
 
     return asyncio.run(made())
 
@@ -225,19 +225,19 @@ def test_sets_count_differences_and_weigh_rare_words(served: Served) -> None:
 
 
 def test_where_objects_can_be_counted_they_are() -> None:
-    counting = difference_captions.given({"judge": "a", "detector": "efficientdet-lite2"})
+    counting = difference_captions.with_models({"judge": "a", "detector": "efficientdet-lite2"})
     assert [spec.name for spec in counting.scores][-1] == "objects"
     assert "objects" not in [spec.name for spec in difference_captions.scores]
 
 
 def test_it_is_named_after_its_judge_and_its_options() -> None:
-    assert difference_captions.given({"judge": "gpt-4o"}).name == "difference-captions[gpt-4o]"
+    assert difference_captions.with_models({"judge": "gpt-4o"}).name == "difference-captions[gpt-4o]"
     both = difference_captions.variant({"pipeline": "", "gpt-4o": ""})
-    assert both.name == both.given({"judge": "other"}).name == "difference-captions[gpt-4o,pipeline]"
+    assert both.name == both.with_models({"judge": "other"}).name == "difference-captions[gpt-4o,pipeline]"
     assert (both.needs, both.prefers) == (("judge", "captioner", "text_similarity"), ("detector",))
-    judged = difference_captions.variant({"pipeline": "judge", "grader": "b"}).given({"judge": "a"})
+    judged = difference_captions.variant({"pipeline": "judge", "grader": "b"}).with_models({"judge": "a"})
     assert (judged.name, judged.needs) == ("difference-captions[a,grader=b,pipeline=judge]", ("judge",))
-    assert as_released.given({"judge": "a"}).name == "difference-captions@released[a]"
+    assert as_released.with_models({"judge": "a"}).name == "difference-captions@released[a]"
 
 
 @pytest.mark.parametrize(

@@ -204,10 +204,13 @@ def test_in_the_other_order_the_judge_may_answer_otherwise(served: Served) -> No
 
 def test_it_is_named_after_its_judge_and_its_options() -> None:
     plain = open_protocol("editinspector")
-    assert plain.given({"judge": "gpt-4o"}).name == "editinspector[gpt-4o]"
-    assert open_protocol("editinspector[swap,repeat=3]").given({"judge": "a"}).name == "editinspector[a,repeat=3,swap]"
+    assert plain.with_models({"judge": "gpt-4o"}).name == "editinspector[gpt-4o]"
+    assert (
+        open_protocol("editinspector[swap,repeat=3]").with_models({"judge": "a"}).name
+        == "editinspector[a,repeat=3,swap]"
+    )
     named = open_protocol("editinspector[gpt-4o]")
-    assert named.given({}).name == named.given({"judge": "other"}).name == "editinspector[gpt-4o]"
+    assert named.with_models({}).name == named.with_models({"judge": "other"}).name == "editinspector[gpt-4o]"
 
 
 @pytest.mark.parametrize("name", ["a,b", "repeat=2", "repeat=1", "repeat=x", "swap=1", "gpt=4"])

@@ -60,7 +60,7 @@ def item(**fields: Any) -> Item:
 def scored(one: Item, clip: str) -> Scores:
     async def ask() -> Scores:
         async with RunPerception({"joint_embedder": clip}) as see:
-            return await local_clip.given({"joint_embedder": "tiny"}).score(one, see)
+            return await local_clip.with_models({"joint_embedder": "tiny"}).score(one, see)
 
     return asyncio.run(ask())
 

@@ -143,9 +143,9 @@ def test_a_calibration_of_other_numbers_is_refused(write: Callable[..., Path]) -
     with pytest.raises(BadInput, match="was made for version 0 of the protocol 'editgauge'"):
         open_protocol(f"editgauge[calibration={write(version='0')}]")
     opened = open_protocol(f"editgauge[calibration={write()}]")
-    assert opened.given({"detector": "efficientdet-lite2", "segmenter": "grabcut"}).name == opened.name
+    assert opened.with_models({"detector": "efficientdet-lite2", "segmenter": "grabcut"}).name == opened.name
     with pytest.raises(BadInput, match="detector: efficientdet-lite2 then, owl-vit now"):
-        opened.given({"detector": "owl-vit"})
+        opened.with_models({"detector": "owl-vit"})
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def test_without_a_joint_embedder_there_is_no_value_but_the_reason() -> None:
 
 def test_a_protocol_with_more_models_says_which_evidence_it_has() -> None:
     plain = open_protocol("editgauge")
-    assert plain.given({"detector": "efficientdet-lite2"}).scores == Own.scores
-    more = plain.given({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
+    assert plain.with_models({"detector": "efficientdet-lite2"}).scores == Own.scores
+    more = plain.with_models({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
     assert (more.name, more.judge) == ("editgauge[gpt-4o]", "gpt-4o")
     assert [spec.name for spec in more.scores if spec not in Own.scores] == [WORDS, JUDGED]
     assert open_protocol("editgauge[gpt-4o]").judge == "gpt-4o"

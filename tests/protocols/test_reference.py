@@ -35,7 +35,7 @@ class Comparing:
 def scored(staged: Make, reference: Pixels | None, picture: Picture | None) -> Any:
     item, _ = staged({"type": "style", "reference": picture}, size=(40, 30))
     item = replace(item, reference=reference)
-    protocol = open_protocol("reference").given(MODELS)
+    protocol = open_protocol("reference").with_models(MODELS)
     see: Any = Comparing()
     return asyncio.run(protocol.score(item, see)), item
 

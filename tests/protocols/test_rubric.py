@@ -106,7 +106,7 @@ def judge(served: Served, name: str, item: Item | None = None, repair: bool = Tr
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}", repair=repair) as asked:
             see: Any = JudgeService({MODEL: asked})
-            return await open_protocol(name).given({"judge": MODEL}).score(item or an_item(), see)
+            return await open_protocol(name).with_models({"judge": MODEL}).score(item or an_item(), see)
 
     return asyncio.run(score())
 

@@ -68,7 +68,9 @@ def test_the_distance_is_the_published_formula(name: str, of_bytes: bool) -> Non
 def test_an_embedder_without_keys_says_so() -> None:
     async def ask() -> Scores:
         async with RunPerception({}) as see:
-            return await open_protocol("structure").given({}).score(item(*[np.zeros((8, 8, 3), np.uint8)] * 2), see)
+            return (
+                await open_protocol("structure").with_models({}).score(item(*[np.zeros((8, 8, 3), np.uint8)] * 2), see)
+            )
 
     score = asyncio.run(ask())["structure_distance"]
     assert isinstance(score, Unscored)
@@ -104,7 +106,7 @@ def test_a_filter_keeps_the_layout_and_another_picture_does_not() -> None:
         async with RunPerception({"image_embedder": "dinov2-s14"}) as see:
             scores = (
                 await open_protocol("structure")
-                .given({"image_embedder": "dinov2-s14"})
+                .with_models({"image_embedder": "dinov2-s14"})
                 .score(item(np.ascontiguousarray(cat), np.ascontiguousarray(edited)), see)
             )
         score = scores["structure_distance[dinov2-s14]"]

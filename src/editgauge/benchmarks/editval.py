@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.benchmarks._text.wording import instruction
-from editgauge.benchmarks.image_store import told_missing
+from editgauge.benchmarks.image_store import missing_images
 from editgauge.core.edit_types import read_edit_type, vocabulary
 from editgauge.core.errors import CannotTell, UnknownName
 from editgauge.core.images import Picture
 from editgauge.core.phrases import read_placing
 from editgauge.core.reading.fields import shown, unknown
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
+from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, size_note
 from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, Edit, Position, Relation
 
@@ -36,7 +36,7 @@ def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
     An edit whose photograph is missing stays in the benchmark, so that it is counted as unscored.
     """
     edits = _read("editval", data, images)
-    about = f"{told_size(edits, PUBLISHED)}{told_missing('editval', edits, ADVICE)}"
+    about = f"{size_note(edits, PUBLISHED)}{missing_images('editval', edits, ADVICE)}"
     return Benchmark("editval", edits, about, LICENSE)
 
 
@@ -46,7 +46,7 @@ def load_pixlens(data: Path | None = None, images: Path | None = None) -> Benchm
     one_each = {(edit.extras["class"], edit.extras["image_id"]): edit for edit in edits}
     removals = tuple(_removal(one_each[place]) for place in sorted(one_each))
     added = f"and {counted(len(removals), 'object removal')} that PixLens adds, one per image"
-    about = f"{told_size(edits, PUBLISHED)}, {added}{told_missing('editval-pixlens', edits, ADVICE)}"
+    about = f"{size_note(edits, PUBLISHED)}, {added}{missing_images('editval-pixlens', edits, ADVICE)}"
     return Benchmark("editval-pixlens", (*edits, *removals), about, LICENSE)
 
 

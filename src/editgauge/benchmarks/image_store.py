@@ -67,7 +67,7 @@ def store_image(content: bytes, benchmark: str) -> Picture:
     return Picture(f"{digest[:16]}{suffix}", path)
 
 
-def told_missing(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
+def missing_images(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
     """How many images are not on this machine, to be added to the size; raises `BadInput` when none is."""
     pictures = {edit.source.name: edit.source.path for edit in edits}
     missing = [path for path in pictures.values() if not path.is_file()]

@@ -9,9 +9,9 @@ from editgauge.benchmarks.image_store import Shelf
 from editgauge.core.edit_types import UNSPECIFIED
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
+from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, size_note
 from editgauge.core.types import Benchmark, Edit
-from editgauge.instructions.readings import complete, told_readings
+from editgauge.instructions.readings import complete, reading_summary
 
 NEEDED = "the folder `ImagenHub_Text-Guided_IE`, with dataset_lookup.json and input/"
 PUBLISHED = 179, 179
@@ -31,7 +31,7 @@ def load(data: Path | None = None) -> Benchmark:
     ids = Ids()
     read = [_edit(uid, values, shelf, ids, faults) for uid, values in lookup.items()]
     edits = faults.done(edit for edit in read if edit)
-    about = f"{told_size(edits, PUBLISHED)}; {told_readings(edits)}"
+    about = f"{size_note(edits, PUBLISHED)}; {reading_summary(edits)}"
     return Benchmark("imagenhub", edits, about, LICENSE)
 
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
-from editgauge.benchmarks.image_store import told_missing
+from editgauge.benchmarks.image_store import missing_images
 from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import read_yaml
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, told_size
+from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, size_note
 from editgauge.core.types import Benchmark, Edit
-from editgauge.instructions.readings import complete, told_readings
+from editgauge.instructions.readings import complete, reading_summary
 
 NAME = re.compile(r"[a-z]{2,}")
 NEEDED = "the folder `tedbench`, with input_list.json and originals/"
@@ -63,8 +63,8 @@ def load(data: Path | None = None) -> Benchmark:
             )
         seen.add(record)
     whole = faults.done(edits)
-    missing = told_missing("tedbench", whole, f"Give --data: {NEEDED}.")
-    about = f"{told_size(whole, PUBLISHED)}; edit types by EditGauge, {told_readings(whole)}{missing}"
+    missing = missing_images("tedbench", whole, f"Give --data: {NEEDED}.")
+    about = f"{size_note(whole, PUBLISHED)}; edit types by EditGauge, {reading_summary(whole)}{missing}"
     return Benchmark("tedbench", whole, about, "none stated by the authors")
 
 

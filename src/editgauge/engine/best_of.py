@@ -160,11 +160,11 @@ def _write(
         without=len(lines) - len(choices),
     )
     write_json(folder / RECORD, {"run": run.manifest.benchmark, "score": done.score, "choices": choices})
-    say(_told(done), quiet=quiet)
+    say(_summary(done), quiet=quiet)
     return done
 
 
-def _told(done: BestOf) -> str:
+def _summary(done: BestOf) -> str:
     among = f"{done.most}" if done.most == done.fewest else f"{done.fewest} to {done.most}"
     won = ", ".join(f"{method} {count}" for method, count in done.chosen.items())
     parts = [f"{sum(done.chosen.values())} edits, the best of {among} outcomes by {done.score}: {won}."]

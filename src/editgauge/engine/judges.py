@@ -67,7 +67,7 @@ class Jury:
         calls = Transcripts(transcripts)
         return {name: self._judge(name, calls, ask) for name in self.addresses}
 
-    def told(self) -> dict[str, dict[str, Any]]:
+    def described(self) -> dict[str, dict[str, Any]]:
         """What the manifest says about them; raises `BadInput` for a judge that cannot be asked from here."""
         ask = Ask()
         cards = {name: judge.card for name, judge in self.opened(None, ask).items()}

@@ -21,20 +21,20 @@ _PAIR = re.compile(r"((?:[^=\[]|\[[^]]*\])+)=(.+)", re.DOTALL)
 """NAME=VALUE; a method's variant may hold an equals sign: `imagic[eta=0.8]=folder`."""
 
 
-def pairs(given: Mapping[str, str | Path] | Sequence[str], option: str, form: str) -> dict[str, str]:
+def pairs(values: Mapping[str, str | Path] | Sequence[str], option: str, form: str) -> dict[str, str]:
     """`NAME=VALUE` options as a dictionary; a name given twice is an error.
 
     >>> pairs(["imagic[eta=0.8]=a=b"], "outcomes", "NAME=FOLDER")
     {'imagic[eta=0.8]': 'a=b'}
     """
-    if isinstance(given, Mapping):
-        return {name: str(value) for name, value in given.items()}
+    if isinstance(values, Mapping):
+        return {name: str(value) for name, value in values.items()}
     read: dict[str, str] = {}
-    for text in [given] if isinstance(given, str) else given:
-        found = _PAIR.fullmatch(text)
-        if not found:
+    for text in [values] if isinstance(values, str) else values:
+        match = _PAIR.fullmatch(text)
+        if not match:
             raise BadInput(f"--{option} takes {form}, got '{text}'.")
-        name, value = found.groups()
+        name, value = match.groups()
         if name in read:
             raise BadInput(f"--{option} names '{name}' twice: '{read[name]}' and '{value}'.")
         read[name] = value
@@ -93,7 +93,7 @@ def choose_with_models(
         how = ("name one with --judge, such as openai:MODEL@URL or transformers:FOLDER",) if JUDGE in lacking else ()
         raise BadInput(f"{'; '.join(needs)}.", (*choice.remarks, *choice.sources, *how))
     protocols = [
-        each.given({**models_for(each.name, choice.models), **judge})
+        each.with_models({**models_for(each.name, choice.models), **judge})
         for each in opened
         for judge in ([{JUDGE: name} for name in judges] if judges and JUDGE in (*each.needs, *each.uses) else [{}])
     ]
@@ -131,4 +131,4 @@ def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:
         raise BadInput("--protocol is needed at least once; `editgauge list protocols` shows what there is.")
     wanted = [names] if isinstance(names, str) else names
     opened = [open_protocol(name) for name in dict.fromkeys(wanted)]
-    return [each.given(models_for(each.name, models)) for each in opened]
+    return [each.with_models(models_for(each.name, models)) for each in opened]

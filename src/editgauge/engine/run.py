@@ -135,7 +135,7 @@ def run(
             top_p=top_p,
             judge_seed=judge_seed,
         ),
-        given={
+        options={
             "out": out,
             "layout": layout,
             "allow_outside": allow_outside,
@@ -149,14 +149,14 @@ def run(
     refuse_another_shard(Path(out), part)
     if plan.benchmark.about:
         say(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
-    for name, these in plan.found.items():
+    for name, these in plan.outcomes_of.items():
         say(these.sentence(name), quiet=quiet)
         for row in _fault_rows(these):
             say(row, quiet=quiet)
-    for remark in (*plan.choice.remarks, *_told_models(plan.choice.models), *_told_judges(plan.manifest.judges)):
+    for remark in (*plan.choice.remarks, *_model_lines(plan.choice.models), *_judge_lines(plan.manifest.judges)):
         say(remark, quiet=quiet)
     if part != WHOLE:
-        of = sum(len(these.outcomes) for these in plan.found.values())
+        of = sum(len(these.outcomes) for these in plan.outcomes_of.values())
         say(f"shard {part}: {plan.outcomes} of {of} outcomes", quiet=quiet)
     with RunWriter(Path(out), plan.manifest, each_line(plan.benchmark.edits)) as writer:
         for note in writer.notes:
@@ -191,19 +191,19 @@ def run(
     return RunResult.open(Path(out))
 
 
-def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **given: Any) -> dict[str, Any]:
+def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **options: Any) -> dict[str, Any]:
     """What `run` would do with the same options, for `--dry-run`; writes nothing."""
     plan = _plan(
         benchmark,
         outcomes,
         protocol,
-        data=picked(DataOptions, given),
-        models=picked(ModelOptions, given),
-        judges=picked(JudgeOptions, given),
-        given=given | {"shard": read_shard(given["shard"])},
+        data=picked(DataOptions, options),
+        models=picked(ModelOptions, options),
+        judges=picked(JudgeOptions, options),
+        options=options | {"shard": read_shard(options["shard"])},
     )
-    asking = asking_cost(plan, Path(given["out"]))
-    return plan.told(Path(given["out"])) | ({"asking": asking} if asking else {})
+    asking = asking_cost(plan, Path(options["out"]))
+    return plan.summary(Path(options["out"])) | ({"asking": asking} if asking else {})
 
 
 def _plan(
@@ -214,7 +214,7 @@ def _plan(
     data: DataOptions,
     models: ModelOptions,
     judges: JudgeOptions,
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> RunPlan:
     return prepare(
         benchmark,
@@ -222,22 +222,22 @@ def _plan(
         protocol,
         data=data,
         models=models,
-        jury=read_jury(judges, judges_of(given["out"])),
-        seed=given["seed"],
-        layout=given["layout"],
-        allow_outside=given["allow_outside"],
-        attributes=given["attributes"],
-        fields=given["fields"],
-        captions=given["captions"],
-        shard=given["shard"],
+        jury=read_jury(judges, judges_of(options["out"])),
+        seed=options["seed"],
+        layout=options["layout"],
+        allow_outside=options["allow_outside"],
+        attributes=options["attributes"],
+        fields=options["fields"],
+        captions=options["captions"],
+        shard=options["shard"],
     )
 
 
-def _told_models(models: Mapping[str, str]) -> list[str]:
+def _model_lines(models: Mapping[str, str]) -> list[str]:
     return [f"{role}: {name}" for role, name in models.items()]
 
 
-def _told_judges(judges: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _judge_lines(judges: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [f"judge {name}: {entry['model']} at {entry['endpoint']}" for name, entry in judges.items()]
 
 

@@ -21,9 +21,9 @@ __all__ = [
     "from_json",
     "only_step",
     "read_kept",
+    "reading_summary",
     "steps_of",
     "to_json",
-    "told_readings",
     "use_kept",
 ]
 How = Literal["rules", "captions", "judge", "given"]
@@ -204,7 +204,7 @@ def use_kept(benchmark: Benchmark, kept: KeptReadings) -> Benchmark:
     return replace(benchmark, edits=edits, about=about.removeprefix("; "))
 
 
-def told_readings(edits: Sequence[Edit]) -> str:
+def reading_summary(edits: Sequence[Edit]) -> str:
     """How many instructions were understood, in words."""
     read = [edit.reading for edit in edits if edit.reading]
     known = [reading for reading in read if all(step.type != UNSPECIFIED for step in reading.steps)]

@@ -43,7 +43,7 @@ class NoAnswer(CannotTell):
 
     def __init__(self, fault: Fault, detail: str) -> None:
         self.fault: Fault = fault
-        self.told = detail
+        self.message = detail
         reason = REASON_OF[fault]
         super().__init__(reason, detail if reason == fault else f"{fault}: {detail}")
 
@@ -52,7 +52,7 @@ class Trouble(Exception):
     """One attempt that brought nothing.
 
     Args:
-        told: what happened, in a sentence
+        message: what happened, in a sentence
         fault: what it is when nothing better comes
         again: could another attempt help?
         wait: the seconds that the endpoint wants to be left alone
@@ -62,7 +62,7 @@ class Trouble(Exception):
 
     def __init__(
         self,
-        told: str,
+        message: str,
         *,
         fault: Fault = "unreachable",
         again: bool = True,
@@ -70,10 +70,10 @@ class Trouble(Exception):
         too_fast: bool = False,
         maybe_paid: bool = False,
     ) -> None:
-        self.told = told
+        self.message = message
         self.fault: Fault = fault
         self.again = again
         self.wait = wait
         self.too_fast = too_fast
         self.maybe_paid = maybe_paid
-        super().__init__(told)
+        super().__init__(message)

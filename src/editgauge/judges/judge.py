@@ -243,7 +243,7 @@ class ModelJudge:
         try:
             self._read(question, said)
         except NoAnswer as error:
-            return error.fault, error.told
+            return error.fault, error.message
         return None, ""
 
 

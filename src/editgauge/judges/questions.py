@@ -155,13 +155,13 @@ def described(model: str, question: Question[Any], parameters: Parameters) -> di
         "text": question.words.text,
         "form": {"kind": question.form.kind, "schema": question.form.schema},
         "images": [[shown.label, pixel_hash(shown.pixels)] for shown in question.images],
-        "parameters": {name: value for name, value in dataclasses.asdict(parameters).items() if _is_told(name, value)},
+        "parameters": {name: value for name, value in dataclasses.asdict(parameters).items() if _is_sent(name, value)},
         "repetition": question.repetition,
         **({"repairs": question.repairs} if question.repairs else {}),
     }
 
 
-def _is_told(name: str, value: object) -> bool:
+def _is_sent(name: str, value: object) -> bool:
     """Parameters that came later are reported only where they are set, so that older answers keep their identity."""
     return name != "top_p" or value is not None
 

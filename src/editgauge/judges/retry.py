@@ -65,15 +65,15 @@ class Asker:
             try:
                 so_far.body = await self._attempt(question, so_far)
             except NoAnswer as error:
-                so_far.fault, so_far.detail = error.fault, error.told
+                so_far.fault, so_far.detail = error.fault, error.message
             except Trouble as trouble:
-                so_far.failed.append(trouble.told)
+                so_far.failed.append(trouble.message)
                 count, wait = len(so_far.failed), trouble.wait or 0.0
                 if trouble.again and count < self.patience.attempts and wait <= self.patience.longest_wait:
                     await asyncio.sleep(wait + self.patience.pause(count, name))
                     continue
                 so_far.fault = trouble.fault
-                so_far.detail = f"{count} attempts, the last: {trouble.told}" if count > 1 else trouble.told
+                so_far.detail = f"{count} attempts, the last: {trouble.message}" if count > 1 else trouble.message
         return so_far
 
     async def _attempt(self, question: Question[Any], so_far: Attempts) -> Body:

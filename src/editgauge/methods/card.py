@@ -29,7 +29,7 @@ class MethodCard:
     cost: float | None
     """Of the outcomes that there are; an endpoint may charge for failures too."""
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """The card in a line."""
         failed = sum(self.failures.values())
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())

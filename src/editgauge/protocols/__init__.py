@@ -73,7 +73,7 @@ class Protocol(typing.Protocol):
         """The protocol with other options, such as `editval[delta=200]`; its name contains them."""
         raise BadInput(f"The protocol '{self.name}' has no options, got [{_written(options)}].")
 
-    def given(self, models: Mapping[str, str]) -> Protocol:
+    def with_models(self, models: Mapping[str, str]) -> Protocol:
         """The protocol as it is with these models by role: a score made by a model carries its name.
 
         A protocol that needs or uses a `judge` is given one judge at a time, under the role `judge`; it names itself

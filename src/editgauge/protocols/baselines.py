@@ -58,7 +58,7 @@ class Baselines(Protocol):
             ScoreSpec(self._overlap, True, (0.0, 1.0), OVERLAP),
         )
 
-    def given(self, models: Mapping[str, str]) -> Baselines:
+    def with_models(self, models: Mapping[str, str]) -> Baselines:
         """With each score under the name of the model that makes it."""
         return Baselines(models)
 

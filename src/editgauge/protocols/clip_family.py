@@ -78,7 +78,7 @@ class ClipFamily(Protocol):
             raise BadInput(f"'{variant_name('clip-family', options)}' cannot be understood. It takes {known}.", wrong)
         return ClipFamily(tuple(options), self._encoder)
 
-    def given(self, models: Mapping[str, str]) -> ClipFamily:
+    def with_models(self, models: Mapping[str, str]) -> ClipFamily:
         """With the encoder's name in the name of every score."""
         return ClipFamily(self._options, models.get("joint_embedder", ""))
 
@@ -93,7 +93,7 @@ class ClipFamily(Protocol):
     async def _clip_t(self, item: Item, see: Perception) -> Score:
         text = target_text(item.edit)
         picture, words = await gather(see.joint_image(item.edited), see.joint_text(text.words))
-        evidence: list[Evidence] = [Note(text.told)]
+        evidence: list[Evidence] = [Note(text.source_note)]
         if "maps" in self._options:
             seen = await see.explain(item.edited, words)
             evidence.append(Heat("edited", _to_one(seen), f'relevancy of "{text.words}"'))
@@ -105,7 +105,7 @@ class ClipFamily(Protocol):
             _pictures(item, see), gather(*(see.joint_text(text.words) for text in texts))
         )
         value = directional(*pictures, before, after)
-        evidence: list[Evidence] = [Note(text.told) for text in texts]
+        evidence: list[Evidence] = [Note(text.source_note) for text in texts]
         if "maps" in self._options:
             change = np.asarray(after - before)
             was, seen = await gather(see.explain(item.source, change), see.explain(item.edited, change))
@@ -123,7 +123,7 @@ class ClipFamily(Protocol):
                 ends.append(attribute_mean(named[side], weights[side]))
             else:
                 text = TEXTS[side](item.edit)
-                notes.append(Note(text.told))
+                notes.append(Note(text.source_note))
                 ends.append(await see.joint_text(text.words))
         if attributes.by:
             notes.append(Note(f"Attributes by {attributes.by}."))

@@ -70,7 +70,7 @@ class TurnDrift(Protocol):
             ),
         )
 
-    def given(self, models: Mapping[str, str]) -> TurnDrift:
+    def with_models(self, models: Mapping[str, str]) -> TurnDrift:
         """With the name of the embedder in the scores that it makes."""
         return TurnDrift(models)
 

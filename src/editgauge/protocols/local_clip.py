@@ -57,7 +57,7 @@ class LocalClip(Protocol):
         }
         self.scores = tuple(ScoreSpec(self._named(rule), True, (-1.0, 1.0), ABOUT[rule]) for rule in self._rules)
 
-    def given(self, models: Mapping[str, str]) -> LocalClip:
+    def with_models(self, models: Mapping[str, str]) -> LocalClip:
         """With the encoder's name in the name of every score."""
         return LocalClip(models.get("joint_embedder", ""))
 
@@ -76,7 +76,7 @@ class LocalClip(Protocol):
 async def _inside(item: Item, mask: BoolMask, see: Perception) -> Score:
     text = target_text(item.edit)
     picture, words = await gather(see.joint_image(blackened(item.edited, mask)), see.joint_text(text.words))
-    return Score(cosine(picture, words), (Note(text.told),))
+    return Score(cosine(picture, words), (Note(text.source_note),))
 
 
 async def _region_and_words(item: Item, mask: BoolMask, see: Perception) -> Score:
@@ -119,7 +119,7 @@ def _local_words(edit: Edit) -> tuple[str, Note]:
     if isinstance(caption, str) and caption.strip():
         return caption, Note(f'Words for the region, by the benchmark: "{caption}".')
     text = target_text(edit)
-    return text.words, Note(text.told)
+    return text.words, Note(text.source_note)
 
 
 local_clip = LocalClip()

@@ -52,7 +52,7 @@ class Preservation(Protocol):
         ]
         self.scores: tuple[ScoreSpec, ...] = (*whole, *map(outside_the_mask, whole))
 
-    def given(self, models: Mapping[str, str]) -> Preservation:
+    def with_models(self, models: Mapping[str, str]) -> Preservation:
         """With a score for each model that can compare two pictures, under the model's own name."""
         return Preservation(models, self._more)
 

@@ -55,7 +55,7 @@ class PreservationAligned(Protocol):
         whole = [replace(spec, name=f"aligned_{spec.name}", about=f"{spec.about} {LAID_BACK}") for spec in raw]
         self.scores: tuple[ScoreSpec, ...] = (*whole, *map(outside_the_mask, whole))
 
-    def given(self, models: Mapping[str, str]) -> PreservationAligned:
+    def with_models(self, models: Mapping[str, str]) -> PreservationAligned:
         """With a score for each model that can compare two pictures, under the model's own name."""
         return PreservationAligned(models)
 
@@ -64,7 +64,7 @@ class PreservationAligned(Protocol):
         alignment = align(item.source, item.edited)
         edited, shown = in_frame(alignment, item.edited)
         whole = await self._compared(item.source, edited, shown, see)
-        whole["aligned_l1"] = replace(whole["aligned_l1"], evidence=(told_frame(alignment),))
+        whole["aligned_l1"] = replace(whole["aligned_l1"], evidence=(alignment_note(alignment),))
         nothing_outside = why_nothing_outside(item.mask)
         if item.mask is None or nothing_outside:
             return whole | {f"{name}_outside": Unscored("not_applicable", nothing_outside) for name in whole}
@@ -96,7 +96,7 @@ def in_frame(alignment: Alignment, edited: Pixels) -> tuple[Pixels, BoolMask]:
     return edited, np.ones(edited.shape[:2], dtype=np.bool_)
 
 
-def told_frame(alignment: Alignment) -> Evidence:
+def alignment_note(alignment: Alignment) -> Evidence:
     """A sentence on how the frame moved, and how certain that is."""
     share = f"{alignment.confidence:.0%} of the source's texture is found at its place"
     if not alignment.found:

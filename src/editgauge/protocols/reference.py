@@ -42,7 +42,7 @@ class Reference(Protocol):
             *self._seen.specs,
         )
 
-    def given(self, models: Mapping[str, str]) -> Reference:
+    def with_models(self, models: Mapping[str, str]) -> Reference:
         """With a score for each model that can compare two pictures, under the model's own name."""
         return Reference(models)
 

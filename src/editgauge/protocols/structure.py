@@ -43,7 +43,7 @@ class Structure(Protocol):
         about = "Mean squared difference of the cosines between all keys of the last attention; 0 for the same layout."
         self.scores = (ScoreSpec(self._score, False, (0.0, FARTHEST), about),)
 
-    def given(self, models: Mapping[str, str]) -> Structure:
+    def with_models(self, models: Mapping[str, str]) -> Structure:
         """With the embedder's name in the name of the score."""
         return Structure(models.get("image_embedder", ""), as_released=self._as_released)
 

@@ -30,7 +30,7 @@ SURELY_FOUND = 0.85
 
 def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegion]) -> list[Change]:
     """One change per region; both pictures in one frame. A region that went to another is reported once."""
-    single = [_told(source, edited, region) for region in regions]
+    single = [_described(source, edited, region) for region in regions]
     vanished = [change for change in single if change.kind in {"vanished", "altered"}]
     appeared = [change for change in single if change.kind in {"appeared", "altered"}]
     offered = sorted(
@@ -53,7 +53,7 @@ def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegi
     return changes + [change for change in single if change not in gone]
 
 
-def _told(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
+def _described(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
     left, top, right, bottom = region.box
     thing = PicturedThing(None, (float(left), float(top), float(right), float(bottom)), region.mask)
     inner = _inner(region.mask)

@@ -46,7 +46,7 @@ def measured_in(run: Run, probes: Sequence[Probe]) -> list[ProbeScores]:
 def headlines_of(scores: Sequence[ProbeScores], sheet: Sheet) -> tuple[tuple[str, str], ...]:
     """For each protocol its verdict, or else the score that tells best on the tuning photographs what was done."""
 
-    def told(score: ProbeScores) -> float:
+    def separation(score: ProbeScores) -> float:
         sign = 1.0 if score.spec.higher_is_better else -1.0
         return auroc(np.where(sheet.tuning, sign * score.values, np.nan), sheet.done, sheet.photos).value or 0.0
 
@@ -54,7 +54,7 @@ def headlines_of(scores: Sequence[ProbeScores], sheet: Sheet) -> tuple[tuple[str
     for protocol in dict.fromkeys(score.protocol for score in scores):
         mine = [score for score in scores if score.protocol == protocol]
         verdicts = [score for score in mine if score.spec.name == VERDICT]
-        names.append((protocol, (verdicts or [max(mine, key=told)])[0].spec.name))
+        names.append((protocol, (verdicts or [max(mine, key=separation)])[0].spec.name))
     return tuple(names)
 
 

@@ -130,7 +130,7 @@ def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dic
     async def ask() -> dict[str, SideChoices]:
         with ModelService({role: models[role] for role in roles}, place()) as see:
             return {
-                models[role]: _told(role, pictures, [await _answer(role, each, see) for each in pictures])
+                models[role]: _choices(role, pictures, [await _answer(role, each, see) for each in pictures])
                 for role in roles
             }
 
@@ -160,7 +160,7 @@ async def _by_likeness(pixels: Pixels, shown: TwoObjects, see: Perception) -> st
     return SIDES[int(np.argmax([float(picture @ caption) for caption in captions]))]
 
 
-def _told(role: str, pictures: Sequence[TwoObjects], answers: Sequence[str | None]) -> SideChoices:
+def _choices(role: str, pictures: Sequence[TwoObjects], answers: Sequence[str | None]) -> SideChoices:
     photos = np.array([each.photo for each in pictures], dtype=np.str_)
     right: Numbers = np.array(
         [np.nan if said is None else float(said == each.side) for each, said in zip(pictures, answers, strict=True)]

@@ -69,7 +69,7 @@ def split_of(photo: str) -> Split:
 
 def write_probes(folder: Path, probes: Iterable[Probe]) -> None:
     """Writes the truths, one on each line."""
-    lines = (json.dumps(_told(probe), ensure_ascii=False) for probe in probes)
+    lines = (json.dumps(_as_json(probe), ensure_ascii=False) for probe in probes)
     write_text(folder / TRUTHS, "".join(f"{line}\n" for line in lines))
 
 
@@ -95,7 +95,7 @@ def read_probes(folder: str | Path) -> tuple[Probe, ...]:
     return tuple(probes)
 
 
-def _told(probe: Probe) -> dict[str, Any]:
+def _as_json(probe: Probe) -> dict[str, Any]:
     return {key: value for key, value in asdict(probe).items() if value not in ("", None, False, {}) or key == "done"}
 
 

@@ -15,7 +15,7 @@ from editgauge.core.images import Picture
 from editgauge.core.reading.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
 from editgauge.core.reading.lines import Document, Lines, Spot, each_value
 from editgauge.core.types import Benchmark, Edit, InputPicture, Position
-from editgauge.instructions.readings import complete, told_readings
+from editgauge.instructions.readings import complete, reading_summary
 
 
 def read_benchmark(document: Document, find: Find, *, name: str, where: str) -> Benchmark:
@@ -65,7 +65,7 @@ def _read(document: Document, find: Find, name: str) -> Benchmark | None:
         return None
     whole = tuple(edit for edit in edits if edit is not None)
     untyped = any("type" not in entry for entry in _part(document.value, "edits", list))
-    about = "; ".join(filter(None, (fields.about, told_readings(whole) if untyped else None)))
+    about = "; ".join(filter(None, (fields.about, reading_summary(whole) if untyped else None)))
     return Benchmark(fields.name or name, whole, about=about, license=fields.license or "")
 
 

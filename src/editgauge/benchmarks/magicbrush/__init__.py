@@ -40,7 +40,7 @@ def _load(name: str, data: Path | None, is_chained: bool) -> Benchmark:
     edits, sessions = read_sessions(name, data, is_chained)
     guessed = sum(edit.type != "unspecified" for edit in edits)
     types = f"edit types guessed from the instruction for {guessed}, unspecified for {len(edits) - guessed}"
-    return Benchmark(name, edits, f"{told_sessions(edits, sessions)}; {types}", LICENSE)
+    return Benchmark(name, edits, f"{session_summary(edits, sessions)}; {types}", LICENSE)
 
 
 def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tuple[tuple[Edit, ...], int]:
@@ -60,7 +60,7 @@ def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tup
     return edits, len(sessions)
 
 
-def told_sessions(edits: tuple[Edit, ...], sessions: int) -> str:
+def session_summary(edits: tuple[Edit, ...], sessions: int) -> str:
     """How many edits and sessions were found, beside what the authors say where that is another number."""
     text = f"{counted(len(edits), 'edit')} in {counted(sessions, 'session')}"
     if (len(edits), sessions) not in PUBLISHED.values():

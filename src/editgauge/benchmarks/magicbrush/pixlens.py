@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks.magicbrush import LICENSE, read_sessions, told_sessions
+from editgauge.benchmarks.magicbrush import LICENSE, read_sessions, session_summary
 from editgauge.core.edit_types import read_edit_type
 from editgauge.core.errors import BadInput, CannotTell, UnknownName
 from editgauge.core.phrases import read_placing, read_size
@@ -47,10 +47,10 @@ def load(data: Path | None = None) -> Benchmark:
         read = tuple(map(_by_rules, edits))
         parsed = [edit for edit in read if "unparsed" not in edit.extras]
         message = f"parsed {len(parsed)} of {len(read)} instructions by rules: {_counts(parsed)}"
-        return Benchmark(NAME, read, f"{told_sessions(edits, sessions)}; {message}", LICENSE)
+        return Benchmark(NAME, read, f"{session_summary(edits, sessions)}; {message}", LICENSE)
     kept = _by_file(edits, file)
     message = f"{len(kept)} have the attributes of {file.name}: {_counts(kept)}"
-    return Benchmark(NAME, kept, f"{told_sessions(edits, sessions)}; {message}", LICENSE)
+    return Benchmark(NAME, kept, f"{session_summary(edits, sessions)}; {message}", LICENSE)
 
 
 def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:

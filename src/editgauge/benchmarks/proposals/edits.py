@@ -75,8 +75,8 @@ class Drawing:
 
     def cutouts(self) -> list[tuple[CutThing, Cutout]]:
         """Things of other photographs that are not in this one, whole and large enough to be pasted."""
-        found = [(thing, other.picture) for other in self._others for thing in other.things]
-        fit = [each for each in found if _can_be_cut(each[0]) and not self.photo.names[each[0].name]]
+        candidates = [(thing, other.picture) for other in self._others for thing in other.things]
+        fit = [each for each in candidates if _can_be_cut(each[0]) and not self.photo.names[each[0].name]]
         return self.shuffled([(thing, Cutout(picture, thing.outline)) for thing, picture in fit])
 
 

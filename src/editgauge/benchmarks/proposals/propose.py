@@ -29,7 +29,7 @@ def _edit(photo: Photograph, kind: str, draft: Draft) -> Edit:
         id=f"{stem}-{kind}",
         source=photo.picture,
         type=kind,
-        instruction=words.told(kind, draft.subject, draft.from_, draft.to, draft.position, draft.which),
+        instruction=words.instruction_for(kind, draft.subject, draft.from_, draft.to, draft.position, draft.which),
         subject=draft.subject,
         from_=draft.from_,
         to=draft.to,

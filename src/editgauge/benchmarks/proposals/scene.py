@@ -116,8 +116,8 @@ def understood(picture: Picture, pixels: Pixels, instances: Instances, faint: De
     seen = instances.detections if faint is None else faint
     sights = _sights(seen)
     clear = [sight.box for sight in sights if sight.confidence >= CLEARLY]
-    found = zip(_sights(instances.detections), instances.masks, strict=True)
-    things = (_thing(sight, mask, [box for box in clear if box != sight.box]) for sight, mask in found)
+    outlined = zip(_sights(instances.detections), instances.masks, strict=True)
+    things = (_thing(sight, mask, [box for box in clear if box != sight.box]) for sight, mask in outlined)
     return Photograph(picture, pixels, tuple(thing for thing in things if thing), sights)
 
 

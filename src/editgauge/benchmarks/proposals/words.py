@@ -40,7 +40,7 @@ FAR_APART = 45.0
 """CIELAB distance from which two colors have different names for everyone."""
 
 
-def told(
+def instruction_for(
     kind: str, subject: str | None, from_: str | None, to: str | None, position: Position | None, which: str | None
 ) -> str:
     """What to tell a method."""

@@ -32,12 +32,12 @@ def load(data: Path | None = None, images: Path | None = None, seed: int = 0, tr
     annotations = read_annotations(file)
     faults = Faults(NAME, file)
     shelf = Shelf(images or file.parent, faults)
-    found = {image.file: shelf.picture(image.file, image.file) for image in annotations.images}
-    pictures = {name: picture for name, picture in found.items() if picture is not None}
+    opened = {image.file: shelf.picture(image.file, image.file) for image in annotations.images}
+    pictures = {name: picture for name, picture in opened.items() if picture is not None}
     if faults.problems:
         faults.done()
     edits = as_edits(draw(annotations, *checked(NAME, seed, trials)), lambda name: pictures[name])
-    return Benchmark(NAME, edits, told(len(edits), len(pictures), seed, trials), annotations.license)
+    return Benchmark(NAME, edits, described(len(edits), len(pictures), seed, trials), annotations.license)
 
 
 def checked(benchmark: str, seed: int, trials: int) -> tuple[int, int]:
@@ -50,7 +50,7 @@ def checked(benchmark: str, seed: int, trials: int) -> tuple[int, int]:
     return seed, trials
 
 
-def told(tasks: int, images: int, seed: int, trials: int) -> str:
+def described(tasks: int, images: int, seed: int, trials: int) -> str:
     """How large the set is, and how it was drawn."""
     sets = f" in {trials} trials" if trials > 1 else ""
     return f"{counted(tasks, 'task')} on {counted(images, 'image')}{sets}, drawn with seed {seed}"

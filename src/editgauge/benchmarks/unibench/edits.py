@@ -57,7 +57,7 @@ def _edit(task: Drawn, name: str, source: Picture, recipe: Recipe | None) -> Edi
         objects={instance.id: mask_of(instance.mask) for instance in task.image.instances},
         recipe=recipe,
         groups={"task": task.task.type},
-        extras={EXTRA: _told(task), TRIAL: task.trial},
+        extras={EXTRA: _fields(task), TRIAL: task.trial},
     )
 
 
@@ -104,7 +104,7 @@ def _region(task: Drawn, recipe: Recipe | None) -> Mask | None:
     return Grown(mask_of(task.instance.mask), MARGIN)
 
 
-def _told(task: Drawn) -> dict[str, Any]:
+def _fields(task: Drawn) -> dict[str, Any]:
     """Plain values, for they are written into runs."""
     fields: dict[str, Any] = {"task": task.task.type, "template": task.template, "name": task.name}
     if task.instance:

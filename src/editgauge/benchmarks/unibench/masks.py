@@ -7,19 +7,19 @@ from itertools import accumulate
 import numpy as np
 
 from editgauge.benchmarks.format.encoded_masks import RunLengths as RowRuns
-from editgauge.benchmarks.unibench import annotations as told
+from editgauge.benchmarks.unibench import annotations as format_
 from editgauge.core.masks import BoolMask, Mask, Polygons
 
 
-def mask_of(mask: told.Polygons | told.MaskRunLengths) -> Mask:
+def mask_of(mask: format_.Polygons | format_.MaskRunLengths) -> Mask:
     """The mask as protocols and editors use it."""
-    if isinstance(mask, told.MaskRunLengths):
+    if isinstance(mask, format_.MaskRunLengths):
         height, width = mask.size
         return RowRuns(_row_runs(_decoded(mask)), width, height)
     return Polygons(tuple(tuple(ring) for ring in mask))
 
 
-def run_lengths(mask: BoolMask) -> told.MaskRunLengths:
+def run_lengths(mask: BoolMask) -> format_.MaskRunLengths:
     """A rendered mask as COCO writes it: runs down the columns, the first of them outside.
 
     >>> run_lengths(np.array([[False, True], [True, True]])).counts
@@ -28,10 +28,10 @@ def run_lengths(mask: BoolMask) -> told.MaskRunLengths:
     flat = np.concatenate([[False], mask.ravel(order="F")])
     starts = np.flatnonzero(flat[1:] != flat[:-1])
     edges = np.concatenate([[0], starts, [mask.size]])
-    return told.MaskRunLengths(size=list(mask.shape), counts=np.diff(edges).tolist())
+    return format_.MaskRunLengths(size=list(mask.shape), counts=np.diff(edges).tolist())
 
 
-def _decoded(mask: told.MaskRunLengths) -> BoolMask:
+def _decoded(mask: format_.MaskRunLengths) -> BoolMask:
     height, width = mask.size
     flat = np.zeros(height * width, dtype=np.bool_)
     ends = list(accumulate(mask.counts))

@@ -47,15 +47,15 @@ class Cookbook:
 
     def _cutout(self, name: str, image: AnnotatedImage) -> Cutout | None:
         """The largest outlined object of that class in another photograph."""
-        found = [
+        outlines = [
             (outline, other.file)
             for other in self._images
             for instance in other.instances
             if other.file != image.file and instance.class_ == name and (outline := _outline(instance))
         ]
-        if not found:
+        if not outlines:
             return None
-        outline, file = max(found, key=lambda each: _area(each[0].box()))
+        outline, file = max(outlines, key=lambda each: _area(each[0].box()))
         return Cutout(self._pictures[file], outline)
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 
 from editgauge.benchmarks.sample import find
-from editgauge.benchmarks.unibench import checked, told
+from editgauge.benchmarks.unibench import checked, described
 from editgauge.benchmarks.unibench.annotations import Annotations
 from editgauge.benchmarks.unibench.edits import as_edits
 from editgauge.benchmarks.unibench.recipes import Cookbook
@@ -44,7 +44,7 @@ def _drawn(name: str, annotations: Annotations, seed: int, trials: int) -> Bench
     pictures = {image.file: Picture(image.file, find(image.file)) for image in annotations.images}
     tasks = draw(annotations, *checked(name, seed, trials))
     edits = as_edits(tasks, pictures.__getitem__, Cookbook(annotations, pictures).recipe)
-    return Benchmark(name, edits, told(len(edits), len(pictures), seed, trials), annotations.license)
+    return Benchmark(name, edits, described(len(edits), len(pictures), seed, trials), annotations.license)
 
 
 @cache

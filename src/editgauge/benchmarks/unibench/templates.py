@@ -33,7 +33,7 @@ def template_problem(template: str, kind: TaskType) -> str | None:
     >>> template_problem("A {} on a mat", "change_class")
     'has a slot without a name; its slots are {target}'
     """
-    allowed = _told(ALLOWED[kind])
+    allowed = _slot_names(ALLOWED[kind])
     try:
         slots = [name for _, name, form, conversion in Formatter().parse(template) if name is not None]
         forms = [form or conversion for _, name, form, conversion in Formatter().parse(template) if name is not None]
@@ -45,7 +45,7 @@ def template_problem(template: str, kind: TaskType) -> str | None:
     if unknown or any(forms):
         return f"has the slot {{{(unknown or slots)[0]}}}; its slots are {allowed}"
     missing = [name for name in NEEDED[kind] if name not in slots]
-    return f"lacks {_told(missing)}" if missing else None
+    return f"lacks {_slot_names(missing)}" if missing else None
 
 
 def filled(template: str, words: Mapping[str, str]) -> str:
@@ -55,13 +55,13 @@ def filled(template: str, words: Mapping[str, str]) -> str:
     ('An owl on a mat', 'Books on a mat')
     """
 
-    def spoken(found: re.Match[str]) -> str:
-        article, slot = found.groups()
-        said = with_article(words[slot]) if slot in words else found.group()
+    def spoken(match: re.Match[str]) -> str:
+        article, slot = match.groups()
+        said = with_article(words[slot]) if slot in words else match.group()
         return said[0].upper() + said[1:] if article[0].isupper() else said
 
     return _ARTICLE.sub(spoken, template).format(**words)
 
 
-def _told(slots: tuple[str, ...] | list[str]) -> str:
+def _slot_names(slots: tuple[str, ...] | list[str]) -> str:
     return ", ".join(f"{{{slot}}}" for slot in slots)

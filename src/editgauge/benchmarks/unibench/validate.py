@@ -1,4 +1,4 @@
-"""Everything that is wrong with UniBench annotations, told at once, each fault with its place in the file."""
+"""Everything that is wrong with UniBench annotations, listed at once, each fault with its place in the file."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from editgauge.engine.judges import Jury, read_jury
 from editgauge.judges import Parameters, open_judge, open_prompt
 from editgauge.judges.prompts import Prompt
 from editgauge.protocols.augclip import rule_attributes as by_rules
-from editgauge.protocols.augclip.judge_attributes import LENGTHS, PROMPTS, Wanted, ask_attributes, told_by
+from editgauge.protocols.augclip.judge_attributes import LENGTHS, PROMPTS, Wanted, ask_attributes, written_by
 
 MOST_TOKENS = 1024
 """Thirty long attributes need more than the usual 512."""
@@ -82,14 +82,14 @@ def attributes(
         with work.saved():
             for edit, seed in work.left():
                 work.take(edit, seed, partial(by_rules.extract, edit))
-        return work.told()
+        return work.written()
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
     jury = read_jury(judges, max_tokens=MOST_TOKENS)
     warmth = temperature if temperature is not None else VARIED if seeds > 1 else 0.0
     name = next(iter(jury.addresses), by_rules.BY)
-    by = told_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
+    by = written_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
     work = AttributeFiles(file, edits, seeds, by, quiet)
     if dry_run:
         questions = len(PROMPTS) * len(list(work.left()))
@@ -98,7 +98,7 @@ def attributes(
         return Written((), 0, 0, (), asking)
     with work.saved():
         run_async(_asked(work, jury, warmth, wanted))
-    return work.told()
+    return work.written()
 
 
 def transcripts_beside(out: Path) -> Path:

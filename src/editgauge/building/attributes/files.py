@@ -96,7 +96,7 @@ class AttributeFiles:
         self._lacking.append(Lacking(edit.id, seed, fault, unable.detail))
         self._advance()
 
-    def told(self) -> Written:
+    def written(self) -> Written:
         """What came of it, as printed."""
         done = Written(tuple(self._files), self._made, self._kept, tuple(self._lacking))
         files = ", ".join(str(file) for file in self._files)

@@ -20,7 +20,7 @@ from editgauge.benchmarks.unibench.masks import run_lengths
 from editgauge.building.coco.annotations import Coco, CocoImage, read_coco
 from editgauge.building.editval import rule_proposals as rules
 from editgauge.building.editval.file import form_fault, overlap_fault, write_editval
-from editgauge.building.editval.judge_proposals import PROMPTS, ask_classes, ask_operations, told_by
+from editgauge.building.editval.judge_proposals import PROMPTS, ask_classes, ask_operations, written_by
 from editgauge.building.judge_calls import each_of, most_calls, the_judge
 from editgauge.building.left_out import report_beside, write_report
 from editgauge.building.review.file import (
@@ -119,7 +119,7 @@ def editval(
         by = rules.BY
         _by_rules(proposed, coco_annotations, list(fitting), classes, operations)
     else:
-        by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts))
+        by = written_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts))
         run_async(_by_judge(proposed, list(fitting), classes, operations, jury, file))
     settings = {"classes": classes, "per_class": per_class, "per_type": per_type, "seed": seed}
     relative = os.path.relpath(folder.resolve(), file.parent.resolve())
@@ -197,14 +197,14 @@ async def _by_judge(
                 proposed.take_classes(kind, await ask_classes(kind, known, judge.ask, prompt), known)
             except NoAnswer as unable:
                 proposed.left_out.append(
-                    OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.told}")
+                    OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.message}")
                 )
 
         async def operations_of(pair: Pair) -> None:
             try:
                 answers[pair] = await ask_operations(pair[1], pair[0], number, judge.ask, prompt)
             except NoAnswer as unable:
-                why = f"the judge named no operations ({unable.fault}): {unable.told}"
+                why = f"the judge named no operations ({unable.fault}): {unable.message}"
                 proposed.left_out.append(OmittedTask(f"{pair[0]}, {pair[1]}", why))
 
         await each_of(judge, TYPES, classes_of)

@@ -61,7 +61,7 @@ async def ask_operations(edit_type: str, class_: str, number: int, ask: Ask, pro
     return _distinct(answer.operations)[:number]
 
 
-def told_by(judge: str, prompt: OpenPrompt) -> str:
+def written_by(judge: str, prompt: OpenPrompt) -> str:
     """Who proposed: the judge and the versions of the prompts."""
     opened = [prompt(name) for name in PROMPTS]
     return f"{judge} ({', '.join(f'{each.name}.v{each.version}' for each in opened)})"

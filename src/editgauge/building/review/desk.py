@@ -1,4 +1,4 @@
-"""The review file while people work at it: every answer is checked, saved, and only then told."""
+"""The review file while people work at it: every answer is checked, saved, and only then confirmed."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ class Desk:
 
     def picture(self, group: str, place: int) -> Path:
         """Where a picture of a group lies; raises `KeyError` when there is none, or when it lies elsewhere."""
-        found = self.review.group(group)
-        if found is None or not 0 <= place < len(found.pictures):
+        candidates = self.review.group(group)
+        if candidates is None or not 0 <= place < len(candidates.pictures):
             raise KeyError(group)
-        path = (self.images / found.pictures[place].file).resolve()
+        path = (self.images / candidates.pictures[place].file).resolve()
         if not path.is_relative_to(self.images.resolve()) or not path.is_file():
             raise KeyError(group)
         if path.suffix.lower() not in IMAGE_TYPES:

@@ -236,10 +236,10 @@ def read_review(file: Path) -> Review:
     except json.JSONDecodeError as error:
         raise BadInput(f"'{file}' is not valid JSON: {error}.") from error
     except ValidationError as error:
-        raise BadInput(f"'{file}' is no review file:", list(_told(error))) from error
+        raise BadInput(f"'{file}' is no review file:", list(_problems(error))) from error
 
 
-def _told(error: ValidationError) -> Iterator[str]:
+def _problems(error: ValidationError) -> Iterator[str]:
     for each in error.errors(include_url=False):
         yield f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
 

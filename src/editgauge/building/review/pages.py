@@ -93,8 +93,8 @@ def _row(candidate: ReviewCandidate, reviewer: str, group: CandidateGroup) -> di
         "status": shown,
         "value": value,
         "anchor": anchor,
-        "told": [
-            *_told(candidate, reviewer, shown),
+        "remarks": [
+            *_remarks(candidate, reviewer, shown),
             *([] if candidate.task not in TASKS or fits_picture(candidate, group.pictures[0]) else [NO_LONGER]),
         ],
     }
@@ -110,7 +110,7 @@ def _additions(group: CandidateGroup) -> Iterator[dict[str, str]]:
                 yield {"what": " ".join(filter(None, (task, field, instance))), "title": f"{title}{of}: {field}"}
 
 
-def _told(candidate: ReviewCandidate, reviewer: str, shown: str) -> Iterator[str]:
+def _remarks(candidate: ReviewCandidate, reviewer: str, shown: str) -> Iterator[str]:
     """What is worth knowing of a candidate besides its words."""
     if shown == "edited":
         yield f"was: {candidate.proposed}" + (f" {candidate.proposed_anchor}" if candidate.proposed_anchor else "")

@@ -58,9 +58,9 @@ def review(
                 f"Port {port} cannot be used: {error.strerror}. Give another --port, or 0 for any."
             ) from error
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
-        told = desk.review
+        review = desk.review
         say(
-            f"{address} shows {len(told.candidates)} candidates, {told.reviewed} of them reviewed; answers go to "
+            f"{address} shows {len(review.candidates)} candidates, {review.reviewed} of them reviewed; answers go to "
             f"'{desk.file}'. Ctrl-C ends it.",
             quiet=quiet,
         )

@@ -15,7 +15,7 @@ from random import Random
 from editgauge.benchmarks import open_benchmark
 from editgauge.building.judge_calls import edit_bytes, most_calls
 from editgauge.building.training.authors import Author, RuleAuthor
-from editgauge.building.training.card import Training, told, write_card
+from editgauge.building.training.card import Training, summary_lines, write_card
 from editgauge.building.training.decoys import ChangeScene
 from editgauge.building.training.export import export
 from editgauge.building.training.judge_wording import Judged
@@ -140,7 +140,7 @@ def training(
         describe(chosen.models),
     )
     write_card(done)
-    for line in told(done):
+    for line in summary_lines(done):
         say(line, quiet=quiet)
     return done
 

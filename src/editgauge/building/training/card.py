@@ -125,7 +125,7 @@ def _word(lesson: Lesson) -> str:
     return "text" if isinstance(lesson.answer, str) else "yes" if lesson.answer else "no"
 
 
-def told(done: Training) -> Sequence[str]:
+def summary_lines(done: Training) -> Sequence[str]:
     """What came of it, in a few lines."""
     answers = ", ".join(f"{name} {count}" for name, count in done.counts()["by question"].items())
     lines = [

@@ -124,7 +124,7 @@ def _checked(said: SaidReverse, edit: Edit) -> DescribedChange:
 def _way_back(change: DescribedChange, said: SaidReverse, known: str) -> Worded:
     """The judge's words for the way back; what was there before must have been told, never guessed."""
     if change.action == "Change Attribute" and not change.before and said.before:
-        change = DescribedChange(change.action, _told(known, said.before), change.after, change.thing, change.where)
+        change = DescribedChange(change.action, _known(known, said.before), change.after, change.thing, change.where)
     back = backwards(change)
     if not said.reversed_instruction or not said.reversed_caption:
         raise CannotTell("unparsable", "the judge gives no words for the way back")
@@ -138,7 +138,7 @@ def _naming(text: str, goal: str) -> str:
     return text
 
 
-def _told(known: str, guess: str) -> str:
+def _known(known: str, guess: str) -> str:
     if not _words(guess) <= _words(known):
         raise CannotTell("unparsable", f"the judge says that it was '{guess}' before, which nobody told it")
     return guess

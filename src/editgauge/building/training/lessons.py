@@ -54,7 +54,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Worded:
     """What of an instance goes into its questions."""
 
     action: Action
@@ -62,7 +62,7 @@ class _Told:
     caption: str | None = None
 
     @classmethod
-    def of(cls, worded: Worded) -> _Told:
+    def of(cls, worded: Worded) -> _Worded:
         return cls(worded.change.action, worded.instruction, worded.caption)
 
 
@@ -110,14 +110,14 @@ async def lessons_of(
         if isinstance(worded, CannotTell):
             lacking += [left_out(subject.edit.id, each, worded) for each in (kind, negative)]
             continue
-        _take(subject, kind, _Told.of(worded), prompt, lessons, lacking)
+        _take(subject, kind, _Worded.of(worded), prompt, lessons, lacking)
         chance = Random(f"{seed}/{subject.edit.id}/{subject.method}/{subject.seed}/{negative}")  # noqa: S311
         try:
             wrong = await author.negative(worded, scenes[kind], chance)
         except CannotTell as unable:
             lacking.append(left_out(subject.edit.id, negative, unable))
             continue
-        _take(subject, negative, _Told.of(wrong), prompt, lessons, lacking)
+        _take(subject, negative, _Worded.of(wrong), prompt, lessons, lacking)
     return lessons, lacking
 
 
@@ -130,7 +130,7 @@ def _unread(
     if action is None:
         return [], [left_out(subject.edit.id, ALL, unable)]
     lacking = [left_out(subject.edit.id, kind, unable) for kind in KINDS if kind != "edit"]
-    _take(subject, "edit", _Told(action, subject.edit.instruction), prompt, lessons, lacking)
+    _take(subject, "edit", _Worded(action, subject.edit.instruction), prompt, lessons, lacking)
     return lessons, lacking
 
 
@@ -143,23 +143,23 @@ def left_out(edit: str, what: str, unable: CannotTell) -> OmittedLesson:
 def _take(
     subject: Subject,
     kind: Kind,
-    told: _Told,
+    wording: _Worded,
     prompt: Callable[[str], Prompt],
     lessons: list[Lesson],
     lacking: list[OmittedLesson],
 ) -> None:
     swapped = kind.startswith("reversed")
     before, after = (subject.after, subject.before) if swapped else (subject.before, subject.after)
-    for question, caption, answer in _answers(kind, subject, told.caption):
+    for question, caption, answer in _answers(kind, subject, wording.caption):
         if answer is None:
             lacking.append(OmittedLesson(subject.edit.id, f"{kind}: {question}", "not_applicable", NOBODY_SAYS))
             continue
-        slots: dict[str, object] = {"instruction": told.instruction} if question in PROMPTS else {}
+        slots: dict[str, object] = {"instruction": wording.instruction} if question in PROMPTS else {}
         slots |= {"caption": caption} if question == "caption_right" else {}
         request = prompt(PROMPTS.get(question, question)).render(**slots).text
         outcome = (subject.edit.id, subject.method, subject.seed)
         machine = subject.labels.artifacts_by if question == "artifacts" else ""
-        lessons.append(Lesson(*outcome, kind, told.action, question, request, answer, before, after, machine))
+        lessons.append(Lesson(*outcome, kind, wording.action, question, request, answer, before, after, machine))
 
 
 def _answers(kind: Kind, subject: Subject, caption: str | None) -> Iterator[tuple[str, str | None, bool | str | None]]:

@@ -18,7 +18,7 @@ from editgauge.building.judge_calls import each_of, most_calls, the_judge
 from editgauge.building.left_out import report_beside
 from editgauge.building.review.file import review_beside
 from editgauge.building.unibench import rule_proposals as by_rules
-from editgauge.building.unibench.judge_proposals import CORRECTIONS, PROMPTS, Drafted, draft, told_by
+from editgauge.building.unibench.judge_proposals import CORRECTIONS, PROMPTS, Drafted, draft, written_by
 from editgauge.building.unibench.proposals import candidates_of, sorted_out
 from editgauge.building.unibench.scenes import EditableScene, make_scene
 from editgauge.building.unibench.selection import Chosen, Criteria, OmittedTask, choose
@@ -135,7 +135,7 @@ def unibench(
             jury or Jury(), fit * (CORRECTIONS + 1), prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet
         )
         return BuiltBenchmark(file, review_beside(file), report_beside(file), 0, 0, 0, (), asking)
-    by = told_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts)) if jury else by_rules.BY
+    by = written_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts)) if jury else by_rules.BY
     settings = {"size": size, "seed": seed, "candidates": candidates, "captions": captions is not None}
     work = ReviewWork(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
     waves = _waves(choose(annotations, criteria, captions is not None, seed), work, limit)
@@ -214,7 +214,7 @@ async def _by_judge(
             try:
                 _add(work, await draft(scene, work.classes, judge.ask, prompt, number))
             except NoAnswer as unable:
-                why = f"the judge gave no draft ({unable.fault}): {unable.told}"
+                why = f"the judge gave no draft ({unable.fault}): {unable.message}"
                 work.leave_out(OmittedTask(chosen.image.file, why))
                 work.advance()
 

@@ -83,7 +83,7 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
         number: candidates of each kind.
     """
     first, again = (prompt(name) for name in PROMPTS)
-    request = first.render(**_told(scene, classes, number), **SLOTS)
+    request = first.render(**_slots(scene, classes, number), **SLOTS)
     question = _question(request, scene)
     for correction in range(CORRECTIONS + 1):
         try:
@@ -91,7 +91,7 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
         except NoAnswer as unable:
             if unable.fault not in MENDABLE or correction == CORRECTIONS:
                 raise
-            written, faults = "(nothing that could be read)", [unable.told]
+            written, faults = "(nothing that could be read)", [unable.message]
         else:
             seen = _with_colors(scene, proposal)
             fit, wrong = sorted_out(_proposals(proposal, scene), seen.picture, classes)
@@ -104,7 +104,7 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
     raise AssertionError("the last round returns or raises")
 
 
-def told_by(judge: str, prompt: OpenPrompt) -> str:
+def written_by(judge: str, prompt: OpenPrompt) -> str:
     """Who drafted: the judge and the versions of the prompts."""
     opened = [prompt(name) for name in PROMPTS]
     return f"{judge} ({', '.join(f'{each.name}.v{each.version}' for each in opened)})"
@@ -114,7 +114,7 @@ def _question(words: RenderedPrompt, scene: EditableScene) -> Question[TaskPropo
     return Question(words=words, form=Structured(TaskProposal), images=(Shown("The picture:", scene.pixels),))
 
 
-def _told(scene: EditableScene, classes: Sequence[str], number: int) -> dict[str, object]:
+def _slots(scene: EditableScene, classes: Sequence[str], number: int) -> dict[str, object]:
     objects = [f"{name} ({_where(scene, name)})" for name in scene.editable]
     return {
         "number": number,

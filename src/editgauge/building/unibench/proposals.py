@@ -43,7 +43,7 @@ class Proposal:
     anchor: str | None = None
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The proposal in a few words, for a report."""
         whose = f" of {self.instance}" if self.instance else ""
         return f"{self.task}{whose}, {self.field} {shown(self.value)}" + (f" {self.anchor}" if self.anchor else "")
@@ -87,7 +87,7 @@ def sorted_out(
 ) -> tuple[tuple[Proposal, ...], tuple[OmittedTask, ...]]:
     """Those that can be used, and the others with the reason."""
     judged = [(each, fault_of(each, picture, classes)) for each in dict.fromkeys(proposals)]
-    wrong = (OmittedTask(f"{picture.file}: {each.told}", fault) for each, fault in judged if fault)
+    wrong = (OmittedTask(f"{picture.file}: {each.description}", fault) for each, fault in judged if fault)
     return tuple(each for each, fault in judged if not fault), tuple(wrong)
 
 

@@ -81,7 +81,7 @@ def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, s
         Proposal("move", own.id, "place", words, anchor.id) for anchor in others for words in _sides(own, anchor, scene)
     ]
     if places:
-        anchors = [found for each in others if (found := mention_of(caption, each.class_, tuple(coco.classes)))]
+        anchors = [anchor for each in others if (anchor := mention_of(caption, each.class_, tuple(coco.classes)))]
         template = with_place(caption, mention, anchors) if mention else None
         yield from drawn.some(places, number)
         yield Proposal("move", own.id, "template", template or "A {target} {position} the {anchor}")

@@ -22,11 +22,11 @@ ENDLESS = 100_000
 
 def show_verdict(scored: ScoreResult, short: bool) -> None:
     """The verdict in one line, how the instruction was read, and in short the scores behind it."""
-    from editgauge.cli.tables.look import told_steps
+    from editgauge.cli.tables.look import step_lines
 
     show(Text(scored.verdict.sentence, style="bold"))
     if scored.edit.reading:
-        show(Text(f"Read as: {told_steps(scored.edit.reading)}", style="dim"))
+        show(Text(f"Read as: {step_lines(scored.edit.reading)}", style="dim"))
     rows = scored.headlines
     if not short or not rows:
         return

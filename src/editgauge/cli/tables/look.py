@@ -74,7 +74,7 @@ def reading_text(reading: Reading) -> str:
     return "\n".join([*lines, f"Read by: {reading.how}"])
 
 
-def told_steps(reading: Reading) -> str:
+def step_lines(reading: Reading) -> str:
     """The steps in one line."""
     left = f"; not understood: {reading.left}" if reading.left else ""
     return "; then ".join(_step(step) for step in reading.steps) + left

@@ -135,7 +135,7 @@ class Ids:
         return name
 
 
-def told_size(edits: Sequence[Edit], published: tuple[int, int]) -> str:
+def size_note(edits: Sequence[Edit], published: tuple[int, int]) -> str:
     """How many edits and images were found, beside what the paper says where that is another number."""
     sizes = len(edits), len({edit.source.name for edit in edits})
     size = f"{counted(sizes[0], 'edit')} of {counted(sizes[1], 'image')}"

@@ -53,7 +53,7 @@ def begin(run: Path) -> Path:
 
 
 def write_part(folder: Path, part: Mapping[str, Any]) -> None:
-    """What one process has to tell, as `Timeline.told` says it."""
+    """What one process has to tell, as `Timeline.snapshot` says it."""
     write_text(folder / f"{PART}{secrets.token_hex(8)}.json", json.dumps(part))
 
 
@@ -72,7 +72,7 @@ def gather(folder: Path) -> Profile:
     spent = tuple(Spent(of, stage, took, int(times)) for (of, stage), (took, times) in sorted(sums.items()))
     profile = Profile(len(parts), seconds, spent, left_out)
     write_parts(folder / TIMELINE, _trace(parts))
-    write_json(folder / SUMS, _told(profile))
+    write_json(folder / SUMS, _as_json(profile))
     for part in parts:
         part.unlink()
     return profile
@@ -88,7 +88,7 @@ def read_profile(run: Path) -> Profile | None:
     return Profile(trace["processes"], trace["seconds"], spent, trace["left_out"])
 
 
-def _told(profile: Profile) -> dict[str, Any]:
+def _as_json(profile: Profile) -> dict[str, Any]:
     rows = [{"of": s.of, "stage": s.stage, "seconds": round(s.seconds, 6), "times": s.times} for s in profile.spent]
     seconds = round(profile.seconds, 6)
     return {"processes": profile.processes, "seconds": seconds, "left_out": profile.left_out, "spent": rows}

@@ -81,7 +81,7 @@ class Timeline:
         """Something happened that takes no time worth measuring."""
         self._add(of, what, 0.0)
 
-    def told(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """All of it as plain values: a trace in the form of Chrome, and the sums."""
         rows = [
             {"of": of, "stage": stage, "seconds": self.seconds[of, stage], "times": times}

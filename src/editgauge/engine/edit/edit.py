@@ -172,7 +172,7 @@ def _tell(outcomes: MadeOutcomes, quiet: bool) -> None:
     for key, absence in list(outcomes.absences.items())[:1]:
         say(f"  absent, for example: {key}: {absence}", quiet=quiet)
     if outcomes.card is not None:
-        say(f"  {outcomes.card.told()}", quiet=quiet)
+        say(f"  {outcomes.card.summary()}", quiet=quiet)
 
 
 def _finish(

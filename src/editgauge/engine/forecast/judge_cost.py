@@ -129,16 +129,16 @@ class CountingPerception(RunPerception):
             self.heard[self.inclined][member].append(question)
         return hypothetical(question, self.inclined)
 
-    def told(self, outcomes: int, by: Extrapolation) -> dict[str, dict[str, Any]]:
+    def estimate(self, outcomes: int, by: Extrapolation) -> dict[str, dict[str, Any]]:
         """For each judge the calls, tokens, cost and time of the whole run.
 
         Args:
             outcomes: how many were listened to
             by: how it follows from these
         """
-        return {name: self._told(name, outcomes, by) for name in self.judges}
+        return {name: self._of_judge(name, outcomes, by) for name in self.judges}
 
-    def _told(self, name: str, outcomes: int, by: Extrapolation) -> dict[str, Any]:
+    def _of_judge(self, name: str, outcomes: int, by: Extrapolation) -> dict[str, Any]:
         judge, questions = self.judges[name], self.asked(name)
         expected = judge.estimate(questions)
         bound = judge.bound(
@@ -193,7 +193,7 @@ def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
     transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
     see = CountingPerception(plan.choice.models, place(), plan.jury, transcripts)
     run_async(_listen(plan, some, see))
-    return see.told(len(some), Extrapolation(with_image / len(some), limits))
+    return see.estimate(len(some), Extrapolation(with_image / len(some), limits))
 
 
 async def _listen(plan: RunPlan, tasks: Sequence[ScoringTask], see: CountingPerception) -> None:

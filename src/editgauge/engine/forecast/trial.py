@@ -122,8 +122,8 @@ async def _score_sample(order: TrialOrder, start: Effort) -> TrialResult:
         ears.inclined = True
         second, records = await _scored(order.setup, order.tasks, ears)
     loading = first.without(second.scaled(len(to_load) / len(order.tasks)))
-    seats = tuple(seat.told() for seat in ears.seats)
-    judges = ears.told(len(order.tasks), order.by)
+    seats = tuple(seat.effort() for seat in ears.seats)
+    judges = ears.estimate(len(order.tasks), order.by)
     return TrialResult(records, seats, judges, start, second, loading, most_memory())
 
 

@@ -60,7 +60,7 @@ class TimedModel(CachedModel):
         self.recalled.clear()
         self._mine.clear()
 
-    def told(self) -> ModelEffort:
+    def effort(self) -> ModelEffort:
         """What it did."""
         card, device = self.card, getattr(self.model, "device", "cpu")
         identity = f"{card.id} {card.revision} {card.sha256[:12]} on {device}"

@@ -36,7 +36,7 @@ class RunPlan:
     benchmark: Benchmark
     protocols: list[Protocol]
     choice: ModelChoice
-    found: dict[str, FoundOutcomes]
+    outcomes_of: dict[str, FoundOutcomes]
     manifest: Manifest
     jury: Jury
     shard: Shard = WHOLE
@@ -48,17 +48,17 @@ class RunPlan:
         """How many outcomes are to be scored."""
         return sum(max(counts.values(), default=0) for counts in self.manifest.planned.values())
 
-    def told(self, out: Path) -> dict[str, Any]:
+    def summary(self, out: Path) -> dict[str, Any]:
         """The plan in words, for `--dry-run`."""
         return {
             "benchmark": self.benchmark.name,
             "about": self.benchmark.about,
             "edits": len(self.benchmark.edits),
             "source_images": len({edit.source.name for edit in self.benchmark.edits}),
-            "outcomes": {name: these.sentence(name) for name, these in self.found.items()},
+            "outcomes": {name: these.sentence(name) for name, these in self.outcomes_of.items()},
             "faults": [
                 f"{name}: {fault.kind}: {fault.where}: {fault.detail}"
-                for name, these in self.found.items()
+                for name, these in self.outcomes_of.items()
                 for fault in these.faults
             ],
             "protocols": {each.name: [spec.name for spec in each.scores] for each in self.protocols},
@@ -83,7 +83,7 @@ class RunPlan:
             return f"start over, because {'; '.join(changes)}; {kept}"
         counted = segments.counted(earlier.scores)
         names = [each.name for each in self.protocols]
-        scored = (f"{name} {sum(counted[method, name] for method in self.found)}" for name in names)
+        scored = (f"{name} {sum(counted[method, name] for method in self.outcomes_of)}" for name in names)
         return f"continue the run; scored so far: {', '.join(scored)} of {count} outcomes"
 
 
@@ -122,15 +122,15 @@ def prepare(
         opened = attach(opened, read_attributes(attributes))
     if captions is not None:
         opened = attach_captions(opened, read_captions(captions))
-    found = {
+    outcomes_of = {
         name: find_outcomes(name, place, opened.edits, layout, allow_outside=allow_outside)
         for name, place in places.items()
     }
     if data.limit is not None and data.limit < len(opened.edits):
         opened = replace(opened, edits=opened.edits[: data.limit])
         kept = {edit.id for edit in opened.edits}
-        found = {name: _of_these(these, kept) for name, these in found.items()}
-    counts = {name: _count(opened.edits, these, shard) for name, these in found.items()}
+        outcomes_of = {name: _of_these(these, kept) for name, these in outcomes_of.items()}
+    counts = {name: _count(opened.edits, these, shard) for name, these in outcomes_of.items()}
     followed: set[str] = set()
     manifest = Manifest(
         benchmark=opened.name,
@@ -147,12 +147,12 @@ def prepare(
         planned={name: dict.fromkeys((each.name for each in chosen), count) for name, count in counts.items()},
         editgauge=__version__,
         environment=environment(),
-        judges=jury.told(),
+        judges=jury.described(),
         fields_sha256=readings.sha256 if readings else "",
         shard="" if shard == WHOLE else str(shard),
         places=_places(benchmark, data),
     )
-    return RunPlan(opened, chosen, choice, found, manifest, jury, shard, frozenset(followed))
+    return RunPlan(opened, chosen, choice, outcomes_of, manifest, jury, shard, frozenset(followed))
 
 
 def _places(benchmark: str | Path, data: DataOptions) -> dict[str, str]:

@@ -34,7 +34,7 @@ class Tasks(Sequence[ScoringTask]):
     def __init__(self, plan: RunPlan) -> None:
         self._turns = _Turns(plan)
         self._edits = plan.benchmark.edits
-        self._outcomes = [these.outcomes for these in plan.found.values()]
+        self._outcomes = [these.outcomes for these in plan.outcomes_of.values()]
         self._columns = [array("q") for _ in range(4)]
         """The places of edit, method and outcome, and of the protocols among all choices of them."""
         self._choices: list[tuple[str, ...]] = []
@@ -77,7 +77,7 @@ class _Turns:
             {(each.edit_id, each.seed): each for each in these.outcomes if each.edit_id in plan.followed}
             if plan.followed
             else {}
-            for these in plan.found.values()
+            for these in plan.outcomes_of.values()
         ]
 
     def of(self, method: int, edit: Edit, outcome: Outcome) -> tuple[Edit, Outcome]:
@@ -112,7 +112,7 @@ def tasks_left(plan: RunPlan, writer: RunWriter) -> tuple[Sequence[ScoringTask],
             tasks.add(spot, replace(task, protocols=left))
         else:
             done += 1
-    if known < sum(writer.count(method, each.name) for method in plan.found for each in plan.protocols):
+    if known < sum(writer.count(method, each.name) for method in plan.outcomes_of for each in plan.protocols):
         planned = {key for task in all_tasks(plan) for key in keys_of(task)}
         stale |= {
             key for key in writer.recorded() if _is_asked_for(key, plan) and key not in planned
@@ -126,7 +126,7 @@ def _walk(plan: RunPlan) -> Iterator[tuple[_Spot, ScoringTask]]:
     """Every task of the plan's shard, and where its parts stand."""
     names = tuple(each.name for each in plan.protocols)
     turns = _Turns(plan)
-    for method, these in enumerate(plan.found.values()):
+    for method, these in enumerate(plan.outcomes_of.values()):
         for place, edit, number, outcome in outcomes_with_edits(plan.benchmark.edits, these):
             if plan.shard.holds(edit.origin):
                 refuse_odd_bytes(outcome.image or Path())
@@ -135,7 +135,7 @@ def _walk(plan: RunPlan) -> Iterator[tuple[_Spot, ScoringTask]]:
 
 def _is_asked_for(key: Key, plan: RunPlan) -> bool:
     """Whether the plan has a say in it: other methods and protocols of the run are left alone."""
-    return key.method in plan.found and any(key.protocol == each.name for each in plan.protocols)
+    return key.method in plan.outcomes_of and any(key.protocol == each.name for each in plan.protocols)
 
 
 def keys_of(task: ScoringTask) -> list[Key]:

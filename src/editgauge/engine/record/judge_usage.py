@@ -44,7 +44,7 @@ class JudgeUsage:
     repairs: int = 0
     """Calls that asked to write an unreadable answer in the asked form; they are among the calls."""
 
-    def told(self, name: str) -> str:
+    def sentence(self, name: str) -> str:
         """A sentence for the person who pays."""
         tokens = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
         before = self.questions - (self.calls - self.repairs) - self.held_back
@@ -93,7 +93,7 @@ def tallied(run: Path, judges: Mapping[str, Mapping[str, Any]], *, priced: bool,
     usage = {" and ".join(named): _asked(model, questions, calls, priced=priced) for model, named in names.items()}
     write_json(run / FILE, {name: asdict(each) for name, each in usage.items()})
     for name, each in usage.items():
-        say(each.told(name), quiet=quiet)
+        say(each.sentence(name), quiet=quiet)
 
 
 def _calls(files: Iterable[Path]) -> Iterator[Call]:

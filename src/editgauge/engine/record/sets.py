@@ -61,7 +61,7 @@ def score_sets(plan: RunPlan, folder: Path, cache: Path | None, parts: KnownPart
 
 def _of_others(plan: RunPlan, folder: Path) -> list[SetScore]:
     """The set scores of methods and protocols that this plan leaves alone."""
-    mine = {(protocol.name, method) for protocol in plan.protocols for method in plan.found}
+    mine = {(protocol.name, method) for protocol in plan.protocols for method in plan.outcomes_of}
     return [score for score in read_sets(folder) if (score.protocol, score.method) not in mine]
 
 

@@ -140,7 +140,7 @@ def _protocol(run: Run, name: str) -> Protocol | str:
     """The protocol of that name with the same rules, or why it is not available."""
     try:
         names = {role: card["name"] for role, card in run.manifest.models.items()}
-        here = open_protocol(name).given(names)
+        here = open_protocol(name).with_models(names)
     except EditGaugeError as error:
         return str(error)
     made_with = run.manifest.protocols[name]

@@ -119,7 +119,7 @@ def recorded(folder: Path | None) -> Iterator[None]:
         yield
     finally:
         timeline.stop()
-        write_part(folder, recording.told())
+        write_part(folder, recording.snapshot())
 
 
 if __name__ == "__main__":

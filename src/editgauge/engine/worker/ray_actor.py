@@ -87,4 +87,4 @@ class RayScorer:
 
     async def profile(self) -> dict[str, Any]:
         """What it did since it was ready."""
-        return self._timeline.told()
+        return self._timeline.snapshot()

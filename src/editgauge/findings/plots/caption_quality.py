@@ -38,7 +38,7 @@ def caption_quality_svg(curve: CaptionCurve) -> str:
         parts += _drawn(curve, rate, places)
         if rate in heights:
             parts.append(f'<text class="{rate}" x="{WIDTH - RIGHT + 8}" y="{heights[rate]:.1f}">{name}</text>')
-    description = "; ".join(f"{step.fewest} to {step.most} objects: {_told(step.rates)}" for step in curve.steps)
+    description = "; ".join(f"{step.fewest} to {step.most} objects: {_summary(step.rates)}" for step in curve.steps)
     label = escape(f"Difference captions of {curve.protocol} for {curve.method}: {description}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
@@ -76,7 +76,7 @@ def _label_heights(ends: dict[str, float | None]) -> dict[str, float]:
     return heights
 
 
-def _told(rates: Mapping[str, Mean | None]) -> str:
+def _summary(rates: Mapping[str, Mean | None]) -> str:
     known = ((NAMES[rate], mean) for rate, mean in rates.items() if mean is not None)
     return ", ".join(f"{name} {mean.value:.0%} of {mean.n}" for name, mean in known)
 

@@ -88,15 +88,15 @@ class RewardModel(LocalModel):
         """The layers of each head in their order, as the weights hold them; nothing for a model that writes."""
         from safetensors import safe_open
 
-        found: dict[str, dict[int, Layer]] = defaultdict(lambda: defaultdict(dict))
+        layers_of: dict[str, dict[int, Layer]] = defaultdict(lambda: defaultdict(dict))
         for file in self.weight_files:
             with safe_open(file, framework="pt") as weights:
                 for key in weights.keys():  # noqa: SIM118 - no mapping
                     parts = _HEAD.fullmatch(key)
                     if parts:
-                        layer = found[parts["name"] or ""][int(parts["layer"] or 0)]
+                        layer = layers_of[parts["name"] or ""][int(parts["layer"] or 0)]
                         layer[parts["kind"]] = weights.get_tensor(key).float()
-        heads = {name: [layers[place] for place in sorted(layers)] for name, layers in found.items()}
+        heads = {name: [layers[place] for place in sorted(layers)] for name, layers in layers_of.items()}
         if any("weight" not in layer for layers in heads.values() for layer in layers):
             raise BadInput(f"A reward head of '{self._name}' has a bias without weights; is the folder complete?")
         return heads

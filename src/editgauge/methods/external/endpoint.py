@@ -118,7 +118,7 @@ class ImageEndpoint(Method):
                 pause = self._patience.pause(failed, what) if trouble.wait is None else trouble.wait
                 if failed >= self._patience.attempts or pause > self._patience.longest_wait:
                     tries = f"{failed} {'try' if failed == 1 else 'tries'}"
-                    raise CannotEdit(f"unreachable: after {tries}: {trouble.told}") from trouble
+                    raise CannotEdit(f"unreachable: after {tries}: {trouble.message}") from trouble
                 time.sleep(pause)
 
 

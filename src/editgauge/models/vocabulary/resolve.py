@@ -101,7 +101,7 @@ class Resolver:
             if word and others:
                 raise self._unknown(phrase, f"WordNet has '{form}' for {word} and for {', '.join(sorted(others))}")
             if word:
-                return Resolution(word, _steps(step, self._told(form, word, senses[0])))
+                return Resolution(word, _steps(step, self._note(form, word, senses[0])))
             if len(words) > 1 and words[0] not in english().looks:
                 raise self._unknown(phrase, f"WordNet knows '{form}' as a thing of its own")
         return None
@@ -111,7 +111,7 @@ class Resolver:
         above = self._wordnet.ancestors(sense) if self._wordnet else ()
         return next((self._word_of[each] for each in above if each in self._word_of), None)
 
-    def _told(self, form: str, word: str, sense: Sense) -> str:
+    def _note(self, form: str, word: str, sense: Sense) -> str:
         same = self._word_of.get(sense) == word
         return f"WordNet: {form} is {'another word for' if same else 'a kind of'} {word}"
 

@@ -22,10 +22,10 @@ class EditText:
     origin: str
 
     @property
-    def told(self) -> str:
+    def source_note(self) -> str:
         """What the evidence says about it.
 
-        >>> EditText("target", "a black cat", "the edit's own caption").told
+        >>> EditText("target", "a black cat", "the edit's own caption").source_note
         'Target text: "a black cat" (the edit\\'s own caption).'
         """
         return f'{self.side.capitalize()} text: "{self.words}" ({self.origin}).'

@@ -18,7 +18,7 @@ from editgauge.protocols._shared.looking import needed
 from editgauge.protocols.augclip import rule_attributes as rules
 from editgauge.protocols.augclip.evidence import shown
 from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading, fitted
-from editgauge.protocols.augclip.judge_attributes import PROMPTS, ask_attributes, told_by
+from editgauge.protocols.augclip.judge_attributes import PROMPTS, ask_attributes, written_by
 from editgauge.protocols.augclip.options import AugClipOptions, read_options
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class AugClip(Protocol):
         """`augclip[lda]`, `augclip[rules,unweighted]`, `augclip[judge=gpt-4o,number=10]` …"""
         return AugClip(self._base, self._reading, self.deviations, options)
 
-    def given(self, models: Mapping[str, str]) -> AugClip:
+    def with_models(self, models: Mapping[str, str]) -> AugClip:
         """With the judge that is asked for attributes in its name, where one is."""
         if self._options.origin != "judge" or self._options.judge or "judge" not in models:
             return self
@@ -120,7 +120,7 @@ class AugClip(Protocol):
         if self._options.origin == "edit":
             return of_edit(item.edit)
         role, wanted = self._options.judge or "judge", self._options.wanted
-        by = told_by(role, see.prompt, wanted)
+        by = written_by(role, see.prompt, wanted)
         return await ask_attributes(
             item.edit, item.source, lambda question: see.ask(question, role=role), see.prompt, by, wanted
         )

@@ -129,7 +129,7 @@ def _filled(prompt: Prompt, rules: Mapping[str, str], **slots: str) -> RenderedP
     return prompt.render(**slots, **{name: rule for name, rule in rules.items() if name in prompt.slots})
 
 
-def told_by(judge: str, prompt: OpenPrompt, wanted: Wanted | None = None) -> str:
+def written_by(judge: str, prompt: OpenPrompt, wanted: Wanted | None = None) -> str:
     """Who wrote the attributes: the judge, the versions of the prompts, and what it was asked for.
 
     'gpt-4o (augclip_caption.v1, augclip_source.v1, augclip_target.v1)'.

@@ -18,9 +18,9 @@ from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.difference.answers import (
     MOST_TRIPLETS,
     ModelDifferences,
-    told_by_judged_pipeline,
-    told_by_pipeline,
-    told_directly,
+    asked_directly,
+    by_judged_pipeline,
+    by_pipeline,
     triplets_by_judge,
 )
 from editgauge.protocols.difference.objects import embedded, judged, known_alike
@@ -58,9 +58,9 @@ ASK_A_GRADER = "a judge may, as [grader=NAME]"
 GRADER, RULES = "grader", "rules"
 """Who reads triplets and compares them with people's; never the examined judge, unless it is named."""
 TELLING: dict[str | None, Callable[[Item, Sight, str], Awaitable[ModelDifferences]]] = {
-    None: told_directly,
-    "": told_by_pipeline,
-    "judge": told_by_judged_pipeline,
+    None: asked_directly,
+    "": by_pipeline,
+    "judge": by_judged_pipeline,
 }
 """Who tells the differences, by the option `pipeline`."""
 QUESTIONS = {None: 2, "": 1, "judge": 1 + 2 * 3}
@@ -117,7 +117,7 @@ class DifferenceCaptions(Protocol):
         models = {**self._models, **({"judge": judges[0]} if judges else {})}
         return DifferenceCaptions(chosen, self._released, models)
 
-    def given(self, models: Mapping[str, str]) -> Protocol:
+    def with_models(self, models: Mapping[str, str]) -> Protocol:
         """The protocol with the judge that was named first, in its own name or by the run; it names itself after it."""
         return DifferenceCaptions(self._options, self._released, {**models, **self._models})
 

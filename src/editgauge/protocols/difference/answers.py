@@ -61,7 +61,7 @@ class ModelDifferences:
         return " ".join(self.differences)
 
 
-async def told_directly(item: Item, see: Sight, judge: str) -> ModelDifferences:
+async def asked_directly(item: Item, see: Sight, judge: str) -> ModelDifferences:
     """The judge looks at both pictures: once for all differences, once for the main one."""
     every, main = await gather(
         see.ask(every_difference(item, see), role=judge), see.ask(main_difference(item, see), role=judge)
@@ -70,12 +70,12 @@ async def told_directly(item: Item, see: Sight, judge: str) -> ModelDifferences:
     return ModelDifferences(sentences, (main.value.difference or "").strip() or None)
 
 
-async def told_by_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
+async def by_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
     """The judge sees no picture, only captions of the place by a captioner: one difference comes of it."""
     return _one(*await pipeline_caption(item, see, judge, see.caption))
 
 
-async def told_by_judged_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
+async def by_judged_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
     """The same, with captions by the judge itself, who sees one part of one picture at a time."""
 
     async def caption(picture: Pixels) -> str:

@@ -27,7 +27,7 @@ from editgauge.protocols.editgauge.features import features
 from editgauge.protocols.editgauge.further import JUDGED, WORDS, judge_evidence
 from editgauge.protocols.editgauge.model import Prediction, fitted
 from editgauge.protocols.editgauge.view import look
-from editgauge.protocols.preservation_aligned import told_frame
+from editgauge.protocols.preservation_aligned import alignment_note
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight
@@ -127,7 +127,7 @@ class Own(Protocol):
             )
         return Own(read_calibration(file) if file else None, {"judge": judges[0]} if judges else None)
 
-    def given(self, models: Mapping[str, str]) -> Own:
+    def with_models(self, models: Mapping[str, str]) -> Own:
         """The same; a calibration is refused beside other models than its ratings were compared with."""
         made_with = self._calibration.models if self._calibration else {}
         other = [
@@ -166,7 +166,7 @@ class Own(Protocol):
             "preservation": Score(
                 1 - answers["disturbed"].value,
                 (
-                    told_frame(views[0].changes.alignment),
+                    alignment_note(views[0].changes.alignment),
                     *reasons(answers["disturbed"], values["disturbed"], CLAIMS["disturbed"]),
                 ),
             ),

@@ -87,7 +87,7 @@ class EditInspector(Protocol):
         chosen = InspectionOptions(repeat, "swap" in options, None if grader == "rules" else grader)
         return EditInspector(judges[0] if judges else None, chosen)
 
-    def given(self, models: Mapping[str, str]) -> EditInspector:
+    def with_models(self, models: Mapping[str, str]) -> EditInspector:
         """Asks the judge that was named first: in the protocol's own name, or by the run."""
         return EditInspector(self.judge or models.get("judge"), self._options)
 

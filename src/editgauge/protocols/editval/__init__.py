@@ -103,7 +103,7 @@ class EditVal(Protocol):
             return EditVal(variant_name(self.name, options), other_types.RULES, (*self.deviations, APPENDIX_K), chosen)
         return EditVal(variant_name(self.name, options), self._rules, self.deviations, chosen)
 
-    def given(self, models: Mapping[str, str]) -> EditVal:
+    def with_models(self, models: Mapping[str, str]) -> EditVal:
         """With the similarity of both pictures, named after the image embedder, and FID and KID of all outcomes."""
         return EditVal(self.name, self._rules, self.deviations, self._options, models)
 

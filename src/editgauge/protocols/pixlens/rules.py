@@ -54,7 +54,7 @@ async def size(scene: PixLensScene) -> Score:
 async def positional_addition(scene: PixLensScene) -> Score:
     """Algorithm 3: the way from the category to the new object goes in the asked direction."""
     value, anchor, added = await placed(scene)
-    return verdict(value, anchor, added, said=_told_place(scene, value, anchor, added), more=way_between(anchor, added))
+    return verdict(value, anchor, added, said=_place_note(scene, value, anchor, added), more=way_between(anchor, added))
 
 
 @rule("position_replacement")
@@ -210,7 +210,7 @@ def way_between(before: Things, after: Things) -> tuple[Evidence, ...]:
     )
 
 
-def _told_place(scene: PixLensScene, value: float, anchor: Things, added: Things) -> str:
+def _place_note(scene: PixLensScene, value: float, anchor: Things, added: Things) -> str:
     position = scene.item.edit.position
     if not len(added) or position is None:
         return added.words

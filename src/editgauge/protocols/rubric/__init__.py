@@ -105,7 +105,7 @@ class RubricProtocol(Protocol):
         chosen = RubricOptions(int(repeat), "swap" in options, options.get("wording"))
         return RubricProtocol(self._opened, self._is_released, judges[0] if judges else None, chosen)
 
-    def given(self, models: Mapping[str, str]) -> RubricProtocol:
+    def with_models(self, models: Mapping[str, str]) -> RubricProtocol:
         """Asks the judge that was named first: in the protocol's own name, or by the run."""
         return RubricProtocol(self._opened, self._is_released, self.judge or models.get("judge"), self._options)
 
@@ -182,7 +182,7 @@ class RubricProtocol(Protocol):
             if released and released.failed == "zero" and isinstance(unable, NoAnswer):
                 return dict.fromkeys(names, 0.0), [Note(f"{rubric_question.name}: no answer counts as 0, as released")]
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail)), []
-        return dict(answer.value), [Note(_told(rubric_question.name, self.judge or "", answer))]
+        return dict(answer.value), [Note(_note(rubric_question.name, self.judge or "", answer))]
 
     def _prompt(self, question: RubricQuestion, see: Sight) -> Prompt:
         """The user's own wording of a question where there is one, else ours."""
@@ -309,7 +309,7 @@ def _set_mean(over: str | None, number: int, parts: Sequence[Part]) -> Score | U
     return Score(mean, (Note(f"Mean{of}, {sum(map(len, groups.values()))} outcomes."),))
 
 
-def _told(question: str, judge: str, answer: Answer[Mapping[str, float]]) -> str:
+def _note(question: str, judge: str, answer: Answer[Mapping[str, float]]) -> str:
     numbers = _listed(answer.value)
     if answer.members:
         each = "; ".join(f"{name}: {_listed(values)}" for name, values in answer.members.items())

@@ -24,7 +24,7 @@ class HeatCell:
     text: str
     step: int | None
     """0 for the worst to STEPS - 1 for the best; None for what has no score."""
-    told: str
+    tooltip: str
     """The whole story: interval, counts, reasons."""
     few: bool = False
     reference: bool = False

@@ -236,12 +236,12 @@ def _table(protocol: str, name: str, scores: Sequence[SetScore], methods: Sequen
     mine = [score for score in scores if (score.protocol, score.name) == (protocol, name)]
     kinds = (ALL, *sorted({score.edit_type for score in mine} - {ALL}))
     by_cell = {(score.method, score.edit_type): score for score in mine}
-    rows = {method: tuple(_told(by_cell.get((method, kind))) for kind in kinds) for method in methods}
+    rows = {method: tuple(_written(by_cell.get((method, kind))) for kind in kinds) for method in methods}
     warnings = dict.fromkeys(score.detail for score in mine if score.edit_type == ALL and score.detail)
     return SetTable(protocol, name, mine[0].about, mine[0].higher_is_better, kinds, rows, tuple(warnings))
 
 
-def _told(score: SetScore | None) -> tuple[str, str]:
+def _written(score: SetScore | None) -> tuple[str, str]:
     if score is None:
         return "", ""
     count = f"n {score.n:,}" + (f", {score.missing:,} missing{_why(score)}" if score.missing else "")

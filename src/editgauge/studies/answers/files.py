@@ -31,7 +31,7 @@ AS_JSON = ("compared", "flags", "flipped", "number", "passed", "history")
 
 def to_jsonl(records: Iterable[AnswerRecord]) -> str:
     """One line per page."""
-    return "".join(json.dumps(_told(record), ensure_ascii=False) + "\n" for record in records)
+    return "".join(json.dumps(_as_json(record), ensure_ascii=False) + "\n" for record in records)
 
 
 def to_csv(records: Iterable[AnswerRecord], design: Design) -> str:
@@ -41,7 +41,7 @@ def to_csv(records: Iterable[AnswerRecord], design: Design) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*BESIDE_ANSWERS, *(ANSWER + name for name in questions)])
     for record in records:
-        fields = _told(record)
+        fields = _as_json(record)
         beside = [_beside(fields[name], name) for name in BESIDE_ANSWERS]
         writer.writerow([*beside, *(_cell(fields["answers"].get(name)) for name in questions)])
     return out.getvalue()
@@ -57,7 +57,7 @@ def _beside(value: Any, name: str) -> str:
     return json.dumps(value, ensure_ascii=False) if name in AS_JSON else csv_text(str(value or ""))
 
 
-def _told(record: AnswerRecord) -> dict[str, Any]:
+def _as_json(record: AnswerRecord) -> dict[str, Any]:
     fields = asdict(record)
     del fields["probability"]  # known about the item, in the study that the answers come from and go to
     fields |= {"claimed": as_time(record.claimed), "done": as_time(record.done)}

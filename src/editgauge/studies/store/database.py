@@ -41,14 +41,14 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A view of the study as it is now; nothing can be changed through it."""
-        with _told(), Session(self._engine) as session:
+        with _database_errors(), Session(self._engine) as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A transaction that no other writer can get between. What it did is safe on disk when it ends."""
         with (
-            _told(),
+            _database_errors(),
             self._turn,
             Session(self._writing, expire_on_commit=False) as session,
             session.begin(),
@@ -59,7 +59,7 @@ class Database:
 
     def make(self, study: str) -> None:
         """Makes the tables; refuses a database in which a study lives already."""
-        with _told():
+        with _database_errors():
             if inspect(self._engine).has_table(Meta.__tablename__):
                 raise BadStudy("The database holds a study already. Give each study a database of its own.")
             if self._is_sqlite and self._engine.url.database:
@@ -70,7 +70,7 @@ class Database:
 
     def check(self, study: str) -> None:
         """Raises `BadStudy` unless the tables are those of this study and of this version."""
-        with _told():
+        with _database_errors():
             if not inspect(self._engine).has_table(Meta.__tablename__):
                 raise BadStudy("The study's database has no tables. Was the database moved, or is the URL another one?")
             with self.read() as session:
@@ -86,7 +86,7 @@ class Database:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _database_errors() -> Iterator[None]:
     """A server that is away, a full disk, a wrong password: nothing that a traceback would explain."""
     try:
         yield
