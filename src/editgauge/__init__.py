@@ -1,4 +1,4 @@
-"""EditGauge measures how good text-guided image edits are: was the edit made, did the rest stay, how sure are we.
+"""EditGauge measures how good text-guided image edits are: was the edit made, did the rest stay, are there artifacts.
 
 The verbs of the command line are functions here, with the same words:
 

@@ -96,9 +96,9 @@ def test_a_method_that_two_runs_have_is_told_apart_by_its_run(make: Make) -> Non
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"benchmark": "others"}, "another benchmark"),
-        ({"edits_sha256": "f0" * 32}, "other edits under the name toys"),
-        ({"models": {"detector": {"name": "owl", "revision": "2"}}}, "other models"),
+        ({"benchmark": "others"}, "different benchmarks"),
+        ({"edits_sha256": "f0" * 32}, "different edits under the name toys"),
+        ({"models": {"detector": {"name": "owl", "revision": "2"}}}, "different models"),
     ],
 )
 def test_what_cannot_be_compared_gets_a_table_of_its_own(change: dict[str, Any], why: str, make: Make) -> None:
@@ -113,7 +113,7 @@ def test_other_rules_cannot_be_compared(make: Make) -> None:
     rules = replace(Run.open(one).manifest.protocols["toy"], version="2")
 
     found = standings(opened(one, make("two", {"theirs": 0.9}, protocols={"toy": rules})))
-    assert why_apart(found) == ["two cannot be compared with one by toy: other rules (version 2 and 1)."]
+    assert why_apart(found) == ["two cannot be compared with one by toy: different rules (version 2 and 1)."]
 
 
 def test_other_source_pixels_are_warned_of(make: Make) -> None:
@@ -145,7 +145,7 @@ def test_the_page_holds_all_of_it_and_escapes_names(
     assert "3 runs in 2 tables" in said
     assert "<b>mine" in said
     assert "Not everything here can be compared." in said
-    assert "three cannot be compared with one, two by toy: another benchmark." in said
+    assert "three cannot be compared with one, two by toy: different benchmarks." in said
     first = page.root.all("table")[0]
     assert [row.all("th")[0].said() for row in first.all("tbody")[0].all("tr")] == ["theirs", "<b>mine"]
     assert "refused 30" in said

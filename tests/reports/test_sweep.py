@@ -71,7 +71,7 @@ def test_what_making_the_outcomes_took_stands_with_the_method(
     (tmp_path / "other" / "method.json").write_text(json.dumps({"card": CARD | REST}))
     told = as_page(report(run, out=tmp_path / "out", quiet=True)).section("methods").said()
     line = "1.5 s per edit (median), 2.50 GB of memory, 2 of 12 failed (2 refused), cost 0.4"
-    assert told.count("Making them:") == 1
+    assert told.count("Editing:") == 1
     assert line in told
 
 

@@ -16,7 +16,7 @@ from editgauge.core.errors import EditGaugeError
 from editgauge.core.text import printable
 
 MISTAKE = 2
-START = """Measure how good text-guided image edits are: was the edit made, did the rest stay, how sure are we.
+START = """Measure how good text-guided image edits are: was the edit made, did the rest stay, are there artifacts.
 
 The commands you need most:
 

@@ -156,8 +156,9 @@ def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, Sc
 
 
 def _most(moves: dict[OutcomePlace, list[MovedScore]], *, better: bool) -> list[OutcomePlace]:
+    """By the sum over the primary scores: a better edit that ruins the rest of the image did not get better."""
     sign = 1 if better else -1
-    gains = {place: max((sign * moved.gain for moved in some), default=0.0) for place, some in moves.items()}
+    gains = {place: sign * sum(moved.gain for moved in some) for place, some in moves.items()}
     ranked = sorted((place for place in gains if gains[place] > 0), key=lambda place: (-gains[place], place))
     return ranked[:MOST_SHOWN]
 

@@ -111,7 +111,7 @@ def why_apart(boards: Sequence[StandingsTable]) -> list[str]:
     for place, one in enumerate(boards):
         for other in boards[:place]:
             for protocol in one.protocols.keys() & other.protocols.keys():
-                reasons = " and ".join(_differences(one, other, protocol))
+                reasons = ", ".join(_differences(one, other, protocol))
                 sentences[f"{_named(one)} cannot be compared with {_named(other)} by {protocol}: {reasons}."] = None
     return sorted(sentences)
 
@@ -122,10 +122,10 @@ def _differences(one: StandingsTable, other: StandingsTable, protocol: str) -> l
     edits = here.benchmark == there.benchmark and here.edits_sha256 != there.edits_sha256
     versions = f" (version {rules[0].version} and {rules[1].version})" if rules[0].version != rules[1].version else ""
     return [
-        *(["another benchmark"] if here.benchmark != there.benchmark else []),
-        *([f"other edits under the name {here.benchmark}"] if edits else []),
-        *([f"other rules{versions}"] if rules[0] != rules[1] else []),
-        *(["other models"] if here.models != there.models else []),
+        *(["different benchmarks"] if here.benchmark != there.benchmark else []),
+        *([f"different edits under the name {here.benchmark}"] if edits else []),
+        *([f"different rules{versions}"] if rules[0] != rules[1] else []),
+        *(["different models"] if here.models != there.models else []),
     ]
 
 

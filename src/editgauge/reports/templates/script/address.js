@@ -60,9 +60,9 @@ function followAddress() {
     target.classList.add("target");
     for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     (target.hidden ? target.closest("section") : target).scrollIntoView(); /* folded: nothing to show for this score */
-  } else if (turned) {
-    const bar = document.querySelector(".bar");
-    scrollTo(0, Math.min(scrollY, bar.parentElement.offsetTop + document.querySelector(".top").offsetHeight));
+  } else if (turned || isTab) {
+    const head = document.querySelector(".bar").parentElement.offsetTop + document.querySelector(".top").offsetHeight;
+    scrollTo(0, scrollY < head ? 0 : head); /* never half of the head */
   }
   writeAddress(anchor);
 }

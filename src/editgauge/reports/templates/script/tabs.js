@@ -6,7 +6,7 @@ const galleryTab = document.getElementById("gallery").closest(".tab");
 const tabOf = (anchor) => (anchor.startsWith("edit-") ? galleryTab : document.getElementById(anchor)?.closest(".tab") ?? tabs[0]);
 const shownTab = () => tabs.find((tab) => !tab.classList.contains("away"));
 
-/* Tells whether another part is shown now than before. */
+/* Returns whether the part shown has changed. */
 function showTab(wanted) {
   const before = shownTab();
   tabs.forEach((tab, place) => {
@@ -14,8 +14,8 @@ function showTab(wanted) {
     if (tab === wanted) tabLinks[place].setAttribute("aria-current", "page");
     else tabLinks[place].removeAttribute("aria-current");
   });
-  tabLinks[tabs.indexOf(wanted)].scrollIntoView({ block: "nearest", inline: "nearest" });
   const chooser = document.querySelector(".choose");
   if (chooser) chooser.hidden = !wanted.querySelector(".of-score");
+  tabLinks[tabs.indexOf(wanted)].scrollIntoView({ block: "nearest", inline: "center" }); /* the chooser takes room */
   return before !== wanted;
 }
