@@ -66,6 +66,19 @@ def test_every_pair_is_asked_in_both_orders_and_nothing_twice(run: Path, judge: 
     assert (len(served.requests), out.read_bytes()) == (asked, first)
 
 
+def test_aspects_are_asked_one_by_one_and_give_one_elo(run: Path, judge: str, served: Served) -> None:
+    out = run.parent / "judge.jsonl"
+    made = prefer(run, judge=judge, out=out, aspect=["following", "quality"], quiet=True)
+    lines = told(out)
+    assert [line["rater"] for line in lines[:2]] == [f"{MODEL}:following", f"{MODEL}:quality"]
+    assert (len(served.requests), len(lines), made.unanswered) == (2 * 2 * 4, 8, {"refused": 2})
+    assert made.figure == "Elo"  # not of GEditBench v2, and not all that it asks
+    assert list(made.elo) == ["m2", "m1"]
+    assert {each.n for each in made.elo.values()} == {2 * 2 * 3}
+    with pytest.raises(UnknownName, match="no aspect called 'nice'"):
+        prefer(run, judge=judge, out=out, aspect=["nice"])  # type: ignore[list-item] # as the command line may
+
+
 def test_the_other_order_shows_the_other_picture_first(run: Path, judge: str, served: Served) -> None:
     prefer(run, judge=judge, out=run.parent / "judge.jsonl", limit=1, quiet=True)
     given, swapped = (

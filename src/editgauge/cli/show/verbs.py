@@ -13,12 +13,9 @@ from typing import Any
 import typer
 
 from editgauge.cli._json import as_json
-from editgauge.cli.show.common import Options, exit_code, next_report, next_step, nothing
+from editgauge.cli.show.common import Options, exit_code, next_report, next_step
 from editgauge.core.errors import BadInput
 from editgauge.core.text import counted
-
-prefer = nothing
-
 
 # --- evaluate ---------------------------------------------------------------------------------------------------------
 
@@ -242,6 +239,12 @@ def compare(comparisons: Any, chosen: Options) -> None:
     from editgauge.cli.tables.comparison import show_comparison
 
     show_comparison(comparisons)
+
+
+def prefer(preferred: Any, chosen: Options) -> None:
+    from editgauge.cli.tables.comparison import show_elo
+
+    show_elo(preferred)
 
 
 def gate(gated: Any, chosen: Options) -> int | None:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge.cli.tables.common import named, new_table, number, show
+from editgauge.core.text import counted
 from editgauge.findings.aggregates.aggregations import OF_A_METHOD, apart, chosen_by_paper
 from editgauge.findings.summary import ALL, FEW_SOURCES
 from editgauge.stats.pairwise import ALPHA
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
+    from editgauge.engine.prefer.prefer import Preferred
     from editgauge.findings.compare import Comparison, Standing
     from editgauge.stats.bounds import Bounds
     from editgauge.stats.resampling import Estimate
@@ -46,6 +48,21 @@ def show_comparison(comparisons: Sequence[Comparison]) -> None:
     for sentence in _explanations(comparisons):
         show(Text(sentence))
     _show_aggregations(comparisons)
+
+
+def show_elo(preferred: Preferred) -> None:
+    """The Elo of every method by a judge's choices."""
+    if not preferred.elo:
+        show(Text("No pair has an answer, so there is no Elo."))
+        return
+    table = new_table(f"{preferred.figure} by {preferred.judge}, {counted(preferred.pairs, 'pair')}: 95 % interval")
+    for column in ("method", preferred.figure, "answers"):
+        table.add_column(column, justify="left" if column == "method" else "right", overflow="fold")
+    for method, each in preferred.elo.items():
+        interval = "" if each.low is None or each.high is None else f" [{each.low:.0f}, {each.high:.0f}]"
+        table.add_row(method, f"{each.value:.0f}{interval}", str(each.n))
+    show(table)
+    show(Text("Higher is better; Elo averages 1000. Ties by Davidson, each order of a pair is an answer."))
 
 
 def stars(p: float) -> str:

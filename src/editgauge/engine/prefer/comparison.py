@@ -26,9 +26,10 @@ class ComparisonWording:
     frame: Prompt
 
     @classmethod
-    def of(cls, prompts: Path | None) -> ComparisonWording:
-        """The built-in words, or those of a folder of prompts."""
-        return cls(open_prompt("prefer", folder=prompts).render().text, open_prompt("pairwise", folder=prompts))
+    def of(cls, prompts: Path | None, question: str = "") -> ComparisonWording:
+        """The built-in words, or those of a folder of prompts: which is better, or better in one respect."""
+        name = f"prefer_{question}" if question else "prefer"
+        return cls(open_prompt(name, folder=prompts).render().text, open_prompt("pairwise", folder=prompts))
 
     def ask(self, request: str, source: Pixels, one: Pixels, two: Pixels) -> Question[Choice]:
         """Which of the two fulfills the request better?"""

@@ -7,11 +7,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Literal, get_args
 
 from editgauge.core.ask import Ask
 from editgauge.core.concurrency import run_async
-from editgauge.core.errors import BadImage, BadInput, CannotTell
+from editgauge.core.errors import BadImage, BadInput, CannotTell, UnknownName
 from editgauge.core.files import write_text
 from editgauge.core.options import Amount, Count, JudgeOptions
 from editgauge.core.progress import progress, say
@@ -19,9 +21,19 @@ from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER, Jury, read_jury
 from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, tell_each
 from editgauge.engine.prefer.pairs import OutcomePair, Pictures, pairs_of, read_scored
+from editgauge.findings.people.elo import PairAnswer, elo
 from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
+from editgauge.stats.resampling import Estimate
 
+Aspect = Literal["following", "quality", "consistency"]
+ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
+"""What GEditBench v2 asks about, each by itself."""
+ALL_ASPECTS = "GEditBench v2 Elo"
+"""The figure that its paper prints; its set is called `gedit-v2` here."""
 SIDES: Mapping[Choice, str] = {"one": "first", "two": "second", "tie": "tie"}
+
+AspectPair = tuple[OutcomePair, str]
+"""Two outcomes, and the aspect in which they are compared; nothing for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +44,11 @@ class Preferred:
     judge: str
     pairs: int
     unanswered: Mapping[str, int]
-    """Reason to how many pairs lack an answer in at least one order."""
+    """Reason to how many comparisons lack an answer in at least one order."""
+    figure: str
+    """What the Elo is called: as in the paper of GEditBench v2 where the run is of it and all aspects were asked."""
+    elo: Mapping[str, Estimate]
+    """Method to its Elo by the answers, the best first; empty when there is none."""
 
 
 def prefer(
@@ -41,6 +57,7 @@ def prefer(
     judge: str,
     out: str | Path,
     method: Sequence[str] = (),
+    aspect: Sequence[Aspect] = (),
     choices: str | Path | None = None,
     limit: Count | None = None,
     price: str | None = None,
@@ -51,23 +68,29 @@ def prefer(
 ) -> Preferred:
     """Ask a judge which of two outcomes is better, in both orders.
 
-    `editgauge agree --judge-choices` reads the result. Calls are recorded in the run folder: run again, only new pairs
-    are asked.
+    Prints the Elo of the methods. `editgauge agree --judge-choices` reads the result. Calls are recorded in the run
+    folder: run again, only new pairs are asked.
 
     Example:
         $ editgauge prefer run --judge openai:gpt-4o --choices people.jsonl --out judge.jsonl
+        $ editgauge prefer run --judge openai:gpt-4o --aspect following --aspect quality --out judge.jsonl
         >>> editgauge.prefer("run", judge="openai:gpt-4o", choices="people.jsonl", out="judge.jsonl")
 
     Args:
         run: run folder; its images must still exist.
         out: file for the judge's choices, `.jsonl`.
         method: compare this method with the others given; repeat for several. Default: all.
+        aspect: ask about `following`, `quality` or `consistency` by itself, as GEditBench v2 does; repeat for several.
+            Default: which is better overall.
         choices: file with people's choices: ask only about the same pairs.
         limit: limit to the first N pairs.
         quiet: print no progress or remarks.
     """
     if Path(out).suffix != ".jsonl":
         raise BadInput(f"'{out}' must end with .jsonl: a line for every pair.")
+    for each in aspect:
+        if each not in ASPECTS:
+            raise UnknownName("aspect", each, ASPECTS)
     opened = Run.open(Path(run))
     pictures = Pictures.of(opened)
     pairs = list(pairs_of(opened, pictures, method, choices))[:limit]
@@ -75,15 +98,51 @@ def prefer(
         raise BadInput("There is no pair to ask about: no edit of the run has outcomes of two of these methods.")
     jury = read_jury(JudgeOptions(judge=judge, price=price, budget=budget, prompts=prompts, replay=replay))
     (name,) = jury.addresses
-    words = ComparisonWording.of(jury.prompts)
-    with progress(f"{name}: comparing", len(pairs), quiet=quiet) as advance:
-        asking = _ask_all(jury, opened, pairs, lambda pair: _question(pair, opened, pictures, words), advance)
-        lines = run_async(asking)
-    write_text(Path(out), "".join(json.dumps({**line, "rater": name}, ensure_ascii=False) + "\n" for line in lines))
+    wordings = {each: ComparisonWording.of(jury.prompts, each) for each in dict.fromkeys(map(str, aspect or [""]))}
+    comparisons = list(product(pairs, wordings))
+    with progress(f"{name}: comparing", len(comparisons), quiet=quiet) as advance:
+        asking = _ask_all(
+            jury,
+            opened,
+            comparisons,
+            lambda each: _question(each[0], opened, pictures, wordings[each[1]]),
+            advance,
+        )
+        lines = [
+            {**line, "rater": _rater(name, each)}
+            for line, (_, each) in zip(run_async(asking), comparisons, strict=True)
+        ]
+    write_text(Path(out), "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
     unanswered = Counter(str(line["unanswered"]).partition(":")[0] for line in lines if line["unanswered"])
     reasons = "".join(f", {count} without an answer ({reason})" for reason, count in unanswered.items())
-    say(f"{name}: {len(pairs)} pairs in both orders{reasons}, in {out}", quiet=quiet)
-    return Preferred(Path(out), name, len(pairs), dict(unanswered))
+    about = f" about {', '.join(aspect)}" if aspect else ""
+    say(f"{name}: {len(pairs)} pairs in both orders{about}{reasons}, in {out}", quiet=quiet)
+    is_published = opened.manifest.benchmark.partition("[")[0] == "gedit-v2" and set(aspect) == set(ASPECTS)
+    answers = _answers(lines, opened)
+    return Preferred(
+        file=Path(out),
+        judge=name,
+        pairs=len(pairs),
+        unanswered=dict(unanswered),
+        figure=ALL_ASPECTS if is_published else "Elo",
+        elo=elo(answers) if answers else {},
+    )
+
+
+def _rater(judge: str, aspect: str) -> str:
+    """Whom a file of choices names: answers about different aspects are not comparable."""
+    return f"{judge}:{aspect}" if aspect else judge
+
+
+def _answers(lines: Sequence[Mapping[str, object]], run: Run) -> list[PairAnswer]:
+    """The answers in both orders, each counted once."""
+    sources = dict(zip(run.scores["edit"].to_pylist(), run.scores["source"].to_pylist(), strict=True))
+    return [
+        PairAnswer(str(line["rater"]), sources[line["edit"]], str(line["first"]), str(line["second"]), str(chosen))
+        for line in lines
+        for chosen in (line["chosen"], line["swapped"])
+        if chosen is not None
+    ]
 
 
 def _question(pair: OutcomePair, run: Run, pictures: Pictures, words: ComparisonWording) -> Question[Choice]:
@@ -99,26 +158,27 @@ def _question(pair: OutcomePair, run: Run, pictures: Pictures, words: Comparison
 async def _ask_all(
     jury: Jury,
     run: Run,
-    pairs: Sequence[OutcomePair],
-    question: Callable[[OutcomePair], Question[Choice]],
+    comparisons: Sequence[AspectPair],
+    question: Callable[[AspectPair], Question[Choice]],
     advance: Callable[[], None],
 ) -> list[dict[str, object]]:
     ask = Ask()
     (judge,) = jury.opened(run.folder / FOLDER, ask).values()
     try:
         async with judge:
-            return await tell_each(judge, pairs, lambda pair: _line(judge, pair, question), advance)
+            return await tell_each(judge, comparisons, lambda each: _line(judge, each, question), advance)
     finally:
         ask.close()
 
 
 async def _line(
-    judge: ModelJudge, pair: OutcomePair, question: Callable[[OutcomePair], Question[Choice]]
+    judge: ModelJudge, comparison: AspectPair, question: Callable[[AspectPair], Question[Choice]]
 ) -> dict[str, object]:
     """The result of one pair: two choices, each null with the reason where there is no answer."""
+    pair = comparison[0]
     fields: dict[str, object] = {"edit": pair.edit, "first": pair.first, "second": pair.second, "seed": pair.seed}
     try:
-        pairwise = await asyncio.to_thread(question, pair)
+        pairwise = await asyncio.to_thread(question, comparison)
     except (BadImage, CannotTell) as error:
         reason = f"unreadable_image: {error}" if isinstance(error, BadImage) else str(error)
         return fields | {"chosen": None, "swapped": None, "unanswered": reason}

@@ -144,16 +144,15 @@ def _edit_types(context: Context) -> Content | None:
 
 
 def _groups(context: Context) -> Content | None:
-    """The primary scores in every group of the benchmark's own divisions, below those of all edits."""
-    primary = set(context.headlines)
-    cells = [each for each in group_cells(context.run) if (each.cell.protocol, each.cell.spec.name) in primary]
-    overall = [cell for cell in context.cells if cell.edit_type == ALL and (cell.protocol, cell.spec.name) in primary]
+    """Every score in every group of the benchmark's own divisions, below that of all edits."""
+    cells = group_cells(context.run)
+    overall = [cell for cell in context.cells if cell.edit_type == ALL]
     tables = {}
     for division in divisions(context.run):
-        own = {each.label: each.value for each in cells if each.division == division}
-        rows = [replace(each.cell, edit_type=each.label) for each in cells if each.division == division]
-        if own:
-            tables[division] = (score_tables([*overall, *rows], context.methods, list(own)), own)
+        own = [each for each in cells if each.division == division]
+        rows = [replace(each.cell, edit_type=each.label) for each in own]
+        values = {each.label: each.value for each in own}
+        tables[division] = (score_tables([*overall, *rows], context.methods, list(values)), values)
     return {"by_division": tables} if tables else None
 
 
