@@ -98,7 +98,8 @@ def prefer(
         raise BadInput("There is no pair to ask about: no edit of the run has outcomes of two of these methods.")
     jury = read_jury(JudgeOptions(judge=judge, price=price, budget=budget, prompts=prompts, replay=replay))
     (name,) = jury.addresses
-    wordings = {each: ComparisonWording.of(jury.prompts, each) for each in dict.fromkeys(map(str, aspect or [""]))}
+    asked_about = tuple(map(str, dict.fromkeys(aspect))) or ("",)
+    wordings = {each: ComparisonWording.of(jury.prompts, each) for each in asked_about}
     comparisons = list(product(pairs, wordings))
     with progress(f"{name}: comparing", len(comparisons), quiet=quiet) as advance:
         asking = _ask_all(
