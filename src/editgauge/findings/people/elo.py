@@ -5,7 +5,7 @@ in proportion to 2 * nu * exp((a + b) / 2). A method has one strength over all q
 questions weigh the same. As in the authors' script, half the sum of squared strengths is added to the loss, with the
 last method by name at zero: so a method that never loses has a strength too, and a few answers move it little.
 Strengths then average to zero, and Elo is 1000 + strength * 400 / ln 10. Source images are drawn for the interval, each
-with its answers to all questions; the script draws prompts, for each question anew.
+with its answers to all questions; the script draws prompts, separately for each question.
 """
 
 from __future__ import annotations
