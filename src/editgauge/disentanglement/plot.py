@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from editgauge.render import words
+from editgauge.render.svg import AxisRange, Plane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,18 +23,18 @@ MIDDLE = WIDTH / 2
 
 def beside_plot(its: Beside) -> Markup:
     """The plot; the least and the greatest number stand at both axes, and every point has its model's name."""
-    across = _Scale.of(its.disentanglement, LEFT, WIDTH - RIGHT)
-    up = _Scale.of(its.edit, HEIGHT - BOTTOM, TOP)
+    across, up = _around(its.disentanglement), _around(its.edit)
+    plane = Plane(across, up, LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
     points = [
-        _point(model, across.place(x), up.place(y), x, y)
+        _point(model, plane.x(x), plane.y(y), x, y)
         for model, x, y in zip(its.models, its.disentanglement, its.edit, strict=True)
     ]
     axes = Markup('<path class="track" d="M{l} {t}V{b}H{r}"/>').format(
         l=LEFT, t=TOP, b=HEIGHT - BOTTOM, r=WIDTH - RIGHT
     )
     texts = [
-        *(_text(across.place(x), HEIGHT - BOTTOM + 14, f"{x:.2f}", "middle") for x in across.ends),
-        *(_text(LEFT - 6, up.place(y) + 4, f"{y:.2f}", "end") for y in up.ends),
+        *(_text(plane.x(x), HEIGHT - BOTTOM + 14, f"{x:.2f}", "middle") for x in _ends(its.disentanglement)),
+        *(_text(LEFT - 6, plane.y(y) + 4, f"{y:.2f}", "end") for y in _ends(its.edit)),
         _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, its.score, "middle"),
         _text(LEFT, TOP - 9, f"{its.protocol}: edit ↑", "start"),
     ]
@@ -43,23 +43,16 @@ def beside_plot(its: Beside) -> Markup:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Where a number stands between two places of the drawing, with a margin at both."""
+def _around(numbers: Sequence[float]) -> AxisRange:
+    """An axis that holds all numbers, with room at both ends."""
+    low, high = min(numbers), max(numbers)
+    room = (high - low or 1.0) * MARGIN / (1 - 2 * MARGIN)
+    return AxisRange(low - room, high + room)
 
-    ends: tuple[float, ...]
+
+def _ends(numbers: Sequence[float]) -> list[float]:
     """The least and the greatest number; one where they are the same."""
-    first: float
-    last: float
-
-    @classmethod
-    def of(cls, numbers: Sequence[float], first: float, last: float) -> _Scale:
-        return cls(tuple(sorted({min(numbers), max(numbers)})), first, last)
-
-    def place(self, number: float) -> float:
-        span = self.ends[-1] - self.ends[0]
-        share = (number - self.ends[0]) / span if span else 0.5
-        return self.first + (self.last - self.first) * (MARGIN + (1 - 2 * MARGIN) * share)
+    return sorted({min(numbers), max(numbers)})
 
 
 def _point(model: str, x: float, y: float, score: float, edit: float) -> Markup:

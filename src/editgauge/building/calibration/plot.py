@@ -7,10 +7,12 @@ from html import escape
 
 from editgauge.building.calibration.measures import CalibrationComparison, ReliabilityBin
 from editgauge.protocols.editgauge.calibration import CalibrationCurve
+from editgauge.render.svg import AxisRange, Plane
 
 SIDE = 220
 LEFT, GAP, RIGHT, TOP, BETWEEN, BOTTOM = 58, 56, 24, 76, 130, 46
 WIDTH = LEFT + SIDE + GAP + SIDE + RIGHT
+SHARES = AxisRange(0, 1)
 TICKS = (0, 0.25, 0.5, 0.75, 1)
 STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#333}.title{font-weight:600}.small{fill:#666}"
@@ -63,47 +65,40 @@ def _row(name: str, curve: CalibrationCurve, comparison: CalibrationComparison, 
     )
 
 
-class _Panel:
+class _Panel(Plane):
     """A square from 0 to 1 both ways."""
 
     def __init__(self, left: float, top: float) -> None:
-        self._left, self._top = left, top
-
-    def _x(self, value: float) -> float:
-        return self._left + value * SIDE
-
-    def _y(self, share: float) -> float:
-        return self._top + (1 - share) * SIDE
+        super().__init__(SHARES, SHARES, left, top, left + SIDE, top + SIDE)
 
     def frame(self, title: str, small: str, below: str) -> str:
         """Grid, axes, and the diagonal on which numbers are what people say."""
-        right, bottom = self._x(1), self._y(0)
         lines = "".join(
-            f'<path class="grid" d="M{self._left:g} {self._y(tick):.1f}H{right:g}M{self._x(tick):.1f} {self._top:g}'
-            f'V{bottom:g}"/>'
-            f'<text x="{self._left - 8:g}" y="{self._y(tick) + 4:.1f}" text-anchor="end">{tick:.0%}</text>'
+            f'<path class="grid" d="M{self.left:g} {self.y(tick):.1f}H{self.right:g}M{self.x(tick):.1f} {self.top:g}'
+            f'V{self.bottom:g}"/>'
+            f'<text x="{self.left - 8:g}" y="{self.y(tick) + 4:.1f}" text-anchor="end">{tick:.0%}</text>'
             for tick in TICKS
         )
         numbers = "".join(
-            f'<text x="{self._x(tick):.1f}" y="{bottom + 16:g}" text-anchor="middle">{tick:g}</text>'
+            f'<text x="{self.x(tick):.1f}" y="{self.bottom + 16:g}" text-anchor="middle">{tick:g}</text>'
             for tick in (0, 0.5, 1)
         )
-        middle = self._left + SIDE / 2
+        middle = self.left + SIDE / 2
         return (
-            f'<text x="{self._left:g}" y="{self._top - 30:g}">{escape(title)}</text>'
-            f'<text class="small" x="{self._left:g}" y="{self._top - 12:g}">{escape(small)}</text>{lines}'
-            f'<path class="axis" d="M{self._left:g} {self._top:g}V{bottom:g}H{right:g}"/>'
-            f'<path class="even" d="M{self._left:g} {bottom:g}L{right:g} {self._top:g}"/>{numbers}'
-            f'<text class="small" x="{middle:g}" y="{bottom + 34:g}" text-anchor="middle">{escape(below)}</text>'
+            f'<text x="{self.left:g}" y="{self.top - 30:g}">{escape(title)}</text>'
+            f'<text class="small" x="{self.left:g}" y="{self.top - 12:g}">{escape(small)}</text>{lines}'
+            f'<path class="axis" d="M{self.left:g} {self.top:g}V{self.bottom:g}H{self.right:g}"/>'
+            f'<path class="even" d="M{self.left:g} {self.bottom:g}L{self.right:g} {self.top:g}"/>{numbers}'
+            f'<text class="small" x="{middle:g}" y="{self.bottom + 34:g}" text-anchor="middle">{escape(below)}</text>'
         )
 
     def curve(self, curve: CalibrationCurve) -> str:
         """The fitted curve in its band."""
         steps = [step / SIDE for step in range(SIDE + 1)]
-        line = " L".join(f"{self._x(at):.1f} {self._y(curve(at)):.1f}" for at in steps)
+        line = " L".join(f"{self.x(at):.1f} {self.y(curve(at)):.1f}" for at in steps)
         ends = [(at, *ends_at) for at in steps if (ends_at := curve.interval(at))]
         around = [(at, high) for at, _, high in ends] + [(at, low) for at, low, _ in reversed(ends)]
-        band = " L".join(f"{self._x(at):.1f} {self._y(share):.1f}" for at, share in around)
+        band = " L".join(f"{self.x(at):.1f} {self.y(share):.1f}" for at, share in around)
         drawn = f'<path class="band" d="M{band}Z"/>' if ends else ""
         return f'{drawn}<path class="curve" d="M{line}"/>'
 
@@ -111,10 +106,10 @@ class _Panel:
         """A dot for each bin, with its interval where there is one."""
         parts = []
         for each in bins:
-            at, share = f"{self._x(each.value):.1f}", each.share
+            at, share = f"{self.x(each.value):.1f}", each.share
             if share.low is not None and share.high is not None:
                 parts.append(
-                    f'<path class="whisker {kind}" d="M{at} {self._y(share.low):.1f}V{self._y(share.high):.1f}"/>'
+                    f'<path class="whisker {kind}" d="M{at} {self.y(share.low):.1f}V{self.y(share.high):.1f}"/>'
                 )
-            parts.append(f'<circle class="dot {kind}" cx="{at}" cy="{self._y(share.value):.1f}" r="3.6"/>')
+            parts.append(f'<circle class="dot {kind}" cx="{at}" cy="{self.y(share.value):.1f}" r="3.6"/>')
         return "".join(parts)

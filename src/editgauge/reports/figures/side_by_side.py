@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from editgauge.render import words
-from editgauge.render.svg import AxisRange
+from editgauge.render.svg import AxisRange, Plane
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito's palette, which people tell apart whatever their color vision; lines repeat it with other dashes."""
@@ -40,38 +40,37 @@ class Series(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
-    up: AxisRange
-    count: int
+class _Field(Plane):
+    """Types of edits stand at equal steps; the marks of a type are spread, so that methods do not hide each other."""
+
     lines: int
 
-    @property
-    def end(self) -> float:
-        return LEFT + STEP * self.count
+    @classmethod
+    def of(cls, up: AxisRange, count: int, lines: int) -> _Field:
+        return cls(AxisRange(0, count), up, LEFT, TOP, right=LEFT + STEP * count, bottom=HEIGHT - BOTTOM, lines=lines)
 
-    def x(self, place: int, line: int = 0, *, of_line: bool = False) -> float:
-        aside = SPREAD * (line / (self.lines - 1) - 0.5) if of_line and self.lines > 1 else 0.0
-        return LEFT + STEP * (place + 0.5) + aside
+    def middle(self, place: int) -> float:
+        return self.x(place + 0.5)
 
-    def y(self, value: float) -> float:
-        return HEIGHT - BOTTOM - self.up.share(value) * (HEIGHT - BOTTOM - TOP)
+    def aside(self, place: int, line: int) -> float:
+        return self.middle(place) + (SPREAD * (line / (self.lines - 1) - 0.5) if self.lines > 1 else 0.0)
 
 
 def plot(series: Sequence[Series], kinds: Sequence[str], up: AxisRange, title: str, decimals: int) -> Markup:
     """The plot of one score; the last of the kinds is the total and stands apart."""
-    field = _Field(up, len(kinds), len(series))
+    field = _Field.of(up, len(kinds), len(series))
     parts = [
         _levels(field),
         Markup('<path fill="none" stroke="currentColor" stroke-opacity=".18" d="M{0:.1f} {1}V{2}"/>').format(
-            field.end - STEP, TOP, HEIGHT - BOTTOM
+            field.right - STEP, TOP, HEIGHT - BOTTOM
         ),
-        *(_text(field.x(place), HEIGHT - BOTTOM + 16, kind, "middle") for place, kind in enumerate(kinds)),
+        *(_text(field.middle(place), HEIGHT - BOTTOM + 16, kind, "middle") for place, kind in enumerate(kinds)),
         _text(LEFT, TOP - 11, title, "start"),
         *(_drawn(each, number, field) for number, each in enumerate(series)),
         *_labels(series, field),
     ]
     spoken = "; ".join(f"{each.label}: {_spoken(each, kinds, decimals)}" for each in series)
-    width = field.end + LABELS
+    width = field.right + LABELS
     return Markup(
         '<svg class="side-by-side" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">{}</svg>'
     ).format(width, HEIGHT, width, HEIGHT, f"{title}: {spoken}", Markup().join(parts))
@@ -79,7 +78,7 @@ def plot(series: Sequence[Series], kinds: Sequence[str], up: AxisRange, title: s
 
 def _levels(field: _Field) -> Markup:
     levels = (field.up.low, (field.up.low + field.up.high) / 2, field.up.high)
-    rules = "".join(f"M{LEFT} {field.y(level):.1f}H{field.end}" for level in levels)
+    rules = "".join(f"M{LEFT} {field.y(level):.1f}H{field.right}" for level in levels)
     texts = [_text(LEFT - 6, field.y(level) + 4, words.plain(level), "end") for level in levels]
     return Markup('<path fill="none" stroke="currentColor" stroke-opacity=".18" d="{}"/>').format(
         rules
@@ -88,7 +87,7 @@ def _levels(field: _Field) -> Markup:
 
 def _drawn(series: Series, number: int, field: _Field) -> Markup:
     color, dash = _look(number)
-    known = [(field.x(place, number, of_line=True), mark) for place, mark in enumerate(series.marks) if mark]
+    known = [(field.aside(place, number), mark) for place, mark in enumerate(series.marks) if mark]
     way = "L".join(f"{x:.1f} {field.y(mark.value):.1f}" for x, mark in known)
     line = Markup('<path fill="none" stroke="{}" stroke-opacity=".45" stroke-dasharray="{}" d="M{}"/>')
     parts = [line.format(color, dash, way)] if len(known) > 1 else []
@@ -114,9 +113,9 @@ def _labels(series: Sequence[Series], field: _Field) -> list[Markup]:
         free = min(end + 4, free)
         short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
         placed.append(
-            Markup('<circle fill="{}" cx="{}" cy="{:.1f}" r="3"/>').format(_look(number)[0], field.end + 9, free - 4)
+            Markup('<circle fill="{}" cx="{}" cy="{:.1f}" r="3"/>').format(_look(number)[0], field.right + 9, free - 4)
         )
-        placed.append(_text(field.end + 17, free, short, "start"))
+        placed.append(_text(field.right + 17, free, short, "start"))
         free -= LABEL_GAP
     return placed
 
