@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
+
 from editgauge.core.images import Picture
-from editgauge.core.types import Edit
-from editgauge.look.result import Verdict
+from editgauge.core.types import Edit, Item, Outcome
+from editgauge.look.result import ScoreResult, Verdict
 from editgauge.look.verdict import sum_up
 
 
@@ -37,7 +39,8 @@ def test_a_disagreement_is_said_and_not_averaged() -> None:
 
 
 def test_where_nothing_tells_it_says_what_to_add() -> None:
-    verdict = sum_up([row("editval", "edit", None, "none of the 80 words stands for 'submarine'", "unknown_word")])
+    unknown = "none of the 80 words that the model knows means 'submarine'"
+    verdict = sum_up([row("editval", "edit", None, unknown, "unknown_word")])
     assert verdict.done == "cannot tell"
     assert "submarine" in verdict.done_because
     assert "--models best" in verdict.sentence
@@ -55,7 +58,7 @@ def test_scores_that_are_not_there_are_not_made_up() -> None:
 
 
 def test_a_low_number_is_no_answer_where_no_detector_knows_the_word() -> None:
-    unknown = "none of the 80 words of the model stands for 'hat'"
+    unknown = "none of the 80 words that the model knows means 'hat'"
     verdict = sum_up([row("editval", "edit", None, unknown, "unknown_word"), row("editgauge", "edit", 0.28)])
     assert verdict.done == "cannot tell"
     assert verdict.done_because == f"editgauge 0.28, but {unknown}"
@@ -129,3 +132,27 @@ def test_what_would_help_is_said_once() -> None:
         ]
     )
     assert verdict.sentence.count("--models best") == 1
+
+
+def test_a_protocol_without_a_rule_is_no_reason_where_another_says_what_it_lacks() -> None:
+    no_rule = row("editval", "edit", None, "this protocol has no rule", "no_rule")
+    unknown = row("pixlens", "edit", None, "no word means 'salad'", "unknown_word")
+    verdict = sum_up([no_rule, unknown])
+    assert verdict.done_because == "no word means 'salad'"
+    assert "rule" not in verdict.sentence
+    assert sum_up([no_rule]).done_because == "no chosen protocol has a rule for this edit type"
+
+
+def test_the_short_table_leaves_out_protocols_without_a_rule() -> None:
+    no_rule, answer = row("editval", "edit", None, "", "no_rule"), row("pixlens", "edit", 1.0)
+    own = row("editgauge", "edit", None, "", "no_rule")
+    assert _headlines(no_rule, answer, KEPT) == [answer, KEPT]
+    assert _headlines(no_rule, own, KEPT) == [own, KEPT], "where no protocol has a rule, that is said once"
+
+
+def _headlines(*rows: Verdict) -> list[Verdict]:
+    picture = np.zeros((2, 2, 3), np.uint8)
+    item = Item(
+        edit=ADD_DOG, outcome=Outcome(edit_id="e", method="m", image=Path("/p")), source=picture, edited=picture
+    )
+    return ScoreResult(rows, item, sum_up(rows)).headlines

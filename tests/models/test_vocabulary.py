@@ -142,8 +142,8 @@ def test_wordnet_knows_kinds(phrase: str, word: str, how: str) -> None:
         ("cable car", "a thing of its own"),
         ("sea horse", "a thing of its own"),
         ("koala bear", "a thing of its own"),
-        ("pitcher", "for a person and for other things"),  # the player, and the jug
-        ("cardinal", "for a person and for other things"),  # the dignitary, and the bird
+        ("pitcher", "can be a person or something else"),  # the player, and the jug
+        ("cardinal", "can be a person or something else"),  # the dignitary, and the bird
         ("rat", "none of the 80 words"),  # COCO's mouse is the device
         ("cougar", "none of the 80 words"),  # WordNet's cat includes it, a picture of a cat does not
         ("van", "none of the 80 words"),  # a car to some of COCO's annotators, a truck to others

@@ -192,7 +192,7 @@ def test_of_several_boxes_the_surest_counts_by_the_paper_and_the_last_by_the_scr
 def test_types_without_a_rule_are_unscored_and_say_so(staged: Make, protocol: str, kind: str) -> None:
     given = verdict(protocol, staged({"type": kind, "subject": "dog", "to": "red"}))
 
-    assert given == Unscored("no_rule", "no rule for this edit type; try --judge or a human study")
+    assert given == Unscored("no_rule", "this protocol has no rule for this edit type; a --judge or a study can answer")
 
 
 def test_an_unknown_word_of_a_closed_vocabulary_is_unscored(staged: Make) -> None:

@@ -262,7 +262,7 @@ def test_an_untouched_and_a_wholly_redrawn_picture_are_not_done_whatever_was_ask
     untouched = dict.fromkeys(("greatest_changed", "least_changed", "mean_changed", "unmatched"), 0.01)
 
     assert isinstance(verdict(view, {}), Unscored)
-    for values, words in ((untouched, "Nothing was edited"), (redrawn, "redrawn as a whole")):
+    for values, words in ((untouched, "Nothing was edited"), (redrawn, "whole picture was redrawn")):
         given = verdict(view, values)
         assert isinstance(given, Score)
         assert given.value < 0.15
@@ -421,9 +421,9 @@ def test_reasons_tell_what_spoke_for_and_against_and_what_is_not_known() -> None
     texts = [piece.text for piece in reasons(answer, values, CLAIMS["asked"]) if isinstance(piece, Note)]
 
     assert texts == [
-        f"For what was asked for being there: {MEANINGS['presence']}, 0.90 (+1.2).",
-        f"Against what was asked for being there: {MEANINGS['most_changed']}, 0.10 (-0.4).",
-        "That some features have no meaning here or cannot be seen counts +0.3.",
+        f"For 'the requested change is there': {MEANINGS['presence']}, 0.90 (+1.2).",
+        f"Against 'the requested change is there': {MEANINGS['most_changed']}, 0.10 (-0.4).",
+        "Features that do not apply here or could not be measured count +0.3.",
     ]
 
 

@@ -256,7 +256,7 @@ def test_the_evidence_outlines_what_was_seen(stage: Make) -> None:
 def test_types_without_a_rule_are_unscored_and_say_so(stage: Make, kind: str) -> None:
     scores = all_scores(PAPER, stage({"type": kind, "subject": "dog", "to": "wood"}, {}, {}))
 
-    assert set(scores.values()) == {Unscored("no_rule", "no rule for this edit type; try --judge or a human study")}
+    assert set(scores.values()) == {Unscored("no_rule", "this protocol has no rule for this edit type; a --judge or a study can answer")}
 
 
 @pytest.mark.parametrize("kind", ["positional_addition", "alter_parts", "single_instance_removal", "object_removal"])

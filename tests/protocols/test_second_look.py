@@ -10,8 +10,10 @@ import pytest
 
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Rectangle
+from editgauge.core.text import with_article
 from editgauge.models.answers import EXPRESSIONS, ClassScores, Faces
-from editgauge.protocols._shared.second_look import confirmed, face_changes
+from editgauge.protocols._shared.second_look import confirmed, described, face_changes
+from editgauge.vision.change_sentences import sentences
 from editgauge.vision.object_changes import Change, PicturedThing
 
 KING_PENGUIN, COWBOY_HAT = 145, 515
@@ -44,6 +46,50 @@ def test_a_new_person_in_whom_the_classifier_sees_an_animal_is_not_believed(seen
     agreed = asyncio.run(confirmed(change, PICTURE, PICTURE, Classifying(seen)))  # type: ignore[arg-type]
 
     assert (agreed is not None) == believed
+
+
+BLACK_GROUSE, OX, SOMBRERO = 80, 345, 808
+
+
+@pytest.mark.parametrize(
+    ("seen", "confidence", "word"), [(BLACK_GROUSE, 0.73, "animal"), (OX, 0.46, "cow"), (BLACK_GROUSE, 0.76, "cow")]
+)
+def test_an_animal_is_named_where_detector_or_classifier_is_sure_of_it(seen: int, confidence: float, word: str) -> None:
+    cow = PicturedThing("cow", (5, 5, 15, 25), Rectangle(5, 5, 15, 25).render(60, 40), confidence)
+    other = Classifying(COWBOY_HAT)
+
+    class Before(Classifying):
+        async def classify(self, image: Pixels, box: Any = None) -> ClassScores:
+            return await (super() if image is PICTURE else other).classify(image, box)
+
+    agreed = asyncio.run(confirmed(Change("vanished", cow, None), PICTURE, PICTURE.copy(), Before(seen)))  # type: ignore[arg-type]
+
+    assert agreed is not None
+    assert agreed.before is not None
+    assert agreed.before.word == word
+
+
+@pytest.mark.parametrize(("seen", "look"), [((KING_PENGUIN, OX), "animal"), ((COWBOY_HAT, SOMBRERO), "hat")])
+def test_what_came_without_a_word_looks_like_something_and_has_a_color(seen: tuple[int, int], look: str) -> None:
+    after = PICTURE.copy()
+    after[5:25, 5:15] = (255, 0, 0)
+    place = PicturedThing(None, (5, 5, 15, 25), Rectangle(5, 5, 15, 25).render(60, 40))
+
+    class Both(Classifying):
+        async def classify(self, image: Pixels, box: Any = None) -> ClassScores:
+            if image is after:
+                scores = np.full(1000, 1e-4, np.float32)
+                scores[list(seen)] = 0.45  # no single class is certain
+                return ClassScores(scores, "imagenet")
+            return await super().classify(image, box)
+
+    change = asyncio.run(
+        described(Change("appeared", None, place), PICTURE, after, place.mask, Both(seen=999))  # type: ignore[arg-type]
+    )
+    (sentence,) = sentences([change], 60, 40)
+
+    assert (change.looks_like, change.colors) == (look, ("black", "red"))
+    assert sentence == f"Something red appeared at the left: 8.3% of the picture; it looks like {with_article(look)}."
 
 
 def a_face(vector: int, smile: float) -> Faces:

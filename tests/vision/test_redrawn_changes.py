@@ -24,7 +24,12 @@ from editgauge.vision.meaning_changes import (
     tint,
 )
 from editgauge.vision.object_changes import BoxSides, PicturedThing
-from editgauge.vision.recognized_changes import kept_things, recognized_changes, without_repeats
+from editgauge.vision.recognized_changes import (
+    before_a_new_background,
+    kept_things,
+    recognized_changes,
+    without_repeats,
+)
 
 SIZE = 256
 LEFT: BoxSides = (16, 96, 80, 160)
@@ -96,6 +101,22 @@ def test_many_that_became_others_share_a_sentence() -> None:
     everywhere = meaning((0, 0, SIZE, SIZE))
     assert told(oranges, apples, everywhere) == ["Several oranges became apples."]
     assert told(oranges[:2], apples[:3], everywhere) == ["2 oranges became apples."]
+
+
+def test_things_whose_boxes_touch_may_be_parts_of_one() -> None:
+    parts = [thing("teddy bear", (32.0 * place, 96, 32.0 * place + 40, 160)) for place in range(3)]
+    everywhere = meaning((0, 0, SIZE, SIZE))
+    assert told(parts, [], everywhere) == ["At least one teddy bear vanished."]
+    assert told([*parts, thing("teddy bear", RIGHT)], [], everywhere) == ["At least 2 teddy bears vanished."]
+    assert told([parts[0], parts[2]], [], everywhere) == ["2 teddy bears vanished."]
+
+
+def test_a_background_changed_where_a_thing_stayed_what_it_was() -> None:
+    car, table = thing("car", LEFT), thing("dining table", LEFT)
+    all_but_left = meaning(LEFT, change=0.2, rest=0.7)
+    assert before_a_new_background([car, table], all_but_left) == ("car",)
+    assert before_a_new_background([car], meaning(rest=0.7)) == (), "the thing was made again too"
+    assert before_a_new_background([car], meaning(RIGHT, rest=0.1)) == (), "most of the picture is as it was"
 
 
 def test_only_things_surely_seen_again_are_kept() -> None:

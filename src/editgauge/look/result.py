@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from editgauge.look.verdict import HEADLINES
+from editgauge.look.verdict import HEADLINES, NO_RULE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +116,12 @@ class ScoreResult:
         steps = self.edit.reading.steps if self.edit.reading else ()
         names = HEADLINES if len(steps) > 1 else HEADLINES - {"steps_done"}
         main = [each for each in self if each.name in names and each.reason != "not_applicable"]
-        return main or list(self)
+        answers = [each for each in main if each.reason != NO_RULE]
+        if not any(
+            each.name == "edit" for each in answers
+        ):  # that no protocol has a rule is the answer then, said once
+            answers = [*[each for each in main if each.name == "edit"][-1:], *answers]
+        return answers or list(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the verdict, how the instruction was read, and every score with its evidence."""

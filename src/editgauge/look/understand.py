@@ -27,6 +27,9 @@ KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")
 """What a line of a file may say."""
 
 
+LINES = """--file takes a text file with one JSON object a line, such as {"text": "remove the dog"}."""
+
+
 class JudgedPlace(BaseModel):
     """Where something should be, as a judge says it."""
 
@@ -92,8 +95,14 @@ def understand_lines(
     jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"The file '{file}' cannot be read as UTF-8 text: {error}.") from error
+    except FileNotFoundError:
+        raise BadInput(f"There is no file '{file}'. {LINES}") from None
+    except IsADirectoryError:
+        raise BadInput(f"'{file}' is a folder, not a file. {LINES}") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"The file '{file}' is not UTF-8 text: byte {error.start} is none. {LINES}") from error
+    except OSError as error:
+        raise BadInput(f"The file '{file}' cannot be read: {error.strerror}.") from error
     for number, line in enumerate(lines, start=1):
         if line.strip():
             yield _line(number, line, jury)

@@ -40,10 +40,11 @@ HEADLINES = frozenset(
     {"edit", "steps_done", "preservation", "quality", "artifact", "overall", "background", "ssim_outside"}
 )
 """Scores that the short table shows."""
+NO_RULE = "no_rule"
 ADVICE = {
     "not_understood": "reword the instruction, or give --edit-type with --subject and --to, or a --judge that reads it",
     "unknown_word": "--models best looks for any word, and so does a --judge",
-    "no_rule": "no rule covers this edit type; a --judge can answer",
+    NO_RULE: "a --judge can answer, or a study",
     "not_detected": "--models best or a --judge may see it; --subject or --to can name it by another word",
     "not_applicable": "give what is missing: --subject, --to, --position or --source-caption",
     "no_model": "`editgauge models pull` brings the models",
@@ -200,18 +201,25 @@ def _unanswered(scores: Sequence[Verdict]) -> list[Verdict]:
     return [each for each in scores if each.name == "edit" and each.value is None]
 
 
+def _informative(missing: list[Verdict]) -> list[Verdict]:
+    """Without protocols that have no rule, where another one says what it lacks."""
+    return [each for each in missing if each.reason != NO_RULE] or missing
+
+
 def _why_not(scores: Sequence[Verdict]) -> str:
     """Why nothing tells whether the edit was done."""
-    missing = _unanswered(scores)
+    missing = _informative(_unanswered(scores))
     if not missing:
         has_edit = any(each.name == "edit" for each in scores)
         return "the answers are too close to one half" if has_edit else "no chosen protocol judges the edit"
+    if all(each.reason == NO_RULE for each in missing):
+        return "no chosen protocol has a rule for this edit type"
     note = next((note for each in missing if (note := _note(each))), str(missing[0].reason))
     return note.partition("; --models best")[0]  # what would help is said once, at the end
 
 
 def _advice(scores: Sequence[Verdict]) -> str:
-    reasons = dict.fromkeys(each.reason for each in _unanswered(scores) if each.reason)
+    reasons = dict.fromkeys(each.reason for each in _informative(_unanswered(scores)) if each.reason)
     if not any(each.name == "edit" for each in scores):
         return "add --protocol editval, pixlens or editgauge"
     advice: list[str] = []

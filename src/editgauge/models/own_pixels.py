@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
 
 See = TypeVar("See", bound="Perception")
-WHOLE = frozenset({"patches", "embed_image", "joint_image", "caption"})
+WHOLE = frozenset({"patches", "embed_image", "joint_image", "fid_features", "caption"})
 """Questions about a whole picture, whose answers have no places in it."""
 
 

@@ -36,7 +36,7 @@ class Baselines(Protocol):
     name = "baselines"
     about = "Preservation metrics that ignore the text: L2, perceptual distance, embeddings, segmentation."
     paper = "Kim et al. 2024, AugCLIP, section 5 (baseline metrics), arXiv 2410.11374"
-    version = "1"
+    version = "2"
     deviations: tuple[str, ...] = (
         "An edited image of another size is resized to the source's size by Lanczos first.",
         "Segmentation consistency is not defined in the paper: it is the share of pixels that keep their class (`sc`) "

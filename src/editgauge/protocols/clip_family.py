@@ -46,7 +46,7 @@ class ClipFamily(Protocol):
 
     about = "CLIP-T, CLIP-I and directional CLIP, also with attributes; relevancy maps with [maps]."
     paper = "Kim et al. 2024, AugCLIP, section 5, eq. 13-14 and appendix D, arXiv 2410.11374"
-    version = "1"
+    version = "2"
     deviations: tuple[str, ...] = (
         "Where an edit has no caption, the text is made from its parts by the prompt templates of methods; "
         "the evidence says which text was used.",

@@ -37,7 +37,7 @@ class Counts(Protocol):
     name = "counts"
     about = "Are there as many things as asked for? The number that a detector sees, before and after."
     paper = "EditGauge; exact match as in GenEval (Ghosh et al. 2023) and in EdiVal-Agent (Chen et al. 2025)"
-    version = "1"
+    version = "2"
     deviations: tuple[str, ...] = (
         "GenEval counts what Mask2Former sees with a confidence of at least 0.9; here the run's detector counts what "
         "it sees at its own operating point.",

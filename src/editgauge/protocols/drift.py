@@ -40,7 +40,7 @@ class TurnDrift(Protocol):
     name = "drift"
     about = "Several turns: how much of the first source is left in the regions that no turn so far should change?"
     paper = "Chen et al. 2025, EdiVal-Agent (object consistency); outside of masks: EditGauge"
-    version = "1"
+    version = "2"
     deviations: tuple[str, ...] = (
         "EdiVal finds the objects with Grounding DINO and compares them with DINOv3; here the run's detector and image "
         "embedder do.",

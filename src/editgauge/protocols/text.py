@@ -52,7 +52,7 @@ class TextEdit(Protocol):
     name = "text"
     about = "Text in the picture: are the requested words there, are the old ones gone, is all other text unchanged?"
     paper = "EditGauge; character error rate as in text recognition, read by the model of the role `text_reader`."
-    version = "2"
+    version = "3"
     deviations: tuple[str, ...] = (
         "Case, spaces and punctuation are ignored.",
         "Text that cannot be read in the source is not counted as lost.",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from editgauge.core.text import is_plural, plural, with_article
-from editgauge.vision.object_changes import Change, PicturedThing
+from editgauge.vision.object_changes import BoxSides, Change, PicturedThing
+from editgauge.vision.regions import box_overlap
 
 NOTHING = "Nothing changed."
 MANY = 4
 """This many things that became others are not counted."""
+TOUCHING = 0.02
+"""Overlap from which two boxes of one word may be parts of one thing."""
 
 
 def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:
@@ -52,18 +55,33 @@ def _sentence(group: list[Change], width: int, height: int) -> str:
         count = str(len(group)) if len(group) < MANY else "Several"
         return f"{count} {plural(thing.word)} became {plural(str(change.after.word))}."
     if len(group) > 1:
-        return f"{len(group)} {plural(thing.word)} {change.kind}."
+        apart = _apart([each.before or each.after for each in group])
+        if apart == len(group):
+            return f"{apart} {plural(thing.word)} {change.kind}."
+        return f"At least {f'{apart} {plural(thing.word)}' if apart > 1 else f'one {thing.word}'} {change.kind}."
     return _about_known(change, thing.word, width, height)
+
+
+def _apart(things: Sequence[PicturedThing | None]) -> int:
+    """How many things there are at least: boxes that touch may be parts of one thing."""
+    boxes = [thing.box for thing in things if thing is not None]
+    groups: list[list[BoxSides]] = []
+    for box in boxes:
+        touching = [group for group in groups if any(box_overlap(box, other) > TOUCHING for other in group)]
+        groups = [group for group in groups if group not in touching]
+        groups.append([box, *(each for group in touching for each in group)])
+    return len(groups)
 
 
 def _about_something(change: Change, where: str, share: float) -> str:
     if change.kind == "recolored" and change.colors:
         return f"Something {where} changed from {change.colors[0]} to {change.colors[1]}."
     happened = change.kind if change.kind in {"appeared", "vanished"} else "changed"
+    own_color = f" {change.colors[1]}" if change.colors and happened != "changed" else ""
     colors = f" from {change.colors[0]} to {change.colors[1]}" if change.colors and happened == "changed" else ""
     verb = "looked" if happened == "vanished" else "looks"
     look = f"; it {verb} like {with_article(change.looks_like)}" if change.looks_like else ""
-    return f"Something {happened} {where}{colors}: {share:.1%} of the picture{look}."
+    return f"Something{own_color} {happened} {where}{colors}: {share:.1%} of the picture{look}."
 
 
 def _about_known(change: Change, word: str, width: int, height: int) -> str:

@@ -65,7 +65,8 @@ class Change:
     before: PicturedThing | None
     after: PicturedThing | None
     colors: tuple[str, str] | None = None
-    """What the changed part was and is called, for `recolored`, and for `altered` where most of it has a new color."""
+    """What the changed part was and is called, for `recolored`, and for `altered` where most of it has a new color. For
+    what came or went without a word: the color of the place without it, and its own."""
     part: bool = False
     """Only a part of the thing changed."""
     looks_like: str | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from editgauge.vision.meaning_changes import Meaning
+from editgauge.vision.meaning_changes import RELAID, Meaning
 from editgauge.vision.object_changes import Change, PicturedThing
 from editgauge.vision.regions import box_area, box_overlap
 
@@ -36,12 +36,21 @@ RENAMED = 0.45
 """The same, where a thing became another of its kind."""
 SLIGHTLY = 0.2
 """The same, where the detector is certain."""
-GROUND = frozenset({"dining table", "bed", "couch", "bench", "person"})
+SUPPORTS = frozenset({"dining table", "bed", "couch", "bench"})
+"""Words of what other things lie on: a change there is hardly one of the table."""
+GROUND = SUPPORTS | {"person"}
 """Words of what other things lie on or belong to, and which become nothing else."""
 CROWD = 5
 """Of more things of one word nobody can say which of them came or went."""
 STANDS = 0.15
 """This much more than the picture's middle must such a place have changed, unless nearly all is new."""
+
+ALL = 0.8
+"""The share of the picture from which a box says nothing about where a change is."""
+BESIDE = 0.03
+"""The share of the picture from which a thing that stayed has a background."""
+LESS = 0.2
+"""By how much less than the rest a thing changed its meaning before a background that changed."""
 
 
 def recognized_changes(
@@ -85,6 +94,20 @@ def kept_things(before: Sequence[PicturedThing], after: Sequence[PicturedThing])
         for thing in _single(before)
         if any(other.word == thing.word and _same_place(thing, other) for other in sure)
     ]
+
+
+def before_a_new_background(kept: Sequence[PicturedThing], meaning: Meaning) -> tuple[str, ...]:
+    """The words of things that stayed what they were while everything around them changed."""
+    if meaning.middle < RELAID:
+        return ()
+    stayed = [
+        thing
+        for thing in kept
+        if thing.word not in SUPPORTS
+        and BESIDE <= thing.mask.mean() < ALL
+        and meaning.within(thing.mask) <= meaning.within(~thing.mask) - LESS
+    ]
+    return tuple(dict.fromkeys(str(thing.word) for thing in stayed))
 
 
 def _only_here(

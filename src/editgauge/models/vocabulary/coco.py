@@ -32,6 +32,11 @@ def same_coco_kind(word: str, other: str) -> bool:
     return word in groups and groups[word] == groups.get(other)
 
 
+def is_animal(word: str) -> bool:
+    """Is it one of COCO's animals? A person is none of them."""
+    return same_coco_kind(word, "dog")
+
+
 @cache
 def _groups() -> dict[str, int]:
     return {word: bisect(GROUP_STARTS, number) for number, word in coco_words().items()}

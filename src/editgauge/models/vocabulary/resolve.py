@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from editgauge.core.errors import CannotTell
+from editgauge.core.text import join_words, with_article
 from editgauge.models.vocabulary.phrases import english, is_possessive, plain_words, singulars, without_what_follows
 from editgauge.models.vocabulary.wordnet import Sense, WordNet
 
@@ -96,14 +97,15 @@ class Resolver:
             reached = [self._reached(sense) for sense in senses]
             word = reached[0]
             if word == PERSON and set(reached) != {PERSON}:
-                raise self._unknown(phrase, f"WordNet has '{form}' for a person and for other things")
+                raise self._unknown(phrase, f"by WordNet '{form}' can be a person or something else")
             others = {each for each in reached if each and each not in {word, PERSON}}
             if word and others:
-                raise self._unknown(phrase, f"WordNet has '{form}' for {word} and for {', '.join(sorted(others))}")
+                either = join_words([with_article(each) for each in (word, *sorted(others))], "or")
+                raise self._unknown(phrase, f"by WordNet '{form}' can be {either}")
             if word:
                 return Resolution(word, _steps(step, self._note(form, word, senses[0])))
             if len(words) > 1 and words[0] not in english().looks:
-                raise self._unknown(phrase, f"WordNet knows '{form}' as a thing of its own")
+                raise self._unknown(phrase, f"by WordNet '{form}' is a thing of its own")
         return None
 
     def _reached(self, sense: Sense) -> str | None:
@@ -123,7 +125,7 @@ class Resolver:
     def _unknown(self, phrase: str, why: str) -> CannotTell:
         reason = f": {why}" if why else ""
         return CannotTell(
-            "unknown_word", f"none of the {len(self._words)} words of the model stands for '{phrase}'{reason}"
+            "unknown_word", f"none of the {len(self._words)} words that the model knows means '{phrase}'{reason}"
         )
 
 

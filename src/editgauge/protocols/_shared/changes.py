@@ -109,11 +109,12 @@ async def differences(
     height, width = source.shape[:2]
     meaning = await meaning_between(source, pixels, see) if is_redrawn(source, pixels) else None
     if meaning is not None:
-        changes, remarks = await redrawn_changes(source, pixels, (before, after), meaning, see)
-        extent: Extent = "whole" if meaning.middle >= RELAID or not changes else "places"
+        changes, remarks, kept = await redrawn_changes(source, pixels, (before, after), meaning, see)
+        extent: Extent = "background" if kept else "whole" if meaning.middle >= RELAID or not changes else "places"
         changes, texts = await _looked_at_again(source, pixels, changes, see)
-        text = (*sentences(changes, width, height), *texts, *remarks)
-        return Differences(pixels, extent, (), tuple(changes), text)
+        background = [_background_changed(kept)] if kept else []
+        text = (*background, *sentences(changes, width, height), *texts, *remarks)
+        return Differences(pixels, extent, kept, tuple(changes), text)
     needed = [[_outline_matters(thing, pixels.mask, point) for thing in things] for things in (before, after)]
     before, after = await gather(
         _with_outlines(see, source, before, needed[0]), _with_outlines(see, aligned, after, needed[1])
@@ -261,9 +262,13 @@ def _holds_anyway(change: Change, pixels: Changes, point: float) -> bool:
     )
 
 
+def _background_changed(kept: Sequence[str]) -> str:
+    return f"The background changed: everything but the {' and the '.join(kept)}."
+
+
 def _about_everything(extent: Extent, kept: Sequence[str], pixels: Changes) -> list[str]:
     if extent == "background":
-        return [f"The background changed: everything but the {' and the '.join(kept)}."]
+        return [_background_changed(kept)]
     if extent == "whole":
         return [whole_picture(pixels)]
     return []

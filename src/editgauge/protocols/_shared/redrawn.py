@@ -12,8 +12,8 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
 from editgauge.core.text import join_words, with_article
 from editgauge.models.interfaces import Perception
-from editgauge.models.vocabulary.coco import same_coco_kind
-from editgauge.protocols._shared.second_look import confirmed
+from editgauge.models.vocabulary.coco import is_animal, same_coco_kind
+from editgauge.protocols._shared.second_look import ANIMAL, confirmed
 from editgauge.vision.changed_regions import ChangedRegion, Changes
 from editgauge.vision.meaning_changes import (
     FAINT_MEANING,
@@ -29,12 +29,18 @@ from editgauge.vision.meaning_changes import (
     tint,
 )
 from editgauge.vision.object_changes import WHOLE, Change, PicturedThing
-from editgauge.vision.recognized_changes import kept_things, recognized_changes, without_repeats
+from editgauge.vision.recognized_changes import (
+    ALL,
+    SUPPORTS,
+    before_a_new_background,
+    kept_things,
+    recognized_changes,
+    without_repeats,
+)
+from editgauge.vision.regions import box_overlap
 
 ANOTHER = 0.55
 """The picture's middle change of meaning from which it looks like another picture."""
-ALL = 0.8
-"""The share of the picture from which a box says nothing about where a change is."""
 PERSON = "person"
 WITHIN = 0.75
 """The share of a place that must be in a thing's box to be a part of it."""
@@ -59,8 +65,8 @@ async def redrawn_changes(
     seen: tuple[Sequence[PicturedThing], Sequence[PicturedThing]],
     meaning: Meaning,
     see: Perception,
-) -> tuple[list[Change], list[str]]:
-    """The changes, weightiest first, and remarks about the picture as a whole.
+) -> tuple[list[Change], list[str], tuple[str, ...]]:
+    """The changes, weightiest first, remarks about the picture as a whole, and the things before a new background.
 
     Args:
         source: the picture before
@@ -73,7 +79,8 @@ async def redrawn_changes(
     before, after = seen
     offered = recognized_changes(before, after, meaning, same_coco_kind)
     agreed = await gather(*(confirmed(change, source, edited, see) for change in offered))
-    changes = without_repeats([change for change in agreed if change is not None])
+    certain = [change for change in agreed if change is not None and not _is_another_animal(change, before, after)]
+    changes = without_repeats(certain)
     kept = kept_things(before, after)
     painted = repainted_places(source, edited, meaning)
     changes += [_repainted(place, kept) for place in painted if place.colors]
@@ -85,14 +92,23 @@ async def redrawn_changes(
         spots = [*(place.region for place in painted), *faint, *pixels.regions]
         changes = [_in_place(region, kept, meaning) for region in spots[:1] if region.share < MOST]
     changes.sort(key=lambda change: -_weight(change, meaning))
+    stayed = before_a_new_background(kept, meaning)
     remarks = [
         *looks(source, edited),
         *(tint(source, edited) if meaning.middle < RELAID else []),
-        *_extent(meaning, _still_there(kept, changes) if meaning.middle >= ANOTHER or not changes else []),
+        *([] if stayed else _extent(meaning, kept, changes)),
     ]
-    if not changes and not remarks:
+    if not changes and not remarks and not stayed:
         remarks = [whole_picture(pixels)]
-    return changes, remarks
+    return changes, remarks, stayed
+
+
+def _is_another_animal(change: Change, before: Sequence[PicturedThing], after: Sequence[PicturedThing]) -> bool:
+    """Is some animal seen in both pictures, where just an animal is said to have come or gone?"""
+    thing, others = (change.before, after) if change.kind == "vanished" else (change.after, before)
+    if change.kind not in {"appeared", "vanished"} or thing is None or thing.word != ANIMAL:
+        return False
+    return any(is_animal(str(other.word)) and box_overlap(thing.box, other.box) > 0 for other in others)
 
 
 def whole_picture(pixels: Changes) -> str:
@@ -111,10 +127,11 @@ def _still_there(kept: Sequence[PicturedThing], changes: Sequence[Change]) -> li
     return list(dict.fromkeys(str(thing.word) for thing in kept if thing.word not in mentioned))
 
 
-def _extent(meaning: Meaning, words: Sequence[str]) -> list[str]:
+def _extent(meaning: Meaning, kept: Sequence[PicturedThing], changes: Sequence[Change]) -> list[str]:
     """How much of the picture was made again, and what can still be seen."""
     if meaning.middle < RELAID:
         return []
+    words = _still_there(kept, changes) if meaning.middle >= ANOTHER or not changes else []
     still = [f"Still there: {join_words([with_article(word) for word in words])}."] if words else []
     if meaning.middle < ANOTHER:
         return ["The whole picture was redrawn; its layout can still be recognized.", *still]
@@ -146,11 +163,13 @@ def _spot(region: ChangedRegion, word: str | None) -> PicturedThing:
 
 
 def _thing_around(region: ChangedRegion, kept: Sequence[PicturedThing]) -> PicturedThing | None:
-    """The smallest thing that is still there and on which the region lies."""
+    """The smallest thing that is still there and to which the region belongs."""
     around = [
         thing
         for thing in kept
-        if (thing.mask.mean() < ALL or thing.word == PERSON) and float(thing.mask[region.mask].mean()) >= WITHIN
+        if thing.word not in SUPPORTS
+        and (thing.mask.mean() < ALL or thing.word == PERSON)
+        and float(thing.mask[region.mask].mean()) >= WITHIN
     ]
     return min(around, key=lambda thing: float(thing.mask.mean()), default=None)
 

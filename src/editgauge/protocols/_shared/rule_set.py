@@ -9,7 +9,7 @@ from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.core.types import Edit, Unscored
 
 AnyRule = TypeVar("AnyRule", bound=Callable[..., object])
-NO_RULE = Unscored("no_rule", "no rule for this edit type; try --judge or a human study")
+NO_RULE = Unscored("no_rule", "this protocol has no rule for this edit type; a --judge or a study can answer")
 
 
 def no_rule(edit: Edit) -> Unscored:

@@ -14,6 +14,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, Rectangle
 from editgauge.models.answers import ClassScores, TextLines
 from editgauge.models.interfaces import Perception
+from editgauge.models.vocabulary.coco import is_animal
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
 from editgauge.protocols.people.faces import COMPARABLE_SIDE, SAME_PERSON
 from editgauge.protocols.people.matching import pairs_of_boxes
@@ -41,6 +42,14 @@ BROAD = (
 """Everyday words for several classes: nobody calls a lizard a banded gecko."""
 ANIMALS = 398
 """ImageNet has this many animals, its first classes, in which the classifier is better than a detector of 80 words."""
+ANIMAL = "animal"
+NAMED, DOUBTLESS = 0.3, 0.75
+"""The probability that the classifier must give to an animal's word, or the detector's own confidence; else it is just
+an animal: detectors take sheep for cows, and rats for birds."""
+AN_ANIMAL, NO_ANIMAL = 0.6, 0.2
+"""The probability of all animals together in a nameless change that looks like one, and in the other picture."""
+EXACTLY = 0.7
+"""The probability from which a nameless change is said to look like a single class of the classifier."""
 NO_ANIMALS = ("person",)
 """Words that the classifier does not know, and that a detector gives to animals."""
 LARGE = 0.35
@@ -71,11 +80,13 @@ async def confirmed(
         _believed(change.before, (source, edited), see, min(SURELY_WENT, clear)),
         _believed(change.after, (edited, source), see, min(SURELY_CAME, clear)),
     )
+    before, after = await gather(_broadly(change.before, source, see), _broadly(change.after, edited, see))
     if gone and new:
-        return change
+        same = before is not None and after is not None and before.word == after.word
+        return replace(change, before=before, after=after, kind="altered" if same else change.kind)
     if gone:
-        return Change("vanished", change.before, None)
-    return Change("appeared", None, change.after) if new else None
+        return Change("vanished", before, None)
+    return Change("appeared", None, after) if new else None
 
 
 async def checked(change: Change, source: Pixels, edited: Pixels, see: Perception) -> Change:
@@ -97,6 +108,9 @@ async def described(change: Change, source: Pixels, edited: Pixels, changed: Boo
     if change.kind == "altered":
         where = thing.mask & changed
         change = replace(change, colors=color_change(source, edited, where if where.any() else thing.mask))
+    elif thing.word is None:
+        first, then = (source, edited) if change.kind == "appeared" else (edited, source)
+        change = replace(change, colors=color_change(first, then, thing.mask))
     if thing.word is not None or float(thing.mask.mean()) > LARGE or not _has_classifier(see):
         return change
     before, after = await gather(see.classify(source, thing.box), see.classify(edited, thing.box))
@@ -191,7 +205,10 @@ def _look(here: ClassScores, there: ClassScores) -> str | None:
     word = min(broad, key=lambda each: len(classes_of(each)), default=None)
     classes = sorted(classes_of(word)) if word else [best]
     now, then = (float(scores.probabilities[classes].sum()) for scores in (here, there))
-    return (word or class_names()[best]) if now >= LOOKS and then < LIKELY else None
+    if now >= (LOOKS if word else EXACTLY) and then < LIKELY:
+        return word or class_names()[best]
+    now, then = (float(scores.probabilities[:ANIMALS].sum()) for scores in (here, there))
+    return ANIMAL if now >= AN_ANIMAL and then < NO_ANIMAL else None
 
 
 async def _believed(
@@ -206,6 +223,16 @@ async def _believed(
         answer.share(thing.word) for answer in await gather(*(see.classify(picture, thing.box) for picture in pictures))
     ]
     return there < max(LIKELY, here) and (here >= UNLIKELY or thing.confidence >= doubtless)
+
+
+async def _broadly(thing: PicturedThing | None, picture: Pixels, see: Perception) -> PicturedThing | None:
+    """The thing; called just an animal where neither the detector nor the classifier is sure of which one."""
+    if thing is None or not is_animal(str(thing.word)) or thing.confidence >= DOUBTLESS:
+        return thing
+    if not _has_classifier(see) or not see.knows(str(thing.word)):
+        return thing
+    sure = (await see.classify(picture, thing.box)).share(str(thing.word)) >= NAMED
+    return thing if sure else replace(thing, word=ANIMAL)
 
 
 async def _is_an_animal(thing: PicturedThing, picture: Pixels, see: Perception) -> bool:

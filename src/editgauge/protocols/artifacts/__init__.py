@@ -64,7 +64,7 @@ class Artifacts(Protocol):
 
     about = "Did the edit leave artifacts? Objects around it that lost detector confidence or vanished."
     paper = PAPER
-    version = "1"
+    version = "2"
     needs = ("detector",)
     uses = ("segmenter",)
     scores = SPECS

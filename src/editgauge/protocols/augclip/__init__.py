@@ -49,7 +49,7 @@ class AugClip(Protocol):
 
     about = "How similar is the outcome to the ideal edit? By attributes of source and target, in CLIP space."
     paper = PAPER
-    version = "1"
+    version = "2"
     scores = (ScoreSpec("augclip", True, (-1.0, 1.0), "Cosine of the edited image with the ideal edit (eq. 3)."),)
 
     def __init__(

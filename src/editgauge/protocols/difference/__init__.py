@@ -80,7 +80,7 @@ class DifferenceCaptions(Protocol):
 
     about = "Does a model report the same differences as people? Main difference, MP and HR of triplets, n-gram scores."
     paper = "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988"
-    version = "2"
+    version = "3"
     sets = SETS
 
     def __init__(

@@ -208,19 +208,22 @@ def _edit(view: View, answers: Mapping[Question, Prediction], values: Mapping[Qu
         plain = _plainly_not_done(view, contained.value if local and view.edit.type != UNSPECIFIED else 1.0)
         if plain is None:
             return unscored
-        pieces = (Note(f"{plain} Whether the thing itself is there was not seen: {unscored.detail}."), *pieces)
+        pieces = (Note(f"{plain} The requested thing itself was not looked for: {unscored.detail}."), *pieces)
     if not local:
         return Score(value, pieces)
-    product = f"{asked.value:.2f} asked for and there x {contained.value:.2f} nothing else redrawn = {value:.2f}."
+    product = (
+        f"Probability that the requested change is there {asked.value:.2f}, times probability that nothing else was "
+        f"redrawn {contained.value:.2f}: {value:.2f}."
+    )
     return Score(value, (Note(product), *pieces, *reasons(contained, values["contained"], CLAIMS["contained"])))
 
 
 def _plainly_not_done(view: View, contained: float) -> str | None:
     """Why the edit was not done, or not without over-editing, whatever was asked for."""
     if view.redrawn["greatest_changed"] < UNTOUCHED:
-        return "Nothing was edited: no patch of the picture shows anything else than before."
+        return "Nothing was edited: no part of the picture shows anything new."
     if contained < REDRAWN:
-        return f"The picture was redrawn as a whole: the chance that nothing else changed is {contained:.2f}."
+        return f"The whole picture was redrawn: the probability that nothing else changed is {contained:.2f}."
     return None
 
 

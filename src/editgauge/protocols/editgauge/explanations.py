@@ -84,6 +84,11 @@ MEANINGS: MappingProxyType[str, str] = MappingProxyType(
 )
 """What each feature says, for people."""
 
+EXPECTED: MappingProxyType[str, str] = MappingProxyType(
+    {"comes": "; it should appear", "goes": "; it should go", "stays": "; it should stay"}
+)
+"""What should become of a thing, by its role in the edit."""
+
 
 def reasons(answer: Prediction, values: Values, claim: str) -> tuple[Evidence, ...]:
     """What spoke for a claim and what against it, most weighty first, and what is not known."""
@@ -91,14 +96,14 @@ def reasons(answer: Prediction, values: Values, claim: str) -> tuple[Evidence, .
     strongest = [(name, effect) for name, effect in ranked if abs(effect) >= FAINT]
     known = [(name, effect) for name, effect in strongest if values[name] is not None]
     pieces = [
-        _listed(f"For {claim}", [each for each in known if each[1] > 0], values),
-        _listed(f"Against {claim}", [each for each in known if each[1] < 0], values),
+        _listed(f"For '{claim}'", [each for each in known if each[1] > 0], values),
+        _listed(f"Against '{claim}'", [each for each in known if each[1] < 0], values),
     ]
     missing = sum(effect for name, effect in answer.effects.items() if values[name] is None)
     if abs(missing) >= FAINT:
-        pieces.append(f"That some features have no meaning here or cannot be seen counts {missing:+.1f}.")
+        pieces.append(f"Features that do not apply here or could not be measured count {missing:+.1f}.")
     said = [piece for piece in pieces if piece]
-    return tuple(Note(piece) for piece in said or [f"Nothing speaks clearly for or against {claim}."])
+    return tuple(Note(piece) for piece in said or [f"No clear evidence for or against '{claim}'."])
 
 
 def _listed(head: str, effects: list[tuple[str, float]], values: Values) -> str:
@@ -119,20 +124,21 @@ def shown(view: View) -> tuple[Evidence, ...]:
     for pair in {pair.name: pair for pair in view.pairs.values()}.values():
         pieces += [Box("source", *thing.box, pair.name, thing.confidence) for thing in pair.before[:MOST]]
         pieces += [Box("edited", *thing.box, pair.name, thing.confidence) for thing in pair.after[:MOST]]
-    pieces.append(Note(f"What may change: {region.why}."))
+    pieces.append(Note(f"Region that may change: {region.why}."))
     for role, named in view.named.items():
-        pieces.append(Note(f"Classifier: '{named.word}' {named.before:.2f} before, {named.after:.2f} after ({role})."))
-    pieces += [Note(f"The detector did not look: {why}.") for why in dict.fromkeys(view.unknown.values())]
-    pieces += [Note(f"No evidence of a {role.replace('_', ' ')}: {why}.") for role, why in view.further.missing.items()]
+        seen = f"'{named.word}' {named.before:.2f} before, {named.after:.2f} after"
+        pieces.append(Note(f"Classifier: {seen}{EXPECTED.get(role, '')}."))
+    pieces += [Note(f"The detector did not look for it: {why}.") for why in dict.fromkeys(view.unknown.values())]
+    pieces += [Note(f"Not used: {role.replace('_', ' ')}: {why}.") for role, why in view.further.missing.items()]
     return tuple(pieces)
 
 
 CLAIMS: MappingProxyType[Question, str] = MappingProxyType(
     {
-        "asked": "what was asked for being there",
-        "contained": "nothing else being redrawn",
-        "quality": "a well-made picture",
-        "disturbed": "a disturbed rest",
-        "flawed": "an artifact",
+        "asked": "the requested change is there",
+        "contained": "nothing else was redrawn",
+        "quality": "the picture is well made",
+        "disturbed": "the rest was changed",
+        "flawed": "there is an artifact",
     }
 )

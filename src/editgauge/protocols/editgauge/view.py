@@ -109,10 +109,10 @@ class View:
             return EditableRegion(None, "an edit of this type may change everything")
         outlined = self._outlined()
         if outlined is not None:
-            return EditableRegion(outlined, "the things that the edit speaks of")
+            return EditableRegion(outlined, "the things that the edit names")
         if self.changes.regions and not self.roles.behind:
             return EditableRegion(grown(self.changes.regions[0].mask, self.margin), "the largest region that changed")
-        return EditableRegion(None, "nothing says where")
+        return EditableRegion(None, "not known")
 
     def _outlined(self) -> BoolMask | None:
         things = [thing for pair in self._moving() for thing in (*pair.before, *pair.after)]

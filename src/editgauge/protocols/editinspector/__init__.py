@@ -53,7 +53,7 @@ class EditInspector(Protocol):
 
     about = "Five yes-or-no questions to a judge: followed, consistent, precise, artifacts, caption; and what is wrong."
     paper = PAPER
-    version = "2"
+    version = "3"
     deviations = DEVIATIONS
     needs = ("judge",)
 

@@ -60,7 +60,7 @@ class EditVal(Protocol):
 
     about = "Did the edit happen? One rule per edit type on detected objects. Was the context kept?"
     paper = PAPER
-    version = "3"
+    version = "4"
     needs = ("detector",)
     uses = ("image_embedder", "fid_features")
 

@@ -42,7 +42,7 @@ class PeopleScores(Protocol):
         "EditGauge. Faces: YuNet (Wu et al. 2023), SFace (Zhong et al. 2021), MediaPipe blendshapes; poses: RTMPose "
         "(Jiang et al. 2023), compared by COCO's object keypoint similarity."
     )
-    version = "1"
+    version = "2"
     deviations: tuple[str, ...] = (
         "Only the two given pictures are compared: nobody is identified, and no face embedding is stored.",
         "Left and right in an instruction are sides of the picture, not of the person.",

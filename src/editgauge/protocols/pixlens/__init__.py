@@ -84,7 +84,7 @@ class PixLens(Protocol):
 
     about = "Did the edit happen, is the subject the same, did the background stay? By segmented objects."
     paper = f"{PAPER}, arXiv 2410.05710"
-    version = "3"
+    version = "4"
     needs = ("detector", "segmenter")
     scores: tuple[ScoreSpec, ...] = (
         ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as requested?", "done"),

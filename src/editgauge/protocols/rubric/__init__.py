@@ -45,6 +45,8 @@ DEVIATIONS = (
     "Each image is shown in its own size, made smaller only where the server wants it.",
     "What the judge refuses, or answers so that it cannot be read even after one repair question, is unscored.",
 )
+SHOWN = "2"
+"""Raised when judges are shown pictures in another way; since 2, outcomes are in their own size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class RubricProtocol(Protocol):
         base = f"{PREFIX}{opened.called}{RELEASED if released else ''}"
         self.name = variant_name(base, words | ({judge: ""} if judge else {}))
         self.about, self.paper = rubric.about, rubric.paper
-        self.version = f"{rubric.version}-{opened.fingerprint}"
+        self.version = f"{rubric.version}-{opened.fingerprint}-{SHOWN}"
         notes = rubric.released.notes if released and rubric.released else []
         self.deviations = (*notes, *rubric.deviations, *DEVIATIONS[: 2 if released else 3])
         dimensions = [

@@ -40,6 +40,8 @@ DEVIATIONS = (
     "An object is cut out by its mask on the picture's mean color; target and anchor together are a plain crop.",
     "Background is what lies outside the target as it was and as it is, filled with its mean color; anchors are part "
     "of it. 1 - LPIPS is cut at 0.",
+    "Objects are detected in the edited image's own size; cut-outs, crops and LPIPS use the source's size, as they "
+    "compare both images.",
     "Gray cut-outs are compared at the size of the original one, with at least 64 pixels on the shorter side.",
     "Of several objects of the target's class, the one over the original's place is taken; for move and generate the "
     "most confident that is not another annotated object.",
@@ -52,7 +54,7 @@ class UniBench(Protocol):
 
     about = "Is the target what and where it should be, and was the rest kept? By instances, CLIP and LPIPS."
     paper = PAPER
-    version = "2"
+    version = "3"
     needs = ("detector", "segmenter")
     uses = ("joint_embedder", "perceptual_distance")
     sets = set_specs("fidelity", "consistency")

@@ -40,7 +40,7 @@ class UniBenchDetect(Protocol):
     name = "unibench-detect"
     about = "UniBench's tasks without CLIP: class found, place by geometry, color by histogram."
     paper = "The project's own rules for the tasks of UniBench (Ryu et al.)."
-    version = "2"
+    version = "3"
     deviations = (
         "Not a score of the paper: CLIP similarity is replaced by detection, geometry and histograms.",
         "Change class counts what is found only where it touches the original object's place.",
