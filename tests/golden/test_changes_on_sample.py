@@ -38,8 +38,8 @@ KINDS = {
     "size": "resized",
 }
 EXPECTED = {
-    "vanished": (12, 6, 13),
-    "appeared": (11, 10, 12),
+    "vanished": (12, 5, 13),
+    "appeared": (11, 9, 12),
     "recolored": (8, 5, 8),
     "moved": (5, 3, 6),
     "replaced": (4, 3, 6),

@@ -137,6 +137,13 @@ def test_what_is_not_understood_is_said() -> None:
     assert "frindle" in reading.left
 
 
+@pytest.mark.parametrize("text", ["add next to the cat", "add \N{DOG FACE} next to the cat", "put on the table"])
+def test_a_verb_is_not_the_thing_that_it_asks_for(text: str) -> None:
+    reading = understand(text)
+    assert [step.type for step in reading.steps] == ["unspecified"]
+    assert reading.left
+
+
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_an_empty_instruction_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="empty"):

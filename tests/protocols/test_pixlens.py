@@ -16,6 +16,7 @@ from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.evidence import Note, Region
 from editgauge.core.types import Position, Score, Scores, Unscored
 from editgauge.protocols import open_protocol
+from editgauge.protocols._shared.rule_set import NO_RULE
 from editgauge.protocols.pixlens import rules
 
 Make = Callable[..., tuple[Any, Any]]
@@ -256,7 +257,7 @@ def test_the_evidence_outlines_what_was_seen(stage: Make) -> None:
 def test_types_without_a_rule_are_unscored_and_say_so(stage: Make, kind: str) -> None:
     scores = all_scores(PAPER, stage({"type": kind, "subject": "dog", "to": "wood"}, {}, {}))
 
-    assert set(scores.values()) == {Unscored("no_rule", "this protocol has no rule for this edit type; a --judge or a study can answer")}
+    assert set(scores.values()) == {NO_RULE}
 
 
 @pytest.mark.parametrize("kind", ["positional_addition", "alter_parts", "single_instance_removal", "object_removal"])

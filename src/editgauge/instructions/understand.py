@@ -12,7 +12,7 @@ from editgauge.instructions.captions import caption_things, is_caption, read_cap
 from editgauge.instructions.clauses import split_clauses
 from editgauge.instructions.differences import compare_captions
 from editgauge.instructions.grammar import read_clause
-from editgauge.instructions.lexicon import match, singular, words
+from editgauge.instructions.lexicon import match, singular, verb_effects, words
 from editgauge.instructions.steps import UNREAD, Context
 from editgauge.instructions.tokens import LONGEST, Token, tokenize
 
@@ -62,7 +62,8 @@ def _understood(text: str, source_caption: str | None, target_caption: str | Non
             return Reading((Step(type=UNREAD),), "rules", f"{text.strip()} (asks for no change)")
         if not is_caption(clauses[0]):
             for clause in clauses:
-                merged = _merged(steps, read_clause(clause, context), clause)
+                read_steps = read_clause(clause, context)
+                merged = [] if _names_its_verb(read_steps, clause) else _merged(steps, read_steps, clause)
                 if not merged:
                     left.append(" ".join(token.raw for token in clause))
                     continue
@@ -82,6 +83,12 @@ def _is_bare(tokens: Sequence[Token], step: Step) -> bool:
     """A name without an article is neither a request nor a caption: "sunset"."""
     has_article = tokens[0] in words("indefinite") | words("numbers") or (len(tokens) > 1 and tokens[1] == "of")
     return step.type == "object_replacement" and not has_article
+
+
+def _names_its_verb(steps: Sequence[Step], clause: Sequence[Token]) -> bool:
+    """Was the verb taken for the thing, as in "add next to the cat", which does not say what?"""
+    is_verb = any(match(verbs, clause, 0) for verbs in verb_effects())
+    return is_verb and any(clause[0] in {step.to, step.subject} for step in steps)
 
 
 def _merged(steps: list[Step], new: list[Step], clause: Sequence[Token]) -> list[Step]:
