@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tests.reports.conftest import Page
 
 BY_NEED = {
-    "agreement", "captions", "groups", "judges", "profile", "sets", "side_by_side", "sweep", "trials", "turns", "variants",
+    "agreement", "captions", "groups", "judges", "profile", "sets",
+    "side_by_side", "sweep", "trials", "turns", "variants",
 }  # fmt: skip
 SHOWN = [name for name in BUILT_IN if name not in BY_NEED]
 """All but those that need something more: several options, several turns, scores of sets, what people said."""
