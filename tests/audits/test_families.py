@@ -138,7 +138,7 @@ def test_another_instruction_is_never_one_that_was_fulfilled(tmp_path: Path, edi
     assert may_coincide(color, style)
     assert not may_coincide(color, removal)
     assert not may_coincide(removal, style)
-    assert may_coincide(removal, color)  # the box is gone: whether it is red nobody can say
+    assert may_coincide(removal, color)  # the box is gone: whether it is red is unknown
     probes = made(color, otherwise=removal)
     assert probes["another_instruction"].done is False
     assert np.array_equal(probes["another_instruction"].edited, probes["right"].edited)

@@ -107,7 +107,7 @@ def test_another_attribute_is_of_the_same_kind_and_surely_another(before: str, a
 
 def test_an_attribute_is_wrong_only_where_the_right_one_is_known() -> None:
     change = DescribedChange("Change Attribute", None, "blue", "car")
-    with pytest.raises(CannotTell, match="nobody says whether the car became blue"):
+    with pytest.raises(CannotTell, match="it is unknown whether the car became blue"):
         asyncio.run(decoy(change, scene({}, {}, accurate=False), Random(0)))
 
 

@@ -131,7 +131,7 @@ def test_the_card_counts_everything(ruled: Training) -> None:
 
 
 def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: Training) -> None:
-    unknown = sum(each.detail == "nobody says" for each in ruled.left_out)
+    unknown = sum(each.detail == "unknown" for each in ruled.left_out)
     assert unknown
     assert summary_lines(ruled)[-1].startswith(f"  {unknown} answers only people know")
     assert "--ratings FILE" in summary_lines(ruled)[-1]
@@ -244,7 +244,7 @@ def test_guesses_of_a_judge_are_refused(served: Served, bench: Path, tmp_path: P
     served.plan = lambda text, seen: json.dumps(words_of(text))
     done = training(folder, out=tmp_path / "out", judge=ADDRESS.format(served.url), quiet=True)
     why = {each.what: each.detail for each in done.left_out}
-    assert "'brown' before, which nobody told it" in why["reversed"]
+    assert "'brown' before, without any evidence" in why["reversed"]
     assert {each.kind for each in done.lessons} == {"edit", "negative"}
 
 

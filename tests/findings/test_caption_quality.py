@@ -56,7 +56,7 @@ def test_captions_get_worse_with_more_objects(captioned: Path) -> None:
         assert mp.low is not None
         assert mp.high is not None
         assert mp.low <= mp.value <= mp.high
-        assert hr.n < mp.n == 8  # a model that told nothing made nothing up: it has no hallucination rate
+        assert hr.n < mp.n == 8  # a model that named nothing made nothing up: it has no hallucination rate
     assert [(step.fewest, step.most) for step in curve.steps] == [(1, 4), (5, 8), (9, 12), (13, 16), (17, 20)]
 
 

@@ -56,9 +56,9 @@ def test_captions_are_grouped_by_action_and_by_what_people_say(
     }
 
     assert list(means) == ["Add", "people: done", "Remove", "people: not done"]
-    assert means["people: done"] == {"main_matched": 0.5, "mp": 0.3, "hr": 0.5, "differences": 2, "told nothing": 0}
-    assert means["people: not done"] == {"main_matched": 0, "mp": 0, "hr": None, "differences": 0, "told nothing": 1}
-    assert means["Remove"]["told nothing"] == pytest.approx(1 / 3)
+    assert means["people: done"] == {"main_matched": 0.5, "mp": 0.3, "hr": 0.5, "differences": 2, "none named": 0}
+    assert means["people: not done"] == {"main_matched": 0, "mp": 0, "hr": None, "differences": 0, "none named": 1}
+    assert means["Remove"]["none named"] == pytest.approx(1 / 3)
 
     report(run.folder, out=run.folder.parent / "report", quiet=True)
     assert "people: not done" in (run.folder.parent / "report" / "index.html").read_text("utf-8")

@@ -51,7 +51,7 @@ def most_calls(
         quiet: print nothing.
     """
     if not jury.addresses:
-        raise BadInput("--dry-run says what a judge would be asked; rules ask nobody.")
+        raise BadInput("--dry-run says what a judge would be asked; rules ask no judge.")
     (address,) = jury.addresses.values()
     judge = open_judge(address, parameters=jury.parameters, price=jury.price)
     longest = sum(len(open_prompt(name, folder=jury.prompts).text.encode()) for name in prompts)

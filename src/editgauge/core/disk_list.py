@@ -19,7 +19,7 @@ class _Scratch:
     """A file without a name that ends with the last shelf that reads it."""
 
     def __init__(self) -> None:
-        self.file = tempfile.TemporaryFile(prefix="editgauge-")  # noqa: SIM115 - closed when nobody has it any more
+        self.file = tempfile.TemporaryFile(prefix="editgauge-")  # noqa: SIM115 - closed with its last reference
 
     def __del__(self) -> None:
         self.file.close()

@@ -25,7 +25,7 @@ Reason = Literal[
     "unreadable_image",  # the source or the edited image cannot be decoded
     "not_applicable",  # the score needs a part this edit does not have, such as a mask
     "no_rule",  # the protocol has no automatic rule for this edit type
-    "not_understood",  # the instruction could not be read, so nobody knows what to look for
+    "not_understood",  # the instruction could not be read, so it is unknown what to look for
     "unknown_word",  # a closed-vocabulary model does not know the word
     "not_detected",  # an object the rule starts from was not seen
     "no_model",  # no model plays a role the protocol needs

@@ -45,7 +45,7 @@ class Vocabulary:
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
-        """Attributes of more than one kind, such as 'abstract': nobody can tell which kind is meant."""
+        """Attributes of more than one kind, such as 'abstract': it is unclear which kind is meant."""
         counts = Counter(word for words in self.kinds.values() for word in words)
         return tuple(word for word, count in counts.items() if count > 1)
 

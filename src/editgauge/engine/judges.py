@@ -1,4 +1,4 @@
-"""The judges of a run: as they are named by a user, opened where outcomes are scored, and told in the manifest."""
+"""The judges of a run: as a user names them, opened where outcomes are scored, and recorded in the manifest."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def recorded_jury(cards: Mapping[str, Mapping[str, Any]], folder: Path) -> Jury:
 
 
 def keep_prompts(prompts: Path | None, folder: Path) -> None:
-    """Keeps the user's own prompts with the run: without them nobody could verify it from its transcripts."""
+    """Store the user's own prompts with the run: they are needed to verify it from its transcripts."""
     if prompts is None:
         return
     if prompts.is_file():

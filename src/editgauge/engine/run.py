@@ -252,7 +252,7 @@ ENGINES = ("local", "ray")
 
 
 def check_engine(engine: str, address: str | None) -> None:
-    """Refuses an engine that does not exist, and an address that nobody would use."""
+    """Reject an engine that does not exist, and an address without an engine that uses it."""
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
     if address is not None and engine != "ray":
@@ -268,7 +268,7 @@ def scored(
     *,
     quiet: bool = False,
 ) -> Generator[ScoredTask, None, None]:
-    """What became of every task as it comes, in no fixed order. Closing the generator ends whoever scores."""
+    """The result of every task as it arrives, in no fixed order. Closing the generator ends the workers."""
     if not tasks:
         return
     if engine == "ray" and setup.jury.addresses:

@@ -60,7 +60,7 @@ class ChangedPlace:
     share: float
     """Of the picture."""
     strength: float
-    """The mean difference; 1 is one that nobody overlooks."""
+    """The mean difference; 1 is clearly visible."""
 
 
 @dataclass(frozen=True, slots=True)

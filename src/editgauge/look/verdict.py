@@ -126,7 +126,7 @@ def _done(votes: Sequence[Verdict]) -> tuple[Done, str]:
 
 
 def _nobody_looked(votes: Sequence[Verdict], scores: Sequence[Verdict]) -> bool:
-    """A low number of our own protocol alone, where no detector knows the word: what nobody looked for may be there."""
+    """A low score of our own protocol alone, where no detector knows the word: the object may still be there."""
     own = {vote.protocol.split("[")[0] for vote in votes} == {"editgauge"}
     return own and any(each.reason == "unknown_word" for each in _unanswered(scores))
 

@@ -69,7 +69,7 @@ def offers(*shared: Mapping[str, MethodOption], **own: MethodOption) -> Mapping[
 def chosen(
     method: str, known: Mapping[str, MethodOption], now: Mapping[str, Value], texts: Mapping[str, str]
 ) -> dict[str, Value]:
-    """The values as they are now, with what was told in their place; raises `BadInput` with every problem."""
+    """The current values, updated with the given options; raises `BadInput` with every problem."""
     values: dict[str, Value] = read_options(method, now, texts)
     problems = [
         f"{name} {problem}, got '{values[name]}'"

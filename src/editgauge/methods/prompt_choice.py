@@ -32,7 +32,7 @@ class PromptedEdit:
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions:
-    """What was asked for in place of a method's own way to be told; nothing by default."""
+    """The prompt form that replaces the method's own; none by default."""
 
     form: str | None = None
     template: str | None = None

@@ -121,7 +121,7 @@ class ModelService:
         return detections.over(detector.operating_point if least is None else least)
 
     async def segment(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
-        """One mask per box or point; each is a question of its own, so that nobody outlines a thing again."""
+        """One mask per box or point; each is a separate question, so that no object is segmented twice."""
         kind, rows = ("boxes", prompt.boxes) if prompt.points is None else ("points", prompt.points)
         if rows is None or len(rows) == 0:
             return np.zeros((0, *image.shape[:2]), np.bool_)

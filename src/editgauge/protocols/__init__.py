@@ -37,7 +37,7 @@ class Protocol(typing.Protocol):
     needs: tuple[str, ...] = ()
     """The roles of models without which it can score nothing; `judge` is one of them."""
     judge: str | None = None
-    """The judge that it asks, by name; None as long as it was given none, and for those that ask nobody."""
+    """The judge that it asks, by name; None if it has none or needs none."""
     grader: str | None = None
     """The judge that compares answers with what people say, by name; None where rules do."""
     prefers: tuple[str, ...] = ()

@@ -212,7 +212,7 @@ def _place(
 
 
 def _overlapped(before: TextLines, passage: Passage | None) -> frozenset[int]:
-    """The lines of the source that the new words cover, where nobody says which words go."""
+    """The lines of the source that the new words cover, where it is not stated which words are removed."""
     if passage is None or passage.error_rate > READ:
         return frozenset()
     return frozenset(place for place in range(len(before)) if overlap_share(before.boxes[place], passage.box) > 0.5)

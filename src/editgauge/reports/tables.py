@@ -77,7 +77,7 @@ class ScoreTable:
 
     @property
     def folded(self) -> list[str]:
-        """The edit types at which no method has this score: told in a line, not drawn empty."""
+        """The edit types at which no method has this score: listed in a line, not drawn empty."""
         return [
             kind
             for kind, row in self.rows.items()

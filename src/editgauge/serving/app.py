@@ -34,7 +34,7 @@ from editgauge.serving.scoring import ProcessEnded, Scoring, SharedScoring
 OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json")
 """Answered without a token: a load balancer has none, nor has a browser that opens a page."""
 CLIENT_GONE = 499
-"""Counted as the status of a request whose client did not wait for the answer; nobody receives it."""
+"""Counted as the status of a request whose client did not wait for the answer."""
 T = TypeVar("T")
 PAGE = resources.files("editgauge.serving").joinpath("docs.html")
 """Shows the schema; unlike FastAPI's own page it needs nothing from other hosts."""

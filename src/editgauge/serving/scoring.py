@@ -127,7 +127,7 @@ class _Shared:
 
 
 class OneScorer:
-    """Scores with one scorer, which whoever made it closes."""
+    """Scores with one scorer, which its creator closes."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer, self.models = scorer, scorer.models

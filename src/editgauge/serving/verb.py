@@ -51,7 +51,7 @@ def serve(
         tokens: file with one token per line; clients send one as `Authorization: Bearer TOKEN`. Without it the
             environment variable EDITGAUGE_SERVE_TOKENS is read. Needed for other hosts than 127.0.0.1.
         timeout: maximum number of seconds for one request.
-        items: maximum number of pictures that are scored at once; further requests are told to try again.
+        items: maximum number of pictures that are scored at once; further requests get status 429 and may try again.
         processes: processes that score, each with the models in its memory; 0 chooses by cores and memory.
         protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
         quiet: print no remarks.

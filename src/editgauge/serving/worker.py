@@ -58,7 +58,7 @@ async def _serve(options: ScorerOptions, questions: BinaryIO, answers: BinaryIO)
             tasks[number] = loop.create_task(answer(number, question))
             tasks[number].add_done_callback(lambda _, number=number: tasks.pop(number))  # type: ignore[misc]
         if tasks:
-            os._exit(1)  # nobody waits for what is being scored
+            os._exit(1)  # there is no receiver for the scores
 
 
 def main() -> None:

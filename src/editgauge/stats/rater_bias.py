@@ -18,7 +18,7 @@ class RaterBias:
     rater: str
     answers: int
     deviation: Mean | None
-    """The rater's answers minus the mean of the others' on the same outcomes; None when nobody rated the same."""
+    """The rater's answers minus the mean of the others' on the same outcomes; None if no one else rated them."""
 
 
 def rater_bias(answers: ArrayLike, raters: Sequence[str], clusters: Labels) -> list[RaterBias]:

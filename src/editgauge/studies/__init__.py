@@ -6,7 +6,7 @@ The verbs of `editgauge study` are functions here, with the same words (`import_
 
     study = studies.create("run", design="editval", raters=3, out="study")
     for invitation in studies.invite("study", count=5):
-        ...                                   # invitation.link("https://lab.example"), told once
+        ...                                   # invitation.link("https://lab.example"), shown once
     studies.export("study", out="ratings.jsonl")          # `editgauge agree run --ratings ratings.jsonl`
 
 What a web app needs is in `Study`; every method is one transaction, and one object serves all threads:

@@ -85,7 +85,7 @@ class Study:
             return add_raters(session, [secrets.token_urlsafe(32) for _ in range(count)], label, self.clock())
 
     def rater(self, token: str) -> RaterInfo:
-        """The rater who holds this token; `NotAllowed` when nobody does."""
+        """The rater with this token; `NotAllowed` if there is none."""
         with self.database.read() as session:
             known_rater = session.scalars(select(Rater).where(Rater.token_hash == token_hash(token))).first()
             if known_rater is None:

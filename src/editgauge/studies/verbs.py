@@ -140,7 +140,7 @@ def exclude(study: str | Path, rater: str, *, reason: str) -> int:
 
 
 def include(study: str | Path, rater: str, *, reason: str = "") -> tuple[int, int]:
-    """Undo an exclusion: answers count again where nobody else has replaced them.
+    """Undo an exclusion: answers count again unless another rater has replaced them.
 
     Example:
         $ editgauge study include study r0003

@@ -23,7 +23,7 @@ Map = NDArray[np.float32]
 LONGER_SIDE = 640
 """Pictures are compared at no more than that many pixels, where a speck of sensor noise is no region."""
 CLEAR_COLOR = 14.0
-"""Distance in CIE Lab, smoothed, from which nobody calls two colors the same beside each other."""
+"""Distance in CIE Lab, smoothed, from which two adjacent colors are clearly different."""
 CLEAR_STRUCTURE = 0.75
 """One minus correlation: from there brightness varies in other ways."""
 FAINT_TEXTURE = 5.0
@@ -54,7 +54,7 @@ class ChangedRegion:
     share: float
     """Of the picture, from 0 to 1."""
     strength: float
-    """The mean difference in it; 1 is a difference that nobody overlooks."""
+    """The mean difference in it; 1 is clearly visible."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

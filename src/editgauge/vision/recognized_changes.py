@@ -41,7 +41,7 @@ SUPPORTS = frozenset({"dining table", "bed", "couch", "bench"})
 GROUND = SUPPORTS | {"person"}
 """Words of what other things lie on or belong to, and which become nothing else."""
 CROWD = 5
-"""Of more things of one word nobody can say which of them came or went."""
+"""With more objects of one word it cannot be determined which of them was added or removed."""
 STANDS = 0.15
 """This much more than the picture's middle must such a place have changed, unless nearly all is new."""
 

@@ -77,7 +77,7 @@ class AuditCard:
     blend: Blend | None
     failures: Mapping[str, tuple[MisjudgedProbe, ...]]
     people: PeopleAgreement | None
-    """None when nobody compared any."""
+    """None if none were compared."""
     costs: Cost | None
     seconds: Mapping[str, float]
     """By protocol, over all calls into the folder; what an earlier one had asked of a model is remembered."""

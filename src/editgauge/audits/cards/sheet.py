@@ -22,7 +22,7 @@ class Sheet:
     probes: tuple[Probe, ...]
     photos: Labels
     done: Numbers
-    """1, 0, or NaN where nobody can say."""
+    """1, 0, or NaN if unknown."""
     tuning: NDArray[np.bool_]
     rights: Places
     """For every probe the place of its edit's right outcome; -1 without one."""

@@ -169,7 +169,7 @@ def truth_of_done(probe: Probe) -> float | None:
 
 
 def truth_of_disturbed(probe: Probe) -> float | None:
-    """How much the rest was disturbed, from 0 to 1; None where nobody can say."""
+    """How much the rest was disturbed, from 0 to 1; None if unknown."""
     if probe.kind in ("another_photograph", "black"):
         return 1.0
     if probe.family.startswith(OF_THE_REST):

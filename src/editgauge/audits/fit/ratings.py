@@ -115,7 +115,7 @@ def table(records: Sequence[Rated], question: Question) -> Floats:
 def fit_edit(records: Sequence[Rated]) -> tuple[Floats, Floats]:
     """Weights of `asked` and of `contained`, intercept last: the product of the two chances is that of being done.
 
-    The intercept of `asked` alone stands for what nobody looked for, so that every outcome tells about over-editing.
+    The intercept of `asked` alone stands for what was not looked for; every outcome informs the fit of over-editing.
     """
     asked, contained = table(records, "asked"), table(records, "contained")
     done = np.array([_verdict(each.done or 0.0) for each in records])

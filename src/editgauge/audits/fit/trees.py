@@ -91,7 +91,7 @@ def grown(
         seed: for what is drawn at random.
     """
     rows, labels, weights = doubled(values, truths)
-    rows[:, np.isnan(rows).all(axis=0)] = 0  # a feature that nobody has tells nothing, and trips the binning
+    rows[:, np.isnan(rows).all(axis=0)] = 0  # a feature without values carries no information, and breaks the binning
     trees = HistGradientBoostingClassifier(
         **SHAPE, max_iter=count, monotonic_cst=directions, early_stopping=False, random_state=seed
     ).fit(rows, labels, sample_weight=weights)

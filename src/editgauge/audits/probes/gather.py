@@ -94,7 +94,7 @@ def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathe
 
 
 def refuse_one_half(chosen: Iterable[Gathered], limit: int | None) -> None:
-    """Marks are chosen on one half and told on the other: with nothing in one of them a card says nothing."""
+    """Thresholds are chosen on one half and reported on the other: neither half may be empty."""
     there = {split_of(each.photo) for each in chosen}
     for split in SPLITS:
         if split not in there:
@@ -109,7 +109,7 @@ def _rank(each: Gathered) -> tuple[bool, str]:
 
 
 def _named(edit: Edit, photo: str) -> Edit:
-    """A name that tells that nobody drew the outline, and that no other folder's photograph has."""
+    """A unique name which says that the outline was not drawn by hand."""
     stem = photo.removeprefix("photos/").rpartition(".")[0].replace("/", "-")
     return replace(edit, id=f"seen-{stem}-{edit.type}")
 

@@ -88,7 +88,7 @@ def captions(
 
 
 def colors(pixels: Pixels, where: BoolMask) -> tuple[str, list[str]]:
-    """The color that something has, and those that nobody would mistake for it."""
+    """The color that something has, and those that cannot be mistaken for it."""
     own = np.median(_lab(pixels[where]), axis=0)
     distances = {name: float(np.linalg.norm(_lab(np.array([rgb_of(name)], np.uint8))[0] - own)) for name in COLORS}
     nearest = min(distances, key=lambda name: distances[name])

@@ -113,7 +113,7 @@ def _earlier(file: Path, by: str) -> dict[str, Attributes]:
     if not file.exists():
         return {}
     attributes = read_attributes(file)
-    others = sorted({each.by or "nobody named" for each in attributes.values() if each.by != by})
+    others = sorted({each.by or "an unnamed source" for each in attributes.values() if each.by != by})
     if others:
         raise BadInput(f"'{file}' holds attributes by others than '{by}'; choose another --out.", others)
     return attributes

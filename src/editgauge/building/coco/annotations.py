@@ -19,7 +19,7 @@ from editgauge.core.masks import BoolMask, Polygons
 from editgauge.core.reading.fields import shown
 
 MOST_TOLD = 20
-"""Faults of a file that are told individually; the rest is counted."""
+"""Faults of a file that are reported individually; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ async def _by_judge(
         chosen = _chosen(proposed.classes, known, classes)
         pairs = [(class_, kind) for class_ in chosen for kind in TYPES if class_ in proposed.classes.get(kind, ())]
         await each_of(judge, pairs, operations_of)
-    for pair in (pair for pair in pairs if pair in answers):  # in the order of the plan, whoever answered first
+    for pair in (pair for pair in pairs if pair in answers):  # in the order of the plan, not of the answers
         proposed.take_operations(pair, answers[pair])
     proposed.left_out.sort(key=lambda each: each.what)
 

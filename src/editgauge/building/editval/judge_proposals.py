@@ -17,7 +17,7 @@ Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
 OpenPrompt = Callable[[str], Prompt]
 PROMPTS = ("editval_classes", "editval_operations")
 FIXED: dict[str, tuple[str, ...]] = {"size": SIZES, "position_replacement": tuple(SIDES)}
-"""Types whose operations the benchmark itself fixes; nobody need be asked."""
+"""Types whose operations the benchmark itself fixes; no judge is asked."""
 FORMS = {
     "positional_addition": "the thing and its side, one of: to left, to right, on top, below. 'ball to left'.",
     "alter_parts": "'add handle'.",

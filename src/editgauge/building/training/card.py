@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.building.training.export import LLAVA, MESSAGES
-from editgauge.building.training.lessons import NOBODY_SAYS, Lesson, OmittedLesson
+from editgauge.building.training.lessons import UNKNOWN_ANSWER, Lesson, OmittedLesson
 from editgauge.building.training.sheet import SHEET
 from editgauge.core.files import write_json, write_text
 from editgauge.judges.cost import CallBound
@@ -132,7 +132,7 @@ def summary_lines(done: Training) -> Sequence[str]:
         f"{done.folder}: {len(done.lessons)} lessons ({answers or 'none'}), {len(done.dropped)} dropped for balance."
     ]
     lines += [f"  left out, {name}: {count}" for name, count in done.faults().items()]
-    unjudged = sum(each.detail == NOBODY_SAYS for each in done.left_out)
+    unjudged = sum(each.detail == UNKNOWN_ANSWER for each in done.left_out)
     if unjudged:
         lines.append(f"  {unjudged} answers only people know: --ratings FILE brings what they said.")
     return lines

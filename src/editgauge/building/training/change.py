@@ -42,13 +42,13 @@ class DescribedChange:
 
 
 def backwards(change: DescribedChange) -> DescribedChange:
-    """The change that undoes this one (section 5.2); raises `CannotTell` where nobody said what was there before.
+    """The change that undoes this one (section 5.2); raises `CannotTell` if what was there before is unknown.
 
     >>> backwards(DescribedChange("Replace", "apple", "pear"))
     DescribedChange(action='Replace', before='pear', after='apple', thing=None, where=None)
     """
     if change.action == "Change Attribute" and not change.before:
-        raise CannotTell("not_applicable", f"nobody says how the {change.thing} was before it became {change.after}")
+        raise CannotTell("not_applicable", f"it is unknown how the {change.thing} was before it became {change.after}")
     return replace(change, action=OPPOSITE[change.action], before=change.after, after=change.before)
 
 

@@ -116,7 +116,7 @@ async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> b
 def _check_known(change: DescribedChange, scene: ChangeScene) -> None:
     """No detector sees attributes, so another one is wrong only where the right one is known to be there."""
     if not scene.is_accurate:
-        raise CannotTell("not_applicable", f"nobody says whether the {change.thing} became {change.goal}")
+        raise CannotTell("not_applicable", f"it is unknown whether the {change.thing} became {change.goal}")
 
 
 async def _size(name: str, scene: ChangeScene) -> float:

@@ -140,7 +140,7 @@ def _naming(text: str, goal: str) -> str:
 
 def _known(known: str, guess: str) -> str:
     if not _words(guess) <= _words(known):
-        raise CannotTell("unparsable", f"the judge says that it was '{guess}' before, which nobody told it")
+        raise CannotTell("unparsable", f"the judge says that it was '{guess}' before, without any evidence")
     return guess
 
 

@@ -25,7 +25,7 @@ _FIELDS = {"accuracy": "accurate"}
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Yes, no, or nobody knows."""
+    """Yes, no, or unknown."""
 
     accurate: bool | None = None
     consistent: bool | None = None

@@ -24,7 +24,7 @@ ALL = "all instances"
 MAIN_DIFFERENCE = "main_difference"
 QUESTIONS = (*PROMPTS, MAIN_DIFFERENCE)
 """The five of EditInspector, and what the main difference is."""
-NOBODY_SAYS = "nobody says"
+UNKNOWN_ANSWER = "unknown"
 """The detail of an answer that only people could give, and have not."""
 
 
@@ -124,7 +124,7 @@ async def lessons_of(
 def _unread(
     subject: Subject, prompt: Callable[[str], Prompt], unable: CannotTell
 ) -> tuple[list[Lesson], list[OmittedLesson]]:
-    """What people said about the outcome is known even where nobody can read what was asked for."""
+    """What people said about the outcome is known even where the instruction could not be read."""
     lessons: list[Lesson] = []
     action = next((each for each in ACTIONS if each == subject.edit.extras.get("action")), None)
     if action is None:
@@ -152,7 +152,7 @@ def _take(
     before, after = (subject.after, subject.before) if swapped else (subject.before, subject.after)
     for question, caption, answer in _answers(kind, subject, wording.caption):
         if answer is None:
-            lacking.append(OmittedLesson(subject.edit.id, f"{kind}: {question}", "not_applicable", NOBODY_SAYS))
+            lacking.append(OmittedLesson(subject.edit.id, f"{kind}: {question}", "not_applicable", UNKNOWN_ANSWER))
             continue
         slots: dict[str, object] = {"instruction": wording.instruction} if question in PROMPTS else {}
         slots |= {"caption": caption} if question == "caption_right" else {}
@@ -163,7 +163,7 @@ def _take(
 
 
 def _answers(kind: Kind, subject: Subject, caption: str | None) -> Iterator[tuple[str, str | None, bool | str | None]]:
-    """Questions with the caption that they are about, and the answer; None where nobody knows.
+    """Questions with the caption that they are about, and the answer; None if it is unknown.
 
     A negative edit did not happen, whatever did. Its own request and the way back are as true as the outcome is
     accurate; an outcome that is not tells nothing about the way back. How well something is made is known about the

@@ -87,7 +87,7 @@ class Ask:
         self._pool.shutdown(wait=False, cancel_futures=True)
         for lane in self._lanes.values():
             lane.close()
-        self._lanes.clear()  # they know us and their models: nobody should have to wait for the garbage collector
+        self._lanes.clear()  # they refer to us and to their models: break the cycle without the garbage collector
 
     def _lane(self, backend: Backend | AsyncBackend) -> BatchLane | AsyncLane:
         if id(backend) not in self._lanes:

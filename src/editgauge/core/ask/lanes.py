@@ -38,12 +38,12 @@ class BatchLane:
             self._send(group)
 
     def flush(self) -> None:
-        """Sends what there is, because nobody can add to it: a full batch if there is one."""
+        """Send what there is, because nothing can be added to it: a full batch if there is one."""
         while self._groups and not self._busy:
             self._send([*self._full(), *reversed(self._groups)][0])
 
     def close(self) -> None:
-        """Lets the thread go, and what nobody waits for any more."""
+        """Release the thread, and requests without a receiver."""
         self._groups.clear()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -52,7 +52,7 @@ class BatchLane:
         return [group for group, waiting in reversed(self._groups.items()) if len(waiting) >= self._batches.most]
 
     def _send(self, group: Hashable) -> None:
-        """Sends a batch of a group; what nobody waits for any more is dropped, even if nothing is left then."""
+        """Sends a batch of a group; requests without a receiver are dropped, even if nothing is left then."""
         waiting, most = self._groups[group], self._batches.most
         waiting[:] = [each for each in waiting if not each[1].cancelled()]
         batch = waiting[:most]
@@ -109,7 +109,7 @@ class AsyncLane:
     async def _reply(self, request: Request, future: asyncio.Future[Any]) -> None:
         since = time.perf_counter()
         async with self._room:
-            if future.cancelled():  # nobody waits for it any more
+            if future.cancelled():  # it has no receiver any more
                 return
             timeline.waited(self._name, [since])
             since = time.perf_counter()

@@ -28,7 +28,7 @@ MOST_EVENTS = 100_000
 SHORTEST = 50e-6
 """Seconds; shorter spans are summed up but not drawn."""
 QUEUE, REPLY = "queue", "reply"
-"""The stages of requests that wait, for their turn or for someone elsewhere; nobody works in them here."""
+"""The stages of requests that wait, for their turn or for another machine; no work is done in them here."""
 
 _stepping: ContextVar[str | None] = ContextVar("stepping", default=None)
 _idle = nullcontext()

@@ -178,7 +178,7 @@ def _tell(outcomes: MadeOutcomes, quiet: bool) -> None:
 def _finish(
     folder: Path, claimed: dict[str, Any], listed: OutcomeList, words: JobPrompts, price: float | None
 ) -> MethodCard:
-    """Writes the method's manifest: what it was told to do, what it needed for that, and its card."""
+    """Writes the method's manifest: its options, what it needed, and its card."""
     earlier = json.loads((folder / SETTINGS).read_text("utf-8"))
     card = card_of(listed, price, earlier.get("card", {}))
     more = {

@@ -1,4 +1,4 @@
-"""Answers that nobody gave: they lead a protocol to every question that could follow, and are never shown or kept."""
+"""Made-up answers that lead a protocol to every possible follow-up question; never shown or stored."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _value(form: Any, inclined: bool) -> Any:
             try:
                 return form.model.model_validate(_field(form.model, inclined, 0))
             except (ValidationError, TypeError) as error:
-                raise NoAnswer("budget", "a dry run asks nobody") from error
-    raise NoAnswer("budget", "a dry run asks nobody")
+                raise NoAnswer("budget", "a dry run asks no judge") from error
+    raise NoAnswer("budget", "a dry run asks no judge")
 
 
 def _field(wanted: Any, inclined: bool, number: int) -> Any:

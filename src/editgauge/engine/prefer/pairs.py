@@ -79,7 +79,7 @@ def pairs_of(run: Run, pictures: Pictures, methods: Sequence[str], choices: str 
 
 
 def _judged_by_people(choices: Path, pictures: Pictures, wanted: set[str]) -> Iterator[OutcomePair]:
-    """Each pair once, whoever judged it and in whichever order."""
+    """Each pair once, for any judge and in either order."""
     seen: set[tuple[str, frozenset[str]]] = set()
     for (first, second), _ in match(read_choices(choices), pictures.seeds()).pairs:
         pair = (first.edit, frozenset((first.method, second.method)))

@@ -60,7 +60,7 @@ class JudgeUsage:
 
 
 def leave_tally(folder: Path | None, questions: Mapping[str, int]) -> None:
-    """Tells whoever gathers how many questions this process put to each model."""
+    """Report to the collector how many questions this process sent to each model."""
     if folder is not None:
         write_json(folder / f"{os.getpid()}.json", questions)
 

@@ -31,7 +31,7 @@ TRIES = 2
 FAILED_STARTS = 3
 """This many processes in a row that end before they are ready: no task is to blame, and no other would do better."""
 WHILE_IT_STARTS = 8
-"""This many tasks fit into a pipe that nobody reads yet; more would make us wait before the next process is started."""
+"""This many tasks fit into a pipe that is not read yet; more would block before the next process is started."""
 SECONDS_TO_LEAVE = 5
 READY = -1
 """The number under which a process says that it has loaded everything."""
@@ -53,9 +53,9 @@ class Setup:
     transcripts: Path | None = None
     """Where calls of judges are recorded."""
     profile: Path | None = None
-    """Where it is told what the time went into; nowhere when no profile is wanted."""
+    """Where the time spent is recorded; None without a profile."""
     tallies: Path | None = None
-    """Where it is told how many questions judges were asked."""
+    """Where the number of questions to judges is recorded."""
 
     @property
     def waits(self) -> bool:

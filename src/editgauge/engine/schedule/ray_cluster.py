@@ -39,7 +39,7 @@ def cluster(address: str | None = None) -> Iterator[Any]:
             f"--address '{address}' is that of a Ray client server. Give this command on a node of the cluster, with "
             "--address auto."
         )
-    if ray.is_initialized():  # by whoever calls us; it stays theirs
+    if ray.is_initialized():  # by the caller, who also shuts it down
         yield ray
         return
     _connect(ray, address)
@@ -65,7 +65,7 @@ def _connect(ray: Any, address: str | None) -> None:
 
 def _start(ray: Any) -> None:
     """A cluster of our own; on a busy machine 30 seconds, Ray's limit, can be too short: it is tried again."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of ours tells nobody about itself
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # our own cluster sends no usage statistics
     for attempt in range(1, ATTEMPTS + 1):
         try:
             ray.init("local", include_dashboard=False, logging_level=logging.ERROR)
@@ -81,7 +81,7 @@ def _start(ray: Any) -> None:
 
 
 def _knock(address: str) -> None:
-    """Raises `OSError` when nobody is there: Ray itself would go on trying for a minute, and then end this process."""
+    """Raises `OSError` if nothing listens there: Ray itself would retry for a minute, and then end this process."""
     host, _, port = address.rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host, int(port)), SECONDS_TO_ANSWER).close()

@@ -49,7 +49,7 @@ class RunPerception(ModelService):
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
         """The answer of the judge of a name."""
-        self._judging.judge(role)  # raises when nobody plays it
+        self._judging.judge(role)  # raises when no judge has this role
         for member in members_of(role):
             self.questions[self._judging.judge(member).name] += 1
         return await self._judging.ask(question, role)

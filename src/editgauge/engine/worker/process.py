@@ -55,7 +55,7 @@ async def _serve(setup: Setup, tasks_in: BinaryIO, answers_out: BinaryIO) -> Non
             except PARENT_IS_GONE:
                 message = None
             if message is None and in_hand:
-                os._exit(1)  # the parent is gone: nobody waits for what is being scored
+                os._exit(1)  # the parent is gone, and with it the receiver of the scores
             if message is not None:
                 in_hand.add(message[0])
             loop.call_soon_threadsafe(waiting.put_nowait, message)

@@ -36,7 +36,7 @@ class CommandEnvironment:
     def here(cls) -> CommandEnvironment:
         """Those of this process."""
         ours = {name: value for name, value in os.environ.items() if name.startswith(OURS)}
-        return cls(os.getcwd(), ours)  # noqa: PTH109 - told to another machine as text
+        return cls(os.getcwd(), ours)  # noqa: PTH109 - sent to another machine as text
 
 
 @dataclass(frozen=True, slots=True)

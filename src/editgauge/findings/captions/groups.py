@@ -12,7 +12,7 @@ from editgauge.findings.people.matching import ScoredOutcomes
 from editgauge.stats.intervals import Mean
 
 COUNT = "differences"
-TOLD_NOTHING = "told nothing"
+NONE_NAMED = "none named"
 SHOWN = ("main_matched", "mp", "hr", COUNT)
 DONE = 2
 """EditInspector's level of accuracy from which the edit was done, even in an unexpected way."""
@@ -55,5 +55,5 @@ def _means(outcomes: ScoredOutcomes, protocol: str, method: str, edits: set[str]
     keys = [key for key in by_name[COUNT] if key.method == method and key.edit in edits]
     if not keys:
         return {}
-    by_name[TOLD_NOTHING] = {key: float(by_name[COUNT][key] == 0) for key in keys}
+    by_name[NONE_NAMED] = {key: float(by_name[COUNT][key] == 0) for key in keys}
     return {name: mean_of(keys, values, outcomes.sources) for name, values in by_name.items()}

@@ -25,7 +25,7 @@ from editgauge.stats.intervals import Mean, clustered_mean
 SPEC = ScoreSpec("prefers", True, (-1.0, 1.0))
 NAMED: Mapping[Chosen, Named] = {"first": "one", "second": "two", "tie": "tie"}
 LEAD: Mapping[Named | None, int] = {"one": 1, "two": -1, "tie": 0, None: 0}
-"""By how much the first leads; a judge that follows the order has told nothing, as if both were alike."""
+"""By how much the first leads; a judge that follows the order has no preference, as if both were equal."""
 
 
 @dataclass(frozen=True, slots=True)

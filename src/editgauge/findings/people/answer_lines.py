@@ -1,4 +1,4 @@
-"""The lines of a file in which people, or a judge, answered: CSV or JSON lines, with every problem told at once."""
+"""The lines of a file in which people, or a judge, answered: CSV or JSON lines; all problems are reported together."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Matched(Generic[Answer]):
     """Of outcomes that the run does not have."""
     first_stranger: str
     undecided: int
-    """Without a seed, of outcomes that the run has with several seeds: nobody knows which one was shown."""
+    """Without a seed, of outcomes that the run has with several seeds: which one was shown is unknown."""
 
 
 def match(answers: Sequence[Answer], seeds: Seeds) -> Matched[Answer]:

@@ -1,4 +1,4 @@
-"""What people said: ratings and choices, read from files with every problem told at once.
+"""What people said: ratings and choices, read from files; all problems are reported together.
 
 Ratings (CSV or JSON lines): edit, method, value; and where there are any, rater, question, seed, probability.
 Published ratings in their own files: NAME=PATH, such as `imagenhub=FOLDER`.

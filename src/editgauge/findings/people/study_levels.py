@@ -92,7 +92,7 @@ class QuestionFindings:
 def question_findings(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> QuestionFindings:
     """What the answers to a question say."""
     if not answers:
-        raise ValueError(f"nobody answered '{question.name}'; check for that first")
+        raise ValueError(f"there are no answers to '{question.name}'; check for that first")
     groups: dict[tuple[str | None, str], list[LevelAnswer]] = defaultdict(list)
     for answer in answers:
         for method in (None, answer.method):

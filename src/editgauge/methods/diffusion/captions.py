@@ -37,7 +37,7 @@ class SDEdit(Diffusion):
         return self.call(request, image=request.image, **self.usual(request))
 
     def usual(self, request: PipelineInput) -> dict[str, Any]:
-        """What all of these are told alike."""
+        """The options that all of these share."""
         steps, strength = self.options["steps"], self.options["strength"]
         if int(steps * strength) < 1:
             raise BadInput(f"A strength of {strength:g} leaves less than one of {steps} steps; raise one of them.")

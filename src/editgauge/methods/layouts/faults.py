@@ -22,7 +22,7 @@ FaultKind = Literal[
 
 ALIKE = 0.8
 MOST_COMPARED = 300
-"""Comparing spellings costs missing times strangers; beyond this it would take seconds and help nobody."""
+"""Comparing spellings takes missing files times unknown files; beyond this it would take seconds and not help."""
 
 
 @dataclass(frozen=True, slots=True)

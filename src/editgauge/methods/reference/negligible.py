@@ -29,7 +29,7 @@ JPEG = 0.05
 
 
 class Negligible(Method):
-    """Changes the source image so little that nobody would see it."""
+    """Changes the source image imperceptibly."""
 
     name = "negligible"
     about = "A slight crop, change of brightness and JPEG of the source. The edit did not happen; nearly all stayed."

@@ -40,7 +40,7 @@ UNLIKE = {
     "negative": ("sepia", "grayscale", "oil"),
     "oil": ("negative", "sketch", "grayscale"),
 }
-"""Styles that nobody takes for the asked one: a sketch is gray too, and an oil painting is flat like a cartoon."""
+"""Styles unlike the requested one: a sketch is gray too, and an oil painting is flat like a cartoon."""
 FAR_APART = 45.0
 """CIELAB distance from which two colors have different names for everyone."""
 HARDLY = 0.2

@@ -13,7 +13,7 @@ NO_RULE = Unscored("no_rule", "this protocol has no rule for this edit type; a -
 
 
 def no_rule(edit: Edit) -> Unscored:
-    """Why an edit has no verdict: its type has no rule, or nobody knows what it asks for."""
+    """Why an edit has no verdict: its type has no rule, or it is unknown what it asks for."""
     if edit.type != UNSPECIFIED or edit.reading is None:
         return NO_RULE
     left = f": '{edit.reading.left}'" if edit.reading.left else ""

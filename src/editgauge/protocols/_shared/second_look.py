@@ -39,7 +39,7 @@ BROAD = (
     "car", "truck", "bus", "boat", "ship", "ball", "clock", "bottle", "guitar", "computer", "phone", "chair", "bridge",
     "bag", "coat", "shoe", "wolf", "fox", "crab", "parrot", "elephant", "rabbit", "fruit", "bread", "sunglasses",
 )  # fmt: skip
-"""Everyday words for several classes: nobody calls a lizard a banded gecko."""
+"""Everyday words for several classes: a banded gecko is usually called a lizard."""
 ANIMALS = 398
 """ImageNet has this many animals, its first classes, in which the classifier is better than a detector of 80 words."""
 ANIMAL = "animal"

@@ -29,7 +29,7 @@ MOST_TRIPLETS = 24
 
 @dataclass(frozen=True, slots=True)
 class ModelDifferences:
-    """The differences that a model told."""
+    """The differences that a model named."""
 
     differences: tuple[str, ...]
     """A sentence each; nothing when it saw none."""

@@ -46,12 +46,12 @@ class TripletAgreement:
 
     @property
     def precision(self) -> float | None:
-        """MP, from 0 to 1; None when the human told no difference."""
+        """MP, from 0 to 1; None if the human named no difference."""
         return self.found / self.human if self.human else None
 
     @property
     def hallucination(self) -> float | None:
-        """HR, from 0 to 1; None when the model told no difference."""
+        """HR, from 0 to 1; None if the model named no difference."""
         return self.made_up / self.model if self.model else None
 
 
@@ -64,8 +64,8 @@ def agreement(
     sets, and leaves open what happens when two differences of one side match the same one of the other.
 
     Args:
-        human: what a person told
-        model: what a model told
+        human: the differences that a person named
+        model: the differences that a model named
         alike: whether two objects count as the same
         soft: source and target may also be reversed
         released: as the released notebooks count: several may match the same one, Replace and Change Attribute are

@@ -41,7 +41,7 @@ NO_TOKENS = Unscored(
 PASSED = 0.5
 REDRAWN = 0.15
 """Chance that nothing else was redrawn under which an edit of a part failed, whatever was asked for: people called 1 of
-81 such outcomes done that nobody could look into."""
+81 such outcomes done that could not be looked into."""
 FURTHER: Mapping[str, ScoreSpec] = {
     "joint_embedder": ScoreSpec(
         WORDS, True, (-1.0, 1.0), "How much nearer the picture came to the requested words, by the joint embedder."
@@ -195,7 +195,7 @@ def _answers(view: View) -> Answers:
 def _edit(view: View, answers: Mapping[Question, Prediction], values: Mapping[Question, Values]) -> Score | Unscored:
     """What was asked for is there, and nothing else was redrawn.
 
-    Where nobody can say what is there, the answer is known all the same if nothing was edited or all was redrawn.
+    If it cannot be determined what is there, the answer is still known if nothing was edited or all was redrawn.
     """
     if not view.redrawn:
         return not_judged(view) or NO_TOKENS
@@ -228,7 +228,7 @@ def _plainly_not_done(view: View, contained: float) -> str | None:
 
 
 def _all_steps(steps: Sequence[Score | Unscored]) -> Score | Unscored:
-    """Done when every step is: the least of them. A step that nobody can judge matters unless another one failed."""
+    """Done when every step is: the least of them. A step that cannot be judged matters unless another one failed."""
     scores = [step for step in steps if isinstance(step, Score)]
     unscored = next((step for step in steps if isinstance(step, Unscored)), None)
     worst = min(scores, key=lambda step: step.value, default=None)

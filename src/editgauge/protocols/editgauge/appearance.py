@@ -25,7 +25,7 @@ SEPIA = 50.0, 100.0
 FINEST = 1.0
 """Standard deviation in pixels of the blur that takes the finest structure away."""
 FAINT = 0.25
-"""Squared lightness of a structure that nobody sees."""
+"""Squared lightness of an invisible structure."""
 LEVEL = 4.0
 """Lightness, out of 100, within which two pixels are equally bright."""
 

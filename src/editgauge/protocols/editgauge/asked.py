@@ -106,7 +106,7 @@ def _not_seen(view: View, role: str) -> Unscored | None:
     if seen or (named is not None and named.before >= LIKELY):
         return None
     word = view.roles.words()[role]
-    return Unscored("not_detected", f"no {word} is seen in the source, so nobody can say what became of it; {HELP}")
+    return Unscored("not_detected", f"no {word} is detected in the source, so its change cannot be measured; {HELP}")
 
 
 def _some_stay(view: View) -> Unscored | None:

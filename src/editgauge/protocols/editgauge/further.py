@@ -1,7 +1,7 @@
 """Evidence of models that `lite` has not: a joint embedder such as CLIP or SigLIP, and a judge.
 
 Both are asked about the words of the edit, whatever they are, so they also speak where the detector and the classifier
-do not know a word. A role that nobody plays, and a judge that gives no answer, leave no value; the reason is kept.
+do not know a word. A role without a model, and a judge that gives no answer, leave no value; the reason is kept.
 """
 
 from __future__ import annotations

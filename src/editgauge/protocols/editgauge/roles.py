@@ -33,7 +33,7 @@ class Roles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EditableRegion:
-    """Where an edit may change the picture; None stands for everywhere or nobody knows, and `why` says which."""
+    """Where an edit may change the picture; None stands for everywhere or unknown, and `why` says which."""
 
     mask: BoolMask | None
     why: str

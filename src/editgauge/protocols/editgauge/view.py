@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 AROUND = 0.012
 """Of the longer side: so far around its outline a thing's edge, and what is smoothed across it, may reach."""
 HARDLY_LIKELY = 0.05
-"""Probability of a class under which nobody asks whether it was there in the other picture."""
+"""Probability of a class below which the other picture is not checked for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +75,7 @@ class View:
     named: dict[str, Named] = field(default_factory=dict)
     """What a classifier calls the changed places, for `comes` and `goes`."""
     read: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-    """The lines of text in both pictures, for edits of text; None when nobody can read them."""
+    """The lines of text in both pictures, for edits of text; None if there is no text reader."""
     redrawn: dict[str, float] = field(default_factory=dict)
     """How much was redrawn, by patch tokens and pixels; empty when no model gives patch tokens."""
     change: NDArray[np.float64] | None = None

@@ -44,7 +44,7 @@ class PeopleScores(Protocol):
     )
     version = "2"
     deviations: tuple[str, ...] = (
-        "Only the two given pictures are compared: nobody is identified, and no face embedding is stored.",
+        "Only the two given pictures are compared: no person is identified, and no face embedding is stored.",
         "Left and right in an instruction are sides of the picture, not of the person.",
         "Faces and bodies that moved further than their own size are not matched with each other.",
     )
@@ -97,7 +97,7 @@ def _is_person(phrase: str | None) -> bool:
 
 
 def _takes_people(edit: Edit) -> bool:
-    """Do people go away, or become others? Then nobody has to stay."""
+    """Are people removed or replaced? Then none of them has to stay."""
     return EDIT_TYPES[edit.type].effect in ("removes", "replaces") and _is_person(edit.from_ or edit.subject)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from editgauge.findings.captions.groups import COUNT, SHOWN, TOLD_NOTHING, CaptionGroup, caption_groups
+from editgauge.findings.captions.groups import COUNT, NONE_NAMED, SHOWN, CaptionGroup, caption_groups
 from editgauge.findings.captions.quality import OBJECTS, CaptionCurve, caption_quality
 from editgauge.findings.people.matching import scored_outcomes
 from editgauge.findings.plots.caption_quality import STYLE, caption_quality_svg
@@ -34,7 +34,7 @@ def _content(context: Context) -> dict[str, Any] | None:
     return {
         "curves": [(each, _drawn(each)) for each in curves],
         "grouped": _tables(groups),
-        "columns": (*SHOWN, TOLD_NOTHING),
+        "columns": (*SHOWN, NONE_NAMED),
     }
 
 

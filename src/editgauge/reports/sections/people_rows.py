@@ -106,7 +106,7 @@ def p_value(score: ChosenScore | SelectedScore, adjusted: Mapping[str, float | N
 def lines_of(
     scores: Sequence[tuple[RatedScore | ChosenScore | SelectedScore | RankedScore, Mean | None]],
 ) -> list[ProfileRow]:
-    """A row of the plot for each; the protocol is told where the name alone would not do."""
+    """A row of the plot for each; the protocol is added where the name alone is ambiguous."""
     names = [score.spec.name for score, _ in scores]
     return [
         ProfileRow(

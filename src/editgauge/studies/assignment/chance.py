@@ -18,7 +18,7 @@ def draw(below: int, *words: object) -> int:
 def is_turn(every: int, number: int, *words: object) -> bool:
     """Whether the page of this number, from 1, is the special one among its `every` neighbors.
 
-    Each block of that many pages has exactly one, at a place that nobody can predict.
+    Each block of that many pages has exactly one, at a random position.
 
     >>> sum(is_turn(10, number, "seed") for number in range(1, 101))
     10

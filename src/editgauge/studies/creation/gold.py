@@ -111,7 +111,7 @@ def _right_answers(answers: Any, design: Design, spot: Spot) -> Right:
 
 
 def _values(question: DesignQuestion) -> tuple[Value, ...]:
-    """Sides are named from the item, not from the page: nobody knows beforehand what will stand on the left."""
+    """Sides are named from the item, not from the page: which one is shown on the left is decided later."""
     if question.kind == "pick_side":
         return ("first", "second", "tie") if question.tie else ("first", "second")
     return question.values

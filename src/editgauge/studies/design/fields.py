@@ -134,7 +134,7 @@ class Gold(Fields):
     """Items with known answers, mixed in."""
 
     every: Annotated[int, Field(ge=2)] = 10
-    """One of that many items is gold, at a place nobody can predict."""
+    """One of that many items is gold, at a random position."""
     exclude_after: Count = 3
     """Failed gold items after which a rater is excluded, with all answers."""
     tolerance: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
@@ -168,7 +168,7 @@ class MTurk(Fields):
     hits_above: Annotated[int, Field(ge=0)] | None = None
     """How many tasks a worker must have had approved."""
     approve_after_days: Annotated[int, Field(ge=1, le=30)] = 7
-    """When work that nobody has checked is approved and paid by itself; 30 days at most."""
+    """When unchecked work is approved and paid automatically; 30 days at most."""
 
 
 class Design(Fields):

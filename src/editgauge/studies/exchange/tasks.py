@@ -90,7 +90,7 @@ def items_by_name(study: Study) -> dict[str, StudyItem]:
 def hidden_name(study: Study, words: str) -> str:
     """A short name for something that must not be told: a worker, or which method an item shows.
 
-    Keyed with the study's own random name, so that nobody finds a worker's number by hashing all numbers.
+    Keyed with the study's own random name, so that a worker's number cannot be found by hashing all numbers.
     """
     key, message = study.manifest.study.encode(), words.encode("utf-8", "surrogatepass")
     return hmac.new(key, message, hashlib.sha256).hexdigest()[:SHORT]

@@ -29,7 +29,7 @@ class ServedPicture:
 
 
 def shown(state: State, rater: RaterInfo, name: str) -> ServedPicture:
-    """A picture for one rater: its address is sealed, so that nobody can ask for pictures of pages not theirs."""
+    """A picture for one rater: its address is signed, so that raters can fetch only pictures of their own pages."""
     seal = state.seals.seal("picture", str(rater.id), name)
     return ServedPicture(f"/pictures/{seal}/{name}", *size_of(state.study.images / name))
 

@@ -44,7 +44,7 @@ def set_cookie(request: Request, response: Response, name: str, value: str, seco
 
 
 def visitor(request: Request) -> Visitor:
-    """The rater who asks; 401 when nobody knows who it is, 429 when the rater asks too often."""
+    """The rater of the request; 401 if unknown, 429 if there are too many requests."""
     state, token = state_of(request), request.cookies.get(RATER_COOKIE, "")
     if not token:
         raise HTTPException(401, NO_LINK)
@@ -58,7 +58,7 @@ def visitor(request: Request) -> Visitor:
 
 
 def find(request: Request, state: State, token: str) -> RaterInfo:
-    """The rater who holds a token. Guessing is slow, but shuts out nobody who shares an address with the guesser."""
+    """The rater who holds a token. Guessing is slowed down without locking out other raters at the same address."""
     try:
         return state.study.rater(token)
     except NotAllowed as error:
