@@ -91,6 +91,9 @@ INSTEAD = {
     r"makes? of (?:it|them)(?= \|)": "formula, result",
     r"not ours to ship": "we may not ship it",
     r"the plain way": "the baseline",
+    r"nobody (?:knows|says|plays|can (?:say|tell)|looked|waits|told)|asks? nobody": "unknown, no model, no judge",
+    r"whoever": "the caller, any rater",
+    r"(?:kept|stands?|shown|written|drawn|put) beside": "next to, in addition to",
 }
 """A phrase, as a regular expression of whole words, and plain words in its place."""
 GIVEN_TO_OTHERS = ("judges/prompts/", "instructions/", "benchmarks/_text/")

@@ -168,7 +168,7 @@ def _check_names(
 
 
 def what_is_left(budget: float | None, folder: Path, mine: Path) -> float | None:
-    """Of a budget for all calls together, what is left for one part beside what the others cost."""
+    """Of a budget for all calls together, what is left for one part after the cost of the others."""
     if budget is None:
         return None
     parts = [*(folder / RUNS).glob("*"), *(folder / GROUND).glob("*"), folder / PAIRS]

@@ -46,7 +46,7 @@ def local_table(place: Path, split: str | None, needed: Sequence[str]) -> Table:
 def hub_table(dataset: str, split: str | None, revision: str | None, needed: Sequence[str]) -> Table:
     """A data set by the `datasets` library, its images as they were stored."""
     if Path(dataset).suffix in FORMATS or not HUB_ID.fullmatch(dataset):
-        raise BadInput(f"There is no file or folder '{dataset}' beside the mapping, and it is no id of the hub.")
+        raise BadInput(f"There is no file or folder '{dataset}' next to the mapping, and it is no id of the hub.")
     try:
         datasets: Any = import_module("datasets")
     except ImportError as error:

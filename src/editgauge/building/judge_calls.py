@@ -25,7 +25,7 @@ def transcripts_beside(out: Path) -> Path:
 
 
 def the_judge(jury: Jury, out: Path) -> ModelJudge:
-    """The one judge of a jury; its calls are kept beside what is built, so that nothing is asked twice."""
+    """The one judge of a jury; its calls are kept next to what is built, so that nothing is asked twice."""
     (address,) = jury.addresses.values()
     return open_judge(
         address,

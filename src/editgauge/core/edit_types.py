@@ -43,7 +43,7 @@ class EditType:
 _ENTRIES = (
     EditType(
         name="object_addition",
-        meaning="something new is put into the picture beside the object",
+        meaning="something new is added to the picture, in addition to the object",
         example="Add a ball to the image.",
         needs=("to",),
         effect="adds",

@@ -65,7 +65,7 @@ def read_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> st
 
 
 def write_bytes(path: Path, content: bytes, mode: int | None = None) -> None:
-    """Writes beside the target, flushes to disk, and renames over it; `mode` says who may read it."""
+    """Writes next to the target, flushes to disk, and renames over it; `mode` says who may read it."""
     write_parts(path, (content,), mode)
 
 

@@ -110,7 +110,7 @@ InputRole = Literal["image", "subject", "identity", "style", "background"]
 
 @dataclass(frozen=True, slots=True)
 class InputPicture:
-    """A further picture that an edit starts from, beside its source."""
+    """A further picture that an edit starts from, in addition to its source."""
 
     picture: Picture
     role: InputRole = "image"

@@ -1,4 +1,4 @@
-"""The page of `disentangle`: table 3, who is taken for whom, examples, and the scores beside those of edits."""
+"""The page of `disentangle`: table 3, who is taken for whom, examples, and the scores compared with those of edits."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def disentanglement_page(
     Args:
         models: the scores of each model.
         latents: what they were computed from, in the same order.
-        folders: where the latents lie; a PNG beside a latent is shown.
+        folders: where the latents lie; a PNG next to a latent is shown.
         vocabulary: the words of the prompts.
         beside: the scores beside those of edits; empty without runs.
         seed: that of splits and draws.

@@ -39,7 +39,7 @@ def beside_plot(its: Beside) -> Markup:
         _text(LEFT, TOP - 9, f"{its.protocol}: edit ↑", "start"),
     ]
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, f"{its.score} beside {its.protocol}", Markup().join([axes, *texts, *points])
+        WIDTH, HEIGHT, f"{its.score} and {its.protocol}", Markup().join([axes, *texts, *points])
     )
 
 

@@ -1,4 +1,4 @@
-"""How well a model's latents keep attributes apart: PixLens's three scores, and the same beside edit scores.
+"""How well a model's latents keep attributes apart: PixLens's three scores, and a comparison with edit scores.
 
 Intervals are clustered by attribute within each kind: another list of colors would have given other numbers.
 """
@@ -65,7 +65,7 @@ class Disentanglement:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """One disentanglement score beside one edit score, over the models that have both."""
+    """One disentanglement score compared with one edit score, over the models that have both."""
 
     score: str
     """Of the disentanglement."""
@@ -161,7 +161,7 @@ HEADLINES: dict[str, Callable[[Disentanglement], float | None]] = {
 
 
 def beside_edit_scores(models: Sequence[Disentanglement], runs: Sequence[Run]) -> tuple[Beside, ...]:
-    """Each disentanglement score beside the mean verdict `edit` of each protocol, for methods named like the models."""
+    """Each disentanglement score and the mean verdict `edit` of each protocol, for methods named like the models."""
     pairs: list[Beside] = []
     for run in runs:
         means = _verdicts(run)

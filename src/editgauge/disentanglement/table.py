@@ -1,4 +1,4 @@
-"""The rows of PixLens's table 3, a column per model, and beside them what the released code computes."""
+"""The rows of PixLens's table 3, a column per model, and next to them what the released code computes."""
 
 from __future__ import annotations
 

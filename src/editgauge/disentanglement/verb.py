@@ -66,7 +66,7 @@ def disentangle(
         pipeline: create the latents of the one folder first, with this diffusers pipeline (hub id or folder). Run
             again, it continues.
         vocabulary: JSON or YAML file with `objects` and attributes by kind; default: the words of PixLens.
-        runs: run folder; where a method is named like a model, its edit score is shown beside. Repeat for several.
+        runs: run folder; where a method is named like a model, its edit score is shown alongside. Repeat for several.
         steps: denoising steps of the pipeline; default: 50.
         size: width and height of the white image in pixels; default: 512.
         guidance: guidance scale of the prompt; default: the pipeline's.

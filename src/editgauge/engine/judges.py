@@ -35,7 +35,7 @@ _NO_NAME = re.compile(r"[\[\],=]+")
 
 @dataclass(frozen=True, slots=True)
 class Jury:
-    """The judges that may be asked, by name, and on what terms. Nobody is asked before `opened`."""
+    """The judges that may be asked, by name, and their limits. No judge is asked before `opened`."""
 
     addresses: dict[str, str] = field(default_factory=dict)
     price: Price | None = None

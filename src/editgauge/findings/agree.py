@@ -59,7 +59,7 @@ class Agreement:
     ratings: Matched[Rating] | None
     choices: Matched[PreferredOutcome] | None
     rated: tuple[RatedScore, ...]
-    """Every score beside every question; empty without ratings."""
+    """Every score compared with every question; empty without ratings."""
     chosen: ChosenScores | None
     """None without choices."""
     people: tuple[People, ...]
@@ -67,9 +67,9 @@ class Agreement:
     disputed: tuple[Disagreements, ...] = ()
     """For every question the outcomes on which people and the score that agrees most are farthest apart."""
     binary: BinaryAgreement | None = None
-    """Yes and no of scores beside that of people; None without ratings."""
+    """Yes and no of scores compared with that of people; None without ratings."""
     rankings: tuple[Ranking, ...] = ()
-    """The order of the methods by people beside that of every score: by question, and by choices."""
+    """The order of the methods by people compared with that of every score: by question, and by choices."""
     selected: SelectedScores | None = None
     """None without triplets."""
     judges: tuple[JudgeFindings, ...] = ()

@@ -27,7 +27,7 @@ Margin = Literal["equivalent", "first not inferior", "second not inferior", "und
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a method stands by one score: over all its own outcomes, and beside all methods of the run."""
+    """How a method stands by one score: over all its own outcomes, and compared with all methods of the run."""
 
     bounds: Bounds | None
     """The mean at worst and at best, had everything been scored."""
@@ -57,7 +57,7 @@ class Comparison:
     """Whether the verdict holds if all missing scores were the worst possible for the winner; None without a verdict,
     or for a score without limits."""
     p_over_scores: float | None = None
-    """The adjusted p-value, corrected for the scores shown beside it too (Holm)."""
+    """The adjusted p-value, corrected for the scores shown next to it too (Holm)."""
     margin: float | None = None
     within_margin: Margin | None = None
     """Whether the two are equivalent, or one is not inferior, by the margin; None without a margin or a test."""

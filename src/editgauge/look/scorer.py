@@ -129,7 +129,7 @@ class Scorer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFields:
-    """What is known about an edit beside its instruction, as in `editgauge.score`; the rest is read from that."""
+    """What is known about an edit besides its instruction, as in `editgauge.score`; the rest is read from that."""
 
     edit_type: str | None = None
     subject: str | None = None

@@ -11,7 +11,7 @@ from typing import Any
 from editgauge.core.files import read_text
 
 SETTINGS = "method.json"
-"""The manifest that `editgauge edit` writes beside the outcomes."""
+"""The manifest that `editgauge edit` writes next to the outcomes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class MethodCard:
 
 
 def read_card(outcomes: Path) -> MethodCard | None:
-    """The card beside outcomes, where `editgauge edit` made them and finished."""
+    """The card next to outcomes, where `editgauge edit` made them and finished."""
     try:
         card = json.loads(read_text(outcomes / SETTINGS))["card"]
         return MethodCard(**{field.name: card[field.name] for field in fields(MethodCard)})

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LIST = "outcomes.jsonl"
 KEYS = ("id", "image_path", "absence", "seed", "prompt", "source_prompt", "seconds")
 OWN_FILES = {LIST, "method.json"}
-"""What `editgauge edit` writes beside the outcomes."""
+"""What `editgauge edit` writes next to the outcomes."""
 
 
 class Inside:

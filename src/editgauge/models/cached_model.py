@@ -44,7 +44,7 @@ class CachedModel:
         self._memory = memory
         self._store = store
         self._stage = "load"
-        """What a model does beside its forward pass: it loads itself when it is first asked, and prepares pictures."""
+        """What a model does besides its forward pass: it loads itself when it is first asked, and prepares pictures."""
         settings = {name: value for name, value in self.card.settings.items() if name not in AFTER_THE_ANSWER}
         card = self.card
         self._identity = [

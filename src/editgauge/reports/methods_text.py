@@ -62,7 +62,7 @@ def _typeset(run: Run, head: str, safe: Callable[[str], str], before: str, point
 
 
 def files(run: Run) -> dict[str, bytes]:
-    """What the folder of `--format paper` holds beside the tables: the methods section and the plots."""
+    """What the folder of `--format paper` holds in addition to the tables: the methods section and the plots."""
     from editgauge.reports.figures.files import figures
 
     texts = {"methods.md": as_markdown(run), "methods.tex": as_latex(run), "methods.txt": as_text(run)}

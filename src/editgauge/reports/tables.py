@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WIDE, NARROW = 220, 170
 """Widths of the marks in the overview and in the tables by edit type."""
 SHADES = 5
-"""Steps of the color scale: few enough to tell apart, with the number always beside the color."""
+"""Steps of the color scale: few enough to tell apart, with the number always next to the color."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from editgauge.stats.intervals import Labels, Mean, clustered_mean
 
 @dataclass(frozen=True, slots=True)
 class RaterBias:
-    """One rater beside the others."""
+    """One rater compared with the others."""
 
     rater: str
     answers: int

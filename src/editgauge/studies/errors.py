@@ -25,7 +25,7 @@ class BadAnswers(EditGaugeError):
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = dict(problems)
-        """Question id to what is wrong, in words that a page can show beside the question."""
+        """Question id to what is wrong, in words that a page can show next to the question."""
         super().__init__("; ".join(f"{question}: {problem}" for question, problem in problems.items()))
 
 

@@ -239,7 +239,7 @@ def analyze(
         study: study folder.
         run: run folder, if it is not where the study was created from.
         out: folder to write `study.html` into, a page with plots.
-        forms: number of items whose filled forms, with pictures and every rater's answers, go into `forms.html` beside
+        forms: number of items whose filled forms, with pictures and every rater's answers, go into `forms.html` next to
             it.
     """
     # with all their statistics, which no other verb needs

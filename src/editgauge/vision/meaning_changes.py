@@ -44,7 +44,7 @@ MOST_PLACES = 3
 RELAID = 0.2
 """The picture's middle change of meaning from which all of it was redrawn."""
 AROUND, LEAST_AROUND = 2, 4
-"""How many patches beside a place lie around it, and how many of them must be left to compare it with."""
+"""How many patches next to a place lie around it, and how many of them must be left to compare it with."""
 CALM = 0.1
 """How much more than the middle such a patch may have changed."""
 LOCAL = 0.2

@@ -62,7 +62,7 @@ SET = {"text_fit": 2.0, "text_gain": 1.0, "count_wrong": -3.0, WORDS: 1.5, JUDGE
 """Weights that are set and not fitted, because hardly any rated outcome has these features: requested words that can be
 read letter by letter pass, another number than was asked for does not. That of a joint embedder is set as well, for
 none was available. The judge's lies between those that people's ratings give to the published answers of two judges
-beside all other evidence, on photographs not fitted on (VIEScore's GPT-4o 2.4, Gemini 1.1)."""
+with all other evidence, on photographs not fitted on (VIEScore's GPT-4o 2.4, Gemini 1.1)."""
 SEEN_GONE = 1.0
 """The least weight of a thing that was seen before and is not seen any more: too few rated removals tell it."""
 NOT_THERE = -0.5

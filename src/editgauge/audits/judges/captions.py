@@ -39,7 +39,7 @@ def captions(
         run: run folder with the protocol `difference-captions`.
         out: file to write, `.jsonl`: a line per outcome.
         protocol: full name of the protocol whose captions to take, where the run has several.
-        study: study folder with the design `editinspector`: what people wrote is kept beside the machine's caption.
+        study: study folder with the design `editinspector`: what people wrote is kept next to the machine's caption.
         quiet: print no remarks.
     """
     opened = Run.open(Path(run))

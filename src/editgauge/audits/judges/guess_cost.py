@@ -68,7 +68,7 @@ class GuessCost:
 def guess_cost(transcripts: str | Path) -> list[GuessCost]:
     """Compare the means with those that the failure rules of other tools would give on the same answers.
 
-    Random scores for unreadable answers, zeros for errors, the middle of the scale: each rule beside what was read.
+    Random scores for unreadable answers, zeros for errors, the middle of the scale: each rule next to what was read.
 
     Example:
         $ editgauge judges guess-cost run

@@ -1,6 +1,6 @@
 """Can a model tell left from right? Two captions for a picture with two objects, of which one is true.
 
-EditVal, appendix J and table 4. The pictures are right outcomes of additions beside something, and their mirror images,
+EditVal, appendix J and table 4. The pictures are right outcomes of positional additions, and their mirror images,
 where the new object lies by construction; or, as in the paper, photographs of MS-COCO, where people annotated it.
 """
 

@@ -1,4 +1,4 @@
-"""The second ground of an audit: real edits whose outcomes people rated, beside probes with known truth."""
+"""The second ground of an audit: real edits whose outcomes people rated, in addition to probes with known truth."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SHIFTS = (1, 2, 4, 8)
 DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 SMALLER = 0.75
 HARMLESS = ("jpeg-95", "jpeg-90", "shift-1", "resized", "mirrored")
-"""Nobody would call an edit better or worse for these."""
+"""These do not make an edit better or worse."""
 ARGUABLE = ("ghost", "duplicated")
 """Artifacts under which people may say that the edit was not carried out."""
 

@@ -1,7 +1,7 @@
 """A picture redrawn as a whole, as generative editors do: what it shows stays, and hardly a pixel does.
 
 Such editors pass the picture through an autoencoder and resample it. So fine detail is lost and invented, texture and
-tones differ everywhere, and things lie a little beside their places. A score that rests on untouched pixels fails here.
+tones differ everywhere, and objects are slightly displaced. A score that relies on untouched pixels fails here.
 """
 
 from __future__ import annotations

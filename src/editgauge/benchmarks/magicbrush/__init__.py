@@ -61,7 +61,7 @@ def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tup
 
 
 def session_summary(edits: tuple[Edit, ...], sessions: int) -> str:
-    """How many edits and sessions were found, beside what the authors say where that is another number."""
+    """How many edits and sessions were found, compared with what the authors say where that is another number."""
     text = f"{counted(len(edits), 'edit')} in {counted(sessions, 'session')}"
     if (len(edits), sessions) not in PUBLISHED.values():
         known = ", ".join(f"{split} has {count} in {number}" for split, (count, number) in PUBLISHED.items())

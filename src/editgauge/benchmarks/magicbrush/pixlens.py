@@ -54,7 +54,7 @@ def load(data: Path | None = None) -> Benchmark:
 
 
 def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:
-    """Edits by type, beside the published numbers where those differ."""
+    """Edits by type, compared with the published numbers where those differ."""
     types = Counter(edit.type for edit in edits)
     listed = ", ".join(f"{count} {kind}" for kind, count in types.most_common())
     if types == PUBLISHED:

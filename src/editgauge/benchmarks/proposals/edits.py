@@ -30,7 +30,7 @@ from editgauge.core.types import Position
 
 T = TypeVar("T")
 UNPAINTED = {"person"}
-"""Nobody asks for a person made of brick."""
+"""An edit that gives a person another material is not proposed."""
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 SIZES = MappingProxyType({"small": 0.6, "large": 1.35})
 LARGEST_HOLE = 0.1

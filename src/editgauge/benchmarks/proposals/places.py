@@ -21,7 +21,7 @@ TALL = 0.28
 WIDEST = 0.4
 """Of the picture's width."""
 AS_TALL = 0.9
-"""An added thing beside another, in heights of that one."""
+"""An added thing next to another, in heights of that one."""
 LARGEST_SCALE = 1.6
 """How many times a cut-out thing may be enlarged before its pixels show."""
 TRIES = 40
@@ -29,7 +29,7 @@ FARTHER = 0.5
 """Widths of a thing by which it must move to lie elsewhere."""
 MIDDLES: dict[positions.Third, float] = {"left": 1 / 6, "center": 1 / 2, "right": 5 / 6}
 GAP = 0.15
-"""Between a thing and what is put beside it, in widths of the new one."""
+"""Between a thing and what is put next to it, in widths of the new one."""
 
 
 def is_free(box: Box, photo: Photograph, besides: CutThing | None = None) -> bool:

@@ -29,7 +29,7 @@ LICENSE = "as stated by the authors"
 def load(data: Path | None = None) -> Benchmark:
     """EdiVal: three turns on each picture; --data its CSV of instructions, with the pictures.
 
-    Each turn starts from the method's own last outcome. The pictures are looked for beside the CSV and one folder
+    Each turn starts from the method's own last outcome. The pictures are looked for next to the CSV and one folder
     below. What should stay over all turns is kept as `unchanged_objects`.
     """
     place = wanted("edival", data, NEEDED)

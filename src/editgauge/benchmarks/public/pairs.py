@@ -1,6 +1,6 @@
 """Public sets of outcomes of which people said which is better: a benchmark, outcomes and choices are made of them.
 
-GenAI-Bench, EditReward-Bench and EditScore's bench hold whole pictures of several editors beside each other.
+GenAI-Bench, EditReward-Bench and EditScore's bench hold whole pictures of several editors side by side.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _Pictures:
         return ""
 
     def picture(self, record: object, value: Any, name: str) -> bytes:
-        """The bytes of a picture, given as bytes or as a path beside the file; empty after noting why there is none."""
+        """The bytes of a picture, from bytes or a path next to the file; empty after noting why there is none."""
         if isinstance(value, Mapping):
             value = value.get("bytes") or value.get("path")
         if isinstance(value, str):
@@ -113,7 +113,7 @@ class _Pictures:
             value = path.read_bytes() if inside else None
         if isinstance(value, bytes) and value:
             return value
-        self.faults.add(record, f"'{name}' is no picture: neither bytes nor a file beside the records")
+        self.faults.add(record, f"'{name}' is no picture: neither bytes nor a file next to the records")
         return b""
 
 

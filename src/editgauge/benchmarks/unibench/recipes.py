@@ -69,7 +69,7 @@ def _area(box: Box) -> float:
 
 
 def _moved_to(box: Box, anchor: Box, relation: PlaneRelation) -> tuple[float, float]:
-    """The new center of an object: straight beside, over or under its anchor."""
+    """The new center of an object: straight next to, over or under its anchor."""
     half_width, half_height = (box[2] - box[0]) / 2, (box[3] - box[1]) / 2
     x, y = (anchor[0] + anchor[2]) / 2, (anchor[1] + anchor[3]) / 2
     match relation:

@@ -1,7 +1,7 @@
 """The verb `build attributes`: what the source image shows and what its edit should show, in phrases, for every edit.
 
 One file for each seed: `attributes.jsonl`, `attributes.seed1.jsonl` … Every one of them is what `run --attributes`
-takes, so that a score per seed is a run per file. A judge's calls are kept beside the first.
+takes, so that a score per seed is a run per file. A judge's calls are kept next to the first.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def attributes(
 
     Args:
         benchmark: a name from `editgauge list benchmarks`, or a folder of your own.
-        out: JSONL file to write; further seeds get files beside it (`NAME.seed1.jsonl`).
+        out: JSONL file to write; further seeds get files next to it (`NAME.seed1.jsonl`).
         rules: take the attributes from the text of the edit, without a judge.
         seeds: number of times a judge is asked about each edit.
         length: `short` (under five words) or `long` (over five); default: the judge decides.

@@ -46,7 +46,7 @@ FEWEST_OF_EACH = 10.0
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswers:
-    """What people say to one question, beside the score that it is about."""
+    """What people say to one question, compared with the score that it is about."""
 
     spec: ScoreSpec
     question: str

@@ -83,7 +83,7 @@ def calibration(
     Args:
         run: folder of a finished run with the protocol editgauge.
         ratings: CSV or JSONL file with edit, method, value, and optionally rater, question, seed.
-        out: JSON file to write; a reliability diagram is drawn beside it, as SVG.
+        out: JSON file to write; a reliability diagram is drawn next to it, as SVG.
         score: `edit`, `preservation`, `artifact` or `overall`; repeat for several. Default: by the questions' names.
         question: the question about that score, once per `score`.
         level: rating from which an answer is good, if answers are not 0 and 1.
@@ -158,7 +158,7 @@ def _calibrated(answers: QuestionAnswers) -> Calibrated:
 
 
 def role_weights(chances: Numbers, answers: QuestionAnswers) -> dict[str, float]:
-    """What ratings make of the evidence of better models, beside what the curve makes of the score."""
+    """What ratings make of the evidence of better models, next to what the curve makes of the score."""
     if not answers.further:
         return {}
     evidence = np.nan_to_num(np.stack(list(answers.further.values()), axis=1))

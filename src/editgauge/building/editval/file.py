@@ -33,7 +33,7 @@ def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> s
 
 
 def overlap_fault(edit_type: str, value: str, others: Iterable[tuple[str, str]]) -> str | None:
-    """Why an operation is not new, beside other operations of the class with their types.
+    """Why an operation is not new, given the other operations of the class with their types.
 
     >>> overlap_fault("texture", "Golden", [("color", "golden")])
     "'Golden' is an operation of color already"

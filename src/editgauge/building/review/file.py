@@ -229,7 +229,7 @@ def read_review(file: Path) -> Review:
     except FileNotFoundError as error:
         raise BadInput(
             f"There is no review file at '{file}'. `editgauge build unibench` and `editgauge build editval` write one "
-            "beside what they build."
+            "next to what they build."
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"'{file}' cannot be read: {error}.") from error

@@ -106,7 +106,7 @@ def read_lessons(data: Path) -> list[dict[str, Any]]:
         raise BadInput(f"'{file}' is not as `editgauge build training` wrote it: {error}.") from error
     absent = [name for each in lessons for name in each["images"] if not (data / name).is_file()]
     if not lessons:
-        raise BadInput(f"There is no lesson in '{file}'; README.md beside it says what was left out, and why.")
+        raise BadInput(f"There is no lesson in '{file}'; README.md next to it says what was left out, and why.")
     if absent:
         raise BadInput(f"'{data}' lacks {len(absent)} pictures that its lessons show.", absent[:5])
     return lessons

@@ -51,7 +51,7 @@ SIDES: dict[Relation, str] = {
 }
 """Places that can be judged in the picture's plane; 'behind' or 'next to' cannot, so rules propose none of them."""
 ROOM: dict[Relation, float] = {"left": 0.8, "right": 0.8, "above": 0.5, "below": 0.5}
-"""Of an object's width or height, that must be free beside an anchor; what lies above another may overlap it."""
+"""Of an object's width or height, that must be free next to an anchor; what lies above another may overlap it."""
 NEW_WIDTH = 0.15
 """Of the picture: how wide something new is taken to be."""
 
@@ -88,7 +88,7 @@ def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, s
 
 
 def _generate(scene: EditableScene, coco: Coco, number: int) -> Iterator[Proposal]:
-    """What is most often seen with what is there, or else is of its kind; beside what is alone of its class."""
+    """What is most often seen with what is there, or else is of its kind; next to what is alone of its class."""
     caption = scene.caption or plain_caption([scene.instance(name).class_ for name in scene.editable])
     seen = {
         word: sum(coco.together[own][word] for own in scene.classes if own in coco.together) for word in coco.classes

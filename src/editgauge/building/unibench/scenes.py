@@ -19,7 +19,7 @@ from editgauge.vision.color_words import color_word
 from editgauge.vision.positions import Point, centroid
 
 UNPAINTED = ("person",)
-"""Nobody asks for a person of another color."""
+"""An edit that gives a person another color is not proposed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -99,7 +99,7 @@ def square_of(box: tuple[int, int, int], picture: ReviewPicture) -> Square:
 
 
 def cropped(picture: ReviewPicture, square: Square, images: Path) -> ReviewPicture:
-    """The picture cut to the square and scaled to the width it had, written beside the old one.
+    """The picture cut to the square and scaled to the width it had, written next to the old one.
 
     Raises `BadInput` when too few objects are left in it.
     """

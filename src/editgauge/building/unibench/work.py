@@ -162,5 +162,5 @@ def _earlier(file: Path, empty: Review) -> Review:
 
 
 def _options(review: Review) -> dict[str, object]:
-    """What must be the same for its candidates to stand beside others."""
+    """What must be the same for its candidates to be combined with others."""
     return {"kind": review.kind, "by": review.by, **review.settings, "classes": review.classes}

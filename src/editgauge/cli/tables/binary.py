@@ -1,4 +1,4 @@
-"""Yes and no of scores beside that of people, as tables."""
+"""Yes and no of scores compared with that of people, as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `agree` says about evaluators beside known truth, of their order of methods, and of what moves them."""
+"""What `agree` says about evaluators compared with known truth, of their order of methods, and of what moves them."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _correlation(result: Estimate) -> Text:
 def show_blend(result: Interpolation) -> None:
     """Agreement at a few mixes, and at the best."""
     table = new_table(f"γ x {result.preservation} + (1 - γ) x {result.modification}: agreement along γ")
-    table.add_column("beside", overflow="fold")
+    table.add_column("compared with", overflow="fold")
     shown = range(0, len(result.gammas), GAMMAS_SHOWN)
     for place in shown:
         table.add_column(f"γ = {result.gammas[place]:g}", justify="right")

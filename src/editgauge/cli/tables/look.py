@@ -114,7 +114,7 @@ def show_disentanglement(models: Sequence[Disentanglement], beside: Sequence[Bes
     show(Text(f"Unrelated latents: error 2, agreement 0, balanced accuracy {1 / len(ours.kinds):.2f}.", style="dim"))
     for each in beside:
         correlation = "too few to correlate" if each.pearson is None else f"Pearson's r {each.pearson:+.3f}"
-        show(Text(f"{each.score} beside {each.protocol} on {each.benchmark}: {correlation}, n {len(each.models)}"))
+        show(Text(f"{each.score} and {each.protocol} on {each.benchmark}: {correlation}, n {len(each.models)}"))
 
 
 def _with_interval(its: Estimate) -> str:

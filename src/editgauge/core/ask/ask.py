@@ -79,7 +79,7 @@ class Ask:
     async def call(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
-        """What a heavy pure function returns, computed beside the event loop."""
+        """What a heavy pure function returns, computed outside the event loop."""
         return await asyncio.wrap_future(self._pool.submit(_timed(function), *arguments, **named))
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 Say = Callable[[str], object]
-"""Told in a few words what is being done; a caller may show it beside a spinner."""
+"""Called with a few words about what is being done; a caller may show it next to a spinner."""
 Grown = Callable[[int], object]
 """Told now and then how many bytes of a download have come."""
 Kind = Literal["wheel", "sdist", "npm"]

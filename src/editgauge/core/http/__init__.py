@@ -39,7 +39,7 @@ class TimedProtocol(H11Protocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody waits any more."""
+        """The caller has stopped waiting."""
         self._stop()
         super().connection_lost(exc)
 

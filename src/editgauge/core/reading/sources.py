@@ -136,7 +136,7 @@ class Ids:
 
 
 def size_note(edits: Sequence[Edit], published: tuple[int, int]) -> str:
-    """How many edits and images were found, beside what the paper says where that is another number."""
+    """How many edits and images were found, compared with what the paper says where that is another number."""
     sizes = len(edits), len({edit.source.name for edit in edits})
     size = f"{counted(sizes[0], 'edit')} of {counted(sizes[1], 'image')}"
     return size if sizes == published else f"{size} (the paper says {published[0]} of {published[1]})"

@@ -17,7 +17,7 @@ from editgauge.core.reading.sources import Faults, read_json, read_text
 FORMATS = (".arrow", ".parquet", ".jsonl", ".json")
 PICKLES = (".pkl", ".pickle")
 NOT_RECORDS = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
-"""What the `datasets` library writes beside the records."""
+"""What the `datasets` library writes next to the records."""
 ROWS_AT_ONCE = 64
 """Rows hold whole pictures."""
 

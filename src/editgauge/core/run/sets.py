@@ -1,4 +1,4 @@
-"""Scores of whole sets of outcomes, such as FID: one file beside the scores of single ones."""
+"""Scores of whole sets of outcomes, such as FID: one file next to the scores of single ones."""
 
 from __future__ import annotations
 

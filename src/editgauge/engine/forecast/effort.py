@@ -14,7 +14,7 @@ SECONDS_OF_A_LOOK = 0.5
 """For so long threads are kept busy to see how much of the machine they get."""
 A_LITTLE_WORK = bytes(1 << 20)
 HELPERS = ("ask-pool", "asyncio")
-"""How the names of threads begin that compute beside the event loop; models have threads of other names."""
+"""How the names of threads begin that compute outside the event loop; models have threads of other names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Effort:
     cpu: float
     """Of all threads of the process together."""
     own: float = 0.0
-    """Of these, what was no model's: decoding, metrics and rules, beside the event loop too."""
+    """Of these, what was no model's: decoding, metrics and rules, outside the event loop too."""
 
     def without(self, other: Effort) -> Effort:
         """What is left when the other is taken away; never less than nothing."""
@@ -88,7 +88,7 @@ def _share_until(deadline: float) -> float:
 
 
 def _of_helpers() -> float:
-    """CPU seconds of the threads that compute beside the event loop; where no thread has a clock, nothing."""
+    """CPU seconds of the threads that compute outside the event loop; where no thread has a clock, nothing."""
     clock_of = getattr(time, "pthread_getcpuclockid", None)
     if clock_of is None:
         return 0.0

@@ -25,7 +25,7 @@ class QuestionWork:
     asked: int = 0
     """Answers it gave; a question that several outcomes share is asked once."""
     seconds: float = 0.0
-    """That all of them took, while other models worked beside it as they do in a run."""
+    """That all of them took, while other models worked in parallel, as in a run."""
     bytes: int = 0
     """Of answers that a run would keep on disk."""
 

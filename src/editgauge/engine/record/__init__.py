@@ -1,1 +1,1 @@
-"""What is recorded beside scores: set scores, judge usage, merged runs."""
+"""What is recorded in addition to scores: set scores, judge usage, merged runs."""

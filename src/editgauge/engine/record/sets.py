@@ -39,7 +39,7 @@ def forget_sets(plan: RunPlan, folder: Path) -> None:
 
 
 def score_sets(plan: RunPlan, folder: Path, cache: Path | None, parts: KnownParts, *, quiet: bool) -> None:
-    """Scores the sets of every protocol that has such scores, and keeps them beside those of other methods.
+    """Scores the sets of every protocol that has such scores, and keeps them next to those of other methods.
 
     Outcomes that are not among the `parts`, because they were scored earlier, are decoded again.
 

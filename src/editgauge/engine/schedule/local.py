@@ -69,7 +69,7 @@ def threads_of(processes: int) -> dict[str, str]:
 
 
 def start_process(module: str, processes: int, card: str | None = None) -> subprocess.Popen[bytes]:
-    """A process that runs one of our modules beside others, with pipes to and from it; it sees one card if named."""
+    """A process that runs one of our modules, with pipes to and from it; it sees one card if named."""
     sees = {} if card is None else {VISIBLE: card}
     return subprocess.Popen(  # noqa: S603 - a module of ours
         # -P: a file in the user's folder that is called like a module of Python must not take its place.

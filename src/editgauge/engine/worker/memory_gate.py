@@ -32,7 +32,7 @@ class MemoryGate:
 
     @asynccontextmanager
     async def entered(self) -> AsyncIterator[Callable[[int], None]]:
-        """Waits until there is room. Whoever is inside says how many bytes it holds until it leaves."""
+        """Wait until there is room. A holder says how many bytes it needs until it leaves."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._held < self._most)
         mine = 0

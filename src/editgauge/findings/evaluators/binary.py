@@ -53,7 +53,7 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class BinaryScore:
-    """One score beside the majority of people on one question."""
+    """One score compared with the majority of people on one question."""
 
     protocol: str
     spec: ScoreSpec

@@ -78,7 +78,7 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A score's yes or no beside that of people, where both have one."""
+    """A score's yes or no compared with that of people, where both have one."""
 
     keys: tuple[OutcomeKey, ...]
     said: Numbers

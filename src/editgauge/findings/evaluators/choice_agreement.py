@@ -1,4 +1,4 @@
-"""Evaluators beside people's choices between two outcomes."""
+"""Evaluators compared with people's choices between two outcomes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_PAIRED = 4
 
 @dataclass(frozen=True, slots=True)
 class ChosenScore:
-    """One evaluator beside people's choices."""
+    """One evaluator compared with people's choices."""
 
     protocol: str
     spec: ScoreSpec
@@ -56,7 +56,7 @@ class ChosenScores:
 def chosen_scores(
     matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
 ) -> ChosenScores:
-    """Every evaluator beside the choices."""
+    """Every evaluator compared with the choices."""
     answers = _Answers.of(matched, known)
     earned = [_Earned.of(each, answers) for each in evaluators]
     summaries = [_summary(each, answers) for each in earned]

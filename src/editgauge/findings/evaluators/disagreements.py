@@ -43,7 +43,7 @@ class DisputedOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Disagreements:
-    """One score beside one question: where they are farthest apart, each edit at most once on either side."""
+    """One score compared with one question: where they are farthest apart, each edit at most once on either side."""
 
     protocol: str
     spec: ScoreSpec

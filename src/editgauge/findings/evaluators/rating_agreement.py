@@ -1,4 +1,4 @@
-"""Scores beside people's ratings, at every level."""
+"""Scores compared with people's ratings, at every level."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LevelAgreement:
 
 @dataclass(frozen=True, slots=True)
 class RatedScore:
-    """One score beside the ratings of one question."""
+    """One score compared with the ratings of one question."""
 
     protocol: str
     spec: ScoreSpec
@@ -49,7 +49,7 @@ class RatedScore:
 def rated_scores(
     matched: Matched[Rating], scores: Sequence[tuple[str, ScoreSpec]], known: ScoredOutcomes
 ) -> list[RatedScore]:
-    """Every score beside every question; for each question the score that agrees most comes first."""
+    """Every score compared with every question; for each question the score that agrees most comes first."""
     questions: dict[str, _Ratings] = defaultdict(lambda: defaultdict(list))
     for (key,), rating in matched.pairs:
         questions[rating.question][key].append(rating)

@@ -42,7 +42,7 @@ class Triplets:
 
 @dataclass(frozen=True, slots=True)
 class SelectedScore:
-    """One evaluator beside the triplets; shares are None when no triplet has all three scores."""
+    """One evaluator compared with the triplets; shares are None when no triplet has all three scores."""
 
     protocol: str
     spec: ScoreSpec
@@ -116,7 +116,7 @@ def _partner(edit: str, method: str, seed: int, known: ScoredOutcomes) -> Outcom
 
 
 def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], known: ScoredOutcomes) -> SelectedScores:
-    """Every evaluator beside the triplets."""
+    """Every evaluator compared with the triplets."""
     edits = [good.edit for good, *_ in triplets.outcomes]
     sources = np.array([known.sources[edit] for edit in edits], dtype=np.str_)
     edit_types = np.array([known.edit_types[edit] for edit in edits], dtype=np.str_)

@@ -44,7 +44,7 @@ class WeightAgreement:
 
 
 def weight_agreement(run: Run, answers: Iterable[ComparedAttributes]) -> tuple[WeightAgreement, ...]:
-    """Each protocol's weights beside people's answers, for source and target attributes."""
+    """Each protocol's weights compared with people's answers, for source and target attributes."""
     preferences: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for answer in answers:
         preferences[answer.edit, answer.first, answer.second].append(WORTH[answer.important])

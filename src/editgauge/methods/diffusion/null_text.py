@@ -30,7 +30,7 @@ class NullText(PaperMethod):
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The target, painted beside the source."""
+        """The target, painted next to the source."""
         source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
         way = inverted(painter, painter.latents(request.image), source, self.options["steps"])
         blanks = learned_blanks(painter, way, source, self.options["guidance"], self.inner_steps)

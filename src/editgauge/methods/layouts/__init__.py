@@ -26,7 +26,7 @@ class Layout:
     needs: tuple[str, ...] = ()
     """The extras an edit must have for `paths`."""
     beside: Pattern[str] | None = None
-    """Names, without suffix, of pictures that lie beside the outcomes and are none, such as copies of the source."""
+    """Names, without suffix, of pictures that lie next to the outcomes and are none, such as copies of the source."""
     has_settings: bool = False
     """A file's name may end in the numbers that the method was set to: `11635_action_stand_1.5_6.5`."""
     prefixed: bool = False

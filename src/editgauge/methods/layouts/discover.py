@@ -13,7 +13,7 @@ from editgauge.methods.layouts.names import shown
 
 EVERY = "/*"
 NOT_A_METHOD = {"input"}
-"""ImagenHub keeps the sources there, beside the methods."""
+"""ImagenHub keeps the sources there, next to the methods."""
 _NUMBER = re.compile(r"(?<![\w.])(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:e-?[0-9]{1,2})?)(?![\w.])", re.ASCII)
 _METHOD = re.compile(r"[^\[\]=]+(\[[^\[\]]+\])?")
 

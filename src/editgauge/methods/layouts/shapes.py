@@ -1,4 +1,4 @@
-"""The layouts of one picture per edit. Each was read off the public code or files named beside it."""
+"""The layouts of one picture per edit. Each was read off the public code or files named next to it."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def shifted(work: ArtifactSite, severity: float) -> Pixels:
 
 
 def duplicated(work: ArtifactSite, severity: float) -> Pixels:
-    """The object seen once more beside itself, first faintly, then fully."""
+    """The object seen once more next to itself, first faintly, then fully."""
     left, top, right, _ = box_of(work.subject)
     room_left, room_right = left, work.subject.shape[1] - right
     step = round(BESIDE * (right - left)) * (1 if room_right >= room_left else -1)

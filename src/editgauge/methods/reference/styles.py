@@ -63,7 +63,7 @@ def _cartoon(source: Pixels) -> Pixels:
 
 
 def _oil(source: Pixels) -> Pixels:
-    """Brush strokes (Kuwahara's filter): a pixel takes the mean of the calmest of four squares beside it."""
+    """Brush strokes (Kuwahara's filter): a pixel takes the mean of the calmest of four squares next to it."""
     reach = max(2, round(_scaled(source, 7)))
     size = (reach + 1, reach + 1)
     colors = source.astype(np.float32)

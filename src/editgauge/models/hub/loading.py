@@ -33,7 +33,7 @@ class MissingExtra(EditGaugeError):
 
 
 def transformers(wanted: str) -> Any:
-    """The transformers library, with torch beside it; raises `MissingExtra` when one of them is not installed."""
+    """The transformers library, together with torch; raises `MissingExtra` when one of them is not installed."""
     if any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")):
         raise MissingExtra(wanted)
     return importlib.import_module("transformers")

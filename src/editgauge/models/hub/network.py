@@ -123,7 +123,7 @@ class Network:
         return {}
 
     def _options(self) -> dict[str, Any]:
-        """What `from_pretrained` is given beside the usual."""
+        """What `from_pretrained` is given in addition to the usual."""
         return {}
 
     def _input_size(self) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 A first network marks the pixels of text; each marked stretch is cut out upright and read letter by letter by a second
 one (Du et al. 2020, `arXiv:2009.09941`; the boxes after Liao et al. 2020). The steps between the networks are written
-here from those descriptions, so that nothing beside OpenCV is needed. Text that stands on its head is not turned.
+here from those descriptions, so that nothing except OpenCV is needed. Text that stands on its head is not turned.
 """
 
 from __future__ import annotations

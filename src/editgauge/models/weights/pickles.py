@@ -56,7 +56,7 @@ LARGEST_GROWTH = 20
 def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
     """The tensors of a torch checkpoint by name, as arrays that cannot be written to.
 
-    Nested containers are joined with dots, as in a state dict; notes beside the tensors (words, numbers) are left out.
+    Nested containers are joined with dots, as in a state dict; notes next to the tensors (words, numbers) are left out.
     Takes the zip form that torch writes since 1.6 and the older one of pickles in a row; raises `UnsafePickle` for
     anything that would need code to run.
     """
@@ -151,7 +151,7 @@ class _TensorReader(_Reader):
         self.blocks: dict[str, Array] = {}
 
     def persistent_load(self, pid: Any) -> Array:
-        """The numbers of a block that lies beside the pickle: ("storage", type, key, device, count, …)."""
+        """The numbers of a block that lies next to the pickle: ("storage", type, key, device, count, …)."""
         kind, storage, key, _, count = pid[:5]
         if kind != "storage" or storage not in STORAGES or not str(key).isalnum():
             raise UnsafePickle(f"'{self._path}' names a block of numbers in an unknown way: {pid!r}.")

@@ -209,7 +209,7 @@ def _from_hub(entry: WeightsEntry, revision: str | None) -> WeightFiles | None:
 
 
 def _accept(entry: WeightsEntry, accept: str | None) -> None:
-    """Refuses what was not accepted by name; an acceptance is remembered beside the files."""
+    """Refuses what was not accepted by name; an acceptance is remembered next to the files."""
     if not entry.accept:
         return
     note = entry.carrier.folder / ACCEPTED

@@ -42,7 +42,7 @@ def as_in_the_paper(
     point: float,
     options: ArtifactOptions,
 ) -> Found:
-    """Things that meet the mask and lost confidence, and those that are gone beside the edited object.
+    """Things that meet the mask and lost confidence, and those that are gone next to the edited object.
 
     Args:
         edit: the request

@@ -57,7 +57,7 @@ def fit(
         target: one row per target attribute.
         weights: how much each attribute counts; all alike when left out. LDA takes none.
         classifier: `svm`, `lda` (with Ledoit and Wolf's shrinkage) or `logistic`.
-        c: how much a misclassified attribute costs beside |w|; LDA takes none.
+        c: how much a misclassified attribute costs relative to |w|; LDA takes none.
     """
     if len(source) == 0 or len(target) == 0:
         raise ValueError("a hyperplane needs an attribute on either side")

@@ -1,6 +1,6 @@
 """BLEU, ROUGE, METEOR and CIDEr: how alike captions are by their words, from 0 (nothing shared) on.
 
-They stand beside difference triplets for comparison (EditInspector, tables 2 and 4): shared words say little about
+They stand next to difference triplets for comparison (EditInspector, tables 2 and 4): shared words say little about
 whether the same difference is meant. BLEU comes from sacrebleu, ROUGE from rouge-score, METEOR from nltk, all of the
 extra `captions`; CIDEr-D is written here, because its only kept library needs Java.
 """

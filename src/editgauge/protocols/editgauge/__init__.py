@@ -128,7 +128,7 @@ class Own(Protocol):
         return Own(read_calibration(file) if file else None, {"judge": judges[0]} if judges else None)
 
     def with_models(self, models: Mapping[str, str]) -> Own:
-        """The same; a calibration is refused beside other models than its ratings were compared with."""
+        """The same; a calibration is refused in combination with other models than its ratings were compared with."""
         made_with = self._calibration.models if self._calibration else {}
         other = [
             f"{role}: {name} then, {models[role]} now"

@@ -85,7 +85,7 @@ def detail(fine: Lightness, where: BoolMask) -> float:
 
 
 def blurrier(lab: Lab, where: BoolMask, than: BoolMask) -> float:
-    """How much less finest structure beside coarser one some pixels have than others, in doublings: grows when
+    """How much less finest structure relative to coarser one some pixels have than others, in doublings: grows when
     something is out of focus, whatever its contrast."""
     light = lab[..., 0]
     coarser = cv2.GaussianBlur(light, (0, 0), FINEST)

@@ -122,7 +122,7 @@ def _outline(view: View, part: BoolMask) -> BoolMask:
 
 
 def _steep_beside(lab: Lab, away: NDArray[np.float32], margin: int) -> float | None:
-    """How steep the brightness is at the outline beside what lies a little outside, in doublings."""
+    """How steep the brightness is at the outline relative to its surroundings, in doublings."""
     light = cv2.GaussianBlur(lab[..., 0], (0, 0), 0.8)
     steep = cv2.magnitude(cv2.Sobel(light, cv2.CV_32F, 1, 0), cv2.Sobel(light, cv2.CV_32F, 0, 1))
     here, there = steep[np.abs(away) <= 2], steep[(away > margin) & (away <= 3 * margin)]
@@ -140,7 +140,7 @@ def _off_shade(before: Lab, after: Lab, part: BoolMask, beside: BoolMask) -> flo
 
 
 def _dark_foot(lab: Lab, part: BoolMask, beside: BoolMask) -> float | None:
-    """How much darker the lower half of the part is than what lies beside that half."""
+    """How much darker the lower half of the part is than what lies next to that half."""
     lower = np.arange(len(part))[:, np.newaxis] > np.median(np.nonzero(part)[0])
     if not ((part & lower).any() and (beside & lower).any()):
         return None

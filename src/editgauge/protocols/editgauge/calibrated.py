@@ -1,4 +1,4 @@
-"""The numbers as people's ratings make them, each beside what it was before."""
+"""The numbers as people's ratings make them, each compared with what it was before."""
 
 from __future__ import annotations
 

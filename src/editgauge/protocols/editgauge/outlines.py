@@ -1,4 +1,4 @@
-"""What lies along an outline: lines and steps that are on neither side, and the thing seen once more beside itself."""
+"""What lies along an outline: lines and steps that are on neither side, and the thing seen once more next to itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEW = 20
 THIN = 3
 """Pixels: the width of a seam; a halo is as wide as the margin."""
 SMALL = 40
-"""Pixels of the longer side at which a thing is looked for beside itself."""
+"""Pixels of the longer side at which a thing is looked for next to itself."""
 SMALLEST = 6
 """Pixels, at that size, of a thing that still can be distinguished from another."""
 APART, REACH, LEVEL = 0.3, 1.5, 0.5
@@ -59,7 +59,7 @@ def step(lab: Lab, away: NDArray[np.float32], margin: int) -> float | None:
 
 
 def seen_again(source: Pixels, edited: Pixels, outline: BoolMask) -> float | None:
-    """How much better than in the source a half of the outlined thing is found once more beside itself; None when the
+    """How much better than in the source a half of the outlined thing is found once more next to itself; None when the
     thing is too small to say."""
     left, top, right, bottom = box_of(outline)
     scale = min(1.0, SMALL / max(right - left, bottom - top))
@@ -82,7 +82,7 @@ def seen_again(source: Pixels, edited: Pixels, outline: BoolMask) -> float | Non
 def _likest(
     picture: NDArray[np.float32], shown: NDArray[np.float32], mask: BoolMask, box: tuple[int, int, int, int], start: int
 ) -> float:
-    """How alike the half of the thing that starts at a column is to the likest place beside it, by correlation."""
+    """How alike the half of the thing that starts at a column is to the likest place next to it, by correlation."""
     left, top, right, bottom = box
     half = (right - left) // 2
     template = shown[top:bottom, start : start + half]

@@ -175,7 +175,7 @@ def _outlines_needed(edit: Edit, roles: Roles, role: str, changed: BoolMask) -> 
         return ("all" if edit.type == "positional_addition" else "none"), "none"
     if role == "stays" and roles.adds:
         return "none", "none"
-    if role == "stays" and roles.everywhere:  # only what stands there now may be seen again beside itself
+    if role == "stays" and roles.everywhere:  # only what stands there now may be seen again next to itself
         return "none", changed
     return "all", "all"
 

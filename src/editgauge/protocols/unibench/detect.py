@@ -35,7 +35,7 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 class UniBenchDetect(Protocol):
-    """Stands beside `unibench` where no joint embedder is available; its numbers are not those of the paper."""
+    """An alternative to `unibench` where no joint embedder is available; its numbers are not those of the paper."""
 
     name = "unibench-detect"
     about = "UniBench's tasks without CLIP: class found, place by geometry, color by histogram."

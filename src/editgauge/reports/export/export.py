@@ -138,7 +138,7 @@ def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
 
 
 def _mean_of_set(score: SetScore) -> dict[str, Any]:
-    """A score of a whole set of outcomes, such as a total or FID, beside the means."""
+    """A score of a whole set of outcomes, such as a total or FID, in addition to the means."""
     row = {"protocol": score.protocol, "name": score.name, "method": score.method, "edit_type": score.edit_type}
     reasons = "; ".join(f"{reason} {count}" for reason, count in score.reasons.items())
     return {

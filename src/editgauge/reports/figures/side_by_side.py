@@ -101,7 +101,7 @@ def _drawn(series: Series, number: int, field: _Field) -> Markup:
 
 
 def _labels(series: Sequence[Series], field: _Field) -> list[Markup]:
-    """The methods' names beside the ends of their lines, in their colors; one that would touch another moves up."""
+    """The methods' names next to the ends of their lines, in their colors; one that would touch another moves up."""
     ends = [
         (field.y(last.value), number, each.label)
         for number, each in enumerate(series)

@@ -84,7 +84,7 @@ def _line(line: SweepLine, field: Plane, aside: float) -> Markup:
 
 
 def _labels(lines: Sequence[SweepLine], field: Plane) -> list[Markup]:
-    """What else is chosen, beside the end of each line; one that would touch another moves up."""
+    """What else is chosen, next to the end of each line; one that would touch another moves up."""
     ends = sorted(((field.y(line.known[-1][1].value), line.label) for line in lines if line.known), reverse=True)
     placed: list[Markup] = []
     last = float("inf")

@@ -128,7 +128,7 @@ def _point(point: TradeOffPoint, plane: Plane) -> Markup:
 
 
 def _names(points: Sequence[TradeOffPoint], plane: Plane) -> list[Markup]:
-    """Every method's name beside its point, where no other point or name stands; no name where all is full."""
+    """Every method's name next to its point, where no other point or name stands; no name where all is full."""
     at = [(plane.x(point.kept.value), plane.y(point.done.value)) for point in points]
     taken = [LabelBox(x - 7, y - 7, x + 7, y + 7) for x, y in at]
     drawn = []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from editgauge.reports.context import Context
 
 FACTS = ("subject", "from", "to", "position", "source_caption", "target_caption")
-"""Parts of an edit that are shown beside its instruction."""
+"""Parts of an edit that are shown in addition to its instruction."""
 MOST_THREADS = 8
 """Each holds a few decoded pictures, so that many cores must not mean much memory."""
 MOST_EMBEDDED = 1_500

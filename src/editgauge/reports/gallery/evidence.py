@@ -32,7 +32,7 @@ Owner = tuple[str, str, int]
 
 
 class Marks:
-    """What to draw on the pictures of every outcome, and what to say beside them."""
+    """What to draw on the pictures of every outcome, and what to say next to them."""
 
     def __init__(self, run: Run, edits: Collection[str] | None = None) -> None:
         self.problem = ""

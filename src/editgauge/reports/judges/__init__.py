@@ -1,1 +1,1 @@
-"""The judges of a run beside each other."""
+"""The judges of a run side by side."""

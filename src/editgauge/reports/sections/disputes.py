@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DECIMALS = 2
 MOST_REASONS = 3
 Reasons = dict[tuple[OutcomeKey, str, str], list[str]]
-"""The notes beside a score: by outcome, protocol and name."""
+"""The notes next to a score: by outcome, protocol and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _ready(disputed: DisputedOutcome, run: Run, reasons: list[str]) -> Dispute:
 
 
 def _reasons(agreement: Agreement, run: Run) -> Reasons:
-    """The notes that the protocols left beside the disputed scores."""
+    """The notes that the protocols left next to the disputed scores."""
     wanted = {
         (each.outcome, question.protocol, question.spec.name)
         for question in agreement.disputed

@@ -1,4 +1,4 @@
-"""Scores beside people: how far each agrees with ratings, choices and known truth, as tables and plots."""
+"""Scores compared with people: how far each agrees with ratings, choices and known truth, as tables and plots."""
 
 from __future__ import annotations
 

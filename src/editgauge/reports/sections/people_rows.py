@@ -1,4 +1,4 @@
-"""The fields and rows of the tables that put scores beside people."""
+"""The fields and rows of the tables that compare scores with people."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PrintedEstimate:
 
 @dataclass(frozen=True, slots=True)
 class ScoreBesidePeople:
-    """One score beside what people said."""
+    """One score compared with what people said."""
 
     protocol: str
     spec: ScoreSpec

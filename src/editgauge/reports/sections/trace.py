@@ -48,7 +48,7 @@ class Bar:
 
     @property
     def label(self) -> str:
-        """What stands beside it."""
+        """What stands next to it."""
         name = NAMES.get(self.of, self.of)
         return name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "…"
 

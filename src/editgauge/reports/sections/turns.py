@@ -1,4 +1,4 @@
-"""Several turns: a plot over turns for each quantity, a line for each method, and the numbers beside it."""
+"""Several turns: a plot over turns for each quantity, a line for each method, and the numbers next to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filled forms: the pages of a study as raters left them, beside each other (as figures 14 to 23 of EditInspector)."""
+"""Filled forms: the pages of a study as raters left them, side by side (as figures 14 to 23 of EditInspector)."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class MechanicalTurk:
         return len(tasks)
 
     def read(self, study: Study, file: Path) -> list[AnswerRecord]:
-        """The answers of a batch; a copy of the file with its columns Approve and Reject filled is put beside it."""
+        """The answers of a batch; a copy of the file with its columns Approve and Reject filled is put next to it."""
         return read_results(study, file)
 
 

@@ -1,4 +1,4 @@
-"""The database of a study: SQLite beside the study, or PostgreSQL by URL. Writers take turns on both.
+"""The database of a study: SQLite next to the study, or PostgreSQL by URL. Writers take turns on both.
 
 A claim reads counters and changes them; two that run at once could hand out one place twice. People answer a few pages
 a minute, and a turn takes milliseconds, so one writer at a time is plenty, and it leaves nothing to reason about:

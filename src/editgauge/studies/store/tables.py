@@ -1,6 +1,6 @@
 """The tables of a study.
 
-Everything that decides who gets what is a counter beside the rows it counts, changed in the same transaction: a page is
+Everything that decides who gets what is a counter stored with the rows it counts, changed in one transaction: a page is
 found by index, whatever the number of items.
 """
 
@@ -124,7 +124,7 @@ class Served(TableBase):
 
 
 class AnswerRow(TableBase):
-    """The answer to one question of a page; a changed answer is a new version beside the old one."""
+    """The answer to one question of a page; a changed answer is a new version next to the old one."""
 
     __tablename__ = "answers"
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"), primary_key=True)

@@ -119,7 +119,7 @@ def show(request: Request, who: Who, number: PageNumber) -> Response:
 
 @router.post("/pages/{number}")
 def hand_in(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Response:
-    """Takes a page; twice is harmless. What is missing is said beside the questions."""
+    """Takes a page; twice is harmless. What is missing is said next to the questions."""
     state = state_of(request)
     answers = read_answers(fields, all_questions(state.study.design))
     try:

@@ -1,1 +1,1 @@
-"""Models that look at people: their faces and the poses of their bodies. Nobody is recognized."""
+"""Models that look at people: their faces and the poses of their bodies. No person is identified."""
