@@ -1,6 +1,6 @@
 """The protocol `people`: what became of the people in a picture: their faces, expressions and poses.
 
-Only the two given pictures are compared with each other. No person is identified, and no vector of a face is stored with
+Only the two given pictures are compared. No person is identified, and no vector of a face is stored with
 a score. A face or a body is compared with the one that stands at its place in the edited picture.
 """
 
