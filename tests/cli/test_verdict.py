@@ -49,6 +49,7 @@ def test_where_nothing_tells_it_says_what_to_add() -> None:
 def test_an_answer_near_one_half_is_none() -> None:
     verdict = sum_up([row("editgauge", "edit", 0.55), row("preservation", "ssim_outside", 0.95)])
     assert (verdict.done, verdict.kept) == ("cannot tell", "well")
+    assert verdict.done_because == "editgauge 0.55 is too close to one half"
 
 
 def test_scores_that_are_not_there_are_not_made_up() -> None:

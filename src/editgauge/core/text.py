@@ -37,6 +37,15 @@ def article(phrase: str) -> str:
     return _SOUNDS.get(longest, "an" if start.startswith(tuple("aeiou")) else "a")
 
 
+def none_seen(noun: str) -> str:
+    """That there is nothing of a kind to be seen, without the end of the sentence.
+
+    >>> none_seen("dog"), none_seen("surfboards")
+    ('no dog is seen', 'no surfboards are seen')
+    """
+    return f"no {noun} {'are' if is_plural(noun) else 'is'} seen"
+
+
 def is_plural(noun: str) -> bool:
     """Whether the noun has the form of a plural.
 

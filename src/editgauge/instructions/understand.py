@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Reading, Step
 from editgauge.instructions.captions import caption_things, is_caption, read_caption
@@ -87,8 +88,9 @@ def _is_bare(tokens: Sequence[Token], step: Step) -> bool:
 
 def _names_its_verb(steps: Sequence[Step], clause: Sequence[Token]) -> bool:
     """Was the verb taken for the thing, as in "add next to the cat", which does not say what?"""
-    is_verb = any(match(verbs, clause, 0) for verbs in verb_effects())
-    return is_verb and any(clause[0] in {step.to, step.subject} for step in steps)
+    if not any(match(verbs, clause, 0) for verbs in verb_effects()):
+        return False
+    return any(step.to == clause[0] for step in steps if EDIT_TYPES[step.type].effect == "adds")
 
 
 def _merged(steps: list[Step], new: list[Step], clause: Sequence[Token]) -> list[Step]:

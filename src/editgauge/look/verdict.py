@@ -208,10 +208,12 @@ def _informative(missing: list[Verdict]) -> list[Verdict]:
 
 def _why_not(scores: Sequence[Verdict]) -> str:
     """Why nothing tells whether the edit was done."""
+    doubtful = [each for each in scores if each.name == "edit" and _is_doubtful(each)]
+    if doubtful:
+        return f"{doubtful[0].protocol} {doubtful[0].value:.2f} is too close to one half"
     missing = _informative(_unanswered(scores))
     if not missing:
-        has_edit = any(each.name == "edit" for each in scores)
-        return "the answers are too close to one half" if has_edit else "no chosen protocol judges the edit"
+        return "no chosen protocol judges the edit"
     if all(each.reason == NO_RULE for each in missing):
         return "no chosen protocol has a rule for this edit type"
     note = next((note for each in missing if (note := _note(each))), str(missing[0].reason))

@@ -142,7 +142,7 @@ def why_not_the_same_thing(describing: list[str], noun: str, is_grown: bool, wor
         known = word in lists.looks | lists.uses | lists.materials | lists.determiners
         adjective = wordnet is not None and wordnet.is_adjective(word)
         if not (known or adjective or is_possessive(word)):
-            return f"'{word}' may make something else of a {noun}"
+            return f"'{word}' may make something else of {with_article(noun)}"
     return ""
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED
 from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import read_size
+from editgauge.core.text import none_seen
 from editgauge.core.types import Unscored
 from editgauge.protocols._shared.looking import asked_place
 from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank, style_fit
@@ -106,7 +107,7 @@ def _not_seen(view: View, role: str) -> Unscored | None:
     if seen or (named is not None and named.before >= LIKELY):
         return None
     word = view.roles.words()[role]
-    return Unscored("not_detected", f"no {word} is detected in the source, so its change cannot be measured; {HELP}")
+    return Unscored("not_detected", f"{none_seen(word)} in the source, so its change cannot be measured; {HELP}")
 
 
 def _some_stay(view: View) -> Unscored | None:

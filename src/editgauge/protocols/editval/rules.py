@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Evidence, Note
 from editgauge.core.phrases import read_size
+from editgauge.core.text import none_seen
 from editgauge.core.types import Item, Score
 from editgauge.protocols._shared.looking import Sighting, are_enough, asked_place, look_for, must_be_new, needed
 from editgauge.protocols._shared.rule_set import RuleSet
@@ -176,7 +177,7 @@ async def _seen(see: Perception, item: Item, on: Side, thing: str) -> Sighting:
 
 def _must_be_seen(sighting: Sighting) -> None:
     if not sighting.found:
-        raise CannotTell("not_detected", f"no {sighting.thing} is seen in the source image, where the rule starts")
+        raise CannotTell("not_detected", f"{none_seen(sighting.thing)} in the source image, where the rule starts")
 
 
 def _class(item: Item) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Evidence
+from editgauge.core.text import none_seen
 from editgauge.protocols._shared.looking import picture
 from editgauge.vision.positions import Point
 from editgauge.vision.regions import Masks, box_overlap, closest, largest
@@ -100,7 +101,7 @@ class PixLensScene:
 def must_be_seen(things: Things) -> Things:
     """The rule starts from them: without them nothing can be said about the edit."""
     if not len(things):
-        raise CannotTell("not_detected", f"no {things.name} is seen in the {things.on} image")
+        raise CannotTell("not_detected", f"{none_seen(things.name)} in the {things.on} image")
     return things
 
 

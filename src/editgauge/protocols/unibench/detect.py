@@ -11,6 +11,7 @@ import numpy as np
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Curves, Note
+from editgauge.core.text import none_seen
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols._shared.looking import attempt
@@ -77,7 +78,7 @@ async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
     if task.kind != "change_color":
         return Score(float(target.seen), (*target.evidence, _said(target.words)))
     if target.mask is None:
-        raise CannotTell("not_detected", f"no {target.name} is seen in the edited image")
+        raise CannotTell("not_detected", f"{none_seen(target.name)} in the edited image")
     wanted = rgb_of(task.color)
     value = color_score(item.edited, target.mask, wanted)
     curves = Curves(

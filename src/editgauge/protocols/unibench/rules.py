@@ -12,6 +12,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Note
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, box_of
+from editgauge.core.text import none_seen
 from editgauge.core.types import Score
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ async def target_consistency(scene: UniBenchScene) -> Score:
         raise CannotTell("not_applicable", f"{scene.task.kind} keeps no object")
     if scene.target.mask is None:
         scene.likeness.must_be_there()
-        raise CannotTell("not_detected", f"no {scene.target.name} is seen in the edited image")
+        raise CannotTell("not_detected", f"{none_seen(scene.target.name)} in the edited image")
     before, after = alone(scene.item.source, scene.original), alone(scene.item.edited, scene.target.mask)
     if scene.task.kind == "move":
         value = await scene.likeness.of_pictures(before, after)
