@@ -43,6 +43,7 @@ class CachedModel:
         self.card = model.card
         self._memory = memory
         self._store = store
+        self._kinds: dict[type, bool] = {}
         self._stage = "load"
         """What a model does besides its forward pass: it loads itself when it is first asked, and prepares pictures."""
         settings = {name: value for name, value in self.card.settings.items() if name not in AFTER_THE_ANSWER}
@@ -66,6 +67,12 @@ class CachedModel:
     def batch(self) -> int:
         """How many requests the model likes at once."""
         return self.model.batch
+
+    def is_a(self, kind: type) -> bool:
+        """Is the model of a kind? Python compares all members of a protocol each time, so the answer is kept."""
+        if kind not in self._kinds:
+            self._kinds[kind] = isinstance(self.model, kind)
+        return self._kinds[kind]
 
     def key(self, question: str, *about: object) -> str:
         """The identity of an answer: the model with its revision and settings, the question, and what it is about."""

@@ -147,21 +147,21 @@ class ModelService:
     async def embed_image(self, image: Pixels) -> Vector:
         """The picture as a unit vector of the image embedder."""
         model = self._model_for("image_embedder")
-        if isinstance(model.model, PatchEmbedder):  # one pass through the network gives both
+        if model.is_a(PatchEmbedder):  # one pass through the network gives both
             return _unit((await self.patches(image)).whole.astype(np.float32))
         return _unit(await self._about(model, "embed", image))
 
     async def patches(self, image: Pixels) -> Patches:
         """The picture as the tokens of the image embedder, one per patch of a grid."""
         model = self._model_for("image_embedder")
-        if not isinstance(model.model, PatchEmbedder):
+        if not model.is_a(PatchEmbedder):
             raise CannotTell("no_model", f"{model.card.id} has no patches; choose --model image_embedder=dinov2-s14")
         return cast(Patches, await self._about(model, "patches", image))
 
     async def keys(self, image: Pixels, *, of_bytes: bool = False) -> Keys:
         """The keys of the image embedder's last attention, one row per token."""
         model = self._model_for("image_embedder")
-        if not isinstance(model.model, KeyEmbedder):
+        if not model.is_a(KeyEmbedder):
             raise CannotTell("no_model", f"{model.card.id} has no keys; choose --model image_embedder=dinov2-s14")
         return cast(Keys, await self._about(model, "keys_of_bytes" if of_bytes else "keys", image))
 

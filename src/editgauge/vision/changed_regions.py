@@ -8,6 +8,7 @@ is clearly different grows into what is somewhat different around it; specks are
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import cv2
@@ -91,7 +92,7 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
     alignment = align(source, edited)
     height, width = source.shape[:2]
     scale = min(1.0, LONGER_SIDE / max(height, width))
-    before, after = (_lab(picture, scale) for picture in (source, alignment.aligned))
+    before, after = _lab_of_source(source.shape, source.tobytes(), scale), _lab(alignment.aligned, scale)
     seen = _scaled(alignment.valid, before.shape[1], before.shape[0])
     cast = _common_cast(*(_picked(each, seen) for each in (before, after))) if seen.any() else np.zeros(3, np.float32)
     difference = _difference(before, after - _forgiven(cast))
@@ -198,6 +199,14 @@ def _parts(mask: NDArray[Any]) -> list[BoolMask]:
 def _box(mask: BoolMask) -> tuple[int, int, int, int]:
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+
+
+@lru_cache(maxsize=2)
+def _lab_of_source(shape: tuple[int, ...], content: bytes, scale: float) -> Map:
+    """Kept, for the outcomes of a source come one after another."""
+    lab = _lab(np.frombuffer(content, np.uint8).reshape(shape), scale)
+    lab.setflags(write=False)
+    return lab
 
 
 def _lab(picture: Pixels, scale: float) -> Map:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -45,12 +45,17 @@ def _synonyms() -> dict[str, str]:
     return {said: word for word, rows in table()["synonyms"].items() for said in rows}
 
 
+PHRASES_KEPT = 4096
+"""Answers about the latest phrases."""
+
+
 class Resolver:
     """Finds the words of one vocabulary."""
 
     def __init__(self, vocabulary: Sequence[str], wordnet: WordNet | None) -> None:
         self._words = {word.casefold(): word for word in vocabulary}
         self._wordnet = wordnet
+        self._latest = lru_cache(maxsize=PHRASES_KEPT)(self._answer)
         self._word_of: dict[Sense, str] = {}
         for word in vocabulary if wordnet else ():
             sense = sense_of(word, wordnet) if wordnet else None
@@ -59,6 +64,19 @@ class Resolver:
 
     def resolve(self, phrase: str) -> Resolution:
         """The word for the phrase; raises `CannotTell` when there is none, or more than one."""
+        resolution = self._latest(phrase)
+        if isinstance(resolution, CannotTell):
+            raise CannotTell(resolution.reason, resolution.detail)
+        return resolution
+
+    def _answer(self, phrase: str) -> Resolution | CannotTell:
+        """The answer in a form that can be kept: every picture of an edit is asked about the same words."""
+        try:
+            return self._resolve(phrase)
+        except CannotTell as unknown:
+            return unknown.with_traceback(None)
+
+    def _resolve(self, phrase: str) -> Resolution:
         words = plain_words(phrase)
         if not words:
             raise self._unknown(phrase, "it holds no word")

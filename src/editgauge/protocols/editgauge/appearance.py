@@ -155,7 +155,7 @@ def _softened(before: Lab, after: Lab, where: BoolMask) -> float:
 
 
 def _chroma(lab: Lab, where: BoolMask) -> float:
-    return float(np.hypot(lab[..., 1], lab[..., 2])[where].mean())
+    return float(np.hypot(lab[..., 1][where], lab[..., 2][where]).mean())
 
 
 _STYLES: tuple[tuple[str, Callable[[Lab, Lab, BoolMask], float]], ...] = (

@@ -82,7 +82,8 @@ def _square(box: NDArray[np.int32], columns: int, rows: int, width: int, height:
 
 def pixel_features(before: Pixels, after: Pixels) -> dict[str, float]:
     """Pixels without detail because they are black or white, and how much finest detail came or went."""
-    brightest = after.max(axis=2)
+    red, green, blue = (after[..., channel] for channel in range(3))
+    brightest = np.maximum(np.maximum(red, green), blue)  # numpy's max along so short an axis takes ten times as long
     return {
         "clipped": math.sqrt(float(((brightest >= 253) | (brightest <= 3)).mean())),
         "sharper": _finest(after) - _finest(before),
