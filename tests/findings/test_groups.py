@@ -94,6 +94,8 @@ def test_where_the_protocol_gives_no_number_there_is_none(gedit: Path) -> None:
     figure = measured_figures(Run.open(gedit))[0]
     assert figure.methods["mine"].value is None
     assert figure.methods["mine"].reason == "no outcome of a task"
+    [row] = [each for each in means_of(Run.open(gedit)) if each["name"] == "g_o_en"]
+    assert (row["mean"], row["reasons"]) == (None, "not_applicable: no outcome of a task")
     assert figure.methods["theirs"].value == 6.0
 
 

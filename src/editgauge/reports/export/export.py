@@ -140,7 +140,9 @@ def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
 def _mean_of_set(score: SetScore) -> dict[str, Any]:
     """A score of a whole set of outcomes, such as a total or FID, in addition to the means."""
     row = {"protocol": score.protocol, "name": score.name, "method": score.method, "edit_type": score.edit_type}
-    reasons = "; ".join(f"{reason} {count}" for reason, count in score.reasons.items())
+    reasons = [f"{reason} {count}" for reason, count in score.reasons.items()]
+    if score.value is None:
+        reasons.append(f"{score.reason}: {score.detail}".strip(": "))
     return {
         **row,
         "group": "",
@@ -151,7 +153,7 @@ def _mean_of_set(score: SetScore) -> dict[str, Any]:
         "n": score.n,
         "source_images": None,
         "unscored": score.missing,
-        "reasons": reasons,
+        "reasons": "; ".join(filter(None, reasons)),
         "interval_method": score.interval_method,
         **dict.fromkeys(PLACE),
     }
