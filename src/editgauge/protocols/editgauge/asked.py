@@ -107,7 +107,7 @@ def _not_seen(view: View, role: str) -> Unscored | None:
     if seen or (named is not None and named.before >= LIKELY):
         return None
     word = view.roles.words()[role]
-    return Unscored("not_detected", f"{none_seen(word)} in the source, so its change cannot be measured; {HELP}")
+    return Unscored("not_detected", f"{none_seen(str(word))} in the source, so its change cannot be measured; {HELP}")
 
 
 def _some_stay(view: View) -> Unscored | None:
