@@ -23,7 +23,7 @@ def test_a_pickle_that_the_catalog_does_not_know_is_refused_unread(tmp_path: Pat
         arrays_of("lpips-alex", tmp_path / "own.pt")
     picture = np.zeros((32, 32, 3), np.uint8)
     with pytest.raises(UnsafePickle):
-        LpipsAlex(tmp_path / "own.pt").compare([(picture, picture)])
+        LpipsAlex(tmp_path / "own.pt").compare([(picture, picture + 1)])
 
 
 def test_own_arrays_are_read_and_hold_numbers_only(tmp_path: Path) -> None:
