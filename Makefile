@@ -28,6 +28,7 @@ $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 	  --editable '.[captions,dev,diffusers,figures,lite,ray,serve,study,torch,train]'
+	@$(BIN)/python -m compileall -q -j 2 src
 	@touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed-dev

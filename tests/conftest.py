@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import hashlib
 import json
 import os
@@ -70,6 +71,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     else:
         return None
     return (bool(unwanted) and all(unwanted)) or None
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector need not look at it again in every test."""
+    gc.freeze()
 
 
 def _is_test(file: Path) -> bool:

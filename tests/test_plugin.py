@@ -79,6 +79,7 @@ def test_from_its_benchmark_to_scores(editgauge: Command, plugin: Path, tmp_path
     assert "is sound" in editgauge("verify", "run", cwd=tmp_path).stdout, "reading a run needs no plug-in"
 
 
+@pytest.mark.slow
 def test_its_metric_is_computed_by_a_protocol(editgauge: Command, plugin: Path, tmp_path: Path) -> None:
     editgauge(
         "edit", "plugin-benchmark", "--method", "negative", "--out", "negatives", "--quiet", plugin=plugin, cwd=tmp_path

@@ -56,6 +56,7 @@ def model(told: dict[str, Any]) -> FittedModels:
     return read_fitted(json.dumps(told), RATINGS)
 
 
+@pytest.mark.slow
 def test_what_is_read_back_tells_true_from_false(model: FittedModels, probes: list[ProbeFeatures]) -> None:
     for question, truth in (("disturbed", truth_of_disturbed), ("flawed", truth_of_flawed)):
         asked = [(each, known) for each in probes if (known := truth(each.probe)) is not None]
@@ -81,6 +82,7 @@ def test_what_tells_the_truth_is_what_moves_the_answer(model: FittedModels, prob
     assert moved["rest_unlike"] > 5 * sorted(moved.values())[-2]
 
 
+@pytest.mark.slow
 def test_the_held_back_half_changes_nothing(told: dict[str, Any], probes: list[ProbeFeatures]) -> None:
     misleading = [
         replace(each, probe=replace(each.probe, split="held_back", done=not each.probe.done)) for each in probes

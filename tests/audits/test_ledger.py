@@ -42,6 +42,7 @@ def judge(served: Served) -> str:
     return f"openai:{MODEL}@{served.url}"
 
 
+@pytest.mark.slow
 def test_a_judge_that_stays_has_not_moved(served: Served, judge: str, tmp_path: Path) -> None:
     served.plan = steady
     first = check(judge, ledger=tmp_path)

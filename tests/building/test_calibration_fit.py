@@ -33,6 +33,7 @@ def rise(line: Numbers, slopes: tuple[float, float], shift: float) -> Numbers:
     return np.asarray(expit(slopes[0] * np.log(inside) - slopes[1] * np.log1p(-inside) + shift))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bent", [False, True])
 @given(pairs=rated, ordered=st.lists(chances, min_size=2, max_size=8).map(sorted))
 def test_whatever_people_say_the_order_of_outcomes_stays(
@@ -115,6 +116,7 @@ def test_a_line_is_the_logistic_regression_of_another_library() -> None:
 TRUTHS = {"unsure": ((0.5, 0.5), -0.6), "shifted": ((1.0, 1.0), 1.2), "bent": ((1.4, 0.5), 0.2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_the_curve_of_simulated_raters_lies_in_its_interval_most_of_the_time(truth: str) -> None:
     slopes, shift = TRUTHS[truth]

@@ -137,12 +137,14 @@ def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: Traini
     assert "--ratings FILE" in summary_lines(ruled)[-1]
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_set(bench: Path, ruled: Training, tmp_path: Path) -> None:
     again = training(bench, out=tmp_path / "again", quiet=True)
     for name in (LLAVA, MESSAGES, CARD, SHEET):
         assert (again.folder / name).read_bytes() == (ruled.folder / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_machine_labels_artifacts_only_where_it_is_asked_to_and_each_such_lesson_says_so(
     bench: Path, ruled: Training, tmp_path: Path
 ) -> None:

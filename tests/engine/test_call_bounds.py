@@ -94,6 +94,7 @@ def _prepared(asked: dict[str, Any], protocol: str, panel: str | None, judge: li
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "panel"), CASES)
 def test_a_run_makes_no_more_calls_and_costs_no_more_than_foreseen(
     served: Served, asked: dict[str, Any], protocol: str, panel: str | None, tmp_path: Path

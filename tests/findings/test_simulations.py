@@ -103,6 +103,7 @@ def false_alarms(worlds: int, make: Make, methods: int, sources: int = 30) -> fl
     return sum(any(each.significant for each in some) for some in found) / worlds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("methods", [2, 5])
 @pytest.mark.parametrize("kind", EQUAL_METHODS)
 def test_equal_methods_seldom_seem_different(kind: str, methods: int) -> None:

@@ -75,6 +75,7 @@ class TestEveryArtifact:
     def test_is_not_there_at_severity_0(self, kind: str, flaw: str) -> None:
         assert np.array_equal(made(kind, flaw, 0), right(kind))
 
+    @pytest.mark.slow
     def test_grows_with_its_severity(self, kind: str, flaw: str) -> None:
         worse = [difference(made(kind, flaw, severity), right(kind)) for severity in (0, 0.25, 0.5, 0.75, 1)]
         assert all(less < more for less, more in pairwise(worse))

@@ -218,11 +218,13 @@ class TestKeepingAndChanging:
         assert np.array_equal(right(kind)[~region], source[~region])
         assert change(right(kind), source, region) > 4
 
+    @pytest.mark.slow
     def test_overdone_disturbs_what_should_stay(self, kind: str, right: Right, pictures: dict[str, Picture]) -> None:
         edit, source = request(pictures, kind)
         outside = ~footprint(edit, source) if kind != "restyle" else footprint(edit, source)
         assert change(overdone.edit(edit, source, 0), right(kind), outside) > 8
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("alone", "seed"), [(False, 0), (False, 1), (True, 0)])
     def test_careless_does_not_do_what_was_asked(
         self, kind: str, alone: bool, seed: int, right: Right, pictures: dict[str, Picture]
@@ -436,6 +438,7 @@ class TestFill:
         assert change(filled(picture, hole), picture, hole) < 10
 
 
+@pytest.mark.slow
 class TestFlaws:
     @pytest.mark.parametrize("flaw", FLAWS)
     @pytest.mark.parametrize("picture", ["coffee", "rocket"])

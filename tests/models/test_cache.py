@@ -119,6 +119,7 @@ def test_a_damaged_entry_is_dropped_and_can_be_kept_anew(tmp_path: Path) -> None
     assert same(store.get(key_of(1), "m"), vector(1))
 
 
+@pytest.mark.slow
 def test_it_never_outgrows_its_bound_and_keeps_what_was_used_last(tmp_path: Path) -> None:
     most = SHELVES * 20 * 4096
     store = Store(tmp_path, most)

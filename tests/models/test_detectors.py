@@ -103,6 +103,7 @@ def test_it_finds_the_cat_and_no_dog(make: type[CocoDetector]) -> None:
     assert len(cats) == 1 or cats.confidences[1] < detector.operating_point, "one cat, not several boxes of it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", DETECTORS)
 def test_boxes_lie_where_we_drew_them(make: type[CocoDetector]) -> None:
     """Upright and wide pictures alike: a picture is pressed into a square, and the boxes must come out of it again."""

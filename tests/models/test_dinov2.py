@@ -53,6 +53,7 @@ def test_a_picture_has_the_same_tokens_in_any_company() -> None:
     np.testing.assert_array_equal(DINO.patches([one, other])[1].tokens, DINO.patches([other])[0].tokens)
 
 
+@pytest.mark.slow
 def test_changed_pictures_of_a_thing_stay_its_nearest_neighbors() -> None:
     things = {name: getattr(photographs, name)() for name in ("chelsea", "coffee", "astronaut", "rocket")}
     known = _units(DINO.embed(list(things.values())))

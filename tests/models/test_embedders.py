@@ -43,6 +43,7 @@ def test_augnet_puts_alike_pictures_close_together(photo: Pixels) -> None:
     assert max(alike[3:]) < 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "length"), [(AUGNET, 768), (INCEPTION, 2048)])
 def test_a_picture_has_the_same_vector_in_any_company(model: ImageEmbedder, length: int, photo: Pixels) -> None:
     other = np.ascontiguousarray(photo[:, ::-1][:100])

@@ -79,6 +79,7 @@ def sam2() -> Sam2Tiny:
     return Sam2Tiny()
 
 
+@pytest.mark.slow
 def test_u2net_in_a_box_follows_outlines_drawn_by_hand(u2net: U2NetBoxes) -> None:
     overlaps = {each.name: overlap(cut(u2net, each.image, each.prompt)[0], each.mask) for each in outlines()}
     assert len(overlaps) >= 10

@@ -44,6 +44,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     FOLDER.clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [3, 8])
 def test_likeness_is_the_same_in_any_batch(batch: int, photo: Pixels, monkeypatch: pytest.MonkeyPatch) -> None:
     from editgauge.models.hub.features.dino import DinoEmbedder

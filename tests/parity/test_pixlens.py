@@ -323,6 +323,7 @@ def test_the_page_states_what_random_scenes_give() -> None:
     assert counts() == table_on_page("pixlens.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(f"edit, {kind.replace('_', ' ')}" for kind in TYPES))
 def test_the_released_verdicts_never_differ_from_the_released_code(name: str) -> None:
     assert counts()[name][1] == 0

@@ -110,6 +110,7 @@ def test_an_edit_is_done_when_every_step_is(
     assert [given.value for given in values if isinstance(given, Score)] == [done, share]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", BY_RULES)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())

@@ -219,6 +219,7 @@ def test_options_it_does_not_have_are_explained(name: str) -> None:
         open_protocol(f"editinspector[{name}]")
 
 
+@pytest.mark.slow
 def test_a_replayed_run_gives_the_same_rows_without_a_call(
     served: Served, tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]
 ) -> None:

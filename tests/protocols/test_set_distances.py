@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from editgauge.core.types import Score
@@ -54,6 +55,7 @@ class _Kid:
         return kid(self.before[rows], self.after[rows])
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_distance_of_the_populations() -> None:
     random = np.random.default_rng(1)
     many = random.normal(size=(3000, 4))

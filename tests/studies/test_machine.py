@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -147,6 +148,7 @@ class StudyMachine(RuleBasedStateMachine):
         assert status.claimed == 0
 
 
+@pytest.mark.slow
 def test_any_order_of_events_keeps_the_promises(make_study: Callable[..., Study], tmp_path: Path) -> None:
     gold = tmp_path / "gold.jsonl"
     gold.write_text('{"edit": "edit-0", "method": "mine", "answers": {"good": 1}}\n')
