@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from editgauge.core.errors import EditGaugeError
 from editgauge.core.options import JudgeOptions, ModelOptions
+from editgauge.core.types import Reason
 from editgauge.engine.schedule.local import start_process
 from editgauge.look.scorer import Scorer
 from editgauge.serving.schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
@@ -28,7 +29,7 @@ FURTHER_ITEMS = 4
 SECONDS_TO_LEAVE = 5
 ANSWERS_KEPT = 1024
 """Of the latest requests, at some ten kilobytes each."""
-MAY_PASS = frozenset({"unreachable", "refused", "unparsable", "budget", "crashed"})
+TRANSIENT: frozenset[Reason] = frozenset({"unreachable", "refused", "unparsable", "budget", "crashed"})
 """Reasons for a missing score that may be gone at the next request."""
 
 
@@ -111,7 +112,7 @@ class SharedScoring:
         self._scoring.close()
 
     def _keep(self, key: bytes, request: ScoreRequest, result: BatchResult) -> None:
-        if request.evidence or result.result is None or any(each.reason in MAY_PASS for each in result.result.scores):
+        if request.evidence or result.result is None or any(each.reason in TRANSIENT for each in result.result.scores):
             return
         self._kept[key] = result
         while len(self._kept) > self._most:
