@@ -13,7 +13,8 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.models.interfaces import ImageEmbedder, PatchEmbedder
-from editgauge.models.lite.dinov2 import FILE, DinoV2Small
+from editgauge.models.lite.dinov2 import FILE, ID, LAST_NORM, LENGTH, DinoV2Small, _cut_at, _square
+from editgauge.models.lite.runtime import imagenet_scaled, onnx_session
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available, weights_of
 from editgauge.vision.tokens import semantic_change
@@ -46,6 +47,17 @@ def test_tokens_come_out_normalized_one_per_patch() -> None:
     assert np.isfinite(patches.tokens).all()
     np.testing.assert_allclose(DINO.embed([photographs.chelsea()])[0], patches.whole)
     assert DINO.embed([]).shape == (0, 384)
+
+
+def test_tokens_in_whole_numbers_are_those_of_the_published_network() -> None:
+    published = onnx_session(_cut_at(weights_of("dinov2-s14").path(FILE), LAST_NORM, LENGTH).SerializeToString(), ID, 1)
+    for picture in (photographs.chelsea(), photographs.coffee(), photographs.astronaut()):
+        expected = published.run(None, {"input": imagenet_scaled(_square(picture))})[0][0]
+        patches = DINO.patches([picture])[0]
+        tokens = np.vstack([patches.whole, patches.tokens.reshape(-1, LENGTH)]).astype(np.float32)
+        cosines = (_units(tokens) * _units(expected)).sum(axis=1)
+        assert cosines.mean() > 0.993
+        assert cosines.min() > 0.95
 
 
 def test_a_picture_has_the_same_tokens_in_any_company() -> None:

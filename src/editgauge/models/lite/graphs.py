@@ -1,8 +1,8 @@
-"""Networks written down as ONNX graphs, layer by layer, from arrays of weights: so they run without torch."""
+"""ONNX graphs: networks written layer by layer from arrays of weights, so they run without torch; int8 products."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ Floats = NDArray[np.float32]
 OPSET = 17
 IR_VERSION = 9
 """Of the file format that belongs to this opset; the newest one might be ahead of the available onnxruntime."""
+LARGEST_WEIGHT = 63
+"""Weights take seven bits: with eight, processors without VNNI instructions overflow and give other numbers."""
 
 
 class Graph:
@@ -107,3 +109,64 @@ class Graph:
         model = self._helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
         content: bytes = model.SerializeToString()
         return content
+
+
+def int8_products(network: Any, wanted: str, chosen: Callable[[str], bool], by_row: Callable[[str], bool]) -> None:
+    """Replaces products with constant matrices; the network is changed in place.
+
+    Weights are rounded once, column by column. What they are multiplied with is rounded at each run, on one scale.
+
+    Args:
+        network: an ONNX model
+        wanted: what it is called in messages
+        chosen: is the product with this name replaced?
+        by_row: does each row of its input get a scale of its own, because a few rows are far larger than the others?
+    """
+    constants = {each.name: each for each in network.graph.initializer}
+    nodes = list(network.graph.node)
+    del network.graph.node[:]
+    for node in nodes:
+        if node.op_type == "MatMul" and node.input[1] in constants and chosen(node.name):
+            matrix = constants[node.input[1]]
+            network.graph.initializer.remove(matrix)
+            _Product(network.graph, node, wanted).replace(matrix, by_row(node.name))
+        else:
+            network.graph.node.append(node)
+
+
+class _Product:
+    """One product, written down again as several operations on whole numbers."""
+
+    def __init__(self, graph: Any, node: Any, wanted: str) -> None:
+        self._graph, self._node, self._onnx = graph, node, library("onnx", wanted)
+
+    def replace(self, matrix: Any, by_row: bool) -> None:
+        """Appends the operations to the graph."""
+        weights = self._onnx.numpy_helper.to_array(matrix)
+        scales = np.abs(weights).max(axis=0) / LARGEST_WEIGHT
+        numbers = self._constant("numbers", np.round(weights / scales).astype(np.int8))
+        values = self._node.input[0]
+        if by_row:
+            (sizes,) = self._add("Abs", values)
+            (largest,) = self._add("ReduceMax", sizes, axes=[-1], keepdims=1)
+            (values,) = self._add("Div", values, largest)
+        rounded, scale, zero = self._add("DynamicQuantizeLinear", values, outputs=3)
+        (product,) = self._add("MatMulInteger", rounded, numbers, zero)
+        (product,) = self._add("Cast", product, to=self._onnx.TensorProto.FLOAT)
+        (scale,) = self._add("Mul", scale, self._constant("scales", scales.astype(np.float32)))
+        (product,) = self._add("Mul", product, scale)
+        if by_row:
+            self._add("Mul", product, largest)
+        self._graph.node[-1].output[0] = self._node.output[0]
+
+    def _constant(self, name: str, values: NDArray[Any]) -> str:
+        name = f"{self._node.name}/{name}"
+        self._graph.initializer.append(self._onnx.numpy_helper.from_array(values, name))
+        return name
+
+    def _add(self, kind: str, *inputs: str, outputs: int = 1, **settings: Any) -> list[str]:
+        """The names of what an operation gives."""
+        name = f"{self._node.name}/{len(self._graph.node)}"
+        names = [f"{name}/{place}" for place in range(outputs)]
+        self._graph.node.append(self._onnx.helper.make_node(kind, list(inputs), names, name=name, **settings))
+        return names
