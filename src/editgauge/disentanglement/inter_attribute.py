@@ -95,8 +95,8 @@ def _as_released(latents: Latents, vocabulary: Vocabulary, row_set: RowSet, seed
     released = released_answers(latents, vocabulary, row_set, seed)
     counts = np.zeros((len(kind_of), len(kinds)), dtype=np.int64)
     np.add.at(counts, (released.attribute, released.answers), 1)
-    plain = _from_counts(counts, kind_of, kinds, seed)
-    return replace(plain, split="by_row", rows=released.rows, rounds=1, released_rows=row_set)
+    by_row = _from_counts(counts, kind_of, kinds, "by_row", released.rows, seed)
+    return replace(by_row, rounds=1, released_rows=row_set)
 
 
 def _classified(rows: _Rows, kinds: tuple[str, ...], split: Split, left_out: tuple[str, ...], seed: int) -> Classified:
@@ -107,23 +107,24 @@ def _classified(rows: _Rows, kinds: tuple[str, ...], split: Split, left_out: tup
         learned, tested = chosen[~is_test], chosen[is_test]
         answers = _answers(rows.features[learned], rows.kind[learned], rows.features[tested])
         np.add.at(counts, (rows.attribute[tested], answers), 1)
-    plain = _from_counts(counts, rows.kind_of, kinds, seed)
-    return replace(plain, split=split, left_out=left_out, rows=int(chosen.size))
+    return replace(_from_counts(counts, rows.kind_of, kinds, split, int(chosen.size), seed), left_out=left_out)
 
 
-def _from_counts(counts: Indices, kind_of: Indices, kinds: tuple[str, ...], seed: int) -> Classified:
+def _from_counts(
+    counts: Indices, kind_of: Indices, kinds: tuple[str, ...], split: Split, rows: int, seed: int
+) -> Classified:
     """From how often each attribute was taken for each kind."""
     confusion = np.stack([counts[kind_of == kind].sum(axis=0) for kind in range(len(kinds))])
     accuracy, balanced = _estimates(counts, kind_of, confusion, seed)
     return Classified(
-        split="by_attribute",
+        split=split,
         left_out=(),
         kinds=kinds,
         confusion=tuple(tuple(map(int, row)) for row in confusion),
         accuracy=accuracy,
         balanced_accuracy=balanced,
         chance=float(confusion.sum(axis=1).max() / confusion.sum()),
-        rows=0,
+        rows=rows,
         rounds=ROUNDS,
     )
 

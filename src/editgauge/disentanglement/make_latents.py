@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from inspect import signature
 from io import BytesIO
@@ -22,12 +21,12 @@ from editgauge.core.images import write_png
 from editgauge.core.progress import progress, say
 from editgauge.disentanglement.latents import SETTINGS, latent_file
 from editgauge.engine.folder_claim import claim
+from editgauge.methods.diffusion.weights import SHOWN_OF_AN_ERROR
+from editgauge.methods.diffusion.weights import quiet as quiet_libraries
 from editgauge.models.hub.loading import usual_device
 
 OPTIONS = {"guidance": "guidance_scale", "image_guidance": "image_guidance_scale", "strength": "strength"}
 """Our settings and the pipelines' own names for them."""
-SHOWN_OF_AN_ERROR = 300
-"""Characters of another library's message that help; theirs can run to pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +179,7 @@ def _diffusers() -> Any:
 def _loaded(diffusers: Any, settings: PipelineSettings) -> Any:
     """The pipeline, on the device that is there, taking an image and all that was chosen."""
     try:
-        with _no_bars():
+        with quiet_libraries():
             pipe = diffusers.DiffusionPipeline.from_pretrained(settings.pipeline, use_safetensors=True)
             pipe = _with_controlnet(diffusers, pipe, settings.controlnet) if settings.controlnet else pipe
             pipe = _taking_an_image(diffusers, pipe)
@@ -227,20 +226,6 @@ def _taking_an_image(diffusers: Any, pipe: Any) -> Any:
     if not hasattr(diffusers, name):
         raise ValueError(f"{type(pipe).__name__} takes no image, and there is no {name}.")
     return getattr(diffusers, name).from_pipe(pipe)
-
-
-@contextmanager
-def _no_bars() -> Iterator[None]:
-    """Ours tell what takes long; the libraries' would cut through them."""
-    shows = [importlib.import_module(f"{library}.utils.logging") for library in ("diffusers", "transformers")]
-    showed = [each for each in shows if each.is_progress_bar_enabled()]
-    for each in showed:
-        each.disable_progress_bar()
-    try:
-        yield
-    finally:
-        for each in showed:
-            each.enable_progress_bar()
 
 
 def _npy(latent: NDArray[np.float32]) -> bytes:

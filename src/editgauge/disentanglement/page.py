@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import cv2
 from markupsafe import Markup
 
 from editgauge.core.images import read_image
 from editgauge.core.text import counted
 from editgauge.disentanglement.latents import Latents
 from editgauge.disentanglement.measures import linearity_error
-from editgauge.disentanglement.plot import beside_plot
 from editgauge.disentanglement.scores import Beside, Disentanglement
 from editgauge.disentanglement.table import said, table_rows
 from editgauge.disentanglement.words import Vocabulary
+from editgauge.judges.pictures import data_url
 from editgauge.render import words
+from editgauge.render.svg import AxisRange, Plane
 from editgauge.reports.assets import page_in
 from editgauge.reports.context import write_page
 from editgauge.reports.gallery.pictures import fitted
@@ -31,6 +30,11 @@ DECIMALS = 3
 THUMBNAIL = 160
 EXAMPLES = 2
 """Of each kind: the first attributes by twos, each pair with the next object."""
+WIDTH, HEIGHT = 320, 220
+LEFT, RIGHT, TOP, BOTTOM = 46, 24, 22, 40
+MARGIN = 0.12
+"""Of an axis, left free at both ends."""
+MIDDLE = WIDTH / 2
 
 
 class _Example(NamedTuple):
@@ -76,7 +80,7 @@ def disentanglement_page(
         matrices=[_matrix(model) for model in models],
         left_out=said(models[0].classified[0]),
         grids=_grids(vocabulary, latents, folders),
-        beside=[{"svg": beside_plot(each), "caption": _caption(each)} for each in beside if each.models],
+        beside=[{"svg": _plot(each), "caption": _caption(each)} for each in beside if each.models],
         number=_number,
         seed=seed,
     )
@@ -131,8 +135,7 @@ def _picture(file: Path) -> str | None:
     """The picture inside the page; None where there is no file."""
     if not file.is_file():
         return None
-    small = cv2.cvtColor(fitted(read_image(file), THUMBNAIL), cv2.COLOR_RGB2BGR)
-    return "data:image/png;base64," + base64.b64encode(cv2.imencode(".png", small)[1].tobytes()).decode()
+    return data_url(fitted(read_image(file), THUMBNAIL), "png")
 
 
 def _caption(its: Beside) -> Markup:
@@ -140,3 +143,50 @@ def _caption(its: Beside) -> Markup:
     caption = f"{its.score} with the mean verdict of {its.protocol} on {its.benchmark}. {many}"
     caption += "" if its.pearson is None else f", Pearson's r {_number(its.pearson)}"
     return Markup.escape(f"{caption}.")
+
+
+def _plot(its: Beside) -> Markup:
+    """Models as points, the disentanglement score to the right, the edit score upwards; the ends are labeled."""
+    across, up = _around(its.disentanglement), _around(its.edit)
+    plane = Plane(across, up, LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
+    points = [
+        _point(model, plane.x(x), plane.y(y), x, y)
+        for model, x, y in zip(its.models, its.disentanglement, its.edit, strict=True)
+    ]
+    axes = Markup('<path class="track" d="M{l} {t}V{b}H{r}"/>').format(
+        l=LEFT, t=TOP, b=HEIGHT - BOTTOM, r=WIDTH - RIGHT
+    )
+    texts = [
+        *(_text(plane.x(x), HEIGHT - BOTTOM + 14, f"{x:.2f}", "middle") for x in _ends(its.disentanglement)),
+        *(_text(LEFT - 6, plane.y(y) + 4, f"{y:.2f}", "end") for y in _ends(its.edit)),
+        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, its.score, "middle"),
+        _text(LEFT, TOP - 9, f"{its.protocol}: edit ↑", "start"),
+    ]
+    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        WIDTH, HEIGHT, f"{its.score} and {its.protocol}", Markup().join([axes, *texts, *points])
+    )
+
+
+def _around(numbers: Sequence[float]) -> AxisRange:
+    """An axis that holds all numbers, with room at both ends."""
+    low, high = min(numbers), max(numbers)
+    room = (high - low or 1.0) * MARGIN / (1 - 2 * MARGIN)
+    return AxisRange(low - room, high + room)
+
+
+def _ends(numbers: Sequence[float]) -> list[float]:
+    """The least and the greatest number; one where they are the same."""
+    return sorted({min(numbers), max(numbers)})
+
+
+def _point(model: str, x: float, y: float, score: float, edit: float) -> Markup:
+    is_right = x > MIDDLE
+    name = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
+        x + (-7 if is_right else 7), y + 4, "end" if is_right else "start", model
+    )
+    label = f"{model}: {words.number(score, 3)}, edit {words.number(edit, 3)}"
+    return Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>{}').format(x, y, label, name)
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> Markup:
+    return Markup('<text class="soft" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, text)

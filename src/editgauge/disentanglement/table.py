@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from editgauge.disentanglement.inter_attribute import Classified
 from editgauge.disentanglement.scores import Disentanglement, KindScores
-from editgauge.findings.summary import ALL
 from editgauge.stats.resampling import Estimate
 
 
@@ -69,8 +68,7 @@ def _by_kind(models: Sequence[Disentanglement], score: Callable[[KindScores], Es
 
 
 def _all(models: Sequence[Disentanglement], what: str, score: Callable[[KindScores], Estimate]) -> ScoreRow:
-    name = "all kinds" if models[0].overall.kind == ALL else models[0].overall.kind
-    return ScoreRow(f"{name}, {what}", tuple(score(model.overall) for model in models), is_released=True)
+    return ScoreRow(f"all kinds, {what}", tuple(score(model.overall) for model in models), is_released=True)
 
 
 def _accuracies(models: Sequence[Disentanglement], place: int) -> list[ScoreRow]:
