@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from editgauge.audits.cards.assemble import card_of
 from editgauge.audits.cards.page import write_page
-from editgauge.audits.cards.result import Cost
+from editgauge.audits.cards.result import Cost, card_of
 from editgauge.audits.judges.pairs import ProbePair, Said, findings
 from editgauge.audits.probes.probes import Probe, read_probes, write_probes
 from editgauge.engine.run import run

@@ -6,13 +6,20 @@ import json
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from editgauge.audits.cards.assemble import card_of, models_of, score_named, scores_to_mix
 from editgauge.audits.cards.page import write_page
-from editgauge.audits.cards.result import CARD, AuditCard, is_steadiness, to_json
-from editgauge.audits.judges.ask import ask_about_pairs, spent_in
+from editgauge.audits.cards.result import (
+    CARD,
+    STEADINESS,
+    AuditCard,
+    card_of,
+    models_of,
+    score_named,
+    scores_to_mix,
+)
+from editgauge.audits.judges.ask import ask_about_pairs
 from editgauge.audits.judges.sides import tell_sides, two_objects, two_objects_of_coco
 from editgauge.audits.people.ground import ground_runs, rated_ground
 from editgauge.audits.probes.build import MOST_OF_A_TYPE
@@ -27,6 +34,7 @@ from editgauge.engine.options import choose_with_models
 from editgauge.engine.options import pairs as pairs_of
 from editgauge.engine.run import run
 from editgauge.findings.people.ratings import read_ratings
+from editgauge.judges.transcripts import Transcripts
 from editgauge.models.profiles import LEFT_OUT
 
 RUNS, PROBES, PAIRS, GROUND = "runs", "probes", "pairs", "ground"
@@ -150,7 +158,7 @@ def audit(
             ground, ratings, wanted, lambda name, data, outcomes: scored(benchmark, data, outcomes, name, GROUND)
         )
         card = replace(card, ground=rated_ground(Path(benchmark).name, rated, read_ratings(Path(ratings))))
-    write_json(folder / CARD, to_json(card))
+    write_json(folder / CARD, asdict(card))
     write_page(card, place, folder)
     return card
 
@@ -160,7 +168,7 @@ def _check_names(
 ) -> None:
     """A wrong name is reported now, and not when everything is scored."""
     protocols, _ = choose_with_models(wanted, models, judges)
-    known = [(each.name, spec.name) for each in protocols for spec in each.scores if not is_steadiness(spec.name)]
+    known = [(each.name, spec.name) for each in protocols for spec in each.scores if spec.name not in STEADINESS]
     if blend is not None:
         scores_to_mix(blend, known)
     if against is not None:
@@ -172,7 +180,8 @@ def what_is_left(budget: float | None, folder: Path, mine: Path) -> float | None
     if budget is None:
         return None
     parts = [*(folder / RUNS).glob("*"), *(folder / GROUND).glob("*"), folder / PAIRS]
-    return max(0.0, budget - spent_in(part / FOLDER for part in parts if part != mine))
+    others = [part / FOLDER for part in parts if part != mine and (part / FOLDER).is_dir()]
+    return max(0.0, budget - sum(Transcripts(each).spent for each in others))
 
 
 def _folder_name(protocol: str) -> str:

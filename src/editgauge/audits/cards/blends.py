@@ -16,8 +16,8 @@ from editgauge.findings.evaluators.interpolation import GAMMAS
 from editgauge.stats.paired import Paired, paired_difference
 
 if TYPE_CHECKING:
-    from editgauge.audits.cards.card import ProbeScores
     from editgauge.audits.cards.sheet import Places, Sheet
+    from editgauge.audits.cards.values import ProbeScores
     from editgauge.stats.intervals import Numbers
     from editgauge.stats.resampling import Estimate
 
@@ -48,27 +48,22 @@ def blend(preservation: ProbeScores, modification: ProbeScores, sheet: Sheet) ->
     heights = [_share(gamma * kept + (1 - gamma) * changed, tuning) for gamma in GAMMAS]
     ranked = [(height, -place) for place, height in enumerate(heights) if height is not None]
     if not ranked:
-        raise BadInput(f"No pair of tuning probes has both {label(preservation)} and {label(modification)}.")
+        raise BadInput(f"No pair of tuning probes has both {preservation.label} and {modification.label}.")
     gamma = GAMMAS[-max(ranked)[1]]
     mixed = gamma * kept + (1 - gamma) * changed
     alone = kept if (heights[-1] or 0) > (heights[0] or 0) else changed
-    name = label(preservation if alone is kept else modification)
+    name = (preservation if alone is kept else modification).label
     earned = [credit(each[held_back[:, 0]], each[held_back[:, 1]]) for each in (mixed, alone)]
     here = np.where(sheet.in_split("held_back"), mixed, np.nan)
     return Blend(
-        label(preservation),
-        label(modification),
+        preservation.label,
+        modification.label,
         gamma,
         share(earned[0], photos[held_back[:, 0]]),
         auroc(here, sheet.done, photos),
         tuple(_share(each * kept + (1 - each) * changed, held_back) for each in GAMMAS),
         paired_difference(earned[0], earned[1], photos[held_back[:, 0]], ("mix", name)),
     )
-
-
-def label(measured: ProbeScores) -> str:
-    """The score's name among those of other protocols."""
-    return f"{measured.protocol}/{measured.spec.name}"
 
 
 def _share(values: Numbers, pairs: Places) -> float | None:
@@ -78,12 +73,11 @@ def _share(values: Numbers, pairs: Places) -> float | None:
 
 def _scaled(score: ProbeScores, other: ProbeScores) -> Numbers:
     """More is better, 0 to 1 over the probes that have both scores."""
-    turned = score.values if score.spec.higher_is_better else -score.values
-    both = np.where(np.isnan(other.values), np.nan, turned)
+    both = np.where(np.isnan(other.values), np.nan, score.turned)
     if np.isnan(both).all():
-        raise BadInput(f"No probe has both {label(score)} and {label(other)}.")
+        raise BadInput(f"No probe has both {score.label} and {other.label}.")
     low, high = np.nanmin(both), np.nanmax(both)
     if low == high:
-        raise BadInput(f"{label(score)} is the same for all probes: it cannot be blended.")
+        raise BadInput(f"{score.label} is the same for all probes: it cannot be blended.")
     scaled: Numbers = (both - low) / (high - low)
     return scaled

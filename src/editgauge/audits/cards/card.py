@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from editgauge.audits.cards.measures import accuracy, auroc, best_mark, credit, nothing, share
 from editgauge.audits.cards.sheet import Places, Sheet
+from editgauge.audits.cards.values import ProbeScores
 from editgauge.stats.intervals import Labels, Numbers
 
 if TYPE_CHECKING:
     from editgauge.audits.probes.probes import Split
-    from editgauge.core.types import ScoreSpec
     from editgauge.stats.resampling import Estimate
 
 OTHER_WORDS = "another_instruction"
 """The kind whose pictures are those of the right outcome, while something else is asked for."""
+MOST_FAILURES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +79,24 @@ class ScoreCard:
     """Standard deviation over the probes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProbeScores:
-    """One score of every probe of a sheet."""
+@dataclass(frozen=True, slots=True)
+class MisjudgedProbe:
+    """A probe on the wrong side of the mark."""
 
-    protocol: str
-    spec: ScoreSpec
-    values: Numbers
-    """NaN where there is none."""
-    reasons: Sequence[str] = field(default=())
-    """Why there is none, probe by probe; empty where there is one."""
-    mark: float | None = None
-    """Its own pass mark, where it has one."""
+    probe: str
+    kind: str
+    type: str
+    done: bool
+    value: float
 
 
 def score_card(measured: ProbeScores, sheet: Sheet, split: Split = "held_back") -> ScoreCard:
     """The card of a score over one half of the photographs; a mark that it lacks is chosen on the tuning half."""
-    spec = measured.spec
-    sign = 1.0 if spec.higher_is_better else -1.0
-    turned = sign * measured.values
-    mark = _mark(measured, turned, sheet, sign)
+    spec, sign, turned = measured.spec, measured.sign, measured.turned
+    if measured.mark is not None:
+        mark = sign * measured.mark
+    else:
+        mark = best_mark(np.where(sheet.tuning, turned, np.nan), sheet.done)
     inside = sheet.in_split(split) & sheet.known
     here = np.where(inside, turned, np.nan)
     done, photos = sheet.done, sheet.photos
@@ -119,20 +120,14 @@ def score_card(measured: ProbeScores, sheet: Sheet, split: Split = "held_back") 
         chosen=_chosen(here, sheet.choices(split), photos),
         people=_chosen(turned, sheet.preferred, photos),
         by_type=_by_type(here, mark, sheet, inside),
-        against=_against(here, sheet),
+        against={kind: _beside_right(here, sheet, kind, credit) for kind in _wrong_kinds(sheet)},
         ordering=_ordering(here, sheet),
         moves=_moves(here, spread, sheet),
         flips=_flips(here, mark, sheet),
-        deaf=_deaf(here, sheet),
+        deaf=_beside_right(here, sheet, OTHER_WORDS, lambda right, other: _known(right, other, right == other)),
         mean=share(sign * here, photos, "no probe has this score"),
         spread=spread,
     )
-
-
-def _mark(measured: ProbeScores, turned: Numbers, sheet: Sheet, sign: float) -> float | None:
-    if measured.mark is not None:
-        return sign * measured.mark
-    return best_mark(np.where(sheet.tuning, turned, np.nan), sheet.done)
 
 
 def _reasons(measured: ProbeScores, missing: NDArray[np.bool_]) -> dict[str, int]:
@@ -160,15 +155,6 @@ def _by_type(here: Numbers, mark: float | None, sheet: Sheet, inside: NDArray[np
     return cells
 
 
-def _against(here: Numbers, sheet: Sheet) -> dict[str, Estimate]:
-    shares = {}
-    for kind in dict.fromkeys(probe.kind for probe in sheet.probes if probe.done is False):
-        these = _places(sheet, kind)
-        if these.size:
-            shares[kind] = share(credit(here[sheet.rights[these]], here[these]), sheet.photos[these])
-    return shares
-
-
 def _ordering(here: Numbers, sheet: Sheet) -> dict[str, Estimate]:
     """By group (what stands before the stroke) and by family."""
     if not sheet.graded.size:
@@ -179,48 +165,82 @@ def _ordering(here: Numbers, sheet: Sheet) -> dict[str, Estimate]:
     groups = np.array([family.partition("/")[0] for family in families])
     shares = {}
     for words in (groups, families):
-        for word in _words(words):
-            shares[word] = share(earned[words == word], sheet.photos[worse][words == word])
+        for word in np.unique(words):
+            shares[str(word)] = share(earned[words == word], sheet.photos[worse][words == word])
     return shares
 
 
 def _moves(here: Numbers, spread: float | None, sheet: Sheet) -> dict[str, Estimate]:
     if not spread:
-        return {kind: nothing("all scores are equal") for kind in _harmless(sheet)}
-    shares = {}
-    for kind in _harmless(sheet):
-        these = _places(sheet, kind)
-        shares[kind] = share(np.abs(here[these] - here[sheet.rights[these]]) / spread, sheet.photos[these])
-    return shares
+        return {kind: nothing("all scores are equal") for kind in _harmless_kinds(sheet)}
+
+    def moved(right: Numbers, other: Numbers) -> Numbers:
+        return np.abs(other - right) / spread
+
+    return {kind: _beside_right(here, sheet, kind, moved) for kind in _harmless_kinds(sheet)}
 
 
 def _flips(here: Numbers, mark: float | None, sheet: Sheet) -> dict[str, Estimate]:
     if mark is None:
         return {}
-    shares = {}
-    for kind in _harmless(sheet):
-        these = _places(sheet, kind)
-        before, after = here[sheet.rights[these]], here[these]
-        turned = np.where(np.isnan(before + after), np.nan, (before >= mark) != (after >= mark))
-        shares[kind] = share(turned, sheet.photos[these])
-    return shares
+
+    def flipped(right: Numbers, other: Numbers) -> Numbers:
+        return _known(right, other, (right >= mark) != (other >= mark))
+
+    return {kind: _beside_right(here, sheet, kind, flipped) for kind in _harmless_kinds(sheet)}
 
 
-def _deaf(here: Numbers, sheet: Sheet) -> Estimate:
-    these = _places(sheet, OTHER_WORDS)
-    before, after = here[sheet.rights[these]], here[these]
-    return share(np.where(np.isnan(before + after), np.nan, before == after), sheet.photos[these])
+def _beside_right(here: Numbers, sheet: Sheet, kind: str, compare: Callable[[Numbers, Numbers], Numbers]) -> Estimate:
+    """The mean of a comparison between right outcomes and the probes of a kind that were made from the same edits."""
+    wanted = [place for place, probe in enumerate(sheet.probes) if probe.kind == kind and sheet.rights[place] >= 0]
+    these = np.array(wanted, dtype=np.int64)
+    return share(compare(here[sheet.rights[these]], here[these]), sheet.photos[these])
 
 
-def _harmless(sheet: Sheet) -> list[str]:
+def _known(one: Numbers, other: Numbers, answer: NDArray[np.bool_]) -> Numbers:
+    """The answer as a number; NaN unless both values are known."""
+    return np.where(np.isnan(one + other), np.nan, answer)
+
+
+def _harmless_kinds(sheet: Sheet) -> list[str]:
     return list(dict.fromkeys(probe.kind for probe in sheet.probes if probe.harmless))
 
 
-def _places(sheet: Sheet, kind: str) -> Places:
-    """The probes of a kind whose right outcome is there too."""
-    wanted = [place for place, probe in enumerate(sheet.probes) if probe.kind == kind and sheet.rights[place] >= 0]
-    return np.array(wanted, dtype=np.int64)
+def _wrong_kinds(sheet: Sheet) -> list[str]:
+    """Kinds of probes with the edit not done, whose right outcome is there too."""
+    beside_right = (probe for probe, right in zip(sheet.probes, sheet.rights, strict=True) if right >= 0)
+    return list(dict.fromkeys(probe.kind for probe in beside_right if probe.done is False))
 
 
-def _words(words: NDArray[np.str_]) -> list[str]:
-    return [str(word) for word in np.unique(words) if word]
+def worst_failures(
+    measured: ProbeScores, card: ScoreCard, sheet: Sheet, most: int = MOST_FAILURES
+) -> tuple[MisjudgedProbe, ...]:
+    """The held-out probes farthest on the wrong side, edits and kinds taking turns."""
+    if card.mark is None:
+        return ()
+    turned, mark = measured.turned, measured.sign * card.mark
+    known = ~sheet.tuning & ~np.isnan(turned) & ~np.isnan(sheet.done)
+    wrong = np.flatnonzero(known & ((turned >= mark) != (sheet.done == 1)))
+    if not wrong.size:
+        return ()
+    ranks = np.full(turned.size, np.nan)
+    ranks[known] = rankdata(turned[known]) / known.sum()
+    depth = np.where(sheet.done == 1, 1 - ranks, ranks)[wrong]
+    order = [int(wrong[place]) for place in np.argsort(-depth, kind="stable")]
+    return tuple(_failure(measured, sheet, place) for place in _varied(sheet, order)[:most])
+
+
+def _varied(sheet: Sheet, order: list[int]) -> list[int]:
+    """Each edit once, and each kind once, then each once more, and so on."""
+    times: Counter[str] = Counter()
+    rounds = []
+    for place in order:
+        mine = sheet.probes[place].edit, f"{sheet.probes[place].kind.partition('-')[0]}, a kind"
+        times.update(mine)
+        rounds.append(max(times[each] for each in mine))
+    return [place for _, place in sorted(zip(rounds, order, strict=True), key=lambda each: each[0])]
+
+
+def _failure(measured: ProbeScores, sheet: Sheet, place: int) -> MisjudgedProbe:
+    probe = sheet.probes[place]
+    return MisjudgedProbe(probe.id, probe.kind, probe.type, bool(probe.done), float(measured.values[place]))

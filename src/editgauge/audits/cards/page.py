@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import re
 from pathlib import Path
@@ -14,8 +13,8 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from editgauge import __version__
-from editgauge.audits.cards.grounds import both_grounds
-from editgauge.audits.probes.probes import EDITS, OUTCOMES
+from editgauge.audits.people.ground import both_grounds
+from editgauge.audits.probes.probes import OUTCOMES, read_edits
 from editgauge.core.files import write_bytes
 from editgauge.core.images import read_image
 from editgauge.render.templates import open_templates
@@ -25,8 +24,7 @@ from editgauge.reports.gallery.pictures import fitted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from editgauge.audits.cards.card import ScoreCard
-    from editgauge.audits.cards.failures import MisjudgedProbe
+    from editgauge.audits.cards.card import MisjudgedProbe, ScoreCard
     from editgauge.audits.cards.result import AuditCard, Cost
     from editgauge.audits.people.ground import GroundScore
     from editgauge.core.images import Pixels
@@ -171,7 +169,7 @@ def _own(name: str) -> Markup:
 
 
 def _all_shown(failures: Sequence[MisjudgedProbe], probes: Path) -> list[dict[str, Any]]:
-    edits = _edits(probes)
+    edits = read_edits(probes)
     return [_shown(each, edits[each.probe], probes) for each in failures]
 
 
@@ -187,11 +185,6 @@ def _shown(failure: MisjudgedProbe, edit: Mapping[str, Any], probes: Path) -> di
         "width": source.shape[1],
         "height": source.shape[0],
     }
-
-
-def _edits(probes: Path) -> dict[str, dict[str, Any]]:
-    lines = (probes / EDITS).read_text("utf-8").split("\n")
-    return {edit["id"]: edit for edit in map(json.loads, filter(None, lines))}
 
 
 def _data(small: Pixels) -> str:
@@ -227,7 +220,7 @@ def in_words(name: str) -> str:
     """
     if name in KINDS or name in GROUPS:
         return KINDS.get(name) or GROUPS[name]
-    environment = _DEGREE.fullmatch(name)
-    if environment:
-        return _MEASURED.get(environment[1], f"{environment[1].replace('_', ' ')}, {{}} %").format(environment[2])
+    graded = _DEGREE.fullmatch(name)
+    if graded:
+        return _MEASURED.get(graded[1], f"{graded[1].replace('_', ' ')}, {{}} %").format(graded[2])
     return name.replace("_", " ").replace("/", ": ")

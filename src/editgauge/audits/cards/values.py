@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.audits.cards.card import ProbeScores
 from editgauge.audits.cards.measures import auroc
 from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels, read_image, resized
 from editgauge.core.types import Edit, ScoreSpec
+from editgauge.stats.intervals import Numbers
 
 if TYPE_CHECKING:
     from editgauge.audits.cards.sheet import Sheet
@@ -24,6 +25,35 @@ VERDICT, PASS = "edit", 0.5
 """The score that says whether the edit was carried out, and from which value on it says yes."""
 Function = Callable[[Pixels, Pixels, Edit], float | None]
 """Of source image, edited image and edit; None for no answer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbeScores:
+    """One score of every probe of a sheet."""
+
+    protocol: str
+    spec: ScoreSpec
+    values: Numbers
+    """NaN where there is none."""
+    reasons: Sequence[str] = ()
+    """Why there is none, probe by probe; empty where there is one."""
+    mark: float | None = None
+    """Its own pass mark, where it has one."""
+
+    @property
+    def label(self) -> str:
+        """The score's name among those of other protocols."""
+        return f"{self.protocol}/{self.spec.name}"
+
+    @property
+    def sign(self) -> float:
+        """1 where higher values are better, else -1."""
+        return 1.0 if self.spec.higher_is_better else -1.0
+
+    @property
+    def turned(self) -> Numbers:
+        """The values with their sign changed where lower is better: more is better now."""
+        return self.sign * self.values
 
 
 def measured_in(run: Run, probes: Sequence[Probe]) -> list[ProbeScores]:
@@ -47,8 +77,7 @@ def headlines_of(scores: Sequence[ProbeScores], sheet: Sheet) -> tuple[tuple[str
     """For each protocol its verdict, or else the score that tells best on the tuning photographs what was done."""
 
     def separation(score: ProbeScores) -> float:
-        sign = 1.0 if score.spec.higher_is_better else -1.0
-        return auroc(np.where(sheet.tuning, sign * score.values, np.nan), sheet.done, sheet.photos).value or 0.0
+        return auroc(np.where(sheet.tuning, score.turned, np.nan), sheet.done, sheet.photos).value or 0.0
 
     names = []
     for protocol in dict.fromkeys(score.protocol for score in scores):

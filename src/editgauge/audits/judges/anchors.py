@@ -26,7 +26,8 @@ VERSION = "drawn.v1"
 """Of the drawn anchors; another set is another version, and is not compared with this one."""
 SIDE = 224
 COLORS = {"red": (200, 30, 30), "green": (30, 150, 60), "blue": (40, 70, 200), "yellow": (230, 200, 40)}
-FORMS: dict[str, Any] = {"yes_no": YesNo, "scale": Scale, "ratings": Ratings}
+NUMERIC = ("yes_no", "scale", "ratings")
+"""Kinds of questions whose answers are numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def anchors_of_run(folder: Path, most: int = 48) -> list[Anchor]:
 
 def _can_be_asked_again(call: Call) -> bool:
     form: Mapping[str, Any] = call.asked.get("form") or {}
-    return call.fault is None and form.get("kind") in FORMS and "repairs" not in call.asked
+    return call.fault is None and form.get("kind") in NUMERIC and "repairs" not in call.asked
 
 
 def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
@@ -78,12 +79,13 @@ def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
     images = tuple(Shown(label, pictures[pixels]) for label, pixels in description["images"])
     return Question(
         words=RenderedPrompt(prompt, int(version), str(description["text"])),
-        form=_form(description["form"]),
+        form=recorded_form(description["form"]),
         images=images,
     )
 
 
-def _form(form: Mapping[str, Any]) -> Any:
+def recorded_form(form: Mapping[str, Any]) -> YesNo | Scale | Ratings:
+    """The form of a recorded question of a `NUMERIC` kind."""
     numbers = {name: each["enum"] for name, each in form["schema"]["properties"].items() if "enum" in each}
     if form["kind"] == "yes_no":
         return YesNo()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +19,11 @@ from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
 from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, tell_each
-from editgauge.judges import Choice, ModelJudge, NoAnswer, Question, Transcripts
+from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
 
 if TYPE_CHECKING:
     from editgauge.core.types import Edit
     from editgauge.engine.judges import Jury
-    from editgauge.judges.calls import Call
 
 
 def ask_about_pairs(
@@ -78,7 +77,7 @@ async def _ask(
         async with judge:
             said = await tell_each(judge, pairs, tell, advance)
             mine = [call for call in judge.transcripts if call.asked["model"] == judge.name]
-            return findings(pairs, said, cost_of(mine, sum(call.cost for call in mine)))
+            return findings(pairs, said, Cost.of(mine, sum(call.cost for call in mine)))
     finally:
         ask.close()
 
@@ -87,19 +86,3 @@ async def _said(judge: ModelJudge, question: Question[Choice]) -> Said:
     answers = [await choice_of(judge, each) for each in (question, question.swapped(), question.again(1))]
     first_order, swapped, again = (None if isinstance(each, NoAnswer) else each for each in answers)
     return Said(first_order, swapped, again, tuple(each.fault for each in answers if isinstance(each, NoAnswer)))
-
-
-def cost_of(calls: Sequence[Call], cost: float) -> Cost:
-    """What these calls took, together."""
-    return Cost(
-        calls=sum(call.fault != "budget" for call in calls),  # what the budget forbade was never sent
-        prompt_tokens=sum(call.prompt_tokens or 0 for call in calls),
-        completion_tokens=sum(call.completion_tokens or 0 for call in calls),
-        cost=cost,
-        seconds=round(sum(call.latency for call in calls), 1),
-    )
-
-
-def spent_in(folders: Iterable[Path]) -> float:
-    """What the calls in these folders of transcripts cost together."""
-    return sum(Transcripts(folder).spent for folder in folders if folder.is_dir())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
@@ -19,8 +19,6 @@ from editgauge.judges.replies import fault_in, read_reply
 from editgauge.judges.transcripts import Transcripts
 from editgauge.protocols.rubric.files import open_rubric, rubric_names
 from editgauge.protocols.rubric.released import guessed
-
-OURS = "editgauge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +81,11 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
         raise BadInput(f"There are no transcripts at '{transcripts}'.")
     calls = list(Transcripts(folder))
     repairs = {str(call.asked["repairs"]): call for call in calls if "repairs" in call.asked}
-    groups: dict[tuple[str, str], list[Call]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[tuple[Call, Ratings]]] = defaultdict(list)
     for call in calls:
-        if "repairs" not in call.asked and _form(call) is not None:
-            groups[str(call.asked["model"]), str(call.asked["prompt"])].append(call)
+        form = _form(call)
+        if "repairs" not in call.asked and form is not None:
+            groups[str(call.asked["model"]), str(call.asked["prompt"])].append((call, form))
     if not groups:
         raise BadInput(f"The transcripts in '{folder}' hold no answer with numbers: no rubric was asked, and no scale.")
     return [
@@ -96,14 +95,14 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
     ]
 
 
-def _of(model: str, question: str, calls: Iterable[Call], repairs: Mapping[str, Call]) -> list[GuessCost]:
+def _of(
+    model: str, question: str, calls: Sequence[tuple[Call, Ratings]], repairs: Mapping[str, Call]
+) -> list[GuessCost]:
     read: list[Mapping[str, float]] = []
     repaired: list[Mapping[str, float]] = []
     unreadable: list[str] = []
     failed = 0
-    form: Ratings | None = None
-    for call in calls:
-        form = _form(call)
+    for call, form in calls:
         text = _said(call, model)
         ratings = _read(form, text)
         if ratings is not None:
@@ -115,10 +114,7 @@ def _of(model: str, question: str, calls: Iterable[Call], repairs: Mapping[str, 
             again = repairs.get(call.identity)
             mended = _read(form, _said(again, model)) if again else None
             repaired += [mended] if mended is not None else []
-    if form is None:
-        return []
-    shown = form
-    return [_dimension(model, question, name, shown, read, repaired, unreadable, failed) for name, _ in form.names]
+    return [_dimension(model, question, name, form, read, repaired, unreadable, failed) for name, _ in form.names]
 
 
 def _dimension(
@@ -185,8 +181,8 @@ def _said(call: Call, model: str) -> str | None:
     return None if fault and fault[0] != "unparsable" else reply.text
 
 
-def _read(form: Ratings | None, text: str | None) -> Mapping[str, float] | None:
-    if form is None or text is None:
+def _read(form: Ratings, text: str | None) -> Mapping[str, float] | None:
+    if text is None:
         return None
     try:
         return form.read(text)

@@ -20,7 +20,8 @@ from editgauge.core.errors import BadInput, BadRun
 from editgauge.core.files import write_json
 from editgauge.core.options import Count
 from editgauge.engine.judges import judge_name
-from editgauge.judges import ModelJudge, NoAnswer, open_judge
+from editgauge.judges import ModelJudge, NoAnswer, Parameters, open_judge
+from editgauge.judges.replies import read_reply
 from editgauge.stats.intervals import clustered_mean
 
 TIMES = 2
@@ -112,7 +113,8 @@ def check(
     before = _from_run(anchors, name)
     at = datetime.now(UTC)
     here = folder / at.strftime("%Y%m%dT%H%M%S.%fZ")
-    opened = open_judge(judge, transcripts=here / "transcripts", **_parameters(max_tokens))
+    parameters = Parameters(max_tokens=max_tokens) if max_tokens else Parameters()
+    opened = open_judge(judge, transcripts=here / "transcripts", parameters=parameters)
     answers, faults, model = run_async(_answers(opened, anchors))
     result = JudgeCheck(
         judge=opened.name,
@@ -126,11 +128,11 @@ def check(
     if not any(value is not None for values in answers.values() for value in values):
         raise BadInput(f"The judge '{judge}' answered none of {len(anchors)} anchors: {', '.join(faults)}.")
     write_json(here / FILE, asdict(result))
-    first = (before or earlier[:1]) or None
+    first = before or (earlier[0] if earlier else None)
     return Checked(
         result,
         str(here),
-        drift(first[0], result, anchors) if first else None,
+        drift(first, result, anchors) if first else None,
         drift(earlier[-1], result, anchors) if earlier else None,
     )
 
@@ -210,26 +212,20 @@ def _numbers(name: str, value: Any) -> dict[str, float]:
     return {name: float(value)}
 
 
-def _from_run(anchors: Sequence[Anchor], name: str) -> list[JudgeCheck]:
+def _from_run(anchors: Sequence[Anchor], name: str) -> JudgeCheck | None:
     """What the run answered that anchors come from, as a check of its own."""
     calls = [(each, each.earlier) for each in anchors if each.earlier is not None]
     if not calls:
-        return []
+        return None
     answers: dict[str, list[float | None]] = {}
     for anchor, call in calls:
-        text = (call.body or {}).get("choices", [{}])[0].get("message", {}).get("content") or ""
+        text = read_reply(call.body).text if call.body is not None else ""
         for key, value in _numbers(anchor.name, anchor.question.form.read(text)).items():
             answers[key] = [value]
     first = min(call.at for _, call in calls)
-    return [JudgeCheck(name, calls[0][1].model, calls[0][1].endpoint, first, VERSION, answers, {})]
+    return JudgeCheck(name, calls[0][1].model, calls[0][1].endpoint, first, VERSION, answers, {})
 
 
 def _scale(anchor: Anchor) -> float:
     form = anchor.question.form
     return float(getattr(form, "high", 1) - getattr(form, "low", 0)) or 1.0
-
-
-def _parameters(max_tokens: int | None) -> dict[str, Any]:
-    from editgauge.judges import Parameters
-
-    return {"parameters": Parameters(max_tokens=max_tokens)} if max_tokens else {}

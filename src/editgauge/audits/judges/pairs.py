@@ -118,7 +118,10 @@ def findings(pairs: Sequence[ProbePair], said: Sequence[Said], cost: Cost) -> Pa
         pairs=len(pairs),
         right=share(right[groups != PEOPLE], photos[groups != PEOPLE]),
         people=share(right[groups == PEOPLE], photos[groups == PEOPLE]),
-        by_group={str(group): share(right[groups == group], photos[groups == group]) for group in _in_order(groups)},
+        by_group={
+            str(group): share(right[groups == group], photos[groups == group])
+            for group in np.unique(groups[groups != PEOPLE])
+        },
         first_shown=_first_shown(first_order, swapped, photos),
         order_changes=share(_differ(first_order, swapped), photos),
         same_again=share(1 - _differ(first_order, again), photos),
@@ -139,7 +142,3 @@ def _first_shown(first_order: Numbers, swapped: Numbers, photos: Labels) -> Esti
 
 def _differ(one: Numbers, other: Numbers) -> Numbers:
     return np.where(np.isnan(one + other), np.nan, (one != other).astype(np.float64))
-
-
-def _in_order(groups: Labels) -> list[str]:
-    return sorted({str(group) for group in groups} - {PEOPLE})

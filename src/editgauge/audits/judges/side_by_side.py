@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from editgauge.audits.judges.anchors import NUMERIC, recorded_form
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER
 from editgauge.judges.calls import Call
-from editgauge.judges.forms import Ratings, Scale, YesNo
 from editgauge.judges.reading import Unreadable
 from editgauge.judges.replies import read_reply
 from editgauge.judges.transcripts import Transcripts
@@ -165,16 +165,10 @@ def _retest(judge: str, repeated: Sequence[tuple[str, Sequence[Mapping[str, floa
 def _answer(call: Call) -> Mapping[str, float] | None:
     """The numbers in a recorded answer; yes is 1."""
     form: Mapping[str, Any] = call.asked.get("form") or {}
-    if call.body is None or call.fault is not None or form.get("kind") not in ("yes_no", "scale", "ratings"):
+    if call.body is None or call.fault is not None or form.get("kind") not in NUMERIC:
         return None
-    numbers = {name: each["enum"] for name, each in form["schema"]["properties"].items() if "enum" in each}
-    text = read_reply(call.body).text
     try:
-        if form["kind"] == "yes_no":
-            return {"answer": float(YesNo().read(text))}
-        every = [value for values in numbers.values() for value in values]
-        if form["kind"] == "scale":
-            return {"answer": float(Scale(min(every), max(every)).read(text))}
-        return Ratings(tuple((name, ()) for name in numbers), min(every), max(every)).read(text)
+        answer = recorded_form(form).read(read_reply(call.body).text)
     except Unreadable:
         return None
+    return answer if isinstance(answer, Mapping) else {"answer": float(answer)}

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from editgauge.audits.people.answers import PeopleAnswers, read_answers
 from editgauge.audits.probes.gather import PICTURES
-from editgauge.audits.probes.probes import EDITS, OUTCOMES, TRUTHS, Probe, read_probes, split_of, write_probes
-from editgauge.benchmarks import open_benchmark
+from editgauge.audits.probes.probes import (
+    OUTCOMES,
+    TRUTHS,
+    Probe,
+    read_edits,
+    read_probes,
+    split_of,
+    write_edits,
+    write_probes,
+)
 from editgauge.core.edits import benchmark_entry
 from editgauge.core.errors import BadImage, BadInput
-from editgauge.core.files import write_text
 from editgauge.core.images import Picture, read_image, write_png
 from editgauge.core.masks import Mask, MaskFile, files_of
 from editgauge.core.progress import progress, say
-from editgauge.core.types import Edit
+from editgauge.core.types import Benchmark, Edit
 from editgauge.engine.folder_claim import claim
 from editgauge.engine.options import pairs
 from editgauge.findings.people.matching import OutcomeKey
@@ -35,38 +41,39 @@ COMMAND = "editgauge build probes --choices"
 _NOT_IN_A_NAME = re.compile(r"[/\\:]")
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """Where people's answers are, and what they speak of."""
-
-    benchmark: str | Path
-    outcomes: Mapping[str, str | Path] | Sequence[str]
-    data: str | Path | None = None
-    images: str | Path | None = None
-    layout: str | None = None
-    choices: str | Path | None = None
-    triplets: str | None = None
-    ratings: str | Path | None = None
-
-
-def add_answers(folder: Path, spoken: Spoken, quiet: bool = False) -> tuple[Probe, ...]:
+def add_answers(
+    folder: Path,
+    benchmark: Benchmark,
+    outcomes: Mapping[str, str | Path] | Sequence[str],
+    layout: str | None,
+    *,
+    choices: str | Path | None,
+    triplets: str | None,
+    ratings: str | Path | None,
+    quiet: bool,
+) -> tuple[Probe, ...]:
     """Adds what people said to the probes of a folder, or begins one with it, and gives all of them.
 
     What is said now of an outcome or of a pair replaces what was said before; all else that was said stays.
     """
-    opened = open_benchmark(spoken.benchmark, spoken.data, spoken.images)
-    edits = {edit.id: edit for edit in opened.edits}
-    places = _places(spoken.outcomes)
+    edits = {edit.id: edit for edit in benchmark.edits}
+    paths = pairs(outcomes if isinstance(outcomes, Mapping) else expand(outcomes), "outcomes", "NAME=FOLDER")
+    places = {name: Path(path).expanduser() for name, path in paths.items()}
     probes = [
         outcome
         for name, place in places.items()
-        for outcome in find_outcomes(name, place, opened.edits, spoken.layout).outcomes
+        for outcome in find_outcomes(name, place, benchmark.edits, layout).outcomes
     ]
-    choices, ratings = (Path(file) if file is not None else None for file in (spoken.choices, spoken.ratings))
-    answers = read_answers(choices, spoken.triplets, ratings, opened.edits, probes)
+    answers = read_answers(
+        Path(choices) if choices is not None else None,
+        triplets,
+        Path(ratings) if ratings is not None else None,
+        benchmark.edits,
+        probes,
+    )
     pictures = {OutcomeKey(each.edit_id, each.method, each.seed): each.image for each in probes}
     if not (folder / TRUTHS).is_file():
-        claim(folder, SETTINGS, {"benchmark": opened.name, "methods": list(places)}, "people's answers", COMMAND)
+        claim(folder, SETTINGS, {"benchmark": benchmark.name, "methods": list(places)}, "people's answers", COMMAND)
     for remark in answers.remarks:
         say(remark, quiet=quiet)
     lines = []
@@ -75,11 +82,6 @@ def add_answers(folder: Path, spoken: Spoken, quiet: bool = False) -> tuple[Prob
             lines.append(_copied(folder, key, edits[key.edit], pictures[key], quiet))
             advance()
     return _joined(folder, answers, edits, [line for line in lines if line is not None])
-
-
-def _places(outcomes: Mapping[str, str | Path] | Sequence[str]) -> dict[str, Path]:
-    paths = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
-    return {name: Path(text).expanduser() for name, text in pairs(paths, "outcomes", "NAME=FOLDER").items()}
 
 
 def name_of(key: OutcomeKey) -> str:
@@ -161,10 +163,9 @@ def _joined(
     }
     entries = {each.id: benchmark_entry(each) for each in kept.values()}
     if there:
-        earlier = (json.loads(line) for line in (folder / EDITS).read_text("utf-8").split("\n") if line.strip())
-        entries = {str(edit["id"]): edit for edit in earlier} | entries
-    write_text(folder / EDITS, "".join(f"{json.dumps(edit, ensure_ascii=False)}\n" for edit in entries.values()))
-    write_probes(folder, probes.values())  # last: with it the folder is complete
+        entries = read_edits(folder) | entries
+    write_edits(folder, entries.values())
+    write_probes(folder, probes.values())
     return read_probes(folder)
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from editgauge import __version__
-from editgauge.audits.people.probes import Spoken, add_answers
+from editgauge.audits.people.probes import add_answers
 from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of
 from editgauge.audits.probes.gather import (
     LONGEST,
@@ -27,11 +26,20 @@ from editgauge.audits.probes.gather import (
     refuse_one_half,
     some_of_each_type,
 )
-from editgauge.audits.probes.probes import EDITS, OUTCOMES, TRUTHS, Probe, read_probes, split_of, write_probes
+from editgauge.audits.probes.probes import (
+    OUTCOMES,
+    TRUTHS,
+    Probe,
+    read_probes,
+    split_of,
+    write_edits,
+    write_probes,
+)
+from editgauge.benchmarks import open_benchmark
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.edits import benchmark_entry
 from editgauge.core.errors import BadInput, CannotEdit
-from editgauge.core.files import DRAFT, write_text
+from editgauge.core.files import DRAFT
 from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import MaskFile
 from editgauge.core.options import Count, Paths
@@ -44,20 +52,11 @@ from editgauge.methods.reference.operations import covering
 if TYPE_CHECKING:
     from editgauge.core.types import Edit, Relation
 
-if TYPE_CHECKING:
-    from editgauge.core.types import Edit
-
 SETTINGS = "making.json"
 SOURCES, MASKS = "sources", "masks"
 MOST_OF_A_TYPE = 20
 MAKING = 2
 """Raised whenever the same photographs would give other probes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    edit: dict[str, Any]
-    probe: Probe
 
 
 def probes(
@@ -104,8 +103,16 @@ def probes(
     if choices is not None or triplets is not None or ratings is not None:
         if benchmark is None or not outcomes:
             raise BadInput("Answers speak of outcomes: give --benchmark and --outcomes NAME=FOLDER too.")
-        spoken = Spoken(benchmark, outcomes, data, images, layout, choices, triplets, ratings)
-        return add_answers(folder, spoken, quiet)
+        return add_answers(
+            folder,
+            open_benchmark(benchmark, data, images),
+            outcomes,
+            layout,
+            choices=choices,
+            triplets=triplets,
+            ratings=ratings,
+            quiet=quiet,
+        )
     if benchmark is not None or outcomes:
         raise BadInput("There are no answers about these outcomes: add --choices FILE, --triplets or --ratings FILE.")
     settings = {"images": str(images or "photos"), "limit": limit, "seed": seed, "longest": LONGEST, "making": MAKING}
@@ -136,19 +143,19 @@ def probes_from(
 
     The source images must be in the folder.
     """
-    lines: list[_Line] = []
+    made: list[tuple[Edit, Probe]] = []
     refused: Counter[str] = Counter()
     with progress("probes", len(chosen), quiet=quiet) as advance:
         for turn, each in _in_turn(chosen):
             try:
-                lines += _made(folder, each, everything, turn, seed)
+                made += _made(folder, each, everything, turn, seed)
             except CannotEdit as error:
                 refused[str(error)] += 1
             advance()
     for why, count in refused.items():
         say(f"{count} left out: {why}", quiet=quiet)
-    write_text(folder / EDITS, "".join(f"{json.dumps(line.edit, ensure_ascii=False)}\n" for line in lines))
-    write_probes(folder, [line.probe for line in lines])  # last: with it the folder is complete
+    write_edits(folder, [benchmark_entry(edit) for edit, _ in made])
+    write_probes(folder, [probe for _, probe in made])
     return read_probes(folder)
 
 
@@ -160,7 +167,9 @@ def _in_turn(chosen: Sequence[Gathered]) -> Iterator[tuple[int, Gathered]]:
         counts[each.edit.type] += 1
 
 
-def _made(folder: Path, each: Gathered, everything: Sequence[Gathered], turn: int, seed: int) -> list[_Line]:
+def _made(
+    folder: Path, each: Gathered, everything: Sequence[Gathered], turn: int, seed: int
+) -> list[tuple[Edit, Probe]]:
     edit, source = each.edit, pixels_of(each.edit)
     around = ProbeMaterial(_another(each, everything, source), _otherwise(each, everything, seed), turn, seed)
     return [_kept(folder, each, source, made) for made in probes_of(edit, source, around)]
@@ -179,7 +188,7 @@ def _otherwise(each: Gathered, everything: Sequence[Gathered], seed: int) -> Edi
     return unlike[int(chance_of(each.edit, seed).integers(len(unlike)))] if unlike else None
 
 
-def _kept(folder: Path, each: Gathered, source: Pixels, made: NewProbe) -> _Line:
+def _kept(folder: Path, each: Gathered, source: Pixels, made: NewProbe) -> tuple[Edit, Probe]:
     """Writes the pictures of a probe, and says what its edit and its truth are."""
     name = f"{each.edit.id}--{made.kind}"
     probe_edit = replace(made.words or each.edit, id=name, recipe=None, objects={})
@@ -200,7 +209,7 @@ def _kept(folder: Path, each: Gathered, source: Pixels, made: NewProbe) -> _Line
         harmless=made.kind in HARMLESS,
         split=split_of(each.photo),
     )
-    return _Line(benchmark_entry(probe_edit), probe)
+    return probe_edit, probe
 
 
 def _mirrored(folder: Path, probe_edit: Edit, edit: Edit, source: Pixels) -> Edit:
@@ -224,7 +233,7 @@ def _written(folder: Path, name: str, pixels: Pixels) -> Picture:
 
 
 SIDES = re.compile(r"\b(left|right)(most)?\b", re.IGNORECASE)
-OTHER_SIDE: dict[Relation, Relation] = {"left": "right", "right": "left"}
+OTHER_SIDE: dict[str, Relation] = {"left": "right", "right": "left"}
 OF_THE_SURFACE = {"color", "texture", "style", "background"}
 
 
@@ -266,5 +275,5 @@ def may_coincide(done: Edit, wanted: Edit) -> bool:
 
 
 def _other(side: str) -> str:
-    exchanged = {"left": "right", "right": "left"}[side.lower()]
+    exchanged = OTHER_SIDE[side.lower()]
     return exchanged.capitalize() if side[0].isupper() else exchanged

@@ -24,10 +24,6 @@ from editgauge.models.service import ModelService
 from editgauge.reports.gallery.pictures import fitted
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Picture
-    from editgauge.core.types import Edit
-
-if TYPE_CHECKING:
     from editgauge.core.types import Edit
 
 LONGEST = 512

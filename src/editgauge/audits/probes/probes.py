@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -68,9 +69,23 @@ def split_of(photo: str) -> Split:
 
 
 def write_probes(folder: Path, probes: Iterable[Probe]) -> None:
-    """Writes the truths, one on each line."""
-    lines = (json.dumps(_as_json(probe), ensure_ascii=False) for probe in probes)
-    write_text(folder / TRUTHS, "".join(f"{line}\n" for line in lines))
+    """Writes the truths; last of all, since the folder is complete with them."""
+    _write_lines(folder / TRUTHS, map(_as_json, probes))
+
+
+def write_edits(folder: Path, edits: Iterable[Mapping[str, Any]]) -> None:
+    """Writes the edits of the benchmark."""
+    _write_lines(folder / EDITS, edits)
+
+
+def _write_lines(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    write_text(file, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+
+
+def read_edits(folder: Path) -> dict[str, dict[str, Any]]:
+    """The edits of the benchmark by id, as they were written."""
+    lines = read_text(folder / EDITS).split("\n")
+    return {edit["id"]: edit for edit in map(json.loads, filter(str.strip, lines))}
 
 
 def read_probes(folder: str | Path) -> tuple[Probe, ...]:
@@ -84,11 +99,12 @@ def read_probes(folder: str | Path) -> tuple[Probe, ...]:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"'{path}' cannot be read: {error}.") from error
-    types = _edit_types(Path(folder) / EDITS)
+    types = _edit_types(Path(folder))
     rows = [_read(number, line, types) for number, line in enumerate(lines, 1) if line.strip()]
     problems = [each for each in rows if isinstance(each, str)]
     probes = [each for each in rows if isinstance(each, Probe)]
-    problems += [f"the id '{name}' is used twice" for name in _twice(probes)]
+    counts = Counter(probe.id for probe in probes)
+    problems += [f"the id '{name}' is used twice" for name, count in counts.items() if count > 1]
     problems += _unfit_preferences(probes)
     if problems or not probes:
         raise BadInput(f"The probes in '{path}' cannot be used:", problems or ["there are none"])
@@ -134,15 +150,9 @@ def _unfit_preferences(probes: Sequence[Probe]) -> Iterator[str]:
                 yield f"'{probe.id}' is preferred over '{other}', which is no other probe of the same `edit`"
 
 
-def _edit_types(path: Path) -> dict[str, str]:
+def _edit_types(folder: Path) -> dict[str, str]:
     """The ids of the benchmark and their types; what else may be wrong with it is reported by its own reader."""
     try:
-        edits = [json.loads(line) for line in read_text(path).split("\n") if line.strip()]
-        return {edit["id"]: edit["type"] for edit in edits}
+        return {name: edit["type"] for name, edit in read_edits(folder).items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"'{path}' cannot be read: {error}. Probes need the edits they belong to.") from error
-
-
-def _twice(probes: Sequence[Probe]) -> list[str]:
-    seen: set[str] = set()
-    return [probe.id for probe in probes if probe.id in seen or seen.add(probe.id)]  # type: ignore[func-returns-value]
+        raise BadInput(f"'{folder / EDITS}' cannot be read: {error}. Probes need the edits they belong to.") from error

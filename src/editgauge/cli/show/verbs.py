@@ -153,12 +153,6 @@ def audit(card: Any, chosen: Options) -> None:
         typer.echo(f"Card: {quote(str(Path(chosen['out']) / 'index.html'))}", err=True)
 
 
-def audit_json(card: Any, chosen: Options) -> str:
-    from editgauge.audits.cards.result import to_json
-
-    return as_json(to_json(card))
-
-
 # --- look -------------------------------------------------------------------------------------------------------------
 
 

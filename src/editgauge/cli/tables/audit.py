@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from editgauge.audits.cards.grounds import both_grounds
+from editgauge.audits.people.ground import both_grounds
 from editgauge.cli.tables.common import new_table, show
 
 if TYPE_CHECKING:
