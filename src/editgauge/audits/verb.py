@@ -19,7 +19,7 @@ from editgauge.audits.cards.result import (
     score_named,
     scores_to_mix,
 )
-from editgauge.audits.judges.ask import ask_about_pairs
+from editgauge.audits.judges.pairs import ask_about_pairs
 from editgauge.audits.judges.sides import tell_sides, two_objects, two_objects_of_coco
 from editgauge.audits.people.ground import ground_runs, rated_ground
 from editgauge.audits.probes.build import MOST_OF_A_TYPE

@@ -1,22 +1,50 @@
-"""What people said about outcomes on disk: which of two is better, and whether the edit was carried out."""
+"""People's answers as probes: outcomes that they compared or called done, copied into a folder of probes."""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import shutil
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Edit, Outcome
+import numpy as np
+
+from editgauge.audits.probes.gather import PICTURES
+from editgauge.audits.probes.probes import (
+    OUTCOMES,
+    TRUTHS,
+    Probe,
+    read_edits,
+    read_probes,
+    split_of,
+    write_edits,
+    write_probes,
+)
+from editgauge.core.edits import benchmark_entry
+from editgauge.core.errors import BadImage, BadInput
+from editgauge.core.images import Picture, read_image, write_png
+from editgauge.core.masks import Mask, MaskFile, files_of
+from editgauge.core.progress import progress, say
+from editgauge.core.types import Benchmark, Edit, Outcome
+from editgauge.engine.folder_claim import claim
+from editgauge.engine.options import pairs
 from editgauge.findings.evaluators.binary import LEVELS
 from editgauge.findings.evaluators.binary_answers import majorities
 from editgauge.findings.evaluators.triplets import find_triplets, read_roles
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes, match
 from editgauge.findings.people.preferences import CREDIT
 from editgauge.findings.people.ratings import PreferredOutcome, Rating, read_choices, read_ratings
+from editgauge.methods.layouts.discover import expand
+from editgauge.methods.outcomes import find_outcomes
 
+SETTINGS = "people.json"
+MASKS, REFERENCES = "masks", "references"
+COMMAND = "editgauge build probes --choices"
+_NOT_IN_A_NAME = re.compile(r"[/\\:]")
 EVEN = 0.5
 DONE = ("edit", "accuracy")
 """The questions of ratings that ask whether the edit was carried out."""
@@ -36,6 +64,140 @@ class PeopleAnswers:
     def outcomes(self) -> list[OutcomeKey]:
         """All that were spoken of."""
         return list(dict.fromkeys([*(key for both in self.over for key in both), *self.done]))
+
+
+def add_answers(
+    folder: Path,
+    benchmark: Benchmark,
+    outcomes: Mapping[str, str | Path] | Sequence[str],
+    layout: str | None,
+    *,
+    choices: str | Path | None,
+    triplets: str | None,
+    ratings: str | Path | None,
+    quiet: bool,
+) -> tuple[Probe, ...]:
+    """Adds what people said to the probes of a folder, or begins one with it, and gives all of them.
+
+    What is said now of an outcome or of a pair replaces what was said before; all else that was said stays.
+    """
+    edits = {edit.id: edit for edit in benchmark.edits}
+    paths = pairs(outcomes if isinstance(outcomes, Mapping) else expand(outcomes), "outcomes", "NAME=FOLDER")
+    places = {name: Path(path).expanduser() for name, path in paths.items()}
+    probes = [
+        outcome
+        for name, place in places.items()
+        for outcome in find_outcomes(name, place, benchmark.edits, layout).outcomes
+    ]
+    answers = read_answers(
+        Path(choices) if choices is not None else None,
+        triplets,
+        Path(ratings) if ratings is not None else None,
+        benchmark.edits,
+        probes,
+    )
+    pictures = {OutcomeKey(each.edit_id, each.method, each.seed): each.image for each in probes}
+    if not (folder / TRUTHS).is_file():
+        claim(folder, SETTINGS, {"benchmark": benchmark.name, "methods": list(places)}, "people's answers", COMMAND)
+    for remark in answers.remarks:
+        say(remark, quiet=quiet)
+    lines = []
+    with progress("copying", len(answers.outcomes), quiet=quiet) as advance:
+        for key in answers.outcomes:
+            lines.append(_copied(folder, key, edits[key.edit], pictures[key], quiet))
+            advance()
+    return _joined(folder, answers, edits, [line for line in lines if line is not None])
+
+
+def name_of(key: OutcomeKey) -> str:
+    """The id of the probe that an outcome becomes.
+
+    >>> name_of(OutcomeKey("cat", "hub/ours", 2))
+    'cat--by-hub-ours__seed2'
+    """
+    return _NOT_IN_A_NAME.sub("-", f"{key.edit}--by-{key.method}") + (f"__seed{key.seed}" if key.seed else "")
+
+
+def _copied(
+    folder: Path, key: OutcomeKey, edit: Edit, image: Path | None, quiet: bool
+) -> tuple[OutcomeKey, Edit] | None:
+    """The edit as the folder holds it, with all its pictures; None when one cannot be read."""
+    name = name_of(key)
+    try:
+        source = read_image(edit.source.path)
+        write_png(read_image(image or Path()), folder / OUTCOMES / f"{name}.png")
+        kept = replace(
+            edit,
+            id=name,
+            source=_stored(folder, PICTURES, edit.source.path),
+            mask=_stored_mask(folder, edit.mask, name, source.shape[1], source.shape[0]),
+            reference=_stored(folder, REFERENCES, edit.reference.path) if edit.reference else None,
+            recipe=None,
+            objects={},
+        )
+    except BadImage as error:
+        say(f"left out: {error}", quiet=quiet)
+        return None
+    return key, kept
+
+
+def _stored(folder: Path, within: str, path: Path) -> Picture:
+    """A copy named by its content, so that edits of one photograph share it."""
+    name = f"{within}/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}{path.suffix.lower()}"
+    target = folder / name
+    if not target.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    return Picture(name, target)
+
+
+def _stored_mask(folder: Path, mask: Mask | None, name: str, width: int, height: int) -> Mask | None:
+    """Outlines stay as they are; what is read from files becomes a file of this folder."""
+    if mask is None or not list(files_of(mask)):
+        return mask
+    target = folder / MASKS / f"{name}.png"
+    write_png(np.repeat(mask.render(width, height)[..., None], 3, axis=2).astype(np.uint8) * 255, target)
+    return MaskFile(target, f"{MASKS}/{target.name}")
+
+
+def _joined(
+    folder: Path, answers: PeopleAnswers, edits: Mapping[str, Edit], copied: Iterable[tuple[OutcomeKey, Edit]]
+) -> tuple[Probe, ...]:
+    kept = dict(copied)
+    names = {key: name_of(key) for key in kept}
+    if len(set(names.values())) < len(names):
+        raise BadInput("Two methods have names that differ by signs no file name may hold; rename one of them.")
+    over: dict[str, dict[str, float]] = {name: {} for name in names.values()}
+    for (better, worse), share in answers.over.items():
+        if better in kept and worse in kept:
+            over[names[better]][names[worse]] = share
+    there = (folder / TRUTHS).is_file()
+    before = {probe.id: probe for probe in read_probes(folder)} if there else {}
+    probes = before | {
+        names[key]: Probe(
+            id=names[key],
+            edit=f"{key.edit}--people",  # made probes of the same edit have another source
+            photo=edits[key.edit].origin,
+            type=edits[key.edit].type,
+            kind=f"by {key.method}",
+            done=answers.done.get(key, before[names[key]].done if names[key] in before else None),
+            split=split_of(edits[key.edit].origin),
+            over=_over(names[key], before, over),
+        )
+        for key in kept
+    }
+    entries = {each.id: benchmark_entry(each) for each in kept.values()}
+    if there:
+        entries = read_edits(folder) | entries
+    write_edits(folder, entries.values())
+    write_probes(folder, probes.values())
+    return read_probes(folder)
+
+
+def _over(name: str, before: Mapping[str, Probe], now: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
+    """What people like less than a probe: as they say now, and as they said before of pairs that are not spoken of."""
+    earlier = before[name].over if name in before else {}
+    return {other: share for other, share in earlier.items() if name not in now.get(other, {})} | dict(now[name])
 
 
 def read_answers(

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from editgauge import __version__
-from editgauge.audits.people.probes import add_answers
+from editgauge.audits.people.answers import add_answers
 from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of
 from editgauge.audits.probes.gather import (
     LONGEST,
