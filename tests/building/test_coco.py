@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from editgauge.benchmarks.unibench.masks import run_lengths
-from editgauge.building.coco.annotations import CocoObject, read_coco, read_counts, rendered
+from editgauge.building.coco import CocoObject, read_coco, read_counts, rendered
 from editgauge.core.errors import BadInput
 from editgauge.core.masks import BoolMask
 from tests.building.toys import CAPTION, CocoFiles

@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.editval import TYPES
-from editgauge.building.coco.annotations import read_coco
+from editgauge.building.coco import read_coco
 from editgauge.building.editval.build import editval
-from editgauge.building.editval.judge_proposals import FIXED, FORMS
-from editgauge.building.editval.rule_proposals import operations_for, table
+from editgauge.building.editval.proposals import FIXED, FORMS, operations_for, table
 from editgauge.building.review.desk import Desk, Unfit
 from editgauge.building.review.file import agreement, read_review
 from editgauge.cli import groups

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from editgauge.benchmarks.unibench.masks import mask_of
-from editgauge.building.coco.annotations import CocoImage, CocoObject
+from editgauge.building.coco import CocoImage, CocoObject
 from editgauge.building.unibench.scenes import EditableScene, make_scene
 from editgauge.building.unibench.selection import Chosen, Criteria, OmittedTask
 from editgauge.building.unibench.squares import Box, Square, best_square

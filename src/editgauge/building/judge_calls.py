@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from editgauge.core.errors import BadInput
 from editgauge.core.progress import say
 from editgauge.core.types import Edit
 from editgauge.engine.judges import Jury
-from editgauge.judges import ModelJudge, open_judge, open_prompt
+from editgauge.judges import Answer, ModelJudge, Question, open_judge, open_prompt
 from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound
+from editgauge.judges.prompts import Prompt
 
 T = TypeVar("T")
+Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
+"""Puts one question to a judge."""
+OpenPrompt = Callable[[str], Prompt]
+"""Opens a prompt by its name."""
+RULES = "rules"
+"""In place of a judge's address: proposals come from rules."""
 WAITING = 4
 """This many questions per place at the endpoint are under way: their pictures are in memory."""
 
@@ -24,17 +31,24 @@ def transcripts_beside(out: Path) -> Path:
     return out.with_name(f"{out.stem}.transcripts")
 
 
-def the_judge(jury: Jury, out: Path) -> ModelJudge:
-    """The one judge of a jury; its calls are kept next to what is built, so that nothing is asked twice."""
+def the_judge(jury: Jury, transcripts: Path) -> ModelJudge:
+    """The one judge of a jury; its calls are kept in a folder, so that nothing is asked twice."""
     (address,) = jury.addresses.values()
     return open_judge(
         address,
-        transcripts=transcripts_beside(out),
+        transcripts=transcripts,
         parameters=jury.parameters,
         price=jury.price,
         budget=jury.budget,
         replay=jury.replay,
     )
+
+
+def written_by(jury: Jury, prompts: Sequence[str]) -> str:
+    """The name of the one judge of a jury, with the versions of the prompts that it is asked with."""
+    (judge,) = jury.addresses
+    opened = [open_prompt(name, folder=jury.prompts) for name in prompts]
+    return f"{judge} ({', '.join(f'{each.name}.v{each.version}' for each in opened)})"
 
 
 def most_calls(

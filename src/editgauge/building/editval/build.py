@@ -10,34 +10,38 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from editgauge.benchmarks.editval import NAMES, TYPES
-from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.benchmarks.unibench.masks import run_lengths
-from editgauge.building.coco.annotations import Coco, CocoImage, read_coco
-from editgauge.building.editval import rule_proposals as rules
-from editgauge.building.editval.file import form_fault, overlap_fault, write_editval
-from editgauge.building.editval.judge_proposals import PROMPTS, ask_classes, ask_operations, written_by
-from editgauge.building.judge_calls import each_of, most_calls, the_judge
-from editgauge.building.left_out import report_beside, write_report
+from editgauge.benchmarks.editval import TYPES
+from editgauge.building.built import BuiltBenchmark, OmittedTask, check_places, report_beside, write_report
+from editgauge.building.coco import Coco, CocoImage, read_coco
+from editgauge.building.editval.file import write_editval
+from editgauge.building.editval.proposals import (
+    BY_RULES,
+    PROMPTS,
+    Pair,
+    Proposed,
+    ask_classes,
+    ask_operations,
+    classes_for,
+    operations_for,
+)
+from editgauge.building.judge_calls import RULES, each_of, most_calls, the_judge, transcripts_beside, written_by
 from editgauge.building.review.file import (
     CandidateGroup,
     FieldName,
     Review,
     ReviewCandidate,
     ReviewPicture,
+    instance_of,
     read_review,
     review_beside,
     write_review,
 )
-from editgauge.building.unibench.build import RULES, BuiltBenchmark
-from editgauge.building.unibench.selection import OmittedTask
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput
-from editgauge.core.masks import box_of
 from editgauge.core.options import Amount, Count, JudgeOptions, Share
 from editgauge.core.progress import say
 from editgauge.core.reading.sources import slug
@@ -92,10 +96,7 @@ def editval(
         quiet: print no progress or remarks.
     """
     file, folder = Path(out), Path(images)
-    if file.suffix != ".json":
-        raise BadInput(f"--out is a file NAME.json, got '{file}'.")
-    if not folder.is_dir():
-        raise BadInput(f"There is no folder '{folder}' for --images.")
+    check_places(file, folder)
     if min(classes, per_class, per_type, operations) < 1 or not 0 <= least_share < most_share <= 1:
         raise BadInput("--classes, --per-class, --per-type and --operations are at least 1; shares rise from 0 to 1.")
     judges = JudgeOptions(
@@ -114,12 +115,12 @@ def editval(
         questions = len(TYPES) * (1 + min(classes, len(fitting)))
         names = len(", ".join(fitting).encode())
         asking = most_calls(jury or Jury(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
-        return BuiltBenchmark(file, review_beside(file), report_beside(file), 0, 0, 0, (), asking)
+        return BuiltBenchmark(file, review_beside(file), report_beside(file), asking=asking)
     if jury is None:
-        by = rules.BY
+        by = BY_RULES
         _by_rules(proposed, coco_annotations, list(fitting), classes, operations)
     else:
-        by = written_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts))
+        by = written_by(jury, PROMPTS)
         run_async(_by_judge(proposed, list(fitting), classes, operations, jury, file))
     settings = {"classes": classes, "per_class": per_class, "per_type": per_type, "seed": seed}
     relative = os.path.relpath(folder.resolve(), file.parent.resolve())
@@ -179,10 +180,10 @@ def _chosen(suited: Mapping[str, Sequence[str]], known: Sequence[str], number: i
 
 def _by_rules(proposed: Proposed, coco: Coco, known: list[str], classes: int, number: int) -> None:
     for kind in TYPES:
-        proposed.take_classes(kind, rules.classes_for(kind, coco, known), known)
+        proposed.take_classes(kind, classes_for(kind, coco, known), known)
     for class_ in _chosen(proposed.classes, known, classes):
         for kind in (kind for kind in TYPES if class_ in proposed.classes[kind]):
-            proposed.take_operations((class_, kind), rules.operations_for(kind, class_, coco, number))
+            proposed.take_operations((class_, kind), operations_for(kind, class_, coco, number))
 
 
 async def _by_judge(
@@ -190,7 +191,7 @@ async def _by_judge(
 ) -> None:  # fmt: skip
     prompt = partial(open_prompt, folder=jury.prompts)
     answers: dict[Pair, list[str]] = {}
-    async with the_judge(jury, file) as judge:
+    async with the_judge(jury, transcripts_beside(file)) as judge:
 
         async def classes_of(kind: str) -> None:
             try:
@@ -246,15 +247,8 @@ def _with_earlier(review: Review, file: Path) -> Review:
 
 def picture_of(image: CocoImage) -> ReviewPicture:
     """The picture with all objects that have an outline."""
-    counts: Counter[str] = Counter()
-    instances = []
-    for each in image.objects:
-        counts[each.class_] += 1
-        mask = each.render(image.width, image.height)
-        if mask.any():
-            name = f"{slug(each.class_)}-{counts[each.class_]}"
-            box = [float(side) for side in box_of(mask)]
-            instances.append(Instance(id=name, class_=each.class_, box=box, mask=run_lengths(mask)))
+    masks = ((name, each.class_, each.render(image.width, image.height)) for name, each in image.named_objects())
+    instances = [instance_of(name, class_, mask) for name, class_, mask in masks if mask.any()]
     return ReviewPicture(
         file=image.file,
         width=image.width,
@@ -264,55 +258,3 @@ def picture_of(image: CocoImage) -> ReviewPicture:
         license=image.license,
         instances=instances,
     )
-
-
-Pair = tuple[str, str]
-"""A class and an edit type."""
-
-
-@dataclass
-class Proposed:
-    """What was proposed so far, and what could not be used."""
-
-    classes: dict[str, list[str]] = field(default_factory=dict)
-    """By edit type."""
-    operations: dict[Pair, list[str]] = field(default_factory=dict)
-    left_out: list[OmittedTask] = field(default_factory=list)
-
-    def take_image(self, image: CocoImage) -> bool:
-        """Will the benchmark find the image by its number? If not, it is noted."""
-        names = [name.format(image.number) for name in NAMES]
-        if image.file in names:
-            return True
-        self.left_out.append(OmittedTask(image.file, f"is not found by its number: call it {names[1]}"))
-        return False
-
-    def take_classes(self, edit_type: str, words: Sequence[str], known: Sequence[str]) -> None:
-        """Those of the list; the others are noted."""
-        self.classes[edit_type] = [word for word in words if word in known]
-        self.left_out += [
-            OmittedTask(f"{edit_type}: {word}", "is no class of the annotations with a fitting image")
-            for word in words
-            if word not in known
-        ]
-
-    def take_operations(self, pair: Pair, words: Sequence[str]) -> None:
-        """Those that can be read and belong to no other type of the class (appendix E); the others are noted."""
-        class_, edit_type = pair
-        taken = [
-            (kind, word)
-            for (owner, kind), words_of_kind in self.operations.items()
-            for word in words_of_kind
-            if owner == class_
-        ]
-        fit: list[str] = []
-        for word in words:
-            earlier = [*taken, *((edit_type, each) for each in fit)]
-            why = form_fault(edit_type, word) or overlap_fault(edit_type, word, earlier)
-            if why is None and edit_type in {"object_addition", "object_replacement"} and word == class_:
-                why = "is the class itself"
-            if why:
-                self.left_out.append(OmittedTask(f"{class_}, {edit_type}: {word}", why))
-            else:
-                fit.append(word)
-        self.operations[pair] = fit

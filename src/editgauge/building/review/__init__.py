@@ -4,6 +4,6 @@
 |---|---|
 | `desk.py` | the review file: read, changed and saved, one answer at a time |
 | `app.py` | the pages |
-| `outlines.py` | objects as lines to be drawn over a picture |
+| `pages.py` | what a page shows, with objects as lines to be drawn over a picture |
 | `server.py` | runs it and opens the browser |
 """

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
 from editgauge.benchmarks.unibench.annotations import Instance, Side, StrictFields
-from editgauge.building.review.json_text import one_per_line
+from editgauge.benchmarks.unibench.masks import run_lengths
 from editgauge.core.errors import BadInput
 from editgauge.core.files import read_text, write_text
+from editgauge.core.masks import BoolMask, box_of
 from editgauge.core.reading.fields import Text
 
-FORMAT = "editgauge-review/1"
 ENDING = ".review.json"
 Status = Literal["proposed", "accepted", "edited", "dropped"]
 Kind = Literal["unibench", "editval"]
@@ -82,6 +82,12 @@ class ReviewPicture(StrictFields):
     captions: list[Text] = Field(default_factory=list)
     license: str = ""
     instances: list[Instance] = Field(default_factory=list)
+
+
+def instance_of(name: str, class_: str, mask: BoolMask, color: str | None = None) -> Instance:
+    """An object with its outline as it lies in a picture."""
+    box = [float(side) for side in box_of(mask)]
+    return Instance(id=name, class_=class_, color=color, box=box, mask=run_lengths(mask))
 
 
 class CandidateGroup(StrictFields):
@@ -248,3 +254,28 @@ def write_review(review: Review, file: Path) -> None:
     """Writes it so that a kill at any instant leaves the old file or the new one."""
     value = review.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     write_text(file, one_per_line(value))
+
+
+def one_per_line(value: Mapping[str, Any]) -> str:
+    """A mapping as JSON text that `diff` can read and that is written fast: a line for each mapping in a list.
+
+    >>> print(one_per_line({"format": "x/1", "images": [{"file": "a"}, {"file": "b"}]}), end="")
+    {
+     "format": "x/1",
+     "images": [
+      {"file": "a"},
+      {"file": "b"}
+     ]
+    }
+    """
+    return "{\n" + ",\n".join(f" {_json(key)}: {_part(part)}" for key, part in value.items()) + "\n}\n"
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, list) and part and isinstance(part[0], dict):
+        return "[\n" + ",\n".join(f"  {_json(each)}" for each in part) + "\n ]"
+    return _json(part)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

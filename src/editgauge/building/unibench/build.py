@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from editgauge.building.coco.annotations import Coco, read_coco
-from editgauge.building.judge_calls import each_of, most_calls, the_judge
-from editgauge.building.left_out import report_beside
+from editgauge.building.built import BuiltBenchmark, OmittedTask, check_places, report_beside
+from editgauge.building.coco import Coco, read_coco
+from editgauge.building.judge_calls import RULES, each_of, most_calls, the_judge, transcripts_beside, written_by
 from editgauge.building.review.file import review_beside
 from editgauge.building.unibench import rule_proposals as by_rules
-from editgauge.building.unibench.judge_proposals import CORRECTIONS, PROMPTS, Drafted, draft, written_by
+from editgauge.building.unibench.judge_proposals import CORRECTIONS, PROMPTS, Drafted, draft
 from editgauge.building.unibench.proposals import candidates_of, sorted_out
 from editgauge.building.unibench.scenes import EditableScene, make_scene
-from editgauge.building.unibench.selection import Chosen, Criteria, OmittedTask, choose
+from editgauge.building.unibench.selection import Chosen, Criteria, choose
 from editgauge.building.unibench.work import ReviewWork
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput
@@ -31,36 +31,16 @@ from editgauge.core.progress import say
 from editgauge.core.text import counted
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.judges import NoAnswer, open_prompt
-from editgauge.judges.cost import CallBound
 
-RULES = "rules"
 MOST_TOKENS = 4096
 """A draft of ten objects is long."""
 AT_ONCE = 32
 """Images that are decoded and asked about before the next are looked at."""
 SIZES = 64, 4096
-USUAL = Criteria()
 TRIES = 2
 """With a limit, a judge is asked about no more than that many times as many images."""
 BYTES_OF_AN_OBJECT = 120
 """In a question: its name and where it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltBenchmark:
-    """What a builder left behind."""
-
-    file: Path
-    """The benchmark's own file."""
-    review: Path
-    report: Path
-    images: int
-    candidates: int
-    kept: int
-    """Images of an earlier run that were left as they were."""
-    left_out: tuple[OmittedTask, ...]
-    asking: CallBound | None = None
-    """Of a dry run: what the judge can be asked at most."""
 
 
 def unibench(
@@ -118,10 +98,7 @@ def unibench(
     if not SIZES[0] <= size <= SIZES[1] or candidates < 1 or (limit is not None and limit < 1):
         raise BadInput(f"--size goes from {SIZES[0]} to {SIZES[1]}, --candidates and --limit are at least 1.")
     file, folder = Path(out), Path(images)
-    if file.suffix != ".json":
-        raise BadInput(f"--out is a file NAME.json, got '{file}'.")
-    if not folder.is_dir():
-        raise BadInput(f"There is no folder '{folder}' for --images.")
+    check_places(file, folder)
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
@@ -134,8 +111,8 @@ def unibench(
         asking = most_calls(
             jury or Jury(), fit * (CORRECTIONS + 1), prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet
         )
-        return BuiltBenchmark(file, review_beside(file), report_beside(file), 0, 0, 0, (), asking)
-    by = written_by(next(iter(jury.addresses)), partial(open_prompt, folder=jury.prompts)) if jury else by_rules.BY
+        return BuiltBenchmark(file, review_beside(file), report_beside(file), asking=asking)
+    by = written_by(jury, PROMPTS) if jury else by_rules.BY
     settings = {"size": size, "seed": seed, "candidates": candidates, "captions": captions is not None}
     work = ReviewWork(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
     waves = _waves(choose(annotations, criteria, captions is not None, seed), work, limit)
@@ -205,7 +182,7 @@ async def _by_judge(
     number: int,
 ) -> None:
     prompt = partial(open_prompt, folder=jury.prompts)
-    async with the_judge(jury, work.file) as judge:
+    async with the_judge(jury, transcripts_beside(work.file)) as judge:
 
         async def one(chosen: Chosen) -> None:
             scene = work.begin(await asyncio.to_thread(_scene, chosen, work, folder, size, criteria))

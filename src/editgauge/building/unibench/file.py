@@ -21,8 +21,7 @@ from editgauge.benchmarks.unibench.annotations import (
     described,
 )
 from editgauge.benchmarks.unibench.validate import forbidden_colors
-from editgauge.building.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture
-from editgauge.building.review.json_text import one_per_line
+from editgauge.building.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture, one_per_line
 from editgauge.building.unibench.proposals import FIELDS, relation_of
 from editgauge.core.files import write_text
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel
 
+from editgauge.building.built import OmittedTask
+from editgauge.building.judge_calls import Ask, OpenPrompt
 from editgauge.building.unibench.proposals import Proposal, sorted_out
 from editgauge.building.unibench.scenes import EditableScene
-from editgauge.building.unibench.selection import OmittedTask
-from editgauge.judges import Answer, NoAnswer, Question, Shown
+from editgauge.judges import NoAnswer, Question, Shown
 from editgauge.judges.forms import Structured
-from editgauge.judges.prompts import Prompt, RenderedPrompt
+from editgauge.judges.prompts import RenderedPrompt
 
-Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
-OpenPrompt = Callable[[str], Prompt]
 PROMPTS = ("unibench_annotation", "unibench_correction")
 SLOTS = {name: f"{{{name}}}" for name in ("target", "color", "position", "anchor")}
 """What the judge is to write with braces must come through the prompt as it is."""
@@ -104,12 +102,6 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
     raise AssertionError("the last round returns or raises")
 
 
-def written_by(judge: str, prompt: OpenPrompt) -> str:
-    """Who drafted: the judge and the versions of the prompts."""
-    opened = [prompt(name) for name in PROMPTS]
-    return f"{judge} ({', '.join(f'{each.name}.v{each.version}' for each in opened)})"
-
-
 def _question(words: RenderedPrompt, scene: EditableScene) -> Question[TaskProposal]:
     return Question(words=words, form=Structured(TaskProposal), images=(Shown("The picture:", scene.pixels),))
 
@@ -139,8 +131,7 @@ def _with_colors(scene: EditableScene, proposal: TaskProposal) -> EditableScene:
         each.model_copy(update={"color": seen[each.id].strip()}) if each.id in seen else each
         for each in scene.picture.instances
     ]
-    picture = scene.picture.model_copy(update={"instances": instances})
-    return EditableScene(picture, scene.pixels, scene.editable, scene.left_out, scene.centers)
+    return replace(scene, picture=scene.picture.model_copy(update={"instances": instances}))
 
 
 def _strangers(proposal: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:

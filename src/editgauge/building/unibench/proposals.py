@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from editgauge.benchmarks.unibench.annotations import AnnotatedImage, Instance, TaskType
 from editgauge.benchmarks.unibench.templates import template_problem
 from editgauge.benchmarks.unibench.validate import forbidden_classes, forbidden_colors
+from editgauge.building.built import OmittedTask
 from editgauge.building.review.file import LONGEST_VALUE, FieldName, ReviewCandidate, ReviewPicture
-from editgauge.building.unibench.selection import OmittedTask
 from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import read_position
 from editgauge.core.reading.fields import shown, unknown
@@ -128,8 +128,6 @@ def candidates_of(proposals: Iterable[Proposal], group: str) -> list[ReviewCandi
     for each in dict.fromkeys(proposals):
         place = "/".join(part for part in (group, each.instance or "", each.task, each.field) if part)
         counts[place] += 1
-        words: dict[str, Any] = {"proposed": each.value, "proposed_anchor": each.anchor}
-        words |= {"value": each.value, "anchor": each.anchor}
         candidates.append(
             ReviewCandidate(
                 id=f"{place}/{counts[place]}",
@@ -137,7 +135,10 @@ def candidates_of(proposals: Iterable[Proposal], group: str) -> list[ReviewCandi
                 task=each.task,
                 instance=each.instance,
                 field=each.field,
-                **words,
+                proposed=each.value,
+                proposed_anchor=each.anchor,
+                value=each.value,
+                anchor=each.anchor,
             )
         )
     return candidates

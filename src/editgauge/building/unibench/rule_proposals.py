@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.building.coco.annotations import Coco
-from editgauge.building.unibench.caption_templates import (
+from editgauge.building.coco import Coco
+from editgauge.building.unibench.captions import (
     mention_of,
     plain_caption,
     with_addition,
@@ -20,10 +20,8 @@ from editgauge.building.unibench.caption_templates import (
 )
 from editgauge.building.unibench.proposals import Proposal
 from editgauge.building.unibench.scenes import UNPAINTED, EditableScene
-from editgauge.core.errors import CannotTell
 from editgauge.core.recipes import COLORS
 from editgauge.core.types import Relation
-from editgauge.models.vocabulary import siblings
 from editgauge.vision.positions import direction_score
 
 T = TypeVar("T")
@@ -53,7 +51,7 @@ SIDES: dict[Relation, str] = {
 ROOM: dict[Relation, float] = {"left": 0.8, "right": 0.8, "above": 0.5, "below": 0.5}
 """Of an object's width or height, that must be free next to an anchor; what lies above another may overlap it."""
 NEW_WIDTH = 0.15
-"""Of the picture: how wide something new is taken to be."""
+"""Of the picture: how wide and high something new is taken to be."""
 
 
 def propose(scene: EditableScene, coco: Coco, number: int, seed: int) -> list[Proposal]:
@@ -69,7 +67,7 @@ def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, s
     mention = mention_of(caption, own.class_, tuple(coco.classes))
     others = [scene.instance(name) for name in scene.editable if name != own.id]
     drawn = _Drawing(seed, scene.picture.number, own.id)
-    words = drawn.first(_alike(own.class_, coco, scene.classes), number)
+    words = drawn.first(coco.similar_classes(own.class_, scene.classes), number)
     if words and mention:
         yield from (Proposal("change_class", own.id, "class", word) for word in words)
         yield Proposal("change_class", own.id, "template", with_slot(caption, mention))
@@ -96,10 +94,11 @@ def _generate(scene: EditableScene, coco: Coco, number: int) -> Iterator[Proposa
     free = [word for word in coco.classes if word not in scene.classes]
     kinds = {coco.classes[own] for own in scene.classes if own in coco.classes}
     often = sorted((word for word in free if seen[word] or coco.classes[word] in kinds), key=lambda word: -seen[word])
+    new_side = NEW_WIDTH * scene.picture.width
     places = [
         Proposal("generate", None, "place", words, name)
         for name in scene.editable
-        for words in map(SIDES.__getitem__, _free_sides(scene.instance(name), *_new_size(scene), scene))
+        for words in map(SIDES.__getitem__, _free_sides(scene.instance(name), new_side, new_side, scene))
     ]
     if often and places:
         yield from (Proposal("generate", None, "class", word) for word in often[:number])
@@ -107,22 +106,11 @@ def _generate(scene: EditableScene, coco: Coco, number: int) -> Iterator[Proposa
         yield Proposal("generate", None, "template", with_addition(caption))
 
 
-def _alike(class_: str, coco: Coco, present: frozenset[str]) -> tuple[list[str], list[str]]:
-    """Classes that could stand in its place: its WordNet siblings, and others of its supercategory."""
-    try:
-        beside = set(siblings(class_))
-    except CannotTell:
-        beside = set()
-    free = [word for word in coco.classes if word not in present]
-    near = [word for word in free if word in beside]
-    return near, [word for word in free if word not in beside and coco.classes[word] == coco.classes[class_]]
-
-
 def _sides(own: Instance, anchor: Instance, scene: EditableScene) -> list[str]:
     """The sides of an anchor where there is room, and where the object does not lie already, not even roughly."""
     free = _free_sides(anchor, own.box[2] - own.box[0], own.box[3] - own.box[1], scene)
-    way = scene.centers[anchor.id], scene.centers[own.id]
-    return [SIDES[side] for side in free if direction_score(*way, side, diagonal=0.0) == 0]
+    start, end = scene.centers[anchor.id], scene.centers[own.id]
+    return [SIDES[side] for side in free if direction_score(start, end, side, diagonal=0.0) == 0]
 
 
 def _free_sides(anchor: Instance, width: float, height: float, scene: EditableScene) -> list[Relation]:
@@ -134,10 +122,6 @@ def _free_sides(anchor: Instance, width: float, height: float, scene: EditableSc
         "below": (scene.picture.height - bottom) / height,
     }
     return [side for side, free in room.items() if free >= ROOM[side]]
-
-
-def _new_size(scene: EditableScene) -> tuple[float, float]:
-    return NEW_WIDTH * scene.picture.width, NEW_WIDTH * scene.picture.width
 
 
 class _Drawing:

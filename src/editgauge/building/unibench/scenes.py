@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.benchmarks.unibench.masks import run_lengths
-from editgauge.building.coco.annotations import CocoObject
-from editgauge.building.review.file import ReviewPicture
-from editgauge.building.unibench.selection import Chosen, Criteria, OmittedTask
+from editgauge.building.built import OmittedTask
+from editgauge.building.coco import CocoObject
+from editgauge.building.review.file import ReviewPicture, instance_of
+from editgauge.building.unibench.selection import Chosen, Criteria
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask, box_of
-from editgauge.core.reading.sources import slug
+from editgauge.core.masks import BoolMask
 from editgauge.vision.color_words import color_word
 from editgauge.vision.positions import Point, centroid
 
@@ -65,12 +63,9 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
         seen = f"{pixels.shape[1]} x {pixels.shape[0]}"
         return OmittedTask(image.file, f"is {seen}, while its annotations are of {image.width} x {image.height}")
     square = chosen.square.cut(pixels, size)
-    counts: Counter[str] = Counter()
     instances, editable, gone = [], [], []
     centers: dict[str, Point] = {}
-    for each in image.objects:
-        counts[each.class_] += 1
-        name = f"{slug(each.class_)}-{counts[each.class_]}"
+    for name, each in image.named_objects():
         try:
             whole = each.render(image.width, image.height)
         except BadInput as unreadable:
@@ -85,7 +80,8 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
         elif each in chosen.editable:
             gone.append(OmittedTask(f"{image.file}: {name}", why))
         centers[name] = centroid(mask)
-        instances.append(_instance(name, each.class_, mask, square))
+        color = None if each.class_ in UNPAINTED else color_word(square, mask)
+        instances.append(instance_of(name, each.class_, mask, color))
     if len(editable) < criteria.fewest:
         return OmittedTask(
             image.file, f"objects that can be edited in the square: {len(editable)}, and {criteria.fewest} are needed"
@@ -114,9 +110,3 @@ def _not_editable(each: CocoObject, whole: BoolMask, mask: BoolMask, chosen: Cho
     if not criteria.least_share <= share <= criteria.most_share:
         return f"covers {share:.1%} of the square, not {criteria.least_share:.1%} to {criteria.most_share:.1%}"
     return None
-
-
-def _instance(name: str, class_: str, mask: BoolMask, pixels: Pixels) -> Instance:
-    color = None if class_ in UNPAINTED else color_word(pixels, mask)
-    box = [float(side) for side in box_of(mask)]
-    return Instance(id=name, class_=class_, color=color, box=box, mask=run_lengths(mask))

@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from editgauge.building.coco.annotations import Coco, CocoImage, CocoObject
-from editgauge.building.unibench.mentions import mentions
+from editgauge.building.built import OmittedTask
+from editgauge.building.coco import Coco, CocoImage, CocoObject
+from editgauge.building.unibench.captions import mentions
 from editgauge.building.unibench.squares import Square, best_square
 from editgauge.core.errors import BadInput
 
@@ -51,15 +52,6 @@ class Chosen:
     """The caption that mentions the most editable objects; None when no captions were given."""
     editable: tuple[CocoObject, ...]
     square: Square
-
-
-@dataclass(frozen=True, slots=True)
-class OmittedTask:
-    """Something that did not become part of the benchmark."""
-
-    what: str
-    """An image, an object or a candidate."""
-    why: str
 
 
 def choose(coco: Coco, criteria: Criteria, with_captions: bool, seed: int) -> Iterator[Chosen | OmittedTask]:

@@ -10,11 +10,11 @@ import cv2
 import numpy as np
 
 from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.benchmarks.unibench.masks import mask_of, run_lengths
-from editgauge.building.review.file import ReviewPicture
+from editgauge.benchmarks.unibench.masks import mask_of
+from editgauge.building.review.file import ReviewPicture, instance_of
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels, read_image, resized, write_png
-from editgauge.core.masks import BoolMask, box_of
+from editgauge.core.masks import BoolMask
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
@@ -115,7 +115,4 @@ def cropped(picture: ReviewPicture, square: Square, images: Path) -> ReviewPictu
 
 def _cut(instance: Instance, picture: ReviewPicture, square: Square) -> Instance | None:
     mask = square.cut_mask(mask_of(instance.mask).render(picture.width, picture.height), picture.width)
-    if not mask.any():
-        return None
-    box = [float(side) for side in box_of(mask)]
-    return instance.model_copy(update={"mask": run_lengths(mask), "box": box})
+    return instance_of(instance.id, instance.class_, mask, instance.color) if mask.any() else None

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from editgauge.building.left_out import report_beside, write_report
+from editgauge.building.built import OmittedTask, report_beside, write_report
 from editgauge.building.review.file import (
     CandidateGroup,
     Omission,
@@ -20,7 +20,7 @@ from editgauge.building.review.file import (
 )
 from editgauge.building.unibench.file import annotations_of, write_unibench
 from editgauge.building.unibench.scenes import EditableScene
-from editgauge.building.unibench.selection import Chosen, OmittedTask
+from editgauge.building.unibench.selection import Chosen
 from editgauge.core.errors import BadInput
 from editgauge.core.progress import progress
 from editgauge.core.reading.fields import shown

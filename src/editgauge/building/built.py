@@ -1,0 +1,60 @@
+"""What the builders of benchmarks share: their places, what they made, and a report of what they left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from editgauge.core.errors import BadInput
+from editgauge.core.files import write_text
+from editgauge.judges.cost import CallBound
+
+
+@dataclass(frozen=True, slots=True)
+class OmittedTask:
+    """Something that did not become part of the benchmark."""
+
+    what: str
+    """An image, an object or a candidate."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltBenchmark:
+    """What a builder left behind."""
+
+    file: Path
+    """The benchmark's own file."""
+    review: Path
+    report: Path
+    images: int = 0
+    candidates: int = 0
+    kept: int = 0
+    """Images of an earlier run that were left as they were."""
+    left_out: tuple[OmittedTask, ...] = ()
+    asking: CallBound | None = None
+    """Of a dry run: what the judge can be asked at most."""
+
+
+def check_places(file: Path, images: Path) -> None:
+    """Raises `BadInput` unless a benchmark can be built as this file from these images."""
+    if file.suffix != ".json":
+        raise BadInput(f"--out is a file NAME.json, got '{file}'.")
+    if not images.is_dir():
+        raise BadInput(f"There is no folder '{images}' for --images.")
+
+
+def report_beside(out: Path) -> Path:
+    """Where the report of what is built lies."""
+    return out.with_name(f"{out.stem}.report.txt")
+
+
+def write_report(file: Path, made: str, left_out: Sequence[OmittedTask]) -> None:
+    """Writes what was made, then every reason with its count, then everything that was left out."""
+    reasons = Counter(each.why for each in left_out)
+    lines = [made, "", f"Left out: {len(left_out)}." if left_out else "Nothing was left out."]
+    lines += [f"  {count:>5}  {why}" for why, count in reasons.most_common()]
+    lines += ["", *(f"{each.what}: {each.why}" for each in left_out)] if left_out else []
+    write_text(file, "\n".join(lines) + "\n")

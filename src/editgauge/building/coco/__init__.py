@@ -1,1 +1,0 @@
-"""MS-COCO annotation files."""
