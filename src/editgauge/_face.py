@@ -52,7 +52,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "unibench": "editgauge.building.unibench.build:unibench",
         "editval": "editgauge.building.editval.build:editval",
         "review": "editgauge.building.review.server:review",
-        "attributes": "editgauge.building.attributes.build:attributes",
+        "attributes": "editgauge.building.attributes:attributes",
         "training": "editgauge.building.training.build:training",
         "tune": "editgauge.building.training.tuning:tune",
         "probes": "editgauge.audits.probes.build:probes",

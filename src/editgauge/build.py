@@ -1,7 +1,7 @@
 """Build benchmarks, probes, training data and calibrations: the verbs of `editgauge build` as functions."""
 
 from editgauge.audits.probes.build import probes
-from editgauge.building.attributes.build import attributes
+from editgauge.building.attributes import attributes
 from editgauge.building.calibration.build import calibration
 from editgauge.building.contact_sheets import sheets
 from editgauge.building.editval.build import editval

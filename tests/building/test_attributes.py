@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from editgauge.benchmarks.attributes import read_attributes
-from editgauge.building.attributes.build import attributes
+from editgauge.building.attributes import attributes
 from editgauge.cli import groups
 from editgauge.core.errors import BadInput
 from tests.endpoint import MODEL, Reply, Served

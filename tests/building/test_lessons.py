@@ -8,13 +8,12 @@ from typing import Any
 
 from editgauge.building.training.authors import RuleAuthor
 from editgauge.building.training.export import LABELS, USUAL_LABELS
-from editgauge.building.training.labels import ACCEPTED, Labels, labels_of, rated
-from editgauge.building.training.lessons import QUESTIONS, Subject, lessons_of
+from editgauge.building.training.lessons import ACCEPTED, Labels, Subject, labels_of, lessons_of, rated
 from editgauge.core.types import Item, Outcome
 from editgauge.findings.people.ratings import Rating
 from editgauge.judges import NoAnswer, open_prompt
 from editgauge.protocols.difference.questions import main_difference
-from editgauge.protocols.editinspector.inspection import PROMPTS, Inspection, InspectionOptions
+from editgauge.protocols.editinspector.inspection import Inspection, InspectionOptions
 from tests.building.eyes import AFTER, BEFORE, BOX, edit, needs_wordnet, picture, scene
 
 
@@ -121,4 +120,3 @@ def test_a_judge_is_taught_what_the_protocol_asks() -> None:
         taught["main_difference"],
         LABELS["main_difference"],
     )
-    assert set(PROMPTS) <= set(QUESTIONS)

@@ -13,15 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.building.training.build import balanced
-from editgauge.building.training.change import DescribedChange, backwards, change_of, towards
+from editgauge.building.training.change import (
+    DescribedChange,
+    backwards,
+    caption_of,
+    change_of,
+    instruction_of,
+    reworded,
+    towards,
+)
 from editgauge.building.training.decoys import ChangeScene, check, decoy
-from editgauge.building.training.lessons import KINDS, QUESTIONS, Lesson
+from editgauge.building.training.lessons import KINDS, MAIN_DIFFERENCE, Lesson
 from editgauge.building.training.likeness import are_other_attributes, may_be_the_same, tables
-from editgauge.building.training.wording import caption_of, instruction_of, reworded
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Edit
 from editgauge.protocols.difference.parsing import read_triplets
 from editgauge.protocols.difference.triplets import ACTIONS
+from editgauge.protocols.editinspector.inspection import PROMPTS
 from tests.building.eyes import BOX, COCO, edit, needs_wordnet, scene
 
 NAMES = st.sampled_from(COCO)
@@ -170,11 +178,13 @@ def test_what_cannot_be_read_is_said() -> None:
 
 
 LESSONS = st.lists(
-    st.tuples(st.sampled_from(ACTIONS), st.sampled_from(KINDS), st.sampled_from(QUESTIONS), st.booleans()),
+    st.tuples(
+        st.sampled_from(ACTIONS), st.sampled_from(KINDS), st.sampled_from((*PROMPTS, MAIN_DIFFERENCE)), st.booleans()
+    ),
     max_size=60,
 ).map(
     lambda rows: [
-        Lesson(f"e{n}", "m", 0, kind, action, name, "", "text" if name == QUESTIONS[-1] else yes, Path(), Path())
+        Lesson(f"e{n}", "m", 0, kind, action, name, "", "text" if name == MAIN_DIFFERENCE else yes, Path(), Path())
         for n, (action, kind, name, yes) in enumerate(rows)
     ]
 )

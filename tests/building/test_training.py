@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 from editgauge.benchmarks import open_benchmark
 from editgauge.building.training.build import training
 from editgauge.building.training.card import CARD, PAGE, Training, summary_lines
-from editgauge.building.training.export import LLAVA, MESSAGES, SEAM
-from editgauge.building.training.sheet import SHEET
+from editgauge.building.training.export import LLAVA, MESSAGES, SEAM, SHEET
 from editgauge.cli import groups
 from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image, resized, write_png

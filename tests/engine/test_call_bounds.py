@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from editgauge.building.attributes.build import attributes
+from editgauge.building.attributes import attributes
 from editgauge.building.editval.build import editval
 from editgauge.building.training.build import training
 from editgauge.building.unibench.build import unibench

@@ -186,9 +186,7 @@ def _by_rules(proposed: Proposed, coco: Coco, known: list[str], classes: int, nu
             proposed.take_operations((class_, kind), operations_for(kind, class_, coco, number))
 
 
-async def _by_judge(
-    proposed: Proposed, known: list[str], classes: int, number: int, jury: Jury, file: Path
-) -> None:  # fmt: skip
+async def _by_judge(proposed: Proposed, known: list[str], classes: int, number: int, jury: Jury, file: Path) -> None:
     prompt = partial(open_prompt, folder=jury.prompts)
     answers: dict[Pair, list[str]] = {}
     async with the_judge(jury, transcripts_beside(file)) as judge:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,15 +13,24 @@ from pathlib import Path
 from random import Random
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.building.judge_calls import edit_bytes, most_calls
-from editgauge.building.training.authors import Author, RuleAuthor
+from editgauge.building.judge_calls import RULES, OpenPrompt, edit_bytes, most_calls, the_judge, written_by
+from editgauge.building.training.authors import Author, JudgeAuthor, RuleAuthor
 from editgauge.building.training.card import Training, summary_lines, write_card
 from editgauge.building.training.decoys import ChangeScene
-from editgauge.building.training.export import export
-from editgauge.building.training.judge_wording import Judged
-from editgauge.building.training.labels import ACCEPTED, REFERENCE, Labels, labels_of, rated
-from editgauge.building.training.lessons import ALL, Lesson, OmittedLesson, Subject, left_out, lessons_of
-from editgauge.building.training.sheet import write_sheet
+from editgauge.building.training.export import export, write_sheet
+from editgauge.building.training.lessons import (
+    ACCEPTED,
+    ALL,
+    REFERENCE,
+    Labels,
+    Lesson,
+    OmittedLesson,
+    Subject,
+    labels_of,
+    left_out,
+    lessons_of,
+    rated,
+)
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
 from editgauge.core.images import read_image, resized
@@ -31,8 +40,7 @@ from editgauge.core.types import Benchmark, Edit, Item, Outcome, Unscored
 from editgauge.engine.judges import FOLDER, Jury, read_jury
 from editgauge.engine.options import pairs
 from editgauge.findings.people.ratings import read_ratings
-from editgauge.judges import Parameters, open_judge, open_prompt
-from editgauge.judges.prompts import Prompt
+from editgauge.judges import open_prompt
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService, describe
@@ -40,7 +48,6 @@ from editgauge.protocols import open_protocol
 
 AT_ONCE = 16
 """Outcomes under way: their pictures are in memory."""
-RULES = "rules"
 ROLES = ("detector", "text_similarity")
 PROMPTS = ("negative_edit", "reverse_edit")
 QUESTIONS = 3
@@ -102,12 +109,15 @@ def training(
         quiet: print no progress or remarks.
     """
     folder = _new(Path(out))
-    judge_name = None if judge == RULES else judge
-    jury = read_jury(
-        JudgeOptions(
-            judge=judge_name, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
-        )
+    judges = JudgeOptions(
+        judge=None if judge == RULES else judge,
+        price=price,
+        budget=budget,
+        max_tokens=max_tokens,
+        prompts=prompts,
+        replay=replay,
     )
+    jury = read_jury(judges)
     chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
     if not {*ROLES} <= chosen.models.keys():
         raise BadInput(
@@ -132,7 +142,7 @@ def training(
         folder,
         opened.name,
         opened.license,
-        _author(jury, prompt),
+        written_by(jury, PROMPTS) if jury.addresses else RULES,
         seed,
         tuple(kept),
         tuple(dropped),
@@ -150,11 +160,6 @@ def _new(folder: Path) -> Path:
     if there or folder.is_file():
         raise BadInput(f"'{folder}' holds something already; choose a new folder for --out.", there[:5])
     return folder
-
-
-def _author(jury: Jury, prompt: Callable[[str], Prompt]) -> str:
-    versions = ", ".join(f"{each.name}.v{each.version}" for each in map(prompt, PROMPTS))
-    return next((f"{name} ({versions})" for name in jury.addresses), RULES)
 
 
 def _jobs(
@@ -210,11 +215,8 @@ async def _with_artifacts(jobs: Sequence[_Job], see: ModelService) -> list[_Job]
                     edit=job.edit, outcome=job.outcome, source=scene.before, edited=scene.after, mask=scene.mask
                 )
                 verdict = (await protocol.score(item, see))["artifact"]  # type: ignore[arg-type]
-            except (
-                BadImage,
-                CannotTell,
-            ):  # without a verdict there is no such lesson, which is then counted as left out
-                return job
+            except (BadImage, CannotTell):
+                return job  # without a verdict there is no such lesson, which is then counted as left out
         if isinstance(verdict, Unscored):
             return job
         return replace(job, labels=replace(job.labels, artifacts=verdict.value >= HALF, artifacts_by=labeled_by))
@@ -227,7 +229,7 @@ async def _all(
     see: ModelService,
     jury: Jury,
     transcripts: Path,
-    prompt: Callable[[str], Prompt],
+    prompt: OpenPrompt,
     seed: int,
     quiet: bool,
 ) -> list[tuple[list[Lesson], list[OmittedLesson]]]:
@@ -235,16 +237,9 @@ async def _all(
     places = asyncio.Semaphore(AT_ONCE)
     async with AsyncExitStack() as stack:
         author: Author = RuleAuthor()
-        for address in jury.addresses.values():
-            opened = open_judge(
-                address,
-                transcripts=transcripts,
-                parameters=Parameters(max_tokens=jury.max_tokens),
-                price=jury.price,
-                budget=jury.budget,
-                replay=jury.replay,
-            )
-            author = Judged((await stack.enter_async_context(opened)).ask, prompt)
+        if jury.addresses:
+            opened = await stack.enter_async_context(the_judge(jury, transcripts))
+            author = JudgeAuthor(opened.ask, prompt)
         with progress("training data", len(jobs), quiet=quiet) as advance:
 
             async def one(job: _Job) -> tuple[list[Lesson], list[OmittedLesson]]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from editgauge.building.training.export import LLAVA, MESSAGES
+from editgauge.building.training.export import LLAVA, MESSAGES, SHEET
 from editgauge.building.training.lessons import UNKNOWN_ANSWER, Lesson, OmittedLesson
-from editgauge.building.training.sheet import SHEET
 from editgauge.core.files import write_json, write_text
 from editgauge.judges.cost import CallBound
 
@@ -65,10 +64,7 @@ def write_card(done: Training) -> None:
         "lessons": len(done.lessons),
         **done.counts(),
         "left out": done.faults(),
-        "each left out": [
-            {"edit": each.edit, "what": each.what, "reason": each.reason, "detail": each.detail}
-            for each in done.left_out
-        ],
+        "each left out": [asdict(each) for each in done.left_out],
     }
     write_json(done.folder / CARD, fields)
     write_text(done.folder / PAGE, _page(done))

@@ -2,20 +2,24 @@
 
 - `llava.json`: the form of LLaVA and its many readers, both pictures side by side in one.
 - `messages.jsonl`: chat messages as transformers and trl take them, the two pictures as a judge is shown them.
+- `sheet.png`: a few lessons as one picture, to see with one's own eyes what a model will be taught.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
-from editgauge.building.training.lessons import MAIN_DIFFERENCE, Lesson
+from editgauge.building.judge_calls import OpenPrompt
+from editgauge.building.training.lessons import KINDS, MAIN_DIFFERENCE, Kind, Lesson
 from editgauge.core.files import write_json, write_text
 from editgauge.core.images import Pixels, pixel_hash, read_image, resized, write_png
 from editgauge.judges.prompts import Prompt
@@ -32,6 +36,13 @@ WHITE = 255
 LABELS = {MAIN_DIFFERENCE: ("Before the change:", "After the change:")}
 USUAL_LABELS = ("The picture before the change:", "The picture after the change:")
 """As the protocols show the pictures: a judge is asked what it was taught."""
+SHEET = "sheet.png"
+OUTCOMES = 4
+"""This many outcomes are shown at least, each in a row with its instances."""
+WIDTH, HEIGHT, GAP = 460, 230, 14
+LINE, LETTERS = 19, 60
+"""Of the text under a picture."""
+INK, YES, NO = (40, 40, 40), (0, 110, 60), (170, 40, 30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,7 @@ def side_by_side(before: Pixels, after: Pixels) -> Pixels:
     return np.concatenate([before, seam, after], axis=1)
 
 
-def export(lessons: Sequence[Lesson], out: Path, prompt: Callable[[str], Prompt]) -> dict[str, Shot]:
+def export(lessons: Sequence[Lesson], out: Path, prompt: OpenPrompt) -> dict[str, Shot]:
     """Writes both forms and every picture once; tells the pictures of each lesson."""
     write = cache(lambda before, after: _write(before, after, out))
     shots = {lesson.id: write(lesson.before, lesson.after) for lesson in lessons}
@@ -114,3 +125,45 @@ def _mark(lesson: Lesson) -> dict[str, str]:
 
 def _text(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
+
+
+def write_sheet(lessons: Sequence[Lesson], shots: Mapping[str, Shot], out: Path) -> None:
+    """Draws the instances of a few outcomes, of every action at least one, with what is asked and answered."""
+    rows = [
+        {kind: _cell(lesson, out / shots[lesson.id].pair) for kind, lesson in row.items()} for row in _rows(lessons)
+    ]
+    heights = [max(cell.height for cell in row.values()) for row in rows]
+    sheet = Image.new("RGB", (GAP + len(KINDS) * (WIDTH + GAP), GAP + sum(heights) + GAP * len(rows)), "white")
+    top = GAP
+    for row, height in zip(rows, heights, strict=True):
+        for kind, cell in row.items():
+            sheet.paste(cell, (GAP + KINDS.index(kind) * (WIDTH + GAP), top))
+        top += height + GAP
+    write_png(np.asarray(sheet, np.uint8), out / SHEET)
+
+
+def _rows(lessons: Sequence[Lesson]) -> list[dict[Kind, Lesson]]:
+    """The lessons on accuracy of some outcomes, those with most instances first."""
+    outcomes: dict[tuple[str, str, int], dict[Kind, Lesson]] = {}
+    for lesson in lessons:
+        if lesson.question == "edit":
+            outcomes.setdefault((lesson.edit, lesson.method, lesson.seed), {})[lesson.kind] = lesson
+    fullest = sorted(outcomes.values(), key=lambda row: -len(row))
+    first = {next(iter(row.values())).action: row for row in reversed(fullest)}
+    chosen = sorted(first.values(), key=lambda row: -len(row))
+    return [*chosen, *(row for row in fullest if row not in chosen)][: max(OUTCOMES, len(chosen))]
+
+
+def _cell(lesson: Lesson, pair: Path) -> Image.Image:
+    """A pair of pictures with the request and the answer under it."""
+    picture = Image.fromarray(read_image(pair))
+    picture.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
+    request = wrap(lesson.asked.splitlines()[0], LETTERS)
+    lines = [(f"{lesson.kind.replace('_', ' ')} · {lesson.action}", INK), *((line, INK) for line in request)]
+    lines.append((said(lesson.answer), YES if lesson.answer else NO))
+    cell = Image.new("RGB", (WIDTH, picture.height + LINE * (len(lines) + 1)), "white")
+    cell.paste(picture, (0, 0))
+    pen, font = ImageDraw.Draw(cell), ImageFont.load_default(15)
+    for number, (line, color) in enumerate(lines):
+        pen.text((0, picture.height + LINE // 3 + number * LINE), line, color, font)
+    return cell

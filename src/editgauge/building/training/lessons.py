@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
+from editgauge.benchmarks.editinspector.labels import majority
+from editgauge.building.judge_calls import OpenPrompt
 from editgauge.building.training.authors import Author, Worded
 from editgauge.building.training.decoys import ChangeScene
-from editgauge.building.training.labels import Labels
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Edit
+from editgauge.findings.people.ratings import Rating
 from editgauge.judges import NoAnswer
-from editgauge.judges.prompts import Prompt
 from editgauge.protocols.difference.triplets import ACTIONS, Action
 from editgauge.protocols.editinspector.inspection import PROMPTS
 
@@ -22,10 +24,62 @@ Kind = Literal["edit", "negative", "reversed", "reversed_negative"]
 KINDS: tuple[Kind, ...] = ("edit", "negative", "reversed", "reversed_negative")
 ALL = "all instances"
 MAIN_DIFFERENCE = "main_difference"
-QUESTIONS = (*PROMPTS, MAIN_DIFFERENCE)
-"""The five of EditInspector, and what the main difference is."""
 UNKNOWN_ANSWER = "unknown"
 """The detail of an answer that only people could give, and have not."""
+REFERENCE = "reference"
+"""The benchmark's own edited images, as outcomes."""
+_YES: Mapping[str, Callable[[float], bool]] = {
+    "accuracy": lambda level: level >= 2,
+    "consistent": lambda level: level >= 1,
+    "precise": lambda level: level >= 1,
+    "artifacts": lambda level: level == 0,
+    "caption_right": lambda level: level >= 1,
+}
+"""People's answers as yes or no, as section 3.2 does: for artifacts, only significant ones count."""
+_FIELDS = {"accuracy": "accurate"}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Yes, no, or unknown."""
+
+    accurate: bool | None = None
+    consistent: bool | None = None
+    precise: bool | None = None
+    artifacts: bool | None = None
+    caption_right: bool | None = None
+    """Of the difference caption that comes with the edit."""
+    artifacts_by: str = ""
+    """The protocol and model that labeled the artifacts, where no person did."""
+
+
+def labels_of(levels: Mapping[str, float | None]) -> Labels:
+    """People's majorities as labels.
+
+    >>> labels_of({"accuracy": 3, "artifacts": 1, "precise": None})
+    Labels(accurate=True, consistent=None, precise=None, artifacts=False, caption_right=None, artifacts_by='')
+    """
+    labels: dict[str, Any] = {
+        _FIELDS.get(name, name): _YES[name](level)
+        for name, level in levels.items()
+        if name in _YES and level is not None
+    }
+    return Labels(**labels)
+
+
+ACCEPTED = Labels(accurate=True)
+"""What the benchmark holds for the right outcome."""
+
+
+def rated(ratings: Sequence[Rating]) -> dict[tuple[str, str, int | None], Labels]:
+    """The labels of outcomes by edit, method and seed, where more than half of the raters agree."""
+    by_outcome: dict[tuple[str, str, int | None], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for rating in ratings:
+        by_outcome[rating.edit, rating.method, rating.seed][rating.question].append(rating.value)
+    return {
+        outcome: labels_of({name: majority(values) for name, values in questions.items()})  # type: ignore[arg-type]
+        for outcome, questions in by_outcome.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +108,6 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class _Worded:
-    """What of an instance goes into its questions."""
-
-    action: Action
-    instruction: str
-    caption: str | None = None
-
-    @classmethod
-    def of(cls, worded: Worded) -> _Worded:
-        return cls(worded.change.action, worded.instruction, worded.caption)
-
-
-@dataclass(frozen=True, slots=True)
 class OmittedLesson:
     """What did not become a lesson, and why."""
 
@@ -91,47 +132,68 @@ class Subject:
     scene: ChangeScene
 
 
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    """An edit or a made-up one, in the words that go into its questions."""
+
+    kind: Kind
+    action: Action
+    instruction: str
+    caption: str | None = None
+
+    @classmethod
+    def of(cls, kind: Kind, worded: Worded) -> _Instance:
+        return cls(kind, worded.change.action, worded.instruction, worded.caption)
+
+
 async def lessons_of(
-    subject: Subject, author: Author, prompt: Callable[[str], Prompt], seed: int
+    subject: Subject, author: Author, prompt: OpenPrompt, seed: int
 ) -> tuple[list[Lesson], list[OmittedLesson]]:
     """All lessons that one outcome gives, and what it does not give."""
     lessons: list[Lesson] = []
     lacking: list[OmittedLesson] = []
+    async for instance in _instances(subject, author, seed):
+        if isinstance(instance, OmittedLesson):
+            lacking.append(instance)
+            continue
+        for question, caption, answer in _answers(instance.kind, subject, instance.caption):
+            if answer is None:
+                what = f"{instance.kind}: {question}"
+                lacking.append(OmittedLesson(subject.edit.id, what, "not_applicable", UNKNOWN_ANSWER))
+            else:
+                lessons.append(_lesson(subject, instance, question, caption, answer, prompt))
+    return lessons, lacking
+
+
+async def _instances(subject: Subject, author: Author, seed: int) -> AsyncIterator[_Instance | OmittedLesson]:
+    """Up to four instances, or what is missing of them."""
+    edit = subject.edit
     try:
-        reading = await author.read(subject.edit)
-    except CannotTell as unable:
-        return _unread(subject, prompt, unable)
-    scenes = {"edit": subject.scene, "reversed": subject.scene.swapped()}
-    ways: tuple[tuple[Kind, Kind, Worded | CannotTell], ...] = (
-        ("edit", "negative", reading.own),
-        ("reversed", "reversed_negative", reading.way_back),
+        reading = await author.read(edit)
+    except CannotTell as unable:  # what people said about the outcome is known all the same
+        action = next((each for each in ACTIONS if each == edit.extras.get("action")), None)
+        if action is None:
+            yield left_out(edit.id, ALL, unable)
+            return
+        for kind in KINDS[1:]:
+            yield left_out(edit.id, kind, unable)
+        yield _Instance("edit", action, edit.instruction)
+        return
+    ways: tuple[tuple[Kind, Kind, Worded | CannotTell, ChangeScene], ...] = (
+        ("edit", "negative", reading.own, subject.scene),
+        ("reversed", "reversed_negative", reading.way_back, subject.scene.swapped()),
     )
-    for kind, negative, worded in ways:
+    for kind, negative, worded, scene in ways:
         if isinstance(worded, CannotTell):
-            lacking += [left_out(subject.edit.id, each, worded) for each in (kind, negative)]
+            yield left_out(edit.id, kind, worded)
+            yield left_out(edit.id, negative, worded)
             continue
-        _take(subject, kind, _Worded.of(worded), prompt, lessons, lacking)
-        chance = Random(f"{seed}/{subject.edit.id}/{subject.method}/{subject.seed}/{negative}")  # noqa: S311
+        yield _Instance.of(kind, worded)
+        chance = Random(f"{seed}/{edit.id}/{subject.method}/{subject.seed}/{negative}")  # noqa: S311
         try:
-            wrong = await author.negative(worded, scenes[kind], chance)
+            yield _Instance.of(negative, await author.negative(worded, scene, chance))
         except CannotTell as unable:
-            lacking.append(left_out(subject.edit.id, negative, unable))
-            continue
-        _take(subject, negative, _Worded.of(wrong), prompt, lessons, lacking)
-    return lessons, lacking
-
-
-def _unread(
-    subject: Subject, prompt: Callable[[str], Prompt], unable: CannotTell
-) -> tuple[list[Lesson], list[OmittedLesson]]:
-    """What people said about the outcome is known even where the instruction could not be read."""
-    lessons: list[Lesson] = []
-    action = next((each for each in ACTIONS if each == subject.edit.extras.get("action")), None)
-    if action is None:
-        return [], [left_out(subject.edit.id, ALL, unable)]
-    lacking = [left_out(subject.edit.id, kind, unable) for kind in KINDS if kind != "edit"]
-    _take(subject, "edit", _Worded(action, subject.edit.instruction), prompt, lessons, lacking)
-    return lessons, lacking
+            yield left_out(edit.id, negative, unable)
 
 
 def left_out(edit: str, what: str, unable: CannotTell) -> OmittedLesson:
@@ -140,26 +202,26 @@ def left_out(edit: str, what: str, unable: CannotTell) -> OmittedLesson:
     return OmittedLesson(edit, what, reason, unable.detail)
 
 
-def _take(
-    subject: Subject,
-    kind: Kind,
-    wording: _Worded,
-    prompt: Callable[[str], Prompt],
-    lessons: list[Lesson],
-    lacking: list[OmittedLesson],
-) -> None:
-    swapped = kind.startswith("reversed")
+def _lesson(
+    subject: Subject, instance: _Instance, question: str, caption: str | None, answer: bool | str, prompt: OpenPrompt
+) -> Lesson:
+    swapped = instance.kind.startswith("reversed")
     before, after = (subject.after, subject.before) if swapped else (subject.before, subject.after)
-    for question, caption, answer in _answers(kind, subject, wording.caption):
-        if answer is None:
-            lacking.append(OmittedLesson(subject.edit.id, f"{kind}: {question}", "not_applicable", UNKNOWN_ANSWER))
-            continue
-        slots: dict[str, object] = {"instruction": wording.instruction} if question in PROMPTS else {}
-        slots |= {"caption": caption} if question == "caption_right" else {}
-        request = prompt(PROMPTS.get(question, question)).render(**slots).text
-        outcome = (subject.edit.id, subject.method, subject.seed)
-        machine = subject.labels.artifacts_by if question == "artifacts" else ""
-        lessons.append(Lesson(*outcome, kind, wording.action, question, request, answer, before, after, machine))
+    slots: dict[str, object] = {"instruction": instance.instruction} if question in PROMPTS else {}
+    slots |= {"caption": caption} if question == "caption_right" else {}
+    return Lesson(
+        edit=subject.edit.id,
+        method=subject.method,
+        seed=subject.seed,
+        kind=instance.kind,
+        action=instance.action,
+        question=question,
+        asked=prompt(PROMPTS.get(question, question)).render(**slots).text,
+        answer=answer,
+        before=before,
+        after=after,
+        labeled_by=subject.labels.artifacts_by if question == "artifacts" else "",
+    )
 
 
 def _answers(kind: Kind, subject: Subject, caption: str | None) -> Iterator[tuple[str, str | None, bool | str | None]]:

@@ -1,1 +1,0 @@
-"""`build attributes`: attributes of edits for AugCLIP."""
