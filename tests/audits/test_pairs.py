@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from editgauge.audits.cards.result import AuditCard, Cost
 from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.judges.pairs import PairFindings, ProbePair, Said, draw_pairs, findings
+from editgauge.audits.judges.pairs import PairAnswers, PairFindings, ProbePair, draw_pairs, findings
 from editgauge.audits.probes.probes import read_probes
 from editgauge.audits.verb import audit, what_is_left
 from editgauge.benchmarks import open_benchmark
@@ -165,9 +165,9 @@ def test_naming_the_outcomes_the_other_way_round_changes_nothing(
     """The order of the first showing is chance; what is found must not depend on it."""
     turned: dict[Choice | None, Choice | None] = {"one": "two", "two": "one", "tie": "tie", None: None}
     pairs = [ProbePair("a", "b", first, f"photo {n}", "nothing") for n, (*_, first) in enumerate(told)]
-    said = [Said(given, swapped, again) for given, swapped, again, _ in told]
+    said = [PairAnswers(given, swapped, again) for given, swapped, again, _ in told]
     others = [ProbePair(each.second, each.first, not each.better_first, each.photo, each.group) for each in pairs]
-    other_said = [Said(turned[each.swapped], turned[each.given], None) for each in said]
+    other_said = [PairAnswers(turned[each.swapped], turned[each.first_order], None) for each in said]
     one, two = findings(pairs, said, FREE), findings(others, other_said, FREE)
     # shown the other way round first, `given` is what was `swapped` before, and both still name the outcome
     assert one.right == two.right

@@ -12,7 +12,7 @@ import pytest
 
 from editgauge.audits.cards.page import write_page
 from editgauge.audits.cards.result import Cost, card_of
-from editgauge.audits.judges.pairs import ProbePair, Said, findings
+from editgauge.audits.judges.pairs import PairAnswers, ProbePair, findings
 from editgauge.audits.probes.probes import Probe, read_probes, write_probes
 from editgauge.engine.run import run
 from tests.audits.conftest import RedBoxes, red_boxes  # noqa: F401
@@ -38,7 +38,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory, red_boxes: RedBoxes) -> 
         folder, outcomes={"probes": folder / "edited"}, protocol=["preservation"], out=place / "run", quiet=True
     )
     pairs = [ProbePair("a", "b", True, f"photo {number}", "nothing") for number in range(9)]
-    said = [Said("one", "two" if number % 3 else "one", "one") for number in range(9)]
+    said = [PairAnswers("one", "two" if number % 3 else "one", "one") for number in range(9)]
     told = findings(pairs, said, Cost(27, 900, 90, 0.01, 3.0))
     card = card_of([scored], read_probes(folder), seconds={"preservation": 3.0}, pairs={"judge": told}, against="ssim")
     return write_page(card, folder, place)

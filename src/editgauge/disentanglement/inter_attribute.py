@@ -161,12 +161,12 @@ def _estimates(counts: Indices, kind_of: Indices, confusion: Indices, seed: int)
     above: list[Numbers] = []
     below: list[Numbers] = []
     for kind in range(len(confusion)):
-        its = np.flatnonzero((kind_of == kind) & (tested > 0))
-        if not its.size:
+        attributes = np.flatnonzero((kind_of == kind) & (tested > 0))
+        if not attributes.size:
             continue
-        drawn = np.concatenate([*cluster_draws(its.size, RESAMPLES, seed + kind)]).astype(np.float64)
-        above.append(drawn @ right[its])
-        below.append(drawn @ tested[its])
+        drawn = np.concatenate([*cluster_draws(attributes.size, RESAMPLES, seed + kind)]).astype(np.float64)
+        above.append(drawn @ right[attributes])
+        below.append(drawn @ tested[attributes])
     plain, balanced = confusion_scores(confusion)
     n, clusters = int(tested.sum()), int((tested > 0).sum())
     of_rows = divided(np.sum(above, axis=0), np.sum(below, axis=0))

@@ -91,14 +91,8 @@ def make_latents(
 ) -> Path:
     """Writes `<prompt>.npy`, and `<prompt>.png` where the pipeline can decode, for every prompt; gives the folder.
 
-    Every prompt starts from the same white image and the same noise. Run again, it continues: what is there stays.
-
-    Args:
-        settings: the pipeline and its settings.
-        prompts: what to ask for.
-        folder: where the latents go; new, empty, or begun with the same settings.
-        seed: the same seed gives the same noise.
-        quiet: no progress, no remarks.
+    Every prompt starts from the same white image and the same noise. The folder is new, empty, or was begun with the
+    same settings: what is there stays.
     """
     place = Path(folder)
     diffusers = _diffusers()

@@ -13,7 +13,7 @@ from editgauge.core.text import counted
 from editgauge.disentanglement.latents import Latents
 from editgauge.disentanglement.measures import linearity_error
 from editgauge.disentanglement.scores import Beside, Disentanglement
-from editgauge.disentanglement.table import said, table_rows
+from editgauge.disentanglement.table import difference_of, table_rows
 from editgauge.disentanglement.words import Vocabulary
 from editgauge.judges.pictures import data_url
 from editgauge.render import words
@@ -58,16 +58,9 @@ def disentanglement_page(
     seed: int,
     out: str | Path,
 ) -> Path:
-    """Writes one page that needs nothing else, and gives its path.
+    """Writes `disentanglement.html`, which needs nothing else, and gives its path.
 
-    Args:
-        models: the scores of each model.
-        latents: what they were computed from, in the same order.
-        folders: where the latents lie; a PNG next to a latent is shown.
-        vocabulary: the words of the prompts.
-        beside: the scores beside those of edits; empty without runs.
-        seed: that of splits and draws.
-        out: the folder to write `disentanglement.html` into.
+    Models, their latents and the folders of these are in the same order; a PNG next to a latent is shown.
     """
     return write_page(
         page_in(out, PAGE),
@@ -78,7 +71,7 @@ def disentanglement_page(
         vocabulary=vocabulary,
         groups=table_rows(models),
         matrices=[_matrix(model) for model in models],
-        left_out=said(models[0].classified[0]),
+        left_out=difference_of(models[0].classified[0]),
         grids=_grids(vocabulary, latents, folders),
         beside=[{"svg": _plot(each), "caption": _caption(each)} for each in beside if each.models],
         number=_number,
@@ -91,16 +84,16 @@ def _number(value: float) -> str:
 
 
 def _matrix(model: Disentanglement) -> dict[str, Any]:
-    its = model.classified[0]
+    classified = model.classified[0]
     rows = []
-    for kind, counts in zip(its.kinds, its.confusion, strict=True):
+    for kind, counts in zip(classified.kinds, classified.confusion, strict=True):
         shares = [count / max(sum(counts), 1) for count in counts]
         cells = [
             {"count": count, "share": f"{share:.0%}", "step": min(int(share * STEPS), STEPS - 1)}
             for count, share in zip(counts, shares, strict=True)
         ]
         rows.append((kind, cells))
-    return {"model": model.model, "kinds": its.kinds, "rows": rows}
+    return {"model": model.model, "kinds": classified.kinds, "rows": rows}
 
 
 def _grids(vocabulary: Vocabulary, latents: Sequence[Latents], folders: Sequence[Path]) -> list[_Grid]:
@@ -120,8 +113,8 @@ def _grids(vocabulary: Vocabulary, latents: Sequence[Latents], folders: Sequence
 def _example(first: str, second: str, thing: str, latents: Sequence[Latents], folders: Sequence[Path]) -> _Example:
     prompts = (f"{first} {thing}", first, second, f"{second} {thing}")
     rows = [
-        (its.model, [_picture(folder / f"{prompt}.png") for prompt in prompts], _error(its.vectors, prompts))
-        for its, folder in zip(latents, folders, strict=True)
+        (model.model, [_picture(folder / f"{prompt}.png") for prompt in prompts], _error(model.vectors, prompts))
+        for model, folder in zip(latents, folders, strict=True)
     ]
     return _Example(prompts, rows)
 
@@ -138,32 +131,32 @@ def _picture(file: Path) -> str | None:
     return data_url(fitted(read_image(file), THUMBNAIL), "png")
 
 
-def _caption(its: Beside) -> Markup:
-    many = counted(len(its.models), "model")
-    caption = f"{its.score} with the mean verdict of {its.protocol} on {its.benchmark}. {many}"
-    caption += "" if its.pearson is None else f", Pearson's r {_number(its.pearson)}"
+def _caption(beside: Beside) -> Markup:
+    many = counted(len(beside.models), "model")
+    caption = f"{beside.score} with the mean verdict of {beside.protocol} on {beside.benchmark}. {many}"
+    caption += "" if beside.pearson is None else f", Pearson's r {_number(beside.pearson)}"
     return Markup.escape(f"{caption}.")
 
 
-def _plot(its: Beside) -> Markup:
+def _plot(beside: Beside) -> Markup:
     """Models as points, the disentanglement score to the right, the edit score upwards; the ends are labeled."""
-    across, up = _around(its.disentanglement), _around(its.edit)
+    across, up = _around(beside.disentanglement), _around(beside.edit)
     plane = Plane(across, up, LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
     points = [
         _point(model, plane.x(x), plane.y(y), x, y)
-        for model, x, y in zip(its.models, its.disentanglement, its.edit, strict=True)
+        for model, x, y in zip(beside.models, beside.disentanglement, beside.edit, strict=True)
     ]
     axes = Markup('<path class="track" d="M{l} {t}V{b}H{r}"/>').format(
         l=LEFT, t=TOP, b=HEIGHT - BOTTOM, r=WIDTH - RIGHT
     )
     texts = [
-        *(_text(plane.x(x), HEIGHT - BOTTOM + 14, f"{x:.2f}", "middle") for x in _ends(its.disentanglement)),
-        *(_text(LEFT - 6, plane.y(y) + 4, f"{y:.2f}", "end") for y in _ends(its.edit)),
-        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, its.score, "middle"),
-        _text(LEFT, TOP - 9, f"{its.protocol}: edit ↑", "start"),
+        *(_text(plane.x(x), HEIGHT - BOTTOM + 14, f"{x:.2f}", "middle") for x in _ends(beside.disentanglement)),
+        *(_text(LEFT - 6, plane.y(y) + 4, f"{y:.2f}", "end") for y in _ends(beside.edit)),
+        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, beside.score, "middle"),
+        _text(LEFT, TOP - 9, f"{beside.protocol}: edit ↑", "start"),
     ]
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, f"{its.score} and {its.protocol}", Markup().join([axes, *texts, *points])
+        WIDTH, HEIGHT, f"{beside.score} and {beside.protocol}", Markup().join([axes, *texts, *points])
     )
 
 

@@ -109,12 +109,8 @@ def fit_linear_layer(
 ) -> tuple[Floats, Floats]:
     """Weights and offsets of a linear layer with softmax, fitted by Adam in shuffled batches.
 
-    Args:
-        features: the different rows.
-        rows: which of them each sample is.
-        kinds: the class of each sample.
-        classes: how many classes there are.
-        seed: of the first weights and of the order of samples; the public code has none.
+    `rows` says which of the features each sample has, `kinds` its class. The seed is of the first weights and of the
+    order of samples; the public code has none.
     """
     draw = np.random.default_rng(seed)
     bound = 1 / np.sqrt(features.shape[1])

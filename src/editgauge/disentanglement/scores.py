@@ -88,8 +88,8 @@ class _OfPairs:
     @classmethod
     def of(cls, attributes: int, values: Mapping[tuple[int, int], Numbers]) -> _OfPairs:
         sums, counts = np.zeros((2, attributes, attributes))
-        for pair, its in values.items():
-            sums[pair], counts[pair] = its.sum(), its.size
+        for pair, cases in values.items():
+            sums[pair], counts[pair] = cases.sum(), cases.size
         return cls(sums, counts)
 
     def drawn(self, seed: int) -> tuple[Numbers, Numbers]:
@@ -128,7 +128,7 @@ def _of_kind(vectors: Mapping[str, Vector], words: Sequence[str], objects: Seque
     cosines = {
         (a, b): direction_cosines(with_objects[b] - with_objects[a]) for a, b in combinations(range(len(words)), 2)
     }
-    squares = {pair: its**2 for pair, its in cosines.items()}
+    squares = {pair: cosine**2 for pair, cosine in cosines.items()}
     measures = {"error": errors, "error_released": released, "agreement": squares, "cosine_released": cosines}
     return {name: _OfPairs.of(len(words), values) for name, values in measures.items()}
 
@@ -165,14 +165,18 @@ def beside_edit_scores(models: Sequence[Disentanglement], runs: Sequence[Run]) -
     pairs: list[Beside] = []
     for run in runs:
         means = _verdicts(run)
-        if not any(model.model in its for its in means.values() for model in models):
+        if not any(model.model in by_method for by_method in means.values() for model in models):
             raise BadInput(
                 f"Nothing in the run '{run.folder}' matches the latents. Methods must have the names of the "
                 f"models ({', '.join(model.model for model in models)}) and have a score 'edit'; "
                 f"its methods are {', '.join(run.manifest.methods)}, its protocols {', '.join(run.manifest.protocols)}."
             )
         benchmark = run.manifest.benchmark
-        pairs += [_beside(score, name, benchmark, models, its) for name, its in means.items() for score in HEADLINES]
+        pairs += [
+            _beside(score, name, benchmark, models, by_method)
+            for name, by_method in means.items()
+            for score in HEADLINES
+        ]
     return tuple(pairs)
 
 
@@ -190,14 +194,14 @@ def _beside(
 ) -> Beside:
     values = {model.model: HEADLINES[score](model) for model in models if model.model in means}
     both = {model: value for model, value in values.items() if value is not None}
-    mine, theirs = tuple(both.values()), tuple(means[model] for model in both)
-    return Beside(score, protocol, benchmark, tuple(both), mine, theirs, _pearson(mine, theirs))
+    scores, edits = tuple(both.values()), tuple(means[model] for model in both)
+    return Beside(score, protocol, benchmark, tuple(both), scores, edits, _pearson(scores, edits))
 
 
-def _pearson(mine: Sequence[float], theirs: Sequence[float]) -> float | None:
-    if len(mine) < FEWEST_TO_CORRELATE or len(set(mine)) == 1 or len(set(theirs)) == 1:
+def _pearson(scores: Sequence[float], edits: Sequence[float]) -> float | None:
+    if len(scores) < FEWEST_TO_CORRELATE or len(set(scores)) == 1 or len(set(edits)) == 1:
         return None
-    return float(stats.pearsonr(mine, theirs).statistic)
+    return float(stats.pearsonr(scores, edits).statistic)
 
 
 def described(

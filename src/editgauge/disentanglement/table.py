@@ -38,8 +38,8 @@ def table_rows(models: Sequence[Disentanglement]) -> tuple[RowGroup, ...]:
             "How far z_start + z_a2 - z_a1 misses z_end, as a share of z_end's length. Unrelated latents give 2.",
             False,
             (
-                *_by_kind(models, lambda its: its.error),
-                _all(models, "signs as released (z_a2 + z_a1 - z_start)", lambda its: its.error_released),
+                *_by_kind(models, lambda scores: scores.error),
+                _all(models, "signs as released (z_a2 + z_a1 - z_start)", lambda scores: scores.error_released),
             ),
         ),
         RowGroup(
@@ -47,8 +47,8 @@ def table_rows(models: Sequence[Disentanglement]) -> tuple[RowGroup, ...]:
             "Mean squared cosine between what one change of attribute does to several objects. Unrelated ones give 0.",
             True,
             (
-                *_by_kind(models, lambda its: its.agreement),
-                _all(models, "plain cosine, as released", lambda its: its.cosine_released),
+                *_by_kind(models, lambda scores: scores.agreement),
+                _all(models, "plain cosine, as released", lambda scores: scores.cosine_released),
             ),
         ),
         RowGroup(
@@ -62,8 +62,8 @@ def table_rows(models: Sequence[Disentanglement]) -> tuple[RowGroup, ...]:
 
 def _by_kind(models: Sequence[Disentanglement], score: Callable[[KindScores], Estimate]) -> list[ScoreRow]:
     rows = [ScoreRow("all kinds", tuple(score(model.overall) for model in models))]
-    for place, its in enumerate(models[0].kinds):
-        rows.append(ScoreRow(its.kind, tuple(score(model.kinds[place]) for model in models)))
+    for place, scores in enumerate(models[0].kinds):
+        rows.append(ScoreRow(scores.kind, tuple(score(model.kinds[place]) for model in models)))
     return rows
 
 
@@ -72,28 +72,28 @@ def _all(models: Sequence[Disentanglement], what: str, score: Callable[[KindScor
 
 
 def _accuracies(models: Sequence[Disentanglement], place: int) -> list[ScoreRow]:
-    each = [model.classified[place] for model in models]
-    which = said(each[0])
-    is_released = each[0].split == "by_row"
+    classified = [model.classified[place] for model in models]
+    which = difference_of(classified[0])
+    is_released = classified[0].split == "by_row"
     return [
-        ScoreRow(f"accuracy{which}", tuple(its.accuracy for its in each), is_released),
-        ScoreRow(f"balanced accuracy{which}", tuple(its.balanced_accuracy for its in each), is_released),
+        ScoreRow(f"accuracy{which}", tuple(one.accuracy for one in classified), is_released),
+        ScoreRow(f"balanced accuracy{which}", tuple(one.balanced_accuracy for one in classified), is_released),
     ]
 
 
-def said(its: Classified) -> str:
+def difference_of(classified: Classified) -> str:
     """How one classification differs from the usual one, to be added to its name."""
-    if its.released_rows is not None:
-        rows = "rows of figures 15 to 18" if its.released_rows == "figures" else "rows of the public code"
-        return f", linear layer with Adam as released, {its.rows:,} {rows}"
-    words = ", ".join(f"'{word}'" for word in its.left_out)
-    parts = (["split by row, as released"] if its.split == "by_row" else []) + ([f"without {words}"] if words else [])
-    return "".join(f", {part}" for part in parts)
+    if classified.released_rows is not None:
+        rows = "rows of figures 15 to 18" if classified.released_rows == "figures" else "rows of the public code"
+        return f", linear layer with Adam as released, {classified.rows:,} {rows}"
+    words = ", ".join(f"'{word}'" for word in classified.left_out)
+    split = ", split by row, as released" if classified.split == "by_row" else ""
+    return split + (f", without {words}" if words else "")
 
 
-def _about_accuracy(its: Classified) -> str:
+def _about_accuracy(classified: Classified) -> str:
     return (
         f"How often a linear classifier names the kind of the attribute that two objects share, on attributes it "
-        f"never saw: {its.rounds} splits pooled. Chance: balanced {1 / len(its.kinds):.2f}. With rows of one attribute "
-        f"in both parts, as released, noise too is classified right."
+        f"never saw: {classified.rounds} splits pooled. Chance: balanced {1 / len(classified.kinds):.2f}. With rows of "
+        f"one attribute in both parts, as released, noise too is classified right."
     )

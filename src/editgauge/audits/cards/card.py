@@ -17,7 +17,6 @@ from editgauge.audits.cards.values import ProbeScores
 from editgauge.stats.intervals import Labels, Numbers
 
 if TYPE_CHECKING:
-    from editgauge.audits.probes.probes import Split
     from editgauge.stats.resampling import Estimate
 
 OTHER_WORDS = "another_instruction"
@@ -90,42 +89,40 @@ class MisjudgedProbe:
     value: float
 
 
-def score_card(measured: ProbeScores, sheet: Sheet, split: Split = "held_back") -> ScoreCard:
-    """The card of a score over one half of the photographs; a mark that it lacks is chosen on the tuning half."""
+def score_card(measured: ProbeScores, sheet: Sheet) -> ScoreCard:
+    """The card of a score over the held-out photographs; a mark that it lacks is chosen on the tuning half."""
     spec, sign, turned = measured.spec, measured.sign, measured.turned
-    if measured.mark is not None:
-        mark = sign * measured.mark
-    else:
-        mark = best_mark(np.where(sheet.tuning, turned, np.nan), sheet.done)
-    inside = sheet.in_split(split) & sheet.known
-    here = np.where(inside, turned, np.nan)
+    tuned = best_mark(np.where(sheet.tuning, turned, np.nan), sheet.done)
+    mark = tuned if measured.mark is None else sign * measured.mark
+    inside = ~sheet.tuning & sheet.known
+    held_out = np.where(inside, turned, np.nan)
     done, photos = sheet.done, sheet.photos
-    accuracies = accuracy(here, done, mark, photos) if mark is not None else (nothing("no mark to pass"),) * 3
-    there = ~np.isnan(here)
-    spread = float(here[there].std()) if there.any() else None
+    accuracies = accuracy(held_out, done, mark, photos) if mark is not None else (nothing("no mark to pass"),) * 3
+    scored = ~np.isnan(held_out)
+    spread = float(held_out[scored].std()) if scored.any() else None
     return ScoreCard(
         protocol=measured.protocol,
         name=spec.name,
         higher_is_better=spec.higher_is_better,
         about=spec.about,
         probes=int(inside.sum()),
-        scored=int(there.sum()),
-        unscored=_reasons(measured, inside & ~there),
+        scored=int(scored.sum()),
+        unscored=_reasons(measured, inside & ~scored),
         mark=None if mark is None else sign * mark,
         mark_is_its_own=measured.mark is not None,
-        auroc=auroc(here, done, photos),
+        auroc=auroc(held_out, done, photos),
         accuracy=accuracies[0],
         says_done_rightly=accuracies[1],
         says_not_rightly=accuracies[2],
-        chosen=_chosen(here, sheet.choices(split), photos),
+        chosen=_chosen(held_out, sheet.choices("held_back"), photos),
         people=_chosen(turned, sheet.preferred, photos),
-        by_type=_by_type(here, mark, sheet, inside),
-        against={kind: _beside_right(here, sheet, kind, credit) for kind in _wrong_kinds(sheet)},
-        ordering=_ordering(here, sheet),
-        moves=_moves(here, spread, sheet),
-        flips=_flips(here, mark, sheet),
-        deaf=_beside_right(here, sheet, OTHER_WORDS, lambda right, other: _known(right, other, right == other)),
-        mean=share(sign * here, photos, "no probe has this score"),
+        by_type=_by_type(held_out, mark, sheet, inside),
+        against={kind: _beside_right(held_out, sheet, kind, credit) for kind in _wrong_kinds(sheet)},
+        ordering=_ordering(held_out, sheet),
+        moves=_moves(held_out, spread, sheet),
+        flips=_flips(held_out, mark, sheet),
+        deaf=_beside_right(held_out, sheet, OTHER_WORDS, lambda right, other: _known(right, other, right == other)),
+        mean=share(sign * held_out, photos, "no probe has this score"),
         spread=spread,
     )
 
@@ -137,15 +134,15 @@ def _reasons(measured: ProbeScores, missing: NDArray[np.bool_]) -> dict[str, int
     return {str(name): int(count) for name, count in sorted(zip(names, counts, strict=True), key=lambda each: -each[1])}
 
 
-def _chosen(here: Numbers, pairs: Places, photos: Labels) -> Estimate:
-    return share(credit(here[pairs[:, 0]], here[pairs[:, 1]]), photos[pairs[:, 0]])
+def _chosen(values: Numbers, pairs: Places, photos: Labels) -> Estimate:
+    return share(credit(values[pairs[:, 0]], values[pairs[:, 1]]), photos[pairs[:, 0]])
 
 
-def _by_type(here: Numbers, mark: float | None, sheet: Sheet, inside: NDArray[np.bool_]) -> dict[str, TypeCell]:
+def _by_type(held_out: Numbers, mark: float | None, sheet: Sheet, inside: NDArray[np.bool_]) -> dict[str, TypeCell]:
     types = np.array([probe.type for probe in sheet.probes])
     cells = {}
     for name in np.unique(types[inside]):
-        these = np.where(types == name, here, np.nan)
+        these = np.where(types == name, held_out, np.nan)
         cells[str(name)] = TypeCell(
             auroc(these, sheet.done, sheet.photos),
             accuracy(these, sheet.done, mark, sheet.photos)[0] if mark is not None else nothing("no mark to pass"),
@@ -155,12 +152,12 @@ def _by_type(here: Numbers, mark: float | None, sheet: Sheet, inside: NDArray[np
     return cells
 
 
-def _ordering(here: Numbers, sheet: Sheet) -> dict[str, Estimate]:
+def _ordering(held_out: Numbers, sheet: Sheet) -> dict[str, Estimate]:
     """By group (what stands before the stroke) and by family."""
     if not sheet.graded.size:
         return {}
     better, worse = sheet.graded.T
-    earned = credit(here[better], here[worse])
+    earned = credit(held_out[better], held_out[worse])
     families = np.array([sheet.probes[place].family for place in worse])
     groups = np.array([family.partition("/")[0] for family in families])
     shares = {}
@@ -170,31 +167,33 @@ def _ordering(here: Numbers, sheet: Sheet) -> dict[str, Estimate]:
     return shares
 
 
-def _moves(here: Numbers, spread: float | None, sheet: Sheet) -> dict[str, Estimate]:
+def _moves(held_out: Numbers, spread: float | None, sheet: Sheet) -> dict[str, Estimate]:
     if not spread:
         return {kind: nothing("all scores are equal") for kind in _harmless_kinds(sheet)}
 
     def moved(right: Numbers, other: Numbers) -> Numbers:
         return np.abs(other - right) / spread
 
-    return {kind: _beside_right(here, sheet, kind, moved) for kind in _harmless_kinds(sheet)}
+    return {kind: _beside_right(held_out, sheet, kind, moved) for kind in _harmless_kinds(sheet)}
 
 
-def _flips(here: Numbers, mark: float | None, sheet: Sheet) -> dict[str, Estimate]:
+def _flips(held_out: Numbers, mark: float | None, sheet: Sheet) -> dict[str, Estimate]:
     if mark is None:
         return {}
 
     def flipped(right: Numbers, other: Numbers) -> Numbers:
         return _known(right, other, (right >= mark) != (other >= mark))
 
-    return {kind: _beside_right(here, sheet, kind, flipped) for kind in _harmless_kinds(sheet)}
+    return {kind: _beside_right(held_out, sheet, kind, flipped) for kind in _harmless_kinds(sheet)}
 
 
-def _beside_right(here: Numbers, sheet: Sheet, kind: str, compare: Callable[[Numbers, Numbers], Numbers]) -> Estimate:
+def _beside_right(
+    held_out: Numbers, sheet: Sheet, kind: str, compare: Callable[[Numbers, Numbers], Numbers]
+) -> Estimate:
     """The mean of a comparison between right outcomes and the probes of a kind that were made from the same edits."""
     wanted = [place for place, probe in enumerate(sheet.probes) if probe.kind == kind and sheet.rights[place] >= 0]
     these = np.array(wanted, dtype=np.int64)
-    return share(compare(here[sheet.rights[these]], here[these]), sheet.photos[these])
+    return share(compare(held_out[sheet.rights[these]], held_out[these]), sheet.photos[these])
 
 
 def _known(one: Numbers, other: Numbers, answer: NDArray[np.bool_]) -> Numbers:
@@ -212,9 +211,7 @@ def _wrong_kinds(sheet: Sheet) -> list[str]:
     return list(dict.fromkeys(probe.kind for probe in beside_right if probe.done is False))
 
 
-def worst_failures(
-    measured: ProbeScores, card: ScoreCard, sheet: Sheet, most: int = MOST_FAILURES
-) -> tuple[MisjudgedProbe, ...]:
+def worst_failures(measured: ProbeScores, card: ScoreCard, sheet: Sheet) -> tuple[MisjudgedProbe, ...]:
     """The held-out probes farthest on the wrong side, edits and kinds taking turns."""
     if card.mark is None:
         return ()
@@ -227,7 +224,7 @@ def worst_failures(
     ranks[known] = rankdata(turned[known]) / known.sum()
     depth = np.where(sheet.done == 1, 1 - ranks, ranks)[wrong]
     order = [int(wrong[place]) for place in np.argsort(-depth, kind="stable")]
-    return tuple(_failure(measured, sheet, place) for place in _varied(sheet, order)[:most])
+    return tuple(_failure(measured, sheet, place) for place in _varied(sheet, order)[:MOST_FAILURES])
 
 
 def _varied(sheet: Sheet, order: list[int]) -> list[int]:

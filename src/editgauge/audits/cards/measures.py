@@ -22,10 +22,10 @@ def nothing(reason: str = NOTHING) -> Estimate:
 
 def share(earned: Numbers, photos: Labels, reason: str = NOTHING) -> Estimate:
     """The mean of what was earned."""
-    there = ~np.isnan(earned)
-    if not there.any():
+    known = ~np.isnan(earned)
+    if not known.any():
         return nothing(reason)
-    return as_estimate(clustered_mean(earned[there], photos[there], scale=(0.0, 1.0)))
+    return as_estimate(clustered_mean(earned[known], photos[known], scale=(0.0, 1.0)))
 
 
 def auroc(values: Numbers, good: Numbers, photos: Labels) -> Estimate:
@@ -34,19 +34,19 @@ def auroc(values: Numbers, good: Numbers, photos: Labels) -> Estimate:
     >>> auroc(np.array([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 1.0]), np.arange(3)).value
     1.0
     """
-    there = ~np.isnan(values) & ~np.isnan(good)
-    if _one_sided(good[there]):
+    known = ~np.isnan(values) & ~np.isnan(good)
+    if _one_sided(good[known]):
         return nothing(ONE_SIDED)
-    return clustered_auroc(values[there], good[there], photos[there])
+    return clustered_auroc(values[known], good[known], photos[known])
 
 
 def auroc_ahead(first: Numbers, second: Numbers, good: Numbers, photos: Labels) -> Estimate:
     """How far the AUROC of one is above that of another, over those that have both values."""
-    there = ~np.isnan(first) & ~np.isnan(second) & ~np.isnan(good)
-    if _one_sided(good[there]):
+    known = ~np.isnan(first) & ~np.isnan(second) & ~np.isnan(good)
+    if _one_sided(good[known]):
         return nothing(ONE_SIDED)
-    one, two = (_auroc_of_draws(values[there], good[there]) for values in (first, second))
-    return _resampled(lambda weights: one(weights) - two(weights), photos[there])
+    one, two = (_auroc_of_draws(values[known], good[known]) for values in (first, second))
+    return _resampled(lambda weights: one(weights) - two(weights), photos[known])
 
 
 def _one_sided(good: Numbers) -> bool:
@@ -77,10 +77,10 @@ def _auroc_of_draws(values: Numbers, good: Numbers) -> Callable[[Numbers], Numbe
 
 def accuracy(values: Numbers, good: Numbers, mark: float, photos: Labels) -> tuple[Estimate, Estimate, Estimate]:
     """Balanced accuracy at a mark, the share of good ones that reach it, and the share of bad ones that do not."""
-    there = ~np.isnan(values) & ~np.isnan(good)
-    if not there.any():
+    known = ~np.isnan(values) & ~np.isnan(good)
+    if not known.any():
         return nothing(), nothing(), nothing()
-    balanced = verdicts(values[there] >= mark, good[there], photos[there])
+    balanced = verdicts(values[known] >= mark, good[known], photos[known])
     return balanced.balanced_accuracy, balanced.recall, balanced.specificity
 
 
@@ -90,10 +90,10 @@ def best_mark(values: Numbers, good: Numbers) -> float | None:
     >>> best_mark(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0.0, 0.0, 1.0, 1.0]))
     0.5
     """
-    there = ~np.isnan(values) & ~np.isnan(good)
-    levels, level = np.unique(values[there], return_inverse=True)
-    goods = np.bincount(level, weights=good[there], minlength=levels.size)
-    bads = np.bincount(level, weights=1 - good[there], minlength=levels.size)
+    known = ~np.isnan(values) & ~np.isnan(good)
+    levels, level = np.unique(values[known], return_inverse=True)
+    goods = np.bincount(level, weights=good[known], minlength=levels.size)
+    bads = np.bincount(level, weights=1 - good[known], minlength=levels.size)
     if levels.size < 2 or not goods.any() or not bads.any():
         return None
     bads_below = np.cumsum(bads)[:-1] / bads.sum()

@@ -145,7 +145,7 @@ def card_of(
         steadiness={each.label: score_card(each, sheet).mean for each in measured if each.spec.name in STEADINESS},
         pairs=dict(pairs or {}),
         sides=dict(sides or {}),
-        blend=blended(*(both[key] for key in scores_to_mix(blend, both)), sheet) if blend else None,
+        blend=_blend(blend, both, sheet) if blend else None,
         failures={
             each.label: worst_failures(each, card, sheet)
             for each, card in zip(scores, cards, strict=True)
@@ -185,6 +185,11 @@ def _ahead(first: ProbeScores, second: ProbeScores, sheet: Sheet) -> Ahead:
 def models_of(runs: Sequence[Run]) -> dict[str, str]:
     """The name of the model for each role."""
     return {role: str(model["name"]) for one in runs for role, model in one.manifest.models.items()}
+
+
+def _blend(names: str, both: Mapping[tuple[str, str], ProbeScores], sheet: Sheet) -> Blend:
+    preservation, modification = (both[key] for key in scores_to_mix(names, both))
+    return blended(preservation, modification, sheet)
 
 
 def scores_to_mix(names: str, known: Collection[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -24,6 +24,8 @@ from editgauge.judges.transcripts import Transcripts
 
 VERSION = "drawn.v1"
 """Of the drawn anchors; another set is another version, and is not compared with this one."""
+MOST_OF_A_RUN = 48
+"""Anchors that come from one run."""
 SIDE = 224
 COLORS = {"red": (200, 30, 30), "green": (30, 150, 60), "blue": (40, 70, 200), "yellow": (230, 200, 40)}
 NUMERIC = ("yes_no", "scale", "ratings")
@@ -45,17 +47,13 @@ def drawn_anchors() -> list[Anchor]:
     return [*_about_shapes(), *_about_changes(), *_about_damage()]
 
 
-def anchors_of_run(folder: Path, most: int = 48) -> list[Anchor]:
-    """Questions that the judges of a run answered, with the pictures that they saw; evenly drawn.
-
-    Args:
-        folder: the run folder, with its transcripts; its pictures must still be where they were
-        most: that many at most
-    """
+def anchors_of_run(folder: Path) -> list[Anchor]:
+    """Questions that the judges of a run answered, evenly drawn; the pictures must still be where they were."""
     calls = [call for call in Transcripts(folder / "transcripts") if _can_be_asked_again(call)]
     if not calls:
         raise BadInput(f"The run '{folder}' has no answered question that could be asked again as an anchor.")
-    chosen = [calls[place * len(calls) // min(most, len(calls))] for place in range(min(most, len(calls)))]
+    count = min(MOST_OF_A_RUN, len(calls))
+    chosen = [calls[place * len(calls) // count] for place in range(count)]
     wanted = {image[1] for call in chosen for image in call.asked["images"]}
     pictures = _pictures(Run.open(folder), wanted)
     anchors = [

@@ -60,13 +60,13 @@ def captions(
 
 
 def _protocol(run: Run, wanted: str | None) -> str:
-    there = [name for name in run.manifest.protocols if name.partition("[")[0].partition("@")[0] == PROTOCOL]
-    if wanted in there:
+    candidates = [name for name in run.manifest.protocols if name.partition("[")[0].partition("@")[0] == PROTOCOL]
+    if wanted in candidates:
         return str(wanted)
-    if wanted is not None or len(there) != 1:
-        problem = f"has no protocol '{wanted}'" if wanted else f"has {len(there)} protocols that write captions"
-        raise BadInput(f"The run '{run.folder}' {problem}; name one with --protocol.", there)
-    return there[0]
+    if wanted is not None or len(candidates) != 1:
+        problem = f"has no protocol '{wanted}'" if wanted else f"has {len(candidates)} protocols that write captions"
+        raise BadInput(f"The run '{run.folder}' {problem}; name one with --protocol.", candidates)
+    return candidates[0]
 
 
 def _captions(run: Run, protocol: str) -> Captions:

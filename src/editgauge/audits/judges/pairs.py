@@ -52,14 +52,14 @@ class ProbePair:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PairAnswers:
     """A judge's answers to one pair; each names the outcome, not its place, and is None without an answer."""
 
-    given: Choice | None
+    first_order: Choice | None
     swapped: Choice | None
     """Shown the other way round."""
     again: Choice | None
-    """Asked once more in the given order."""
+    """Asked once more in the first order."""
     faults: tuple[str, ...] = ()
     """Why answers are missing."""
 
@@ -94,14 +94,8 @@ def ask_about_pairs(
 ) -> dict[str, PairFindings]:
     """What each judge of a jury is like when it is shown two outcomes, by its name.
 
-    Args:
-        jury: who is asked
-        folder: where the probes lie
-        probes: all of them; pairs are drawn from the held-out ones, and from those that people compared
-        count: how many pairs
-        transcripts: where calls are recorded; what was asked before is not asked again
-        seed: of the draw
-        quiet: no progress
+    Pairs are drawn from the held-out probes and from those that people compared. What the transcripts hold is not
+    asked again.
     """
     edits = {edit.id: edit for edit in open_benchmark(folder).edits}
     pairs = draw_pairs(Sheet.of(probes), edits, count, seed)
@@ -133,7 +127,7 @@ async def _ask(
     ask = Ask()
     (judge,) = jury.opened(transcripts, ask).values()
 
-    async def tell(pair: ProbePair) -> Said:
+    async def tell(pair: ProbePair) -> PairAnswers:
         return await _said(judge, await asyncio.to_thread(question, pair))
 
     try:
@@ -145,10 +139,10 @@ async def _ask(
         ask.close()
 
 
-async def _said(judge: ModelJudge, question: Question[Choice]) -> Said:
+async def _said(judge: ModelJudge, question: Question[Choice]) -> PairAnswers:
     answers = [await choice_of(judge, each) for each in (question, question.swapped(), question.again(1))]
     first_order, swapped, again = (None if isinstance(each, NoAnswer) else each for each in answers)
-    return Said(first_order, swapped, again, tuple(each.fault for each in answers if isinstance(each, NoAnswer)))
+    return PairAnswers(first_order, swapped, again, tuple(each.fault for each in answers if isinstance(each, NoAnswer)))
 
 
 def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -> list[ProbePair]:
@@ -180,13 +174,13 @@ def _same_request(one: str, other: str, edits: Mapping[str, Edit]) -> bool:
     return (first.source.name, first.instruction) == (second.source.name, second.instruction)
 
 
-def findings(pairs: Sequence[ProbePair], said: Sequence[Said], cost: Cost) -> PairFindings:
+def findings(pairs: Sequence[ProbePair], said: Sequence[PairAnswers], cost: Cost) -> PairFindings:
     """What the answers tell."""
     photos = np.array([pair.photo for pair in pairs], dtype=np.str_)
     groups = np.array([pair.group for pair in pairs], dtype=np.str_)
     first_order, swapped, again = (
         np.array([np.nan if each is None else LEAD[each] for each in column])
-        for column in zip(*((one.given, one.swapped, one.again) for one in said), strict=True)
+        for column in zip(*((one.first_order, one.swapped, one.again) for one in said), strict=True)
     )
     both = (first_order + swapped) / 2
     right: Numbers = np.where([pair.better_first for pair in pairs], both, 1 - both)

@@ -78,12 +78,7 @@ def two_objects(folder: Path, probes: Sequence[Probe]) -> tuple[TwoObjects, ...]
 
 
 def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ...]:
-    """Photographs of COCO with two objects side by side: each alone of its class, and apart from left to right.
-
-    Args:
-        annotations: COCO's instance annotations (JSON)
-        images: the folder of the photographs
-    """
+    """Photographs of COCO with two objects side by side: each alone of its class, and apart from left to right."""
     try:
         content = json.loads(annotations.read_text("utf-8"))
         names = {each["id"]: str(each["name"]) for each in content["categories"]}

@@ -203,14 +203,9 @@ def _over(name: str, before: Mapping[str, Probe], now: Mapping[str, Mapping[str,
 def read_answers(
     choices: Path | None, triplets: str | None, ratings: Path | None, edits: Sequence[Edit], outcomes: Sequence[Outcome]
 ) -> PeopleAnswers:
-    """What these files say of these outcomes; where people are evenly split nothing is known.
+    """What choices, triplets (as `agree` reads them) and ratings (was the edit carried out?) say of these outcomes.
 
-    Args:
-        choices: choices between two, as `agree` reads them
-        triplets: three methods of known order, as `agree` takes them
-        ratings: yes or no to whether the edit was carried out
-        edits: of the benchmark
-        outcomes: of all methods
+    Where people are evenly split nothing is known.
     """
     known = _known(edits, outcomes)
     remarks: list[str] = []

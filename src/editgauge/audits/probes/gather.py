@@ -49,7 +49,12 @@ def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Ga
     else:
         drawn, named = [], _pictures_of(images)
     _refuse_too_few(named, "photographs")
-    copies = {name: copy for name, path in named.items() if (copy := _copy_of_theirs(folder, name, path, quiet))}
+    copies: dict[str, Picture] = {}
+    for name, path in named.items():
+        try:
+            copies[name], _ = _copy(folder, name, path)
+        except BadImage as error:
+            say(f"left out: {error}", quiet=quiet)
     seen = _seen(copies, quiet)
     proposed = []
     for name, photograph in seen.items():
@@ -70,15 +75,6 @@ def _refuse_too_few(names: Collection[str], what: str) -> None:
             f"{len(names)} {what} are too few: {listed}, and each half needs {LEAST_IN_A_HALF}. "
             "A photograph's name decides its half: give a dozen photographs or more."
         )
-
-
-def _copy_of_theirs(folder: Path, name: str, path: Path, quiet: bool) -> tuple[Picture, float] | None:
-    """The small copy of a photograph that a user brings; None, with a message, when it cannot be read."""
-    try:
-        return _copy(folder, name, path)
-    except BadImage as error:
-        say(f"left out: {error}", quiet=quiet)
-        return None
 
 
 def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathered]:
@@ -142,7 +138,7 @@ def _pictures_of(images: Path) -> dict[str, Path]:
     }
 
 
-def _seen(copies: dict[str, tuple[Picture, float]], quiet: bool) -> dict[str, Photograph]:
+def _seen(copies: dict[str, Picture], quiet: bool) -> dict[str, Photograph]:
     """What the small models see in every photograph."""
     chosen = choose_models("lite", {}, SEEING)
     missing = [role for role in SEEING if role not in chosen.models]
@@ -152,7 +148,7 @@ def _seen(copies: dict[str, tuple[Picture, float]], quiet: bool) -> dict[str, Ph
     async def look() -> dict[str, Photograph]:
         with ModelService(chosen.models, place()) as see, progress("looking", len(copies), quiet=quiet) as advance:
             seen = {}
-            for name, (picture, _) in copies.items():
+            for name, picture in copies.items():
                 seen[name] = await look_at(picture, read_image(picture.path), see)
                 advance()
             return seen

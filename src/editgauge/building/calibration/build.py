@@ -96,7 +96,7 @@ def calibration(
         raise BadInput(f"--out becomes a part of a protocol's name, which has no room for [ ] , and @: '{out}'.")
     if opened.manifest.finished is None:
         raise BadInput(f"The run '{run}' is not finished: give its command again to continue it.")
-    answers = answers_of(opened, Path(ratings), [*_listed(score)], [*_listed(question)], level, quiet)
+    answers = answers_of(opened, Path(ratings), _listed(score), _listed(question), level, quiet)
     calibrated = tuple(_calibrated(each) for each in answers)
     version = opened.manifest.protocols[protocol_of(opened)].version
     models = {

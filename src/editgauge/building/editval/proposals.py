@@ -6,7 +6,7 @@ for classes, then once per class for operations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -110,7 +110,7 @@ def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list
     near, further = coco.similar_classes(class_, present=[class_])
     if edit_type == "object_replacement":
         return [*near, *further][:number]
-    together = coco.together.get(class_, {})
+    together: Mapping[str, int] = coco.together.get(class_, {})
     often = sorted(together, key=lambda word: (-together[word], word)) or [*near, *further]
     if edit_type == "positional_addition":
         places: list[str] = rule["places"]

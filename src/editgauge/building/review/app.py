@@ -63,37 +63,33 @@ def make_app(desk: Desk) -> FastAPI:
 
     @app.post("/decide")
     def decide(request: Request, fields: Form) -> Response:
-        reviewer = _reviewer(request)
-        if reviewer is None:
-            raise HTTPException(401, "Tell your name first: load the page again.")
-        said = {name: values[-1] for name, values in fields.items()}
-        verdict = next((each for each in get_args(Verdict) if each == said.get("verdict")), None)
+        reviewer = _known_reviewer(request)
+        form = {name: values[-1] for name, values in fields.items()}
+        verdict = next((each for each in get_args(Verdict) if each == form.get("verdict")), None)
         if verdict is None:
             raise HTTPException(422, "That is no verdict.")
         wants_json = "application/json" in request.headers.get("accept", "")
         try:
             changed = desk.decide(
-                said.get("candidate", ""), reviewer, verdict, said.get("value", ""), said.get("anchor") or None
+                form.get("candidate", ""), reviewer, verdict, form.get("value", ""), form.get("anchor") or None
             )
         except KeyError as error:
             raise HTTPException(404, "There is no such candidate; load the page again.") from error
         except Unfit as unfit:
             if wants_json:
                 return JSONResponse({"fault": str(unfit)}, 422)
-            return RedirectResponse(f"/?group={quote(said.get('group', ''))}&fault={quote(str(unfit))}", 303)
+            return RedirectResponse(f"/?group={quote(form.get('group', ''))}&fault={quote(str(unfit))}", 303)
         if not wants_json:
             return RedirectResponse(f"/?group={quote(changed.group)}", 303)
         return JSONResponse(_answer(desk.review, changed, reviewer, fill))
 
     def changed(request: Request, fields: Fields, change: Callable[[str, str, dict[str, str]], None]) -> Response:
         """The page of a group after a form changed it; it says why where the form could not."""
-        reviewer = _reviewer(request)
-        if reviewer is None:
-            raise HTTPException(401, "Tell your name first: load the page again.")
-        said = {name: values[-1].strip() for name, values in fields.items()}
-        group, fault = said.get("group", ""), ""
+        reviewer = _known_reviewer(request)
+        form = {name: values[-1].strip() for name, values in fields.items()}
+        group, fault = form.get("group", ""), ""
         try:
-            change(group, reviewer, said)
+            change(group, reviewer, form)
         except KeyError as error:
             raise HTTPException(404, "There is no such group of candidates; load the page again.") from error
         except Unfit as unfit:
@@ -102,25 +98,22 @@ def make_app(desk: Desk) -> FastAPI:
 
     @app.post("/add")
     def add(request: Request, fields: Form) -> Response:
-        def change(group: str, reviewer: str, said: dict[str, str]) -> None:
-            proposal = read_proposal(said.get("what", ""), said.get("value", ""), said.get("anchor") or None)
+        def change(group: str, reviewer: str, form: dict[str, str]) -> None:
+            proposal = read_proposal(form.get("what", ""), form.get("value", ""), form.get("anchor") or None)
             desk.add(group, reviewer, proposal)
 
         return changed(request, fields, change)
 
     @app.post("/color")
     def color(request: Request, fields: Form) -> Response:
-        def change(group: str, reviewer: str, said: dict[str, str]) -> None:
-            desk.correct_color(group, reviewer, said.get("instance", ""), said.get("color", ""))
+        def change(group: str, reviewer: str, form: dict[str, str]) -> None:
+            desk.correct_color(group, reviewer, form.get("instance", ""), form.get("color", ""))
 
         return changed(request, fields, change)
 
     @app.post("/crop")
     def crop(request: Request, fields: Form) -> Response:
-        def change(group: str, reviewer: str, said: dict[str, str]) -> None:
-            desk.crop(group, _square(said))
-
-        return changed(request, fields, change)
+        return changed(request, fields, lambda group, _, form: desk.crop(group, _square(form)))
 
     @app.get("/picture/{place}")
     def picture(place: int, group: str) -> Response:
@@ -133,12 +126,12 @@ def make_app(desk: Desk) -> FastAPI:
     return app
 
 
-def _square(said: dict[str, str]) -> tuple[int, int, int] | None:
+def _square(form: dict[str, str]) -> tuple[int, int, int] | None:
     """Left, top and side of a crop; None where it is to be undone."""
-    if said.get("undo"):
+    if form.get("undo"):
         return None
     try:
-        return int(said["left"]), int(said["top"]), int(said["side"])
+        return int(form["left"]), int(form["top"]), int(form["side"])
     except (KeyError, ValueError) as error:
         raise Unfit("a crop needs left, top and side as whole numbers of pixels") from error
 
@@ -160,6 +153,13 @@ def _next_open(review: Review) -> Any:
 
 def _reviewer(request: Request) -> str | None:
     return unquote(request.cookies.get(COOKIE, ""))[:LONGEST_NAME] or None
+
+
+def _known_reviewer(request: Request) -> str:
+    reviewer = _reviewer(request)
+    if reviewer is None:
+        raise HTTPException(401, "Tell your name first: load the page again.")
+    return reviewer
 
 
 def _title(review: Review) -> str:

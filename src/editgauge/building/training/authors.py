@@ -127,11 +127,11 @@ class JudgeAuthor:
         """The judge's reading of the instruction; where the edit has parts, those decide what changes."""
         known = edit.source_caption or NOTHING_KNOWN
         words = self._prompt("reverse_edit").render(instruction=edit.instruction, known=known)
-        said: SaidReverse = (await self._ask(Question(words=words, form=Structured(SaidReverse)))).value
-        change = _checked(said, edit)
-        own = Worded(change, edit.instruction, _naming(said.caption, change.goal))
+        answer: SaidReverse = (await self._ask(Question(words=words, form=Structured(SaidReverse)))).value
+        change = _checked(answer, edit)
+        own = Worded(change, edit.instruction, _naming(answer.caption, change.goal))
         try:
-            return EditAndReverse(own, _way_back(change, said, f"{edit.instruction} {edit.source_caption or ''}"))
+            return EditAndReverse(own, _way_back(change, answer, f"{edit.instruction} {edit.source_caption or ''}"))
         except CannotTell as unable:
             return EditAndReverse(own, unable)
 
@@ -143,9 +143,9 @@ class JudgeAuthor:
         words = self._prompt("negative_edit").render(
             instruction=worded.instruction, goal=change.goal, choice=choice, amount=OFFERS
         )
-        said: SaidNegatives = (await self._ask(Question(words=words, form=Structured(SaidNegatives)))).value
+        answer: SaidNegatives = (await self._ask(Question(words=words, form=Structured(SaidNegatives)))).value
         why = CannotTell("unparsable", "the judge offers no other goal")
-        for offer in said.edits:
+        for offer in answer.edits:
             try:
                 await check(offer.goal, change, scene)
                 named = [_naming(text, offer.goal) for text in (offer.instruction, offer.caption)]
@@ -155,12 +155,12 @@ class JudgeAuthor:
         raise why
 
 
-def _checked(said: SaidReverse, edit: Edit) -> DescribedChange:
+def _checked(answer: SaidReverse, edit: Edit) -> DescribedChange:
     """The change that a judge read, if the instruction bears it out; raises `CannotTell`."""
     try:
         return change_of(edit)
     except CannotTell:
-        change = DescribedChange(said.action, said.before or None, said.after or None, said.thing or None)
+        change = DescribedChange(answer.action, answer.before or None, answer.after or None, answer.thing or None)
     action = edit.extras.get("action")
     if action is not None and action != change.action:
         raise CannotTell("unparsable", f"the judge reads '{edit.instruction}' as {change.action}, it is {action}")
@@ -172,14 +172,14 @@ def _checked(said: SaidReverse, edit: Edit) -> DescribedChange:
     return change
 
 
-def _way_back(change: DescribedChange, said: SaidReverse, known: str) -> Worded:
+def _way_back(change: DescribedChange, answer: SaidReverse, known: str) -> Worded:
     """The judge's words for the way back; what was there before must have been told, never guessed."""
-    if change.action == "Change Attribute" and not change.before and said.before:
-        change = DescribedChange(change.action, _known(known, said.before), change.after, change.thing, change.where)
+    if change.action == "Change Attribute" and not change.before and answer.before:
+        change = DescribedChange(change.action, _known(known, answer.before), change.after, change.thing, change.where)
     back = backwards(change)
-    if not said.reversed_instruction or not said.reversed_caption:
+    if not answer.reversed_instruction or not answer.reversed_caption:
         raise CannotTell("unparsable", "the judge gives no words for the way back")
-    return Worded(back, *(_naming(text, back.goal) for text in (said.reversed_instruction, said.reversed_caption)))
+    return Worded(back, *(_naming(text, back.goal) for text in (answer.reversed_instruction, answer.reversed_caption)))
 
 
 def _naming(text: str, goal: str) -> str:

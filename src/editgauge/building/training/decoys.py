@@ -56,7 +56,7 @@ async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> 
         if not others:
             raise CannotTell("not_applicable", f"nothing else than '{change.goal}' is left in its table")
         return chance.choice(others)
-    candidates = similar_things(change.goal, scene.see.vocabulary())
+    candidates = similar_things(change.goal, tuple(scene.see.vocabulary() or ()))
     sure = await gather(*(is_absent(each, change, scene) for each in candidates))
     absent = [each for each, is_sure in zip(candidates, sure, strict=True) if is_sure]
     if not absent:

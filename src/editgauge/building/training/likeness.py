@@ -79,18 +79,12 @@ def may_be_the_same(one: str, other: str) -> bool:
     return bool(senses[0] & above[1] or senses[1] & above[0])
 
 
-def similar_things(name: str, known: Sequence[str] | None = None) -> tuple[str, ...]:
+@lru_cache(REMEMBERED)
+def similar_things(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """Other things of the same kind, the nearest first; raises `CannotTell` when WordNet does not know the name.
 
-    Args:
-        name: of the thing
-        known: the words of a closed vocabulary, which are considered too however WordNet divides their kinds
+    The words of a closed vocabulary, `known`, are considered too, however WordNet divides their kinds.
     """
-    return _similar(name, tuple(known or ()))
-
-
-@lru_cache(REMEMBERED)
-def _similar(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
     beside = (each for each in _siblings(name) if each == each.lower())  # others are the names of one of them
     similar = dict.fromkeys([*beside, *_nearest(name, known)])
     return tuple(each for each in similar if not may_be_the_same(each, name))

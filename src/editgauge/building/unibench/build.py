@@ -7,14 +7,14 @@ was left out (`NAME.report.txt`) and, where a judge was asked, its calls (`NAME.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from editgauge.building.built import BuiltBenchmark, OmittedTask, check_places, report_beside
-from editgauge.building.coco import Coco, read_coco
+from editgauge.building.coco import read_coco
 from editgauge.building.judge_calls import RULES, each_of, most_calls, the_judge, transcripts_beside, written_by
 from editgauge.building.review.file import review_beside
 from editgauge.building.unibench import rule_proposals as by_rules
@@ -116,14 +116,24 @@ def unibench(
     settings = {"size": size, "seed": seed, "candidates": candidates, "captions": captions is not None}
     work = ReviewWork(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
     waves = _waves(choose(annotations, criteria, captions is not None, seed), work, limit)
+
+    def scene_of(chosen: Chosen) -> EditableScene | OmittedTask:
+        """The square picture, or why there is none."""
+        name = f"{work.pictures.name}/{chosen.image.number:012d}.png"
+        try:
+            return make_scene(chosen, read_image(folder / chosen.image.file), name, size, criteria)
+        except BadImage as unreadable:
+            return OmittedTask(chosen.image.file, str(unreadable))
+
     with work.saved(f"UniBench from '{Path(coco).name}' by {by}, seed {seed}", limit, quiet):
         if jury is None:
-            for wave in waves:
-                for each in wave:
-                    _by_rules(each, work, folder, size, criteria, annotations, candidates, seed)
+            for chosen in chain.from_iterable(waves):
+                if scene := work.begin(scene_of(chosen)):
+                    proposed = by_rules.propose(scene, annotations, candidates, seed)
+                    _add(work, Drafted(scene, *sorted_out(proposed, scene.picture, work.classes)))
         else:
             most = None if limit is None else TRIES * limit
-            run_async(_by_judge(_at_most(waves, most), work, folder, size, criteria, jury, candidates))
+            run_async(_by_judge(_at_most(waves, most), work, scene_of, jury, candidates))
     built = BuiltBenchmark(
         file, review_beside(file), work.report, work.images, work.candidates, work.kept, work.left_out
     )
@@ -138,7 +148,7 @@ def unibench(
 
 def _waves(chosen: Iterator[Chosen | OmittedTask], work: ReviewWork, limit: int | None) -> Iterator[list[Chosen]]:
     """Images to look at, some at a time, until that many became squares."""
-    fit = (each for each in map(work.chosen, chosen) if each is not None)
+    fit = (each for each in map(work.unless_left_out, chosen) if each is not None)
     while wave := list(islice(fit, work.wanted(limit, AT_ONCE))):
         yield [each for each in wave if not work.keep(each.image.number)]
 
@@ -152,32 +162,10 @@ def _at_most(waves: Iterator[list[Chosen]], most: int | None) -> Iterator[list[C
             return
 
 
-def _scene(
-    chosen: Chosen, work: ReviewWork, folder: Path, size: int, criteria: Criteria
-) -> EditableScene | OmittedTask:
-    """The square picture, or why there is none."""
-    name = f"{work.pictures.name}/{chosen.image.number:012d}.png"
-    try:
-        return make_scene(chosen, read_image(folder / chosen.image.file), name, size, criteria)
-    except BadImage as unreadable:
-        return OmittedTask(chosen.image.file, str(unreadable))
-
-
-def _by_rules(
-    chosen: Chosen, work: ReviewWork, folder: Path, size: int, criteria: Criteria, coco: Coco, number: int, seed: int
-) -> None:
-    scene = work.begin(_scene(chosen, work, folder, size, criteria))
-    if scene:
-        proposed = by_rules.propose(scene, coco, number, seed)
-        _add(work, Drafted(scene, *sorted_out(proposed, scene.picture, work.classes)))
-
-
 async def _by_judge(
     waves: Iterator[list[Chosen]],
     work: ReviewWork,
-    folder: Path,
-    size: int,
-    criteria: Criteria,
+    scene_of: Callable[[Chosen], EditableScene | OmittedTask],
     jury: Jury,
     number: int,
 ) -> None:
@@ -185,7 +173,7 @@ async def _by_judge(
     async with the_judge(jury, transcripts_beside(work.file)) as judge:
 
         async def one(chosen: Chosen) -> None:
-            scene = work.begin(await asyncio.to_thread(_scene, chosen, work, folder, size, criteria))
+            scene = work.begin(await asyncio.to_thread(scene_of, chosen))
             if scene is None:
                 return
             try:

@@ -71,15 +71,7 @@ class Drafted:
 
 
 async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: OpenPrompt, number: int) -> Drafted:
-    """The candidates that a judge proposes; raises `NoAnswer` when it gives no draft.
-
-    Args:
-        scene: the picture and what may be edited in it.
-        classes: the class list.
-        ask: puts one question to the judge.
-        prompt: opens a prompt by its name.
-        number: candidates of each kind.
-    """
+    """The candidates that a judge proposes, `number` of each kind; raises `NoAnswer` when it gives no draft."""
     first, again = (prompt(name) for name in PROMPTS)
     request = first.render(**_slots(scene, classes, number), **SLOTS)
     question = _question(request, scene)

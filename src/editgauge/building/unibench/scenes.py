@@ -49,15 +49,7 @@ class EditableScene:
 
 
 def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: Criteria) -> EditableScene | OmittedTask:
-    """The image cut to its square and scaled with all its objects; or why it is left out after all.
-
-    Args:
-        chosen: the image.
-        pixels: its picture.
-        file: what the square picture is called.
-        size: the side of the square picture.
-        criteria: what an editable object must be like.
-    """
+    """The image cut to its square and scaled to `size` with all its objects; or why it is left out after all."""
     image = chosen.image
     if pixels.shape[:2] != (image.height, image.width):
         seen = f"{pixels.shape[1]} x {pixels.shape[0]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from editgauge.building.built import OmittedTask, report_beside, write_report
 from editgauge.building.review.file import (
@@ -20,21 +20,15 @@ from editgauge.building.review.file import (
 )
 from editgauge.building.unibench.file import annotations_of, write_unibench
 from editgauge.building.unibench.scenes import EditableScene
-from editgauge.building.unibench.selection import Chosen
 from editgauge.core.errors import BadInput
 from editgauge.core.progress import progress
 from editgauge.core.reading.fields import shown
 
+T = TypeVar("T")
+
 
 class ReviewWork:
-    """The review file while it is filled.
-
-    Args:
-        file: the file of annotations.
-        by: who proposes.
-        settings: the options that decide what is proposed; a file made with others is not mixed with these.
-        classes: the class list.
-    """
+    """The review file of a file of annotations while it is filled; one built with other settings is refused."""
 
     def __init__(self, file: Path, by: str, settings: Mapping[str, Any], classes: Sequence[str]) -> None:
         self.file = file
@@ -88,11 +82,11 @@ class ReviewWork:
             summary = f"{made}: {self.images} images, {self.candidates} candidates."
             write_report(self.report, summary, sorted(self.left_out, key=lambda each: each.what))
 
-    def chosen(self, choice: Chosen | OmittedTask) -> Chosen | None:
-        """The image if it was chosen; else it is noted."""
-        if isinstance(choice, Chosen):
-            return choice
-        self.leave_out(choice)
+    def unless_left_out(self, image: T | OmittedTask) -> T | None:
+        """The image, if there is one; what was left out is noted."""
+        if not isinstance(image, OmittedTask):
+            return image
+        self.leave_out(image)
         return None
 
     def wanted(self, limit: int | None, most: int) -> int:
@@ -110,11 +104,8 @@ class ReviewWork:
 
     def begin(self, scene: EditableScene | OmittedTask) -> EditableScene | None:
         """The square picture, counted, if there is one; else the image is noted."""
-        if isinstance(scene, EditableScene):
-            self._tried += 1
-            return scene
-        self.leave_out(scene)
-        return None
+        self._tried += isinstance(scene, EditableScene)
+        return self.unless_left_out(scene)
 
     def leave_out(self, what: OmittedTask) -> None:
         """Notes an image that is left out."""
