@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.building.built import OmittedTask
 from editgauge.building.coco import CocoImage, CocoObject
-from editgauge.building.unibench.scenes import EditableScene, make_scene
-from editgauge.building.unibench.selection import Chosen, Criteria
+from editgauge.building.unibench.scenes import Chosen, Criteria, EditableScene, make_scene
 from editgauge.building.unibench.squares import Box, Square, best_square
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Polygons, box_of

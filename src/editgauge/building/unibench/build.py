@@ -20,8 +20,7 @@ from editgauge.building.review.file import review_beside
 from editgauge.building.unibench import rule_proposals as by_rules
 from editgauge.building.unibench.judge_proposals import CORRECTIONS, PROMPTS, Drafted, draft
 from editgauge.building.unibench.proposals import candidates_of, sorted_out
-from editgauge.building.unibench.scenes import EditableScene, make_scene
-from editgauge.building.unibench.selection import Chosen, Criteria, choose
+from editgauge.building.unibench.scenes import Chosen, Criteria, EditableScene, choose, make_scene
 from editgauge.building.unibench.work import ReviewWork
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput
