@@ -85,7 +85,7 @@ class ReviewPicture(StrictFields):
 
 
 def instance_of(name: str, class_: str, mask: BoolMask, color: str | None = None) -> Instance:
-    """An object with its outline as it lies in a picture."""
+    """An object of a picture, with its outline."""
     box = [float(side) for side in box_of(mask)]
     return Instance(id=name, class_=class_, color=color, box=box, mask=run_lengths(mask))
 
