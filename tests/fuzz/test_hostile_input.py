@@ -27,9 +27,9 @@ from editgauge.benchmarks.folder import load
 from editgauge.core.errors import BadImage, BadInput, EditGaugeError
 from editgauge.core.images import Pixels, load_image
 from editgauge.core.run import Record
+from editgauge.judges.chat_format import fault_in, read_reply
 from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, YesNo
 from editgauge.judges.reading.spoken import Unreadable
-from editgauge.judges.replies import fault_in, read_reply
 
 SECONDS = float(os.environ.get("EDITGAUGE_FUZZ_SECONDS", "0"))
 """For each of the tests here; 0 for a fixed number of examples."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from editgauge.judges.endpoint import retry_after
 from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 from editgauge.judges.reading import is_refusal, read_object, spoken
-from editgauge.judges.replies import is_filter, same_model
+from editgauge.judges.chat_format import is_filter, same_model
 from editgauge.protocols.difference.parsing import first_change, read_triplets
 
 class Said(BaseModel):

@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.judges.prompts import check_prompts, open_prompt, prompt_names
+from editgauge.judges import prompts
+from editgauge.judges.prompts import check_prompts, open_prompt
+
+BUILT_IN = sorted({file.name.partition(".")[0] for file in Path(prompts.__file__).parent.glob("*.txt")})
 
 
-@pytest.mark.parametrize("name", prompt_names())
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_every_built_in_prompt_is_rendered_whole(name: str) -> None:
     prompt = open_prompt(name)
     words = prompt.render(**{slot: f"<{slot}>" for slot in prompt.slots})

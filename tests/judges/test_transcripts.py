@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.core.errors import BadRun
-from editgauge.judges.calls import Call
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges.transcripts import Call, Transcripts
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3))
 

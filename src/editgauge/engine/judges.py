@@ -16,12 +16,12 @@ from editgauge.core.options import JudgeOptions
 from editgauge.core.run.manifest import FILE as MANIFEST
 from editgauge.core.run.manifest import Manifest
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
+from editgauge.judges.chat_format import Body
 from editgauge.judges.endpoint import without_secrets
 from editgauge.judges.faults import Trouble
 from editgauge.judges.panel import panel_name
 from editgauge.judges.prompts import check_prompts
 from editgauge.judges.questions import Question
-from editgauge.judges.replies import Body
 
 PROMPTS, PROMPTS_FILE = "prompts", "prompts.yaml"
 """Where a run keeps the user's own prompts, as a folder or as one file."""

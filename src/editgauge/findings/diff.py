@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from editgauge.core.run import Run
+from editgauge.judges.chat_format import read_reply
 from editgauge.judges.panel import members_of
-from editgauge.judges.replies import read_reply
 from editgauge.judges.transcripts import Transcripts
 from editgauge.stats.attribution import Attribution, Cause, Place, attribute
 

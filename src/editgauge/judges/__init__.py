@@ -22,7 +22,6 @@ from editgauge.judges.faults import FAULTS, NoAnswer
 from editgauge.judges.forms import Choice
 from editgauge.judges.interfaces import Answer, Client, Judge, JudgeCard, Judging
 from editgauge.judges.judge import ModelJudge
-from editgauge.judges.pace import Patience
 from editgauge.judges.prompts import open_prompt
 from editgauge.judges.questions import (
     Parameters,
@@ -34,6 +33,7 @@ from editgauge.judges.questions import (
     ask_text,
     ask_yes_no,
 )
+from editgauge.judges.retry import Patience
 from editgauge.judges.service import JudgeService
 from editgauge.judges.transcripts import Transcripts
 

@@ -45,12 +45,8 @@ def position_bias(verdicts: Sequence[tuple[Choice, Choice]]) -> PositionBias:
     if not verdicts:
         raise CannotTell("not_applicable", "no pair was judged in both orders")
     same = sum(first_order == swapped for first_order, swapped in verdicts)
-    shown_first = (
-        Counter(first_order for first_order, _ in verdicts)["one"] + Counter(after for _, after in verdicts)["two"]
-    )
-    shown_second = (
-        Counter(first_order for first_order, _ in verdicts)["two"] + Counter(after for _, after in verdicts)["one"]
-    )
+    shown_first = sum((first_order == "one") + (swapped == "two") for first_order, swapped in verdicts)
+    shown_second = sum((first_order == "two") + (swapped == "one") for first_order, swapped in verdicts)
     answers = 2 * len(verdicts)
     return PositionBias(len(verdicts), same / len(verdicts), (shown_first - shown_second) / answers)
 

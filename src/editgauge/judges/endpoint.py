@@ -16,11 +16,10 @@ from urllib.parse import unquote
 from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.fetch.bounded import TooLong, bounded_body
 from editgauge.core.files import read_text
-from editgauge.judges.chat_format import Dialect, request_body
+from editgauge.judges.chat_format import Body, Dialect, is_filter, read_reply, request_body
 from editgauge.judges.faults import Trouble
 from editgauge.judges.pictures import DataUrls
 from editgauge.judges.questions import Parameters, Question
-from editgauge.judges.replies import Body, is_filter, read_reply
 
 if TYPE_CHECKING:
     import httpx

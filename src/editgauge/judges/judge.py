@@ -15,16 +15,14 @@ from typing import Any, Self, TypeVar
 
 from editgauge.core.ask import Ask, Request
 from editgauge.core.errors import Hopeless
-from editgauge.judges.calls import Call
+from editgauge.judges.chat_format import Reply, fault_in, read_reply
 from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound, Estimate, Ledger, Price, largest_prompt
 from editgauge.judges.faults import Fault, NoAnswer
 from editgauge.judges.interfaces import Answer, Client, JudgeCard
-from editgauge.judges.pace import Pace, Patience
 from editgauge.judges.questions import Parameters, Question, described, identity
 from editgauge.judges.reading import Unreadable, is_refusal
-from editgauge.judges.replies import Reply, fault_in, read_reply
-from editgauge.judges.retry import Asker
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges.retry import Asker, Pace, Patience
+from editgauge.judges.transcripts import Call, Transcripts
 
 Value = TypeVar("Value")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from editgauge.audits.people.ground import RatedGround
     from editgauge.audits.probes.probes import Probe
     from editgauge.core.run import Run
-    from editgauge.judges.calls import Call
+    from editgauge.judges.transcripts import Call
     from editgauge.stats.resampling import Estimate
 
 CARD = "card.json"

@@ -17,10 +17,9 @@ from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.images import Pixels, pixel_hash, read_image, resized
 from editgauge.core.run import Run
 from editgauge.judges import Question, Shown, ask_scale, ask_yes_no
-from editgauge.judges.calls import Call
 from editgauge.judges.forms import Ratings, Scale, YesNo
 from editgauge.judges.prompts import RenderedPrompt
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges.transcripts import Call, Transcripts
 
 VERSION = "drawn.v1"
 """Of the drawn anchors; another set is another version, and is not compared with this one."""

@@ -12,11 +12,10 @@ from statistics import fmean
 from typing import Any
 
 from editgauge.core.errors import BadInput
-from editgauge.judges.calls import Call
+from editgauge.judges.chat_format import fault_in, read_reply
 from editgauge.judges.forms import Ratings
 from editgauge.judges.reading import Unreadable
-from editgauge.judges.replies import fault_in, read_reply
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges.transcripts import Call, Transcripts
 from editgauge.protocols.rubric.files import open_rubric, rubric_names
 from editgauge.protocols.rubric.released import guessed
 

@@ -21,7 +21,7 @@ from editgauge.core.files import write_json
 from editgauge.core.options import Count
 from editgauge.engine.judges import judge_name
 from editgauge.judges import ModelJudge, NoAnswer, Parameters, open_judge
-from editgauge.judges.replies import read_reply
+from editgauge.judges.chat_format import read_reply
 from editgauge.stats.intervals import clustered_mean
 
 TIMES = 2

@@ -15,10 +15,9 @@ from editgauge.audits.judges.anchors import NUMERIC, recorded_form
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER
-from editgauge.judges.calls import Call
+from editgauge.judges.chat_format import read_reply
 from editgauge.judges.reading import Unreadable
-from editgauge.judges.replies import read_reply
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges.transcripts import Call, Transcripts
 from editgauge.reports.judges.scores import JudgedOutcome, Values, scores_by_judge, spreads, table_of, with_judge
 from editgauge.stats.intervals import Mean, clustered_mean
 from editgauge.stats.raters import krippendorff

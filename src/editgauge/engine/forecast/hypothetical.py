@@ -8,9 +8,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from editgauge.judges import NoAnswer, Question
-from editgauge.judges.calls import Call
 from editgauge.judges.forms import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
 from editgauge.judges.interfaces import Answer
+from editgauge.judges.transcripts import Call
 
 LISTED = 6
 """This many things a judge is taken to name where it may name any number."""

@@ -27,8 +27,8 @@ from editgauge.engine.worker.memory_gate import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
 from editgauge.judges import Answer, Question
-from editgauge.judges.calls import Call
 from editgauge.judges.panel import is_panel, members_of
+from editgauge.judges.transcripts import Call
 from editgauge.models.cache import place
 from editgauge.protocols import Protocol, read_variant, variant_name
 

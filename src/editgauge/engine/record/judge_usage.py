@@ -16,7 +16,7 @@ from editgauge.core.errors import BadRun
 from editgauge.core.files import open_regular, write_json
 from editgauge.core.progress import say
 from editgauge.engine.judges import FOLDER
-from editgauge.judges.calls import Call
+from editgauge.judges.transcripts import Call
 
 CALLS = "*.jsonl"
 FILE = "asked.json"

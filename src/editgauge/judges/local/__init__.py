@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.judges.chat_format import Body
 from editgauge.judges.pictures import sent
 from editgauge.judges.questions import Parameters, Question
-from editgauge.judges.replies import Body
 
 if TYPE_CHECKING:
     import torch

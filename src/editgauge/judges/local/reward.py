@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels, resized
+from editgauge.judges.chat_format import Body
 from editgauge.judges.faults import Trouble
 from editgauge.judges.forms import Ratings
 from editgauge.judges.local import LocalModel
 from editgauge.judges.questions import Parameters, Question
-from editgauge.judges.replies import Body
 
 if TYPE_CHECKING:
     import torch

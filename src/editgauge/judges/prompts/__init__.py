@@ -99,11 +99,6 @@ def check_prompts(folder: Path) -> None:
         raise BadInput(f"The folder of prompts '{folder}' has problems.", problems)
 
 
-def prompt_names() -> tuple[str, ...]:
-    """The built-in prompts."""
-    return tuple(sorted(_built_in()))
-
-
 def own_prompts(place: Path) -> frozenset[str]:
     """The names of the prompts in a user's folder or file."""
     return frozenset(_prompts_in(_checked(place)))

@@ -16,7 +16,7 @@ from editgauge.core.errors import BadImage, BadInput, CannotEdit
 from editgauge.core.images import read_image
 from editgauge.judges.endpoint import ADDRESS, OPENAI, OPENAI_KEY, read_secret, without_secrets
 from editgauge.judges.faults import Trouble
-from editgauge.judges.pace import Patience
+from editgauge.judges.retry import Patience
 from editgauge.methods import Method
 from editgauge.methods.external.exchange import EndpointClient, Files
 from editgauge.methods.options import read_options

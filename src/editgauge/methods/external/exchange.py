@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from editgauge.core.errors import BadInput, CannotEdit, EditGaugeError
 from editgauge.core.fetch.bounded import TooLong, bounded_body
+from editgauge.judges.chat_format import is_filter
 from editgauge.judges.endpoint import TRIED_AGAIN, retry_after, secrets_in, without_secrets
 from editgauge.judges.faults import Trouble
-from editgauge.judges.replies import is_filter
 from editgauge.methods.absence import Refused
 
 if TYPE_CHECKING:

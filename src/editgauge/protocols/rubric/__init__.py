@@ -20,10 +20,10 @@ from editgauge.core.errors import BadInput, CannotTell, UnknownName
 from editgauge.core.evidence import Note
 from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.judges import Answer, NoAnswer, Question, Shown
+from editgauge.judges.chat_format import read_reply
 from editgauge.judges.forms import Ratings
 from editgauge.judges.prompts import Prompt
 from editgauge.judges.reading import read_object
-from editgauge.judges.replies import read_reply
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols.rubric.combine import Values, capped, evaluate, holds
 from editgauge.protocols.rubric.files import Opened, Rubric, RubricQuestion, open_rubric
